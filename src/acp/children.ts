@@ -1,0 +1,225 @@
+/**
+ * The children: which one serves a workspace, how one is started and initialized, what a new one has to
+ * be told of earlier sign-ins, and when one is no longer needed.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AgentCommand } from '../agent/catalog';
+import { hastyStop, patientStop } from '../agent/process';
+import type { StopLadder } from '../agent/process';
+import { messageOf } from '../errors';
+import type { CaiError } from '../errors';
+import type { Log } from '../log';
+import { notificationLine } from '../rpc/answer';
+import { compilePlan } from '../rpc/plan';
+import type { OverlongLine } from '../rpc/line';
+import type { Message } from '../rpc/scan';
+import type { LineWriter } from '../rpc/writer';
+import { WorkspaceChild } from '../session/workspace-child';
+import type { Config } from '../workspace/config';
+import { createPathMap } from '../workspace/path-map';
+import type { PathMap } from '../workspace/path-map';
+import type { Workspace } from '../workspace/root';
+import type { Core } from './core';
+import * as fields from './fields';
+import { readAgentHello } from './initialize';
+
+/** What children are made from. */
+export interface ChildrenOptions {
+  readonly agent: AgentCommand;
+  readonly config: Config;
+  readonly env: NodeJS.ProcessEnv;
+  readonly writer: LineWriter;
+  readonly log: Log;
+  /** Where a workspace stands for the agent, when it is not at its own path. */
+  readonly mount: string | undefined;
+  /** The command that runs the agent for a workspace, or, without one, for none. */
+  commandFor(workspace: Workspace | undefined): AgentCommand;
+  /** Each line of a child, in order. */
+  onLine(child: WorkspaceChild, line: Buffer | OverlongLine): void;
+  /** A child has ended. */
+  onEnd(child: WorkspaceChild): void;
+}
+
+/** A request that later children have to be sent too. Held in memory only: params may be secret. */
+interface Replay {
+  readonly method: string;
+  readonly params: string | undefined;
+}
+
+const helloPlan = compilePlan(fields.initializeResult);
+
+/** The children of one proxy. */
+export class Children {
+  /** Every child that has not ended, oldest first. */
+  readonly all: WorkspaceChild[] = [];
+  /** The child that was used last. */
+  lastUsed: WorkspaceChild | undefined;
+  /** `initialize` params for a new child, JSON text. */
+  hello = '';
+  readonly #replays: Replay[] = [];
+  readonly #idleTimers = new Map<WorkspaceChild, NodeJS.Timeout>();
+
+  /** No child is started yet. */
+  constructor(
+    private readonly core: Core,
+    private readonly options: ChildrenOptions,
+  ) {}
+
+  /** The child that serves a workspace, started if there is none. `isFresh` asks for one of its own. */
+  forWorkspace(workspace: Workspace, isFresh = false): WorkspaceChild {
+    const existing = this.all.find((child) => child.root === workspace.root && child.isUsable);
+    const child = existing === undefined || isFresh ? this.#start(workspace) : existing;
+    this.#use(child);
+    return child;
+  }
+
+  /** The first child that can be used, or one that serves no workspace. */
+  primary(): WorkspaceChild {
+    const child = this.usable()[0] ?? this.#start(undefined);
+    this.#use(child);
+    return child;
+  }
+
+  /** The children that can be used, oldest first. */
+  usable(): WorkspaceChild[] {
+    return this.all.filter((child) => child.isUsable);
+  }
+
+  /** Between the editor's paths and the agent's, for a session opened in `workspace`. */
+  mapFor(workspace: Workspace): PathMap {
+    const { root, spelledRoot } = workspace;
+    const { mount } = this.options;
+    if (mount === undefined) return createPathMap({ hostRoots: [root], agentRoots: [root] });
+    return createPathMap({ hostRoots: [spelledRoot, root], agentRoots: [mount] });
+  }
+
+  /** Children that start from now on are sent this request too, after those before it. */
+  remember(replay: Replay): void {
+    this.forget(replay);
+    this.#replays.push(replay);
+  }
+
+  /** Later children are not sent this request, or, without one, none at all. */
+  forget(replay?: Replay): void {
+    const index = this.#replays.findIndex((known) => isSame(known, replay));
+    if (replay === undefined) this.#replays.length = 0;
+    else if (index >= 0) this.#replays.splice(index, 1);
+  }
+
+  /** Ends a child that has no session and nothing open, after the idle time. */
+  rest(child: WorkspaceChild): void {
+    clearTimeout(this.#idleTimers.get(child));
+    if (!isIdle(child)) return;
+    const timer = setTimeout(() => {
+      if (isIdle(child)) void child.stop(patientStop);
+    }, this.options.config.acp.idleMs);
+    this.#idleTimers.set(child, timer.unref());
+  }
+
+  /** Ends every child; resolves when nothing of them is left. */
+  async stopAll(ladder: StopLadder): Promise<void> {
+    await Promise.all(this.all.map((child) => child.stop(ladder)));
+  }
+
+  #use(child: WorkspaceChild): void {
+    this.lastUsed = child;
+    clearTimeout(this.#idleTimers.get(child));
+  }
+
+  #start(workspace: Workspace | undefined): WorkspaceChild {
+    const { config, env, log, writer, mount } = this.options;
+    const scratch = workspace === undefined ? mkdtempSync(join(tmpdir(), 'cai-')) : undefined;
+    const root = workspace?.root ?? scratch!;
+    const child = new WorkspaceChild({
+      process: {
+        agent: this.options.commandFor(workspace),
+        cwd: root,
+        env,
+        limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: 1024 * 1024 },
+        log,
+      },
+      root: workspace?.root,
+      map: createPathMap({ hostRoots: [root], agentRoots: [mount ?? root] }),
+      writer,
+      inputBudgetBytes: config.acp.queueToAgentBytes,
+      log,
+    });
+    this.all.push(child);
+    child.start({
+      onLine: (line) => this.options.onLine(child, line),
+      onEnd: (reason) => {
+        this.#onEnd(child, reason);
+        if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
+      },
+    });
+    child.ask('initialize', this.hello, {
+      resultPlan: helloPlan,
+      editorId: undefined,
+      onAnswer: (answer) => this.#onHello(child, answer),
+      onFailure: () => undefined,
+    });
+    log.info({ root: workspace?.root }, 'agent started');
+    return child;
+  }
+
+  /** The child has answered `initialize`: it is told of sign-ins, then gets what waits for it. */
+  #onHello(child: WorkspaceChild, answer: Message): void {
+    try {
+      const hello = readAgentHello(answer, this.options.agent.name);
+      child.capabilities = hello.capabilities;
+      child.initializeResult = hello.editorResult;
+    } catch (error) {
+      child.abandon(error as CaiError, hastyStop);
+      return;
+    }
+    this.#replay(child, [...this.#replays]);
+  }
+
+  #replay(child: WorkspaceChild, replays: readonly Replay[]): void {
+    const [next, ...rest] = replays;
+    if (next === undefined) {
+      child.setReady();
+      this.rest(child);
+      return;
+    }
+    const goOn = (failure?: unknown): void => {
+      if (failure !== undefined) {
+        this.options.log.warn({ method: next.method, reason: messageOf(failure) }, 'could not be repeated');
+      }
+      this.#replay(child, rest);
+    };
+    child.ask(next.method, next.params, {
+      resultPlan: undefined,
+      editorId: undefined,
+      onAnswer: (answer) => goOn(answer.isError ? 'the agent refused it' : undefined),
+      onFailure: () => undefined,
+    });
+  }
+
+  /** All that was open at the child has failed; what it has open at the editor is taken back. */
+  #onEnd(child: WorkspaceChild, reason: CaiError): void {
+    this.options.log.info({ root: child.root, reason: reason.message }, 'agent ended');
+    this.all.splice(this.all.indexOf(child), 1);
+    if (this.lastUsed === child) this.lastUsed = undefined;
+    clearTimeout(this.#idleTimers.get(child));
+    this.#idleTimers.delete(child);
+    for (const session of [...child.sessions.values()]) this.core.sessions.close(session);
+    for (const request of this.core.requests.openOfAgents(child)) {
+      this.core.requests.take(request.editorId);
+      request.onOver?.(false);
+      child.deliver(notificationLine('$/cancel_request', `{"requestId":${request.editorId}}`));
+    }
+    this.options.onEnd(child);
+    child.lane.close();
+  }
+}
+
+function isIdle(child: WorkspaceChild): boolean {
+  return child.sessions.size === 0 && child.openings.length === 0 && child.open.size === 0 && child.isUsable;
+}
+
+function isSame(a: Replay, b: Replay | undefined): boolean {
+  return a.method === b?.method && a.params === b.params;
+}

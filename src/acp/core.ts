@@ -1,0 +1,287 @@
+/**
+ * What every part of the proxy works with: the tables, the two ways of passing a message on, and the one
+ * way of answering. What is done with which method is decided in the files beside this one.
+ */
+import { CaiError, rpcCode } from '../errors';
+import type { Log } from '../log';
+import { errorLine, notificationLine, rpcErrorOf } from '../rpc/answer';
+import type { RpcError } from '../rpc/answer';
+import { compilePlan } from '../rpc/plan';
+import type { Plan } from '../rpc/plan';
+import { fieldOf, textOf } from '../rpc/scan';
+import type { Message } from '../rpc/scan';
+import { splice } from '../rpc/splice';
+import type { Edit, Line } from '../rpc/splice';
+import type { Lane } from '../rpc/writer';
+import { RequestTable } from '../session/request-table';
+import type { EditorRequest } from '../session/request-table';
+import type { SessionTable } from '../session/session-table';
+import { newOwnId } from '../session/workspace-child';
+import type { JsonObject, Session, WorkspaceChild } from '../session/workspace-child';
+import { isInside } from '../workspace/path-map';
+import type { PathMap } from '../workspace/path-map';
+import type { FieldTree } from './fields';
+import type { EditorRoute, Method } from './methods';
+import { editsOf, pathsToAgent, pathsToEditor } from './rewrite';
+
+/** A message of the editor that is being served. */
+export interface Call {
+  readonly message: Message;
+  readonly row: Method<EditorRoute>;
+  /** Its entry in the table; undefined for a notification, which is never answered. */
+  readonly request: EditorRequest | undefined;
+}
+
+/** What passing a call on involves beyond the rewriting of its fields. */
+export interface CallContext {
+  /** Whose ids and paths the call's fields are in. */
+  readonly map: PathMap;
+  readonly session?: Session | undefined;
+  /** Sees a result before it is passed on to the editor. */
+  onResult?(result: Message): void;
+  /** Is told that there will be no result: an error answer, or none. */
+  onNoResult?(): void;
+}
+
+/** How long a session that is being closed may take to end its turn, in milliseconds. */
+const quietMs = 5_000;
+
+/** The state of one proxy and the primitives on it. */
+export class Core {
+  readonly requests = new RequestTable();
+  /** The editor's `clientCapabilities`, from its `initialize`. */
+  editorCapabilities: JsonObject = {};
+  readonly #plans = new Map<FieldTree, Plan>();
+
+  /** `lane` carries the proxy's own answers. */
+  constructor(
+    readonly sessions: SessionTable,
+    readonly lane: Lane,
+    readonly log: Log,
+  ) {}
+
+  /** The compiled form of a tree of fields. */
+  planOf(tree: FieldTree): Plan {
+    const known = this.#plans.get(tree);
+    if (known !== undefined) return known;
+    const plan = compilePlan(tree);
+    this.#plans.set(tree, plan);
+    return plan;
+  }
+
+  /** Answers a request of the editor with a complete response line, unless it is over already. */
+  answer(call: Call, line: Line, lane: Lane = this.lane): void {
+    if (call.request !== undefined && this.requests.finish(call.request)) lane.queue(line);
+  }
+
+  /** Answers a request of the editor with an error; nothing happens for a notification. */
+  fail(call: Call, reason: unknown, lane: Lane = this.lane): void {
+    const { request } = call;
+    if (request === undefined) return;
+    if (!(reason instanceof CaiError)) this.log.error({ err: reason }, 'internal error');
+    this.answer(call, errorLine(request.id, rpcErrorOf(reason)), lane);
+  }
+
+  /** Answers a request of the editor with a child's answer to a request of ours, fields untouched. */
+  passOn(call: Call, answer: Message): void {
+    const id = call.request?.id ?? 'null';
+    this.answer(call, splice(answer.line, [{ start: answer.idStart, end: answer.idEnd, text: id }]));
+  }
+
+  /** Answers a request of an agent with an error. */
+  refuse(child: WorkspaceChild, message: Message, error: RpcError): void {
+    if (message.id !== undefined) child.answer(errorLine(message.id, error));
+  }
+
+  /** Passes a call on to a child, now or when it has started. */
+  toAgent(child: WorkspaceChild, call: Call, context: CallContext): void {
+    child.whenReady({
+      bytes: call.message.line.length,
+      run: () => {
+        // It may have been cancelled, and so answered, while it waited.
+        if (call.request === undefined || this.requests.find(call.request.id) === call.request) {
+          this.#send(child, call, context);
+        } else {
+          context.onNoResult?.();
+        }
+      },
+      onFailure: (reason) => {
+        context.onNoResult?.();
+        this.fail(call, reason);
+      },
+    });
+  }
+
+  /** Passes a message of an agent on to the editor; `idText` replaces its id. */
+  toEditor(
+    child: WorkspaceChild,
+    message: Message,
+    context: Pick<CallContext, 'map' | 'session'>,
+    more: readonly Edit[] = [],
+  ): void {
+    const edits = this.editsToEditor(child, message, context);
+    child.deliver(splice(message.line, [...edits, ...more].sort(byStart)));
+  }
+
+  /** The edits that make a message of an agent one for the editor, in order. */
+  editsToEditor(
+    child: WorkspaceChild,
+    message: Message,
+    context: Pick<CallContext, 'map' | 'session'>,
+  ): Edit[] {
+    return editsOf(message, {
+      ...pathsToEditor(context.map),
+      session: (id) => this.editorIdOf(child, id, context.session),
+      listed: (id, cwd) =>
+        child.sessions.get(id)?.editorId ?? this.#listedId(child, id, context.map.toEditor(cwd)),
+    });
+  }
+
+  /** The open session of a child that an agent's id names, if any. */
+  sessionOf(child: WorkspaceChild, message: Message): Session | undefined {
+    const field = fieldOf(message, 'session');
+    if (field?.isString !== true) return undefined;
+    const agentId = textOf(message, field);
+    return child.sessions.get(agentId) ?? this.#openEarly(child, agentId);
+  }
+
+  /**
+   * The editor's id for an agent's. Besides open sessions, one that the agent names for the first time
+   * in the context of another (a subagent) is opened with that one's roots.
+   */
+  editorIdOf(child: WorkspaceChild, agentId: string, like: Session | undefined): string | undefined {
+    const known = child.sessions.get(agentId);
+    if (known !== undefined) return known.editorId;
+    if (like === undefined) return undefined;
+    return this.openNew(child, agentId, like).editorId;
+  }
+
+  /** The agent's id for an editor's: that of an open session of the child, else the remembered one. */
+  agentIdOf(child: WorkspaceChild, editorId: string, session?: Session): string | undefined {
+    if (session?.editorId === editorId) return session.agentId;
+    const open = this.sessions.find(editorId);
+    return open?.child === child ? open.agentId : this.sessions.recall(editorId)?.agentId;
+  }
+
+  /** Opens a session that the agent has just made. */
+  openNew(child: WorkspaceChild, agentId: string, place: Pick<Session, 'roots' | 'map'>): Session {
+    const editorId = this.sessions.idForNew(agentId, child.root ?? '', place.roots[0] ?? '');
+    const session: Session = { editorId, agentId, child, roots: place.roots, map: place.map };
+    this.sessions.open(session);
+    return session;
+  }
+
+  /** Resolves when no prompt of the session is open, or after a bounded time. */
+  async quiet(session: Session): Promise<void> {
+    await this.soon(new Promise<void>((resolve) => session.child.whenQuiet(session, resolve)));
+  }
+
+  /** Resolves with `done`, or after a time in which a session should have ended. */
+  async soon(done: Promise<void>): Promise<void> {
+    await this.within(quietMs, done);
+  }
+
+  /** Resolves with `done`, or after `limitMs`. */
+  async within(limitMs: number, done: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const isLate = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)));
+    await Promise.race([done, isLate]);
+    clearTimeout(timer);
+  }
+
+  /** Tells the agent to end the session's turn. */
+  cancelTurn(session: Session): void {
+    const params = JSON.stringify({ sessionId: session.agentId });
+    session.child.notify(notificationLine('session/cancel', params), true);
+  }
+
+  /** A session whose `session/new` is still open: its updates may come before that is answered. */
+  #openEarly(child: WorkspaceChild, agentId: string): Session | undefined {
+    const opening = child.openings[0];
+    if (opening === undefined) return undefined;
+    const session = this.openNew(child, agentId, opening);
+    child.early.add(session);
+    return session;
+  }
+
+  #send(child: WorkspaceChild, call: Call, context: CallContext): void {
+    const { message, row, request } = call;
+    if (row.capability !== undefined && !offers(child.capabilities, row.capability)) {
+      context.onNoResult?.();
+      this.fail(call, notOffered(message.method));
+      return;
+    }
+    const edits = editsOf(message, {
+      ...pathsToAgent(context.map),
+      session: (id) => this.agentIdOf(child, id, context.session),
+    });
+    if (request === undefined) {
+      child.notify(splice(message.line, edits), message.method === 'session/cancel');
+      return;
+    }
+    // `null` is a legal id in v1, but a receiver may take such a request for a notification.
+    const childId = request.id === 'null' ? newOwnId() : request.id;
+    if (childId !== request.id) edits.push({ start: message.idStart, end: message.idEnd, text: childId });
+    request.targets.push({ child, childId });
+    child.request(childId, splice(message.line, edits.sort(byStart)), {
+      method: message.method,
+      resultPlan: this.planOf(row.result),
+      editorId: request.id,
+      session: context.session,
+      onAnswer: (answer) => this.#passAnswer(child, call, context, answer),
+      onFailure: (reason) => {
+        context.onNoResult?.();
+        this.fail(call, reason, child.lane);
+      },
+    });
+  }
+
+  #passAnswer(child: WorkspaceChild, call: Call, context: CallContext, answer: Message): void {
+    const { request } = call;
+    if (answer.isError) context.onNoResult?.();
+    else context.onResult?.(answer);
+    if (request === undefined || !this.requests.finish(request)) return;
+    const id = { start: answer.idStart, end: answer.idEnd, text: request.id };
+    this.toEditor(child, answer, { map: context.map }, answer.id === request.id ? [] : [id]);
+  }
+
+  /** A session that only a list speaks of belongs to the workspace of its own working directory. */
+  #listedId(child: WorkspaceChild, agentId: string, cwd: string): string {
+    const root = child.root !== undefined && isInside(cwd, child.root) ? child.root : cwd;
+    return this.sessions.idForKnown(agentId, root, cwd);
+  }
+}
+
+/** Orders edits as `splice` wants them. */
+export function byStart(a: Edit, b: Edit): number {
+  return a.start - b.start;
+}
+
+/** Whether a dotted path of capabilities stands for something: neither absent, `null` nor `false`. */
+export function offers(capabilities: JsonObject, path: string): boolean {
+  let value: unknown = capabilities;
+  for (const key of path.split('.')) value = (value as JsonObject | null | undefined)?.[key];
+  return value !== undefined && value !== null && value !== false;
+}
+
+/** The failure of a method that this agent does not have. */
+export function notOffered(method: string): CaiError {
+  return new CaiError('NOT_OFFERED', `"Method not found": this agent does not offer ${method}`, { method });
+}
+
+/** The failure of a session id that names no open session. */
+export function unknownSession(editorId: string): CaiError {
+  return new CaiError(
+    'SESSION_UNKNOWN',
+    `Session not found: ${editorId}. Load it again or start a new one.`,
+    { sessionId: editorId },
+  );
+}
+
+/** The answer to a request that was cancelled before it reached an agent. Source: ACP v1, cancellation. */
+export const cancelled: RpcError = { code: rpcCode.requestCancelled, message: 'Request cancelled' };
+
+/** What an agent is told that calls something it was not offered. */
+export function methodNotFound(method: string): RpcError {
+  return { code: rpcCode.methodNotFound, message: `"Method not found": ${method}`, data: { method } };
+}

@@ -1,0 +1,104 @@
+/**
+ * Lines that are no messages. An editor is told; an agent's are kept from the editor. Either way a
+ * request that such a line would have answered gets an error, so that nobody waits for ever.
+ */
+import { hastyStop } from '../agent/process';
+import { CaiError, rpcCode } from '../errors';
+import { errorLine } from '../rpc/answer';
+import type { RpcError } from '../rpc/answer';
+import type { Message } from '../rpc/scan';
+import type { Skim } from '../rpc/skim';
+import type { WorkspaceChild } from '../session/workspace-child';
+import type { Core } from './core';
+
+const texts = {
+  json: 'Parse error: the line is not JSON in UTF-8',
+  batch: 'Invalid request: batches are not part of ACP',
+  envelope: 'Invalid request: not a JSON-RPC 2.0 request, notification or response',
+  duplicate: 'Invalid request: a key that the message is routed by stands twice',
+} as const;
+
+const overlong = 'the line is longer than the limit';
+
+/** Answers for lines that cannot be passed on. */
+export class Defects {
+  /** Works on the tables of `core`. */
+  constructor(private readonly core: Core) {}
+
+  /** Refuses a request of the editor; `id` is JSON text. Source: JSON-RPC 2.0, Invalid Request. */
+  refuse(id: string, reason: string): void {
+    const error = { code: rpcCode.invalidRequest, message: `Invalid request: ${reason}` };
+    this.core.lane.queue(errorLine(id, error));
+  }
+
+  /** A line of the editor that is no message. Source: ACP SDK: -32700 and -32600, `id` null if unknown. */
+  fromEditor(message: Message): void {
+    const defect = message.defect!;
+    const { id } = message;
+    if (message.method === '' && id !== undefined && this.#failAgentRequest(id)) return;
+    const isNotification = defect === 'duplicate' && id === undefined;
+    if (isNotification) return;
+    const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;
+    this.core.lane.queue(errorLine(id ?? 'null', { code, message: texts[defect] }));
+  }
+
+  /** A line of an agent that is no message: logged without its content, which could be anything. */
+  fromAgent(child: WorkspaceChild, message: Message): void {
+    const { id, method } = message;
+    const defect = message.defect!;
+    this.core.log.warn(
+      { root: child.root, bytes: message.line.length, defect },
+      'a line of the agent was dropped',
+    );
+    if (id === undefined) return;
+    const error = { code: rpcCode.invalidRequest, message: texts[defect] };
+    if (method !== '') child.answer(errorLine(id, error));
+    else this.#failEditorRequest(child, id, texts[defect]);
+  }
+
+  /** A line of the editor above the limit. */
+  overlongFromEditor(skim: Skim): void {
+    this.core.log.warn({ bytes: skim.length }, 'an over-long line of the editor was refused');
+    const { id } = skim;
+    if (skim.isResponse && id !== undefined && this.#failAgentRequest(id)) return;
+    if (id !== undefined || !skim.isMethod) this.refuse(id ?? 'null', overlong);
+  }
+
+  /** A line of an agent above the limit. One that does not say whom it is for cannot be made good. */
+  overlongFromAgent(child: WorkspaceChild, skim: Skim): void {
+    this.core.log.error({ root: child.root }, 'an over-long line of the agent was refused');
+    const { id } = skim;
+    if (id === undefined || !skim.isKnown) {
+      const reason = new CaiError(
+        'AGENT_EXITED',
+        `the agent was ended: ${overlong} and has no id at its beginning`,
+      );
+      child.abandon(reason, hastyStop);
+    } else if (skim.isResponse) {
+      this.#failEditorRequest(child, id, `the agent's answer was refused: ${overlong}`);
+    } else {
+      child.answer(errorLine(id, { code: rpcCode.invalidRequest, message: `Invalid request: ${overlong}` }));
+    }
+  }
+
+  /** An agent waits for the editor's answer with that id: it gets an error. */
+  #failAgentRequest(editorId: string): boolean {
+    const request = this.core.requests.take(editorId);
+    if (request === undefined) return false;
+    request.onOver?.(false);
+    const error: RpcError = {
+      code: rpcCode.internalError,
+      message: "the client's answer could not be passed on",
+    };
+    request.child.answer(errorLine(request.childId, error));
+    return true;
+  }
+
+  /** Somebody waits for the child's answer with that id: it gets an error. */
+  #failEditorRequest(child: WorkspaceChild, childId: string, reason: string): void {
+    const request = child.peek(childId);
+    if (request === undefined) return;
+    child.open.delete(request.childId);
+    request.onFailure(new CaiError('AGENT_ANSWER', reason));
+  }
+}

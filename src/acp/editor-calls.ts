@@ -1,0 +1,148 @@
+/** Where the editor's requests and notifications go, by the route of their method. */
+import { CaiError } from '../errors';
+import { errorLine } from '../rpc/answer';
+import { fieldOf, textOf } from '../rpc/scan';
+import type { Message } from '../rpc/scan';
+import { splice } from '../rpc/splice';
+import type { WorkspaceChild } from '../session/workspace-child';
+import { findWorkspace } from '../workspace/root';
+import type { AgentRequests } from './agent-requests';
+import type { Children } from './children';
+import { cancelled, methodNotFound, unknownSession } from './core';
+import type { Call, Core } from './core';
+import { SessionEnder } from './end-session';
+import { FanOut } from './fan-out';
+import { SessionOpener, sessionIdOf } from './open-session';
+import { SessionList } from './session-list';
+
+/** Methods about what is kept of a session, which does not have to be open. */
+const aboutRecord = new Set(['session/archive', 'session/unarchive', 'session/set_title']);
+
+/** Serves the editor's calls, once `initialize` has been answered. */
+export class EditorCalls {
+  readonly #opener: SessionOpener;
+  readonly #ender: SessionEnder;
+  readonly #fanOut: FanOut;
+  readonly #list: SessionList;
+
+  /** `ownProcess`: every session gets a child of its own. */
+  constructor(
+    private readonly core: Core,
+    private readonly children: Children,
+    private readonly agentRequests: AgentRequests,
+    private readonly env: NodeJS.ProcessEnv,
+    ownProcess: boolean,
+  ) {
+    this.#opener = new SessionOpener(core, children, env, ownProcess, (call) => this.serve(call));
+    this.#ender = new SessionEnder(core, children, env);
+    this.#fanOut = new FanOut(core, children);
+    this.#list = new SessionList(core, children, env);
+  }
+
+  /** Sends a call where its method's row says. */
+  serve(call: Call): void {
+    switch (call.row.route) {
+      case 'new':
+        void this.#opener.openNew(call);
+        break;
+      case 'open':
+        void this.#opener.openKnown(call);
+        break;
+      case 'all':
+        this.#fanOut.serve(call);
+        break;
+      case 'primary':
+        this.#send(this.children.primary(), call);
+        break;
+      case 'list':
+        void this.#list.serve(call);
+        break;
+      case 'cancel':
+        this.#cancel(call.message);
+        break;
+      case 'mcp':
+        this.agentRequests.mcpFromEditor(call.message);
+        break;
+      case 'any':
+        void this.#serveAny(call);
+        break;
+      default:
+        this.#serveSession(call);
+    }
+  }
+
+  /** A call for the session that it names. */
+  #serveSession(call: Call): void {
+    const { message, row } = call;
+    const editorId = sessionIdOf(message);
+    if (editorId === undefined) {
+      this.core.fail(call, new CaiError('INVALID_PARAMS', `${message.method}: sessionId must be a string`));
+      return;
+    }
+    if (this.#opener.hold(editorId, call)) return;
+    const session = this.core.sessions.find(editorId);
+    if (row.route === 'delete') void this.#ender.delete(call, editorId);
+    else if (session === undefined && aboutRecord.has(message.method))
+      void this.#ender.serveClosed(call, editorId);
+    else if (session === undefined) this.core.fail(call, unknownSession(editorId));
+    else if (row.route === 'close') this.#ender.close(call, session);
+    else if (row.route === 'end') void this.#ender.end(call, session);
+    else if (row.route === 'fork') void this.#opener.fork(call, session);
+    else this.core.toAgent(session.child, call, { map: session.map, session });
+  }
+
+  /**
+   * A call for whoever its params name: a session, sessions, a folder. Without a name a request goes to
+   * the only child or to the one that was used last, and a notification to all.
+   */
+  async #serveAny(call: Call): Promise<void> {
+    const { message, request } = call;
+    if (sessionIdOf(message) !== undefined) {
+      this.#serveSession(call);
+      return;
+    }
+    try {
+      if (fieldOf(message, 'sessionRefs') !== undefined) {
+        await this.#list.serveNamed(call);
+        return;
+      }
+      const child = await this.#childFor(message);
+      if (child !== undefined) this.#send(child, call);
+      else if (request === undefined) for (const each of this.children.usable()) this.#send(each, call);
+      else this.core.answer(call, errorLine(request.id, methodNotFound(message.method)));
+    } catch (error) {
+      this.core.fail(call, error);
+    }
+  }
+
+  async #childFor(message: Message): Promise<WorkspaceChild | undefined> {
+    const cwd = fieldOf(message, 'cwd');
+    if (cwd?.isString === true) {
+      return this.children.forWorkspace(await findWorkspace(textOf(message, cwd), { env: this.env }));
+    }
+    const usable = this.children.usable();
+    if (message.kind === 'notification') return undefined;
+    return usable.length === 1 ? usable[0] : this.children.lastUsed;
+  }
+
+  #send(child: WorkspaceChild, call: Call): void {
+    this.core.toAgent(child, call, { map: child.map });
+  }
+
+  /**
+   * `$/cancel_request`: to the children that serve the request, under the ids that they know. One that
+   * the proxy itself still holds is answered here. An id that is not open means nothing.
+   */
+  #cancel(message: Message): void {
+    const id = fieldOf(message, 'requestId');
+    const request =
+      id === undefined ? undefined : this.core.requests.find(message.line.toString('utf8', id.start, id.end));
+    if (id === undefined || request === undefined) return;
+    if (request.targets.length === 0 && this.core.requests.finish(request)) {
+      this.core.lane.queue(errorLine(request.id, cancelled));
+    }
+    for (const { child, childId } of request.targets) {
+      child.notify(splice(message.line, [{ start: id.start, end: id.end, text: childId }]), true);
+    }
+  }
+}

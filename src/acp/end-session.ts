@@ -1,0 +1,129 @@
+/** Sessions end here: `session/close`, `session/delete`, and `session/end` for clients that were promised it. */
+import { patientStop } from '../agent/process';
+import { messageOf } from '../errors';
+import { resultLine } from '../rpc/answer';
+import type { Session, WorkspaceChild } from '../session/workspace-child';
+import { findWorkspace } from '../workspace/root';
+import type { Children } from './children';
+import { offers, unknownSession } from './core';
+import type { Call, Core } from './core';
+
+/** Ends sessions. */
+export class SessionEnder {
+  /** Works on the tables of `core`. */
+  constructor(
+    private readonly core: Core,
+    private readonly children: Children,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  /**
+   * `session/close`: the agent's own, where it has it. Where it has not, the turn is cancelled and its
+   * end awaited, so that the prompt is answered first. What the agent says of the session afterwards is
+   * nobody's.
+   */
+  close(call: Call, session: Session): void {
+    const { child } = session;
+    child.whenReady({
+      bytes: call.message.line.length,
+      run: () => {
+        if (offers(child.capabilities, 'sessionCapabilities.close')) {
+          this.core.toAgent(child, call, { map: session.map, session, onResult: () => this.#drop(session) });
+        } else {
+          void this.#endTurn(call, session);
+        }
+      },
+      onFailure: (reason) => this.core.fail(call, reason),
+    });
+  }
+
+  /**
+   * `session/end`, which ACP does not have: never sent on. As `session/close`; and a child that has lost
+   * its last session by it is ended at once.
+   */
+  async end(call: Call, session: Session): Promise<void> {
+    const { child } = session;
+    if (offers(child.capabilities, 'sessionCapabilities.close')) {
+      await this.#askToClose(session);
+      this.#drop(session);
+      this.#answerEmpty(call);
+    } else {
+      await this.#endTurn(call, session);
+    }
+    if (child.sessions.size === 0 && child.openings.length === 0) void child.stop(patientStop);
+  }
+
+  /** `session/delete`, also of a session that is not open. One that nobody knows is deleted already. */
+  async delete(call: Call, editorId: string): Promise<void> {
+    const open = this.core.sessions.find(editorId);
+    const record = this.core.sessions.recall(editorId);
+    if (open === undefined && record === undefined) {
+      this.#answerEmpty(call);
+      return;
+    }
+    try {
+      const child = open?.child ?? (await this.#childOf(record!.cwd));
+      this.core.toAgent(child, call, {
+        map: open?.map ?? child.map,
+        session: open,
+        onResult: () => {
+          this.core.sessions.forget(editorId);
+          if (open !== undefined) this.#drop(open);
+        },
+      });
+    } catch (error) {
+      this.core.fail(call, error);
+    }
+  }
+
+  /** A call for a session that is not open but remembered, and that its agent can serve all the same. */
+  async serveClosed(call: Call, editorId: string): Promise<void> {
+    const record = this.core.sessions.recall(editorId);
+    try {
+      if (record === undefined) throw unknownSession(editorId);
+      const child = await this.#childOf(record.cwd);
+      this.core.toAgent(child, call, { map: child.map });
+    } catch (error) {
+      this.core.fail(call, error);
+    }
+  }
+
+  async #childOf(cwd: string): Promise<WorkspaceChild> {
+    return this.children.forWorkspace(await findWorkspace(cwd, { env: this.env }));
+  }
+
+  async #endTurn(call: Call, session: Session): Promise<void> {
+    this.core.cancelTurn(session);
+    await this.core.quiet(session);
+    this.#drop(session);
+    this.#answerEmpty(call, session.child);
+  }
+
+  /** Resolves when the agent has closed the session, failed to, or takes too long. */
+  async #askToClose(session: Session): Promise<void> {
+    const params = JSON.stringify({ sessionId: session.agentId });
+    await this.core.soon(
+      new Promise<void>((resolve) => {
+        session.child.ask('session/close', params, {
+          resultPlan: undefined,
+          editorId: undefined,
+          session,
+          onAnswer: () => resolve(),
+          onFailure: (reason) => {
+            this.core.log.info({ reason: messageOf(reason) }, 'session/close failed');
+            resolve();
+          },
+        });
+      }),
+    );
+  }
+
+  #drop(session: Session): void {
+    this.core.sessions.close(session);
+    this.children.rest(session.child);
+  }
+
+  #answerEmpty(call: Call, child?: WorkspaceChild): void {
+    if (call.request !== undefined) this.core.answer(call, resultLine(call.request.id, '{}'), child?.lane);
+  }
+}

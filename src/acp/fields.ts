@@ -1,0 +1,191 @@
+/**
+ * Where in ACP messages the proxy looks: every session id, path, URI and cross-referenced id that it
+ * must check or rewrite, as data. Everything that is not named here leaves the proxy byte for byte.
+ *
+ * Source: the JSON schemas of `@agentclientprotocol/sdk` (v1, stable and unstable); the extensions are
+ * those that today's agents use without a schema. `test/acp/schema.test.ts` compares both ways.
+ */
+
+/** What the string (for `requestId`: any scalar) at a place means, and so how it is rewritten. */
+export type FieldKind =
+  /** The session that a message is about: the editor's id towards the editor, the agent's towards the agent. */
+  | 'session'
+  /** The id of another session, rewritten likewise; an array of them. */
+  | 'sessionRef'
+  | 'sessionRefs'
+  /** One session of a list, whose `listed` id and `cwd` belong together; all of them. */
+  | 'row'
+  | 'rows'
+  | 'listed'
+  /** The working directory of the session that the message is about: decides the workspace. */
+  | 'cwd'
+  /** A further root of that session; it must be servable or the request fails. */
+  | 'root'
+  /** A path. Rewritten only when it is absolute and inside a workspace; anything else passes. */
+  | 'path'
+  /** A URI. Rewritten only when it is a `file:` URI inside a workspace. */
+  | 'uri'
+  /** The envelope id of another request, as JSON text. */
+  | 'requestId'
+  /** The id of an elicitation, unique on the editor's connection. */
+  | 'elicitationId'
+  /** How an elicitation wants its answer; refused when the editor did not offer the mode. */
+  | 'elicitationMode'
+  /** What the user did with an elicitation. */
+  | 'elicitationAction'
+  /** The MCP server (of the editor) that an MCP-over-ACP message is for. */
+  | 'mcpServer'
+  /** The inner request id of an MCP-over-ACP message. */
+  | 'mcpRequest'
+  /** A paging cursor, opaque. */
+  | 'cursor'
+  /** The protocol version, a number. */
+  | 'version'
+  /** A capability that no child is told of. */
+  | 'withheld'
+  /** A capability of the editor's files, told unless `[acp] fs` is off. */
+  | 'fileCapability'
+  /** The sign-in methods of an agent, an array. */
+  | 'authMethods';
+
+/**
+ * The places below one JSON value. A key is an object's member; `*` stands for each element of an array;
+ * `?name` holds one tree per value of the member `name` of the same object (`''`: when it is absent),
+ * which applies besides the other keys; `=` says that the object or array itself is meant too.
+ */
+export interface FieldTree {
+  readonly [key: string]: FieldTree | FieldKind;
+}
+
+/** `ContentBlock`: base64 data and text are never touched. */
+const content: FieldTree = {
+  '?type': { image: { uri: 'uri' }, resource_link: { uri: 'uri' }, resource: { resource: { uri: 'uri' } } },
+};
+
+/** `ToolCall` and `ToolCallUpdate`. `rawInput` and `rawOutput` are the agent's own and pass untouched. */
+const toolCall: FieldTree = {
+  locations: { '*': { path: 'path' } },
+  content: { '*': { '?type': { content: { content }, diff: { path: 'path' } } } },
+  _meta: { terminal_info: { cwd: 'path' } },
+};
+
+/** `McpServer`: only the stdio form, which has no `type` in v1, starts a program. */
+const stdioServer: FieldTree = { command: 'path', args: { '*': 'path' }, env: { '*': { value: 'path' } } };
+const mcpServers: FieldTree = { '*': { '?type': { '': stdioServer, stdio: stdioServer } } };
+
+/** Params of the requests that open a session. */
+export const sessionSetup: FieldTree = {
+  cwd: 'cwd',
+  additionalDirectories: { '*': 'root' },
+  mcpServers,
+  systemPrompt: { content: { '*': content } },
+  _meta: {
+    additionalRoots: { '*': 'root' },
+    claudeCode: { options: { resume: 'sessionRef', additionalDirectories: { '*': 'root' } } },
+  },
+};
+
+/** As `sessionSetup`, for a session that exists. */
+export const sessionReopen: FieldTree = { ...sessionSetup, sessionId: 'session' };
+
+/** Params that name a session and nothing else of interest. */
+export const inSession: FieldTree = { sessionId: 'session' };
+
+/** Params of `session/prompt` and what looks like it. */
+export const prompt: FieldTree = { sessionId: 'session', prompt: { '*': content } };
+
+/** Params of `session/list`. */
+export const listParams: FieldTree = { cwd: 'cwd', cursor: 'cursor' };
+
+/** `SessionInfo`: a row of a session list. */
+const sessionInfo: FieldTree = {
+  '=': 'row',
+  sessionId: 'listed',
+  cwd: 'cwd',
+  additionalDirectories: { '*': 'path' },
+  _meta: { jetbrains: { air: { forkedFrom: 'sessionRef' } } },
+};
+
+/** Result of `_session/batch_get`: rows of a session list. */
+export const sessionRows: FieldTree = { sessions: { '=': 'rows', '*': sessionInfo } };
+
+/** Result of `session/list`. */
+export const listResult: FieldTree = { ...sessionRows, nextCursor: 'cursor' };
+
+/** Params of `_session/list/changes`: rows that are new or differ, and ids of those that are gone. */
+export const listChanges: FieldTree = { ...sessionRows, removed: { '*': 'sessionRef' } };
+
+/** Params of the requests that name several sessions. */
+export const inSessions: FieldTree = { sessionIds: { '=': 'sessionRefs', '*': 'sessionRef' } };
+
+/** Params of `session/update`, by variant; a variant that is not named has only its session rewritten. */
+export const update: FieldTree = {
+  sessionId: 'session',
+  update: {
+    '?sessionUpdate': {
+      user_message_chunk: { content },
+      agent_message_chunk: { content },
+      agent_thought_chunk: { content },
+      session_message_chunk: { content },
+      compaction_summary_chunk: { content },
+      compaction_update: { summary: { '*': content } },
+      tool_call: toolCall,
+      tool_call_update: toolCall,
+      plan_update: { plan: { '?type': { file: { uri: 'uri' } } } },
+      session_message: {
+        senderSessionId: 'sessionRef',
+        recipientSessionId: 'sessionRef',
+        content: { '*': content },
+      },
+      subagent_update: {
+        sessionId: 'sessionRef',
+        cwd: 'path',
+        additionalDirectories: { '*': 'path' },
+        state: { error: { data: { sessionId: 'sessionRef' } } },
+      },
+      available_commands_update: {
+        availableCommands: { '*': { _meta: { jetbrains: { air: { skillPath: 'path' } } } } },
+      },
+    },
+  },
+};
+
+/** Params of `session/request_permission`. */
+export const permission: FieldTree = { sessionId: 'session', toolCall };
+
+/** Params of `fs/read_text_file` and `fs/write_text_file`; the content is never looked at. */
+export const file: FieldTree = { sessionId: 'session', path: 'path' };
+
+/** Params of `elicitation/create`, in the scope of a session or of a request. The URL is left alone. */
+export const elicitation: FieldTree = {
+  sessionId: 'session',
+  requestId: 'requestId',
+  mode: 'elicitationMode',
+  elicitationId: 'elicitationId',
+};
+
+/** Result of `elicitation/create`: whether the user agreed. */
+export const elicitationResult: FieldTree = { action: 'elicitationAction' };
+
+/** Params of `mcp/message`; the MCP message inside is opaque. */
+export const mcpMessage: FieldTree = { serverId: 'mcpServer', requestId: 'mcpRequest' };
+
+/** Params of `initialize`: what is switched off or set before a child sees it. */
+export const initializeParams: FieldTree = {
+  protocolVersion: 'version',
+  clientCapabilities: {
+    fs: { readTextFile: 'fileCapability', writeTextFile: 'fileCapability' },
+    terminal: 'withheld',
+    auth: { terminal: 'withheld' },
+    _meta: { 'terminal-auth': 'withheld' },
+  },
+};
+
+/** Result of `initialize`: what is filtered before the editor sees it. */
+export const initializeResult: FieldTree = { protocolVersion: 'version', authMethods: 'authMethods' };
+
+/** `error` of any response: -32002 names the session it did not find. */
+export const errorObject: FieldTree = { data: { sessionId: 'sessionRef' } };
+
+/** Params of an editor's method that no row describes: enough to route it. */
+export const unknownFromEditor: FieldTree = { sessionId: 'session', ...inSessions, cwd: 'cwd' };

@@ -1,0 +1,93 @@
+/**
+ * `initialize`, both sides of it: what a child is told of the editor, what the editor is told of the
+ * agent. What is withheld would act on the host, or is not served yet.
+ */
+import { CaiError } from '../errors';
+import { fieldOf } from '../rpc/scan';
+import type { Message } from '../rpc/scan';
+import { cut } from '../rpc/splice';
+import type { Edit } from '../rpc/splice';
+import type { JsonObject } from '../session/workspace-child';
+
+/** The one protocol version that is spoken. Source: ACP v1, initialization. */
+export const protocolVersion = 1;
+
+/** What the editor's `initialize` says, as far as it matters here. */
+export interface EditorHello {
+  /** Params for every child, JSON text: the editor's own bytes but for what is withheld. */
+  readonly childParams: string;
+  /** `clientCapabilities` as the editor sent them. */
+  readonly capabilities: JsonObject;
+}
+
+/** Reads the editor's `initialize`. Fails with `INVALID_PARAMS` when it names no version. */
+export function readHello(message: Message, allowsFiles: boolean): EditorHello {
+  const version = fieldOf(message, 'version');
+  const wanted =
+    version === undefined ? undefined : message.line.toString('latin1', version.start, version.end);
+  if (wanted === undefined || !/^\d+$/.test(wanted)) {
+    throw new CaiError('INVALID_PARAMS', 'initialize: protocolVersion must be an integer');
+  }
+  const edits: Edit[] = [];
+  for (const { kind, start, end } of message.fields) {
+    if (kind === 'version') edits.push({ start, end, text: String(protocolVersion) });
+    if (kind === 'withheld' || (kind === 'fileCapability' && !allowsFiles))
+      edits.push({ start, end, text: 'false' });
+  }
+  const params = JSON.parse(bodyOf(message)) as { clientCapabilities?: JsonObject | null };
+  return { childParams: bodyOf(message, edits), capabilities: params.clientCapabilities ?? {} };
+}
+
+/** What a child's answer to `initialize` says. */
+export interface AgentHello {
+  /** Result for the editor, JSON text: the agent's own bytes but for what would run on the host. */
+  readonly editorResult: string;
+  /** `agentCapabilities` as the agent sent them. */
+  readonly capabilities: JsonObject;
+}
+
+/** Reads a child's answer to `initialize`. Fails with `AGENT_START` when the agent cannot be used. */
+export function readAgentHello(answer: Message, agent: string): AgentHello {
+  if (answer.isError) {
+    const { message } = JSON.parse(bodyOf(answer)) as { message?: unknown };
+    const said = typeof message === 'string' ? message : 'no reason given';
+    throw new CaiError('AGENT_START', `agent "${agent}" refused to initialize: ${said}`);
+  }
+  const result = JSON.parse(bodyOf(answer)) as {
+    protocolVersion?: unknown;
+    agentCapabilities?: JsonObject | null;
+  };
+  if (result?.protocolVersion !== protocolVersion) {
+    throw new CaiError(
+      'AGENT_START',
+      `agent "${agent}" does not speak ACP version ${protocolVersion}: use a version of it that does`,
+    );
+  }
+  return { editorResult: editorResult(answer), capabilities: result.agentCapabilities ?? {} };
+}
+
+/** The answer when no agent's answer is to be had: nothing is promised. */
+export const minimalResult = JSON.stringify({ protocolVersion, agentCapabilities: {}, authMethods: [] });
+
+function editorResult(answer: Message): string {
+  const field = fieldOf(answer, 'authMethods');
+  if (field === undefined) return bodyOf(answer);
+  const methods: unknown = JSON.parse(answer.line.toString('utf8', field.start, field.end));
+  if (!Array.isArray(methods)) return bodyOf(answer);
+  const kept = (methods as JsonObject[]).filter((method) => method?.type !== 'terminal').map(withoutCommand);
+  // Agents are told that terminals are not offered, so nearly always there is nothing to take out.
+  const isSame = kept.length === methods.length && kept.every((method, index) => method === methods[index]);
+  return isSame ? bodyOf(answer) : bodyOf(answer, [{ ...field, text: JSON.stringify(kept) }]);
+}
+
+/** A sign-in method without the command line that some editors would run on the host. */
+function withoutCommand(method: JsonObject): JsonObject {
+  const meta = method?._meta as JsonObject | null | undefined;
+  if (meta?.['terminal-auth'] === undefined) return method;
+  const { 'terminal-auth': _, ...rest } = meta;
+  return { ...method, _meta: rest };
+}
+
+function bodyOf(message: Message, edits: readonly Edit[] = []): string {
+  return message.bodyStart < 0 ? '{}' : cut(message.line, message.bodyStart, message.bodyEnd, edits);
+}

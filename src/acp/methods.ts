@@ -1,0 +1,164 @@
+/**
+ * The methods of ACP v1, stable and unstable, and the extensions in use, as data: who sends what, where
+ * it goes, what must be advertised for it, and which fields are looked at. A method that has no row is
+ * routed by what its params name and passed on, never rejected.
+ */
+import * as fields from './fields';
+import type { FieldTree } from './fields';
+
+/** Where a request or notification of the editor goes. */
+export type EditorRoute =
+  /** Answered by the proxy from a child's answer: `initialize`. */
+  | 'initialize'
+  /** To every child; one answer. `replay` rows are repeated to children that start later. */
+  | 'all'
+  /** To the first child, which is started if there is none. */
+  | 'primary'
+  /** Opens a session in the workspace of `cwd`. */
+  | 'new'
+  /** Opens a session that exists, in the workspace of `cwd`. */
+  | 'open'
+  /** To the child of the session that `sessionId` names. */
+  | 'session'
+  /** As `session`; the result names a new session of that child. */
+  | 'fork'
+  /** As `session`, and the session ends with it. */
+  | 'close'
+  /** As `close`. */
+  | 'delete'
+  /** As `close`, but answered by the proxy: no agent knows the method. */
+  | 'end'
+  /** Gathered from the children, page by page. */
+  | 'list'
+  /** `$/cancel_request`: to whoever has the request. */
+  | 'cancel'
+  /** MCP-over-ACP: to the child that has the MCP request open. */
+  | 'mcp'
+  /** By what the params name: a session, sessions, a folder, else the only or last used child. */
+  | 'any';
+
+/** Where a request or notification of an agent goes. */
+export type AgentRoute =
+  /** To the editor. */
+  | 'editor'
+  /** To the editor, if it offers this and the path lies inside the session's roots. */
+  | 'file'
+  /** To the editor, in a mode it offers. */
+  | 'elicitation'
+  | 'elicitationComplete'
+  /** To the editor, owner remembered: MCP-over-ACP. */
+  | 'mcp'
+  /** To the editor, from the first child only and only when it says something new. */
+  | 'status'
+  /** `$/cancel_request`: to the editor, under the id that the request has there. */
+  | 'cancel'
+  /** Would act on the host: answered -32601. */
+  | 'refuse';
+
+/** One method, as one side sends it. */
+export interface Method<Route> {
+  /** Where it goes. */
+  readonly route: Route;
+  /** The schema that has it; `extension`: none. */
+  readonly origin: 'stable' | 'unstable' | 'extension';
+  /**
+   * What the receiver must have advertised, as a dotted path below `agentCapabilities` (editor's methods)
+   * or `clientCapabilities` (agents' methods). Without it the sender gets -32601.
+   */
+  readonly capability?: string;
+  /** The places in its params. */
+  readonly params: FieldTree;
+  /** The places in the result of a request; an error has `errorObject` instead. */
+  readonly result: FieldTree;
+  /** For `all`: sent again to children that start later, in the order of arrival; `clear` empties that list. */
+  readonly replay?: 'keep' | 'clear';
+}
+
+const none: FieldTree = {};
+
+function stable<Route>(route: Route, params: FieldTree, more: Partial<Method<Route>> = {}): Method<Route> {
+  return { route, origin: 'stable', params, result: none, ...more };
+}
+
+function unstable<Route>(route: Route, params: FieldTree, more: Partial<Method<Route>> = {}): Method<Route> {
+  return stable(route, params, { origin: 'unstable', ...more });
+}
+
+function extension<Route>(route: Route, params: FieldTree, more: Partial<Method<Route>> = {}): Method<Route> {
+  return stable(route, params, { origin: 'extension', ...more });
+}
+
+/** What the editor may send. */
+export const editorMethods: Readonly<Record<string, Method<EditorRoute>>> = {
+  initialize: stable('initialize', fields.initializeParams, { result: fields.initializeResult }),
+  authenticate: stable('all', none, { replay: 'keep' }),
+  logout: stable('all', none, { capability: 'auth.logout', replay: 'clear' }),
+  'auth/status': unstable('primary', none, { capability: 'auth.status' }),
+  'providers/list': unstable('primary', none, { capability: 'providers' }),
+  'providers/set': unstable('all', none, { capability: 'providers', replay: 'keep' }),
+  'providers/disable': unstable('all', none, { capability: 'providers', replay: 'keep' }),
+  'session/new': stable('new', fields.sessionSetup, { result: fields.inSession }),
+  'session/load': stable('open', fields.sessionReopen, { capability: 'loadSession' }),
+  'session/resume': stable('open', fields.sessionReopen, { capability: 'sessionCapabilities.resume' }),
+  'session/fork': unstable('fork', fields.sessionReopen, {
+    capability: 'sessionCapabilities.fork',
+    result: fields.inSession,
+  }),
+  'session/list': stable('list', fields.listParams, {
+    capability: 'sessionCapabilities.list',
+    result: fields.listResult,
+  }),
+  'session/delete': stable('delete', fields.inSession, { capability: 'sessionCapabilities.delete' }),
+  'session/close': stable('close', fields.inSession, { capability: 'sessionCapabilities.close' }),
+  'session/archive': unstable('session', fields.inSession, { capability: 'sessionCapabilities.archive' }),
+  'session/unarchive': unstable('session', fields.inSession, { capability: 'sessionCapabilities.archive' }),
+  'session/set_title': unstable('session', fields.inSession, { capability: 'sessionCapabilities.title' }),
+  'session/status': unstable('session', fields.inSession, { capability: 'sessionCapabilities.status' }),
+  'session/set_mode': stable('session', fields.inSession),
+  'session/set_config_option': stable('session', fields.inSession),
+  'session/prompt': stable('session', fields.prompt),
+  'session/cancel': stable('session', fields.inSession),
+  'mcp/message': unstable('mcp', fields.mcpMessage),
+  '$/cancel_request': stable('cancel', { requestId: 'requestId' }),
+
+  // No schema has these. `session/end` never existed in ACP; early clients of ours were promised it.
+  'session/end': extension('end', fields.inSession),
+  'session/set_model': extension('session', fields.inSession),
+  '_session/steering': extension('session', fields.prompt),
+  '_session/batch_get': extension('any', fields.inSessions, { result: fields.sessionRows }),
+  '_session/list/subscribe': extension('any', { cwd: 'cwd' }),
+  // It names a subscription and no folder; agents take one that is not theirs for done.
+  '_session/list/unsubscribe': extension('all', none),
+  'authentication/status': extension('primary', none),
+  'authentication/logout': extension('all', none, { replay: 'clear' }),
+};
+
+/** What an agent may send. */
+export const agentMethods: Readonly<Record<string, Method<AgentRoute>>> = {
+  'session/update': stable('editor', fields.update),
+  'session/request_permission': stable('editor', fields.permission),
+  'fs/read_text_file': stable('file', fields.file, { capability: 'fs.readTextFile' }),
+  'fs/write_text_file': stable('file', fields.file, { capability: 'fs.writeTextFile' }),
+  'terminal/create': stable('refuse', none),
+  'terminal/output': stable('refuse', none),
+  'terminal/release': stable('refuse', none),
+  'terminal/wait_for_exit': stable('refuse', none),
+  'terminal/kill': stable('refuse', none),
+  'elicitation/create': stable('elicitation', fields.elicitation, {
+    capability: 'elicitation',
+    result: fields.elicitationResult,
+  }),
+  'elicitation/complete': stable('elicitationComplete', { elicitationId: 'elicitationId' }),
+  'mcp/message': unstable('mcp', fields.mcpMessage),
+  'auth/status_update': unstable('status', none),
+  '$/cancel_request': stable('cancel', { requestId: 'requestId' }),
+
+  '_auth/status_update': extension('status', none),
+  '_session/list/changes': extension('editor', fields.listChanges),
+};
+
+/** The row of a method that the editor sent and no row describes. */
+export const unknownEditorMethod = extension<EditorRoute>('any', fields.unknownFromEditor);
+
+/** The row of a method that an agent sent and no row describes. */
+export const unknownAgentMethod = extension<AgentRoute>('editor', fields.inSession);

@@ -1,0 +1,268 @@
+/**
+ * The flow. `fromEditor` and `fromAgent` take one line each and pass it on, in the same turn, to where
+ * the tables say; what a method needs beyond that is in the files named after it.
+ */
+import type { AgentCommand } from '../agent/catalog';
+import { messageOf, rpcCode } from '../errors';
+import type { Log } from '../log';
+import { resultLine } from '../rpc/answer';
+import type { OverlongLine } from '../rpc/line';
+import type { Plan } from '../rpc/plan';
+import { fieldOf, scan, textOf } from '../rpc/scan';
+import type { Message, Plans } from '../rpc/scan';
+import { splice } from '../rpc/splice';
+import type { LineWriter } from '../rpc/writer';
+import type { SessionTable } from '../session/session-table';
+import type { WorkspaceChild } from '../session/workspace-child';
+import type { Config } from '../workspace/config';
+import { findWorkspace } from '../workspace/root';
+import type { Workspace } from '../workspace/root';
+import { AgentRequests } from './agent-requests';
+import type { AgentCall } from './agent-requests';
+import { Children } from './children';
+import { Core } from './core';
+import type { Call } from './core';
+import { Defects } from './defects';
+import { EditorCalls } from './editor-calls';
+import { errorObject } from './fields';
+import { minimalResult, readHello } from './initialize';
+import { agentMethods, editorMethods, unknownAgentMethod, unknownEditorMethod } from './methods';
+import type { AgentRoute, EditorRoute, Method } from './methods';
+import { endAll } from './shutdown';
+
+/** What a proxy is made from. */
+export interface ProxyOptions {
+  readonly agent: AgentCommand;
+  readonly config: Config;
+  readonly env: NodeJS.ProcessEnv;
+  /** The proxy's own working directory. */
+  readonly cwd: string;
+  readonly sessions: SessionTable;
+  /** Writes to the editor. */
+  readonly writer: LineWriter;
+  readonly log: Log;
+  /** Where a workspace stands for the agent, when it is not at its own path. */
+  readonly mount: string | undefined;
+  /** The command that runs the agent for a workspace, or, without one, for none. */
+  commandFor(workspace: Workspace | undefined): AgentCommand;
+  /** After `mustWait`: the editor may be read on. */
+  onRoom(): void;
+}
+
+/** How long `initialize` waits for an agent's answer before it promises nothing, in milliseconds. */
+const bootstrapMs = 15_000;
+
+/** One editor connection. */
+export class Proxy {
+  readonly #core: Core;
+  readonly #children: Children;
+  readonly #calls: EditorCalls;
+  readonly #agentRequests: AgentRequests;
+  readonly #defects: Defects;
+  readonly #editorPlans: Plans;
+  readonly #agentPlans = new WeakMap<WorkspaceChild, Plans>();
+  /** The result of `initialize`, JSON text, once it is answered: it never changes. */
+  #hello: string | undefined;
+  #isInitializing = false;
+
+  /** Nothing is started before the editor's first line. */
+  constructor(private readonly options: ProxyOptions) {
+    const { config, env, writer, log, sessions } = options;
+    const core = new Core(
+      sessions,
+      writer.lane(() => options.onRoom()),
+      log,
+    );
+    this.#core = core;
+    this.#children = new Children(core, {
+      ...options,
+      onLine: (child, line) => this.fromAgent(child, line),
+      onEnd: (child) => this.#agentRequests.forget(child),
+    });
+    this.#agentRequests = new AgentRequests(core, this.#children, config.acp.fs === 'editor');
+    const ownProcess = config.agent.process === 'session';
+    this.#calls = new EditorCalls(core, this.#children, this.#agentRequests, env, ownProcess);
+    this.#defects = new Defects(core);
+    this.#editorPlans = {
+      params: (method) => core.planOf(editorRow(method).params),
+      result: (id) => this.#resultPlan(id),
+      error: undefined,
+    };
+  }
+
+  /**
+   * True: the editor must not be read on until `onRoom`, because `initialize` is being answered or because
+   * the editor does not read its answers.
+   */
+  get mustWait(): boolean {
+    return this.#isInitializing || this.#core.lane.mustWait();
+  }
+
+  /** Takes one line of the editor. */
+  fromEditor(line: Buffer | OverlongLine): void {
+    if (!Buffer.isBuffer(line)) {
+      this.#defects.overlongFromEditor(line.skim);
+      return;
+    }
+    const message = scan(line, this.#editorPlans);
+    this.options.log.debug({ id: message.id, method: message.method }, 'from editor');
+    if (message.kind === 'request' || message.kind === 'notification') this.#call(message);
+    else if (message.kind === 'response') this.#answerToAgent(message);
+    else this.#defects.fromEditor(message);
+  }
+
+  /** Takes one line of an agent. */
+  fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine): void {
+    if (!Buffer.isBuffer(line)) {
+      this.#defects.overlongFromAgent(child, line.skim);
+      return;
+    }
+    const message = scan(line, this.#plansOf(child));
+    if (message.kind === 'request' || message.kind === 'notification') this.#callOfAgent(child, message);
+    else if (message.kind === 'response') this.#answerOfAgent(child, message);
+    else this.#defects.fromAgent(child, message);
+  }
+
+  /** The editor is gone: everything open is ended; resolves when no agent is left. */
+  async end(isPatient: boolean): Promise<void> {
+    await endAll(this.#core, this.#children, isPatient);
+  }
+
+  /** A request or notification of the editor. */
+  #call(message: Message): void {
+    const { id, method } = message;
+    const request = id === undefined ? undefined : this.#core.requests.begin(id, method);
+    if (id !== undefined && request === undefined) {
+      this.#defects.refuse(id, 'a request with this id is still open');
+      return;
+    }
+    const call: Call = { message, row: editorRow(method), request };
+    if (call.row.route === 'initialize') {
+      if (request !== undefined) void this.#initialize(call);
+    } else if (this.#hello !== undefined) {
+      this.#calls.serve(call);
+    } else if (request !== undefined) {
+      this.#core.requests.finish(request);
+      this.#defects.refuse(request.id, 'initialize must come first');
+    }
+  }
+
+  /** The editor's answer to an agent's request. */
+  #answerToAgent(message: Message): void {
+    const request = this.#core.requests.take(message.id!);
+    if (request === undefined) return;
+    const action = fieldOf(message, 'elicitationAction');
+    const isAccepted = action !== undefined && textOf(message, action) === 'accept';
+    request.onOver?.(isAccepted);
+    const edit = { start: message.idStart, end: message.idEnd, text: request.childId };
+    request.child.answer(splice(message.line, [edit]));
+  }
+
+  /** A request or notification of an agent. */
+  #callOfAgent(child: WorkspaceChild, message: Message): void {
+    const row = agentRow(message.method);
+    const session = this.#core.sessionOf(child, message);
+    const call: AgentCall = { child, message, row, session };
+    const namesSession = fieldOf(message, 'session') !== undefined;
+    if (namesSession && session === undefined && row !== unknownAgentMethod) {
+      // Of a session that was closed, or that was never opened.
+      this.options.log.debug({ method: message.method }, 'from an agent, for no open session');
+      this.#core.refuse(child, message, { code: rpcCode.resourceNotFound, message: 'Session not found' });
+    } else {
+      this.#agentRequests.serve(call);
+    }
+  }
+
+  /** An agent's answer to a request of the editor or of ours. */
+  #answerOfAgent(child: WorkspaceChild, message: Message): void {
+    if (!child.settle(message)) this.options.log.info({ id: message.id }, 'an answer that nobody waits for');
+    this.#children.rest(child);
+  }
+
+  /**
+   * Answers `initialize`, once and for all: with what a first child says, if it says so in time, else
+   * with a promise of nothing. That child serves the proxy's own working directory, if that is a
+   * workspace, since some editors start agents in the project.
+   */
+  async #initialize(call: Call): Promise<void> {
+    const id = call.request!.id;
+    if (this.#hello !== undefined) {
+      this.#core.answer(call, resultLine(id, this.#hello));
+      return;
+    }
+    try {
+      const hello = readHello(call.message, this.options.config.acp.fs === 'editor');
+      this.#core.editorCapabilities = hello.capabilities;
+      this.#children.hello = hello.childParams;
+    } catch (error) {
+      this.#core.fail(call, error);
+      return;
+    }
+    this.#isInitializing = true;
+    this.#hello = await this.#bootstrap();
+    this.#isInitializing = false;
+    this.#core.answer(call, resultLine(id, this.#hello));
+    this.options.onRoom();
+  }
+
+  /** The answer of a first child, or the minimal one. */
+  async #bootstrap(): Promise<string> {
+    const { log } = this.options;
+    const workspace = await this.#ownWorkspace();
+    const child = workspace === undefined ? this.#children.primary() : this.#children.forWorkspace(workspace);
+    return await new Promise((resolve) => {
+      const giveUp = (reason: string): void => {
+        log.warn({ reason }, 'initialize is answered without the agent: no optional capability is offered');
+        resolve(minimalResult);
+      };
+      const timer = setTimeout(() => giveUp(`no answer in ${bootstrapMs / 1_000} s`), bootstrapMs);
+      child.whenReady({
+        bytes: 0,
+        run: () => {
+          clearTimeout(timer);
+          resolve(child.initializeResult);
+        },
+        onFailure: (reason) => {
+          clearTimeout(timer);
+          giveUp(reason.message);
+        },
+      });
+    });
+  }
+
+  async #ownWorkspace(): Promise<Workspace | undefined> {
+    try {
+      return await findWorkspace(this.options.cwd, { env: this.options.env });
+    } catch (error) {
+      this.options.log.info({ reason: messageOf(error) }, 'the working directory is no workspace');
+      return undefined;
+    }
+  }
+
+  #plansOf(child: WorkspaceChild): Plans {
+    let plans = this.#agentPlans.get(child);
+    if (plans === undefined) {
+      plans = {
+        params: (method) => this.#core.planOf(agentRow(method).params),
+        result: (id) => child.peek(id)?.resultPlan,
+        error: this.#core.planOf(errorObject),
+      };
+      this.#agentPlans.set(child, plans);
+    }
+    return plans;
+  }
+
+  /** What is wanted of the editor's answer to an agent's request. */
+  #resultPlan(editorId: string): Plan | undefined {
+    const method = this.#core.requests.peek(editorId)?.method;
+    return method === undefined ? undefined : this.#core.planOf(agentRow(method).result);
+  }
+}
+
+function editorRow(method: string): Method<EditorRoute> {
+  return Object.hasOwn(editorMethods, method) ? editorMethods[method]! : unknownEditorMethod;
+}
+
+function agentRow(method: string): Method<AgentRoute> {
+  return Object.hasOwn(agentMethods, method) ? agentMethods[method]! : unknownAgentMethod;
+}

@@ -1,0 +1,38 @@
+/** The end of a connection: nobody is left waiting, what is due is still written, no agent stays. */
+import { hastyStop } from '../agent/process';
+import { CaiError, rpcCode } from '../errors';
+import { errorLine, resultLine, rpcErrorOf } from '../rpc/answer';
+import type { Children } from './children';
+import type { Core } from './core';
+
+/** How long requests that are due may take once the editor is gone, in milliseconds. */
+const dueMs = 10_000;
+
+/**
+ * Ends everything: what agents ask is answered for the editor, turns are cancelled, then the agents are
+ * ended. `isPatient` first lets the agents answer what is still open. Resolves when nothing is left.
+ */
+export async function endAll(core: Core, children: Children, isPatient: boolean): Promise<void> {
+  answerForEditor(core);
+  for (const session of core.sessions.all()) core.cancelTurn(session);
+  if (isPatient) await core.within(dueMs, core.requests.whenNoneOfEditor());
+  await children.stopAll(hastyStop);
+  const reason = new CaiError('AGENT_EXITED', 'the proxy is ending');
+  for (const request of core.requests.openOfEditor()) {
+    if (core.requests.finish(request)) core.lane.queue(errorLine(request.id, rpcErrorOf(reason)));
+  }
+}
+
+/** Source: ACP v1, tool calls: a client that cancels answers open permission requests with `cancelled`. */
+function answerForEditor(core: Core): void {
+  const answers: Readonly<Record<string, string>> = {
+    'session/request_permission': '{"outcome":{"outcome":"cancelled"}}',
+    'elicitation/create': '{"action":"cancel"}',
+  };
+  for (const { child, childId, editorId, method } of core.requests.openOfAgents()) {
+    core.requests.take(editorId);
+    const result = answers[method];
+    const error = { code: rpcCode.internalError, message: 'the client is gone' };
+    child.answer(result === undefined ? errorLine(childId, error) : resultLine(childId, result));
+  }
+}

@@ -1,0 +1,76 @@
+/** The agents that can be named on the command line, as data, and how a name becomes a command. */
+import { isAbsolute, resolve } from 'node:path';
+import { CaiError } from '../errors';
+import type { Config } from '../workspace/config';
+
+/** One known agent. Commands are a program and its arguments, started without a shell. */
+export interface CatalogEntry {
+  /** What people call it. */
+  readonly displayName: string;
+  /** Its command inside our image. */
+  readonly inContainer: readonly string[];
+  /** Its command when it is a direct child, looked up on PATH. */
+  readonly direct: readonly string[];
+}
+
+/** The agents that need no configuration. Commands as their packages install them. */
+export const catalog: Readonly<Record<string, CatalogEntry>> = {
+  claude: entry('Claude', ['claude-agent-acp']),
+  gemini: entry('Gemini CLI', ['gemini', '--acp']),
+  codex: entry('Codex', ['codex-acp']),
+  opencode: entry('OpenCode', ['opencode', 'acp']),
+  qwen: entry('Qwen Code', ['qwen', '--acp']),
+  copilot: entry('GitHub Copilot', ['copilot', '--acp']),
+  cursor: entry('Cursor', ['cursor-agent', 'acp']),
+};
+
+function entry(displayName: string, command: readonly string[]): CatalogEntry {
+  return { displayName, inContainer: command, direct: command };
+}
+
+/** What to start for a name. */
+export interface AgentCommand {
+  readonly name: string;
+  readonly displayName: string;
+  /** Program and arguments. */
+  readonly command: readonly [string, ...string[]];
+}
+
+/** What decides which command a name stands for. */
+export interface CatalogOptions {
+  readonly agents: Config['agents'];
+  /** `CAI_ACP_DIRECT_SPAWN=1`: the agent is a direct child. */
+  readonly isDirect: boolean;
+  /** `CAI_ACP_TEST_MODE=1`: any name, run exactly as `<name> --acp`. */
+  readonly isTestMode: boolean;
+  /** Folder against which a name with a slash is resolved, in test mode. */
+  readonly cwd: string;
+}
+
+/**
+ * The command for an agent's name, with `args` appended. Fails with `UNSUPPORTED_AGENT` for a name that
+ * is neither configured nor in the catalog.
+ */
+export function resolveAgent(name: string, args: readonly string[], options: CatalogOptions): AgentCommand {
+  if (options.isTestMode) {
+    const program = name.includes('/') && !isAbsolute(name) ? resolve(options.cwd, name) : name;
+    return { name, displayName: name, command: [program, '--acp', ...args] };
+  }
+  const configured = own(options.agents, name);
+  const known = own(catalog, name);
+  const command = configured?.command ?? (options.isDirect ? known?.direct : known?.inContainer);
+  const [program, ...rest] = command ?? [];
+  if (program === undefined) {
+    const names = [...new Set([...Object.keys(catalog), ...Object.keys(options.agents)])].join(', ');
+    throw new CaiError(
+      'UNSUPPORTED_AGENT',
+      `Unsupported agent: ${name}\nKnown agents: ${names}. Another one can be added to your config: [agents.NAME] command = ["program", "argument"].`,
+    );
+  }
+  const displayName = configured?.name ?? known?.displayName ?? name;
+  return { name, displayName, command: [program, ...rest, ...args] };
+}
+
+function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}

@@ -1,0 +1,242 @@
+/**
+ * One agent process: lines in, lines out, a tail of its stderr, and an end that leaves nothing behind.
+ * It leads a process group of its own, so that what it started can be ended with it.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { CaiError } from '../errors';
+import type { Log } from '../log';
+import { LineReader } from '../rpc/line';
+import type { LineLimits, OverlongLine } from '../rpc/line';
+import type { Line } from '../rpc/splice';
+import type { AgentCommand } from './catalog';
+
+/** How long each step of a stop waits for the one before it, in milliseconds. */
+export interface StopLadder {
+  /** After closing its stdin, before SIGTERM. */
+  readonly termAfterMs: number;
+  /** After SIGTERM, before SIGKILL. */
+  readonly killAfterMs: number;
+}
+
+/** For an agent that is no longer needed. */
+export const patientStop: StopLadder = { termAfterMs: 5_000, killAfterMs: 3_000 };
+/** While the proxy itself is ending. */
+export const hastyStop: StopLadder = { termAfterMs: 2_000, killAfterMs: 1_000 };
+
+/** How long the output of a dead process is read on after its last byte, in milliseconds. */
+const silenceMs = 2_000;
+/** How long what an agent left behind may take to end after SIGTERM, and how often that is looked at. */
+const leftoverMs = 2_000;
+const leftoverCheckMs = 50;
+/** How much of stderr is kept, in characters. */
+const stderrTailLength = 2_000;
+
+/** How a process is started, and who is told what it says. */
+export interface AgentProcessOptions {
+  readonly agent: AgentCommand;
+  /** Working directory of the process. */
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Limits of the lines that it writes. */
+  readonly limits: LineLimits;
+  readonly log: Log;
+  /** Each line of its stdout, in order; not called while paused. */
+  onLine(line: Buffer | OverlongLine): void;
+  /** Once, after its last line. `reason` says how it ended and quotes the tail of its stderr. */
+  onEnd(reason: CaiError): void;
+}
+
+/** A started agent. */
+export class AgentProcess {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #reader: LineReader;
+  readonly #ended: Promise<void>;
+  #resolveEnded: () => void = () => undefined;
+  #stderrTail = '';
+  #pauses = 0;
+  #exit: { code: number | null; signal: NodeJS.Signals | null } | undefined;
+  #spawnError: Error | undefined;
+  #isOutputOver = false;
+  #hasEnded = false;
+  #isGroupGone = false;
+  #silence: NodeJS.Timeout | undefined;
+  #ladder: NodeJS.Timeout | undefined;
+
+  /** Starts the agent. That it cannot be started is told by `onEnd`. */
+  constructor(private readonly options: AgentProcessOptions) {
+    this.#reader = new LineReader(options.limits);
+    this.#ended = new Promise((resolve) => (this.#resolveEnded = resolve));
+    const [program, ...args] = options.agent.command;
+    const { cwd, env } = options;
+    this.#child = spawn(program, args, { cwd, env, stdio: 'pipe', detached: true });
+    this.#child.on('error', (error) => {
+      this.#spawnError = error;
+      if (this.#child.pid === undefined) this.#finish();
+    });
+    this.#child.on('exit', (code, signal) => this.#onExit(code, signal));
+    // A pipe error only says that the process is gone, which its exit tells better.
+    this.#child.stdin.on('error', () => undefined);
+    this.#child.stdout.on('error', () => undefined);
+    this.#child.stdout.on('data', (chunk: Buffer) => {
+      this.#reader.push(chunk);
+      this.#pull();
+    });
+    this.#child.stdout.on('end', () => {
+      this.#reader.end();
+      if (this.#exit === undefined) void this.stop(patientStop);
+      this.#pull();
+    });
+    this.#child.on('close', () => {
+      this.#isOutputOver = true;
+      this.#reader.end();
+      this.#pull();
+    });
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => this.#onStderr(text));
+  }
+
+  /** Its process id; undefined when it could not be started. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Bytes sent that it has not read yet. */
+  get unreadBytes(): number {
+    return this.#child.stdin.writableLength;
+  }
+
+  /** Writes a line to its stdin; nothing once it has ended. */
+  send(line: Line): void {
+    const { stdin } = this.#child;
+    if (!stdin.writable) return;
+    if (stdin.writableCorked === 0) {
+      stdin.cork();
+      process.nextTick(() => stdin.uncork());
+    }
+    if (Buffer.isBuffer(line)) stdin.write(line);
+    else for (const piece of line) stdin.write(piece);
+  }
+
+  /** Stops reading its output until as many calls of `resume` have come. */
+  pause(): void {
+    this.#pauses++;
+    this.#child.stdout.pause();
+    clearTimeout(this.#silence);
+  }
+
+  /** Takes one `pause` back. */
+  resume(): void {
+    this.#pauses--;
+    this.#pull();
+  }
+
+  /** Ends it: stdin is closed, then SIGTERM, then SIGKILL to its group. Resolves when nothing is left. */
+  async stop(ladder: StopLadder): Promise<void> {
+    clearTimeout(this.#ladder);
+    this.#child.stdin.end();
+    if (this.#exit === undefined && this.#spawnError === undefined) {
+      this.#ladder = setTimeout(() => {
+        this.#signalGroup('SIGTERM');
+        this.#ladder = setTimeout(() => this.#signalGroup('SIGKILL'), ladder.killAfterMs);
+      }, ladder.termAfterMs);
+    }
+    await this.#ended;
+  }
+
+  #pull(): void {
+    while (this.#pauses === 0) {
+      const line = this.#reader.next();
+      if (line === undefined) break;
+      this.options.onLine(line);
+    }
+    if (this.#pauses > 0) return;
+    if (this.#isOutputOver) this.#finish();
+    else this.#child.stdout.resume();
+    this.#watchSilence();
+  }
+
+  #onExit(code: number | null, signal: NodeJS.Signals | null): void {
+    this.#exit = { code, signal };
+    clearTimeout(this.#ladder);
+    void this.#endLeftovers();
+    this.#watchSilence();
+  }
+
+  /** What a dead agent left behind may hold its stdout open for ever: silence then counts as the end. */
+  #watchSilence(): void {
+    clearTimeout(this.#silence);
+    if (this.#exit === undefined || this.#isOutputOver || this.#pauses > 0) return;
+    this.#silence = setTimeout(() => {
+      this.#child.stdout.destroy();
+      this.#child.stderr.destroy();
+    }, silenceMs);
+  }
+
+  /** Everything that the agent started in its group ends with it. A zombie that nobody reaps is given up. */
+  async #endLeftovers(): Promise<void> {
+    let waitedMs = 0;
+    let isAlive = this.#signalGroup('SIGTERM');
+    while (isAlive && waitedMs < 2 * leftoverMs) {
+      await new Promise((resolve) => setTimeout(resolve, leftoverCheckMs));
+      waitedMs += leftoverCheckMs;
+      isAlive = this.#signalGroup(waitedMs >= leftoverMs ? 'SIGKILL' : 0);
+    }
+    this.#isGroupGone = true;
+    this.#settle();
+  }
+
+  /** False when no process of the group is left. */
+  #signalGroup(signal: NodeJS.Signals | 0): boolean {
+    if (this.#child.pid === undefined) return false;
+    try {
+      return process.kill(-this.#child.pid, signal);
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+    }
+  }
+
+  /** Tells the end once both the process and its output are over. */
+  #finish(): void {
+    const isStartFailure = this.#spawnError !== undefined && this.#child.pid === undefined;
+    if (this.#hasEnded || !(isStartFailure || (this.#exit !== undefined && this.#isOutputOver))) return;
+    if (this.#pauses > 0) return;
+    this.#hasEnded = true;
+    clearTimeout(this.#silence);
+    this.options.onEnd(this.#reason());
+    if (isStartFailure) this.#isGroupGone = true;
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#hasEnded && this.#isGroupGone) this.#resolveEnded();
+  }
+
+  #onStderr(text: string): void {
+    this.#stderrTail = (this.#stderrTail + text).slice(-stderrTailLength);
+    this.options.log.debug({ pid: this.pid, text }, 'stderr of agent');
+  }
+
+  #reason(): CaiError {
+    const { name, command } = this.options.agent;
+    if (this.#spawnError !== undefined) return this.#startFailure(this.#spawnError as NodeJS.ErrnoException);
+    const { code, signal } = this.#exit!;
+    const how = signal === null ? `exited with status ${code ?? 0}` : `was ended by ${signal}`;
+    const tail = this.#stderrTail.trim();
+    const last = tail.slice(tail.lastIndexOf('\n') + 1);
+    const said = last === '' ? '' : `: ${last}`;
+    return new CaiError(
+      'AGENT_EXITED',
+      `agent "${name}" (${command[0]}) ${how}${said}`,
+      tail === '' ? undefined : { details: tail },
+    );
+  }
+
+  #startFailure(error: NodeJS.ErrnoException): CaiError {
+    const { name, command } = this.options.agent;
+    const cause =
+      error.code === 'ENOENT'
+        ? `"${command[0]}" was not found: install it, or name its command in your config as [agents.${name}] command`
+        : `"${command[0]}": ${error.message}`;
+    return new CaiError('AGENT_START', `agent "${name}" could not be started: ${cause}`);
+  }
+}

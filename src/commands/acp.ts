@@ -1,0 +1,132 @@
+/**
+ * `cai --acp [agent] [agent args...]`: the proxy on stdin and stdout. stdout carries ACP lines and
+ * nothing else; whatever else is to be said goes to stderr.
+ */
+import { join } from 'node:path';
+import { Proxy } from '../acp/proxy';
+import { resolveAgent } from '../agent/catalog';
+import type { AgentCommand } from '../agent/catalog';
+import { runInteractive } from '../agent/interactive';
+import { CaiError, messageOf } from '../errors';
+import { openLog } from '../log';
+import type { Log } from '../log';
+import { LineReader } from '../rpc/line';
+import { LineWriter } from '../rpc/writer';
+import { SessionFile } from '../session/session-file';
+import { SessionTable } from '../session/session-table';
+import { loadConfig } from '../workspace/config';
+import type { Config } from '../workspace/config';
+import { ownFolders } from '../workspace/own-folders';
+import type { Workspace } from '../workspace/root';
+
+/** Signals that end the proxy as the end of its input does, only without patience. */
+const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+/** How long the editor may take no byte of what is still due at the end, in milliseconds. */
+const stallMs = 5_000;
+
+/** Runs the proxy until the editor is gone; resolves with the exit status. */
+export async function run(args: readonly string[]): Promise<number> {
+  const { env } = process;
+  const config = loadConfig(env);
+  const [name = config.agent.default, ...agentArgs] = args;
+  const isDirect = env.CAI_ACP_DIRECT_SPAWN === '1';
+  const agent = resolveAgent(name, agentArgs, {
+    agents: config.agents,
+    isDirect,
+    isTestMode: env.CAI_ACP_TEST_MODE === '1',
+    cwd: process.cwd(),
+  });
+  const childEnv = { ...env, CAI_NO_UPDATE_CHECK: '1' };
+  if (process.stdin.isTTY && process.stdout.isTTY) {
+    if (agentArgs.length > 0)
+      return await runInteractive(isDirect ? agent : contained(agent, undefined), childEnv);
+    throw new CaiError('USAGE', `this is for an editor to start, not for a terminal: see "cai --help"`);
+  }
+  const connection = new Connection(agent, config, childEnv, isDirect);
+  return await connection.run();
+}
+
+/** The command that runs an agent in the container of a workspace, or in one without a workspace. */
+function contained(agent: AgentCommand, workspace: Workspace | undefined): AgentCommand {
+  const cai = join(__dirname, '../../bin/cai');
+  const place = workspace === undefined ? ['--no-workspace'] : ['--workspace', workspace.root];
+  const exec = ['exec', ...place, '--agent', agent.name, '--quiet', '--', ...agent.command];
+  return { ...agent, command: [process.execPath, cai, ...exec] };
+}
+
+/** The editor's two pipes and the proxy between them and the agents. */
+class Connection {
+  readonly #log: Log;
+  readonly #reader: LineReader;
+  readonly #writer: LineWriter;
+  readonly #proxy: Proxy;
+  #resolve: (status: number) => void = () => undefined;
+  #isInputOver = false;
+  #isEnding = false;
+
+  constructor(agent: AgentCommand, config: Config, env: NodeJS.ProcessEnv, isDirect: boolean) {
+    const log = openLog(env);
+    this.#log = log;
+    this.#reader = new LineReader({ maxLineBytes: config.acp.maxLineFromEditorBytes, maxSearchBytes: Infinity });
+    this.#writer = new LineWriter(process.stdout, config.acp.queueToEditorBytes, (reason) => {
+      log.info({ reason: reason.message }, 'the editor does not read any more');
+      void this.#end(false, 0);
+    });
+    const file = join(ownFolders(env).state, 'sessions.ndjson');
+    this.#proxy = new Proxy({
+      agent,
+      config,
+      env,
+      cwd: process.cwd(),
+      sessions: new SessionTable(
+        agent.name,
+        config.sessions.persist ? new SessionFile(file, log) : undefined,
+      ),
+      writer: this.#writer,
+      log,
+      mount: env.CAI_ACP_WORKSPACE_MOUNT,
+      commandFor: (workspace) => (isDirect ? agent : contained(agent, workspace)),
+      onRoom: () => this.#pull(),
+    });
+  }
+
+  /** Resolves with the exit status when the editor is gone and nothing is left. */
+  run(): Promise<number> {
+    const { stdin } = process;
+    stdin.on('data', (chunk: Buffer) => {
+      this.#reader.push(chunk);
+      this.#pull();
+    });
+    stdin.on('end', () => {
+      this.#reader.end();
+      this.#isInputOver = true;
+      this.#pull();
+    });
+    stdin.on('error', (reason) => {
+      this.#log.error({ reason: messageOf(reason) }, 'the editor cannot be read any more');
+      void this.#end(false, 1);
+    });
+    for (const signal of endSignals) process.on(signal, () => void this.#end(false, 0));
+    return new Promise((resolve) => (this.#resolve = resolve));
+  }
+
+  /** Takes the lines that have come, as long as the proxy takes them. */
+  #pull(): void {
+    while (!this.#isEnding && !this.#proxy.mustWait) {
+      const line = this.#reader.next();
+      if (line === undefined) break;
+      this.#proxy.fromEditor(line);
+    }
+    if (this.#proxy.mustWait) process.stdin.pause();
+    else if (this.#isInputOver) void this.#end(true, 0);
+    else process.stdin.resume();
+  }
+
+  async #end(isPatient: boolean, status: number): Promise<void> {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    await this.#proxy.end(isPatient);
+    await this.#writer.drain(stallMs);
+    this.#resolve(status);
+  }
+}

@@ -1,0 +1,75 @@
+/** JSON-RPC error codes that the proxy itself answers with. Source: ACP v1, `ErrorCode`. */
+export const rpcCode = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+  requestCancelled: -32800,
+  resourceNotFound: -32002,
+} as const;
+
+/**
+ * Every expected failure: the JSON-RPC code it is answered with, and the exit status when it ends the
+ * process. Anything else that is thrown is a bug.
+ */
+const failures = {
+  /** The command line is wrong. */
+  USAGE: { rpc: rpcCode.internalError, exit: 2 },
+  /** No catalog entry has that name. */
+  UNSUPPORTED_AGENT: { rpc: rpcCode.internalError, exit: 1 },
+  /** A config file cannot be used. */
+  CONFIG: { rpc: rpcCode.internalError, exit: 2 },
+  /** A folder cannot be a workspace, or a path is not acceptable. */
+  WORKSPACE: { rpc: rpcCode.invalidParams, exit: 2 },
+  /** An agent names a file outside the folders of its session. */
+  OUTSIDE: { rpc: rpcCode.invalidParams, exit: 1 },
+  /** Params lack something, or have it in a form that cannot be served. */
+  INVALID_PARAMS: { rpc: rpcCode.invalidParams, exit: 2 },
+  /** No container engine can be used. */
+  NO_ENGINE: { rpc: rpcCode.internalError, exit: 11 },
+  /** The agent could not be started, or ended before it could answer. */
+  AGENT_START: { rpc: rpcCode.internalError, exit: 11 },
+  /** The agent ended while a request was open. */
+  AGENT_EXITED: { rpc: rpcCode.internalError, exit: 11 },
+  /** The agent does not read its input, and too much waits for it. */
+  AGENT_STALLED: { rpc: rpcCode.internalError, exit: 11 },
+  /** What an agent answered cannot be passed on. */
+  AGENT_ANSWER: { rpc: rpcCode.internalError, exit: 11 },
+  /** A session id that stands for nothing here. */
+  SESSION_UNKNOWN: { rpc: rpcCode.resourceNotFound, exit: 1 },
+  /** The agent in question does not offer the method. */
+  NOT_OFFERED: { rpc: rpcCode.methodNotFound, exit: 1 },
+} as const;
+
+/** The name of an expected failure. */
+export type FailureCode = keyof typeof failures;
+
+/**
+ * An expected failure. The message says what failed, on which thing, and what to do next; it never
+ * holds params, environment values or headers.
+ */
+export class CaiError extends Error {
+  override readonly name = 'CaiError';
+  /** JSON-RPC code of the answer to a request that failed with this. */
+  readonly rpcCode: number;
+  /** Exit status when this ends the process. */
+  readonly exitCode: number;
+
+  /** `data` becomes `error.data` of the answer, as it is. */
+  constructor(
+    readonly code: FailureCode,
+    message: string,
+    readonly data?: Readonly<Record<string, unknown>>,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.rpcCode = failures[code].rpc;
+    this.exitCode = failures[code].exit;
+  }
+}
+
+/** The text of whatever was thrown, for a log line or an error message. */
+export function messageOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : String(reason);
+}

@@ -1,0 +1,46 @@
+/**
+ * Start here: which command is it? `--acp` is looked for first, and each command's code is loaded only
+ * when it is wanted, because an editor waits for this process at every start.
+ */
+import { CaiError } from './errors';
+
+/** The arguments are those behind the program's name; resolves with the exit status. */
+export async function main(args: readonly string[]): Promise<number> {
+  const [command, ...rest] = args;
+  const wantsHelp = rest[0] === '--help' || rest[0] === '-h';
+  try {
+    if ((command === '--acp' || command === 'acp') && !wantsHelp)
+      return await (await import('./commands/acp')).run(rest);
+    switch (command) {
+      case 'exec':
+        return await (await import('./commands/exec')).run();
+      case '--version':
+      case 'version':
+        return await (await import('./commands/version')).run();
+      case '--acp':
+      case 'acp':
+      case '--help':
+      case '-h':
+      case 'help':
+      case undefined:
+        return await (await import('./commands/help')).run();
+      default:
+        throw new CaiError('USAGE', `"${command}" is not a command: see "cai --help"`);
+    }
+  } catch (error) {
+    return report(error);
+  }
+}
+
+/** Says on stderr what ended the command; returns its exit status. A bug keeps its stack. */
+function report(error: unknown): number {
+  if (!isFailure(error)) throw error;
+  const prefix = error.code === 'UNSUPPORTED_AGENT' ? '' : 'cai: ';
+  process.stderr.write(`${prefix}${error.message}\n`);
+  return error.exitCode;
+}
+
+/** Each command is bundled by itself, so its `CaiError` is a class of its own. */
+function isFailure(error: unknown): error is CaiError {
+  return error instanceof Error && error.name === 'CaiError';
+}

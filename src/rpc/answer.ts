@@ -1,0 +1,40 @@
+/** Messages that the proxy itself writes. Ids are JSON text, so that `1` and `"1"` stay what they were. */
+import { CaiError, messageOf, rpcCode } from '../errors';
+import type { Line } from './splice';
+
+/** `error` of a response. */
+export interface RpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** A response with `result`, given as JSON text. */
+export function resultLine(id: string, result: string): Line {
+  return Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${result}}\n`);
+}
+
+/** A response with `error`. */
+export function errorLine(id: string, error: RpcError): Line {
+  return Buffer.from(`{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}\n`);
+}
+
+/** A request; `params` is JSON text, absent when undefined. */
+export function requestLine(id: string, method: string, params: string | undefined): Line {
+  const body = params === undefined ? '' : `,"params":${params}`;
+  return Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}${body}}\n`);
+}
+
+/** A notification; `params` is JSON text. */
+export function notificationLine(method: string, params: string): Line {
+  return Buffer.from(`{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${params}}\n`);
+}
+
+/** The `error` for whatever made a request fail. */
+export function rpcErrorOf(reason: unknown): RpcError {
+  if (!(reason instanceof CaiError)) {
+    return { code: rpcCode.internalError, message: 'Internal error', data: { details: messageOf(reason) } };
+  }
+  const { rpcCode: code, message, data } = reason;
+  return data === undefined ? { code, message } : { code, message, data };
+}

@@ -1,0 +1,124 @@
+/**
+ * Bytes to lines. Source: ACP v1, transports: messages are UTF-8 JSON, one a line, ended by LF; a CR
+ * before it is taken off, blank lines mean nothing.
+ */
+import { Skim } from './skim';
+
+const newline = 0x0a;
+
+/** A line that was longer than allowed. What can be known of it is in `skim`; the rest is gone. */
+export interface OverlongLine {
+  readonly skim: Skim;
+}
+
+/** Limits of a reader, in bytes. */
+export interface LineLimits {
+  /** Longest line that is kept, without its line end. */
+  readonly maxLineBytes: number;
+  /** How far into a longer line its id is looked for. */
+  readonly maxSearchBytes: number;
+}
+
+/**
+ * Cuts what is pushed into lines, which are pulled one at a time in order. A line that lies in one chunk
+ * is a slice of it; one that spans chunks is joined once, when its end is there. Pulling is what allows
+ * a reader to be stopped between two lines of one chunk.
+ */
+export class LineReader {
+  /** Chunks not yet cut; the first from `#offset` on. */
+  readonly #chunks: Buffer[] = [];
+  #offset = 0;
+  /** The beginning of a line whose end has not come. */
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  /** Set while the rest of an over-long line is thrown away; `isReported` once it was returned. */
+  #overlong: { skim: Skim; isReported: boolean } | undefined;
+  #hasEnded = false;
+
+  /** Takes limits that hold for every line. */
+  constructor(private readonly limits: LineLimits) {}
+
+  /** Adds bytes. They must not be changed afterwards. */
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+  }
+
+  /** No more bytes will come: a last line without a line end counts. */
+  end(): void {
+    this.#hasEnded = true;
+  }
+
+  /** The next line without its line end, or undefined until more is pushed. */
+  next(): Buffer | OverlongLine | undefined {
+    for (;;) {
+      const chunk = this.#chunks[0];
+      if (chunk === undefined) return this.#hasEnded ? this.#last() : undefined;
+      const end = chunk.indexOf(newline, this.#offset);
+      const piece = chunk.subarray(this.#offset, end < 0 ? chunk.length : end);
+      if (end < 0 || end + 1 === chunk.length) {
+        this.#chunks.shift();
+        this.#offset = 0;
+      } else {
+        this.#offset = end + 1;
+      }
+      const line = end < 0 ? this.#hold(piece) : this.#finish(piece);
+      if (line !== undefined) return line;
+    }
+  }
+
+  /** The line goes on in the next chunk. */
+  #hold(piece: Buffer): OverlongLine | undefined {
+    if (this.#overlong === undefined) {
+      this.#held.push(piece);
+      this.#heldBytes += piece.length;
+      if (this.#heldBytes <= this.limits.maxLineBytes) return undefined;
+      this.#overlong = { skim: new Skim(), isReported: false };
+      for (const held of this.#drop()) this.#skim(held);
+    } else {
+      this.#skim(piece);
+    }
+    const { skim } = this.#overlong;
+    return skim.isKnown || skim.length >= this.limits.maxSearchBytes ? this.#report() : undefined;
+  }
+
+  /** The line ends with `piece`. */
+  #finish(piece: Buffer): Buffer | OverlongLine | undefined {
+    if (this.#overlong !== undefined || this.#heldBytes + piece.length > this.limits.maxLineBytes) {
+      this.#hold(piece);
+      const report = this.#report();
+      this.#overlong = undefined;
+      return report;
+    }
+    const line = this.#held.length === 0 ? piece : Buffer.concat([...this.#drop(), piece]);
+    const text = line.at(-1) === 0x0d ? line.subarray(0, -1) : line;
+    return isBlank(text) ? undefined : text;
+  }
+
+  #last(): Buffer | OverlongLine | undefined {
+    return this.#heldBytes > 0 || this.#overlong !== undefined ? this.#finish(Buffer.alloc(0)) : undefined;
+  }
+
+  #drop(): Buffer[] {
+    const held = this.#held;
+    this.#held = [];
+    this.#heldBytes = 0;
+    return held;
+  }
+
+  #skim(piece: Buffer): void {
+    const { skim, isReported } = this.#overlong!;
+    const room = this.limits.maxSearchBytes - skim.length;
+    if (!isReported && room > 0) skim.push(piece.subarray(0, room));
+  }
+
+  #report(): OverlongLine | undefined {
+    if (this.#overlong === undefined || this.#overlong.isReported) return undefined;
+    this.#overlong.isReported = true;
+    return { skim: this.#overlong.skim };
+  }
+}
+
+function isBlank(line: Buffer): boolean {
+  for (const c of line) if (c !== 0x20 && c !== 0x09 && c !== 0x0d) return false;
+  return true;
+}

@@ -1,0 +1,78 @@
+/**
+ * What the scanner looks for in one JSON value: a tree of places, compiled from data so that keys can be
+ * compared as bytes.
+ */
+
+/**
+ * Places as data. A key is an object's member; `*` stands for each element of an array; `?name` holds one
+ * tree per value of the member `name` of the same object (`''`: when that member is absent), which applies
+ * besides the object's other keys. A leaf is the kind under which the value there is reported; `=` is that
+ * of a value of which something below is wanted too.
+ */
+export interface PlanSource {
+  readonly [key: string]: PlanSource | string;
+}
+
+/** One value of the scanned JSON that something is wanted of: itself, or places below it. */
+export class Plan {
+  /** Kind to report the value under. */
+  kind: string | undefined;
+  /** Members of an object that are wanted, as UTF-8, and in the same order what is wanted of them. */
+  readonly keys: Buffer[] = [];
+  readonly members: (Plan | undefined)[] = [];
+  /** What is wanted of each element of an array. */
+  each: Plan | undefined;
+  /** Index in `keys` of the member whose value picks a variant; -1 without variants. */
+  tag = -1;
+  /** By the tag's value, all that is wanted of the object then. `''`: the tag is absent. */
+  readonly variants = new Map<string, Plan>();
+
+  /** Index in `keys` of the key at `[start, end)` of `text`, or -1. */
+  indexOf(text: Buffer, start: number, end: number): number {
+    const length = end - start;
+    for (let i = 0; i < this.keys.length; i++) {
+      const key = this.keys[i]!;
+      if (key.length !== length) continue;
+      let at = 0;
+      while (at < length && key[at] === text[start + at]) at++;
+      if (at === length) return i;
+    }
+    return -1;
+  }
+
+  /** Adds a wanted member, or one (`plan` undefined) that is only watched for duplicates. */
+  add(key: string, plan: Plan | undefined): void {
+    this.keys.push(Buffer.from(key));
+    this.members.push(plan);
+  }
+}
+
+/** Compiles places. At most one `?name` an object, and at most 31 keys. */
+export function compilePlan(source: PlanSource | string): Plan {
+  const plan = new Plan();
+  if (typeof source === 'string') {
+    plan.kind = source;
+    return plan;
+  }
+  const tagKey = Object.keys(source).find((key) => key.startsWith('?'));
+  for (const [key, below] of Object.entries(source)) {
+    if (key === '=') plan.kind = below as string;
+    else if (key === '*') plan.each = compilePlan(below);
+    else if (key !== tagKey) plan.add(key, compilePlan(below));
+  }
+  if (tagKey !== undefined) compileVariants(plan, source, tagKey);
+  if (plan.keys.length > 31) throw new Error('a plan has more keys than bits to mark them');
+  return plan;
+}
+
+function compileVariants(plan: Plan, source: PlanSource, tagKey: string): void {
+  const { [tagKey]: variants, ...common } = source;
+  const tag = tagKey.slice(1);
+  plan.tag = plan.keys.length;
+  plan.add(tag, undefined);
+  for (const [value, below] of Object.entries(variants as PlanSource)) {
+    const variant = compilePlan({ ...common, ...(below as PlanSource) });
+    variant.add(tag, undefined);
+    plan.variants.set(value, variant);
+  }
+}

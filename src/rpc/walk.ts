@@ -1,0 +1,223 @@
+/**
+ * The walk over one JSON value: checks it against the whole grammar and reports where the places are
+ * that a plan wants. It decodes nothing else and does not recurse, so no nesting is too deep.
+ */
+import { backslash, quote, scalarEnd, skipSpace, stringEnd, unquote } from './json';
+import type { Plan } from './plan';
+
+/** A wanted place. `[start, end)` is its JSON text, with the quotes of a string. */
+export interface Field {
+  /** The plan's word for it. */
+  readonly kind: string;
+  readonly start: number;
+  readonly end: number;
+  /** It is a string; else a number, literal, object or array. */
+  readonly isString: boolean;
+}
+
+/** Picks what is wanted of the outermost object's member with that index in the plan, at `start`. */
+export type MemberPlan = (index: number, start: number) => Plan | undefined;
+
+const enum State {
+  /** A value must come. */
+  value,
+  /** As `value`, or the end of the array that just began. */
+  firstElement,
+  /** A key must come. */
+  key,
+  /** As `key`, or the end of the object that just began. */
+  firstKey,
+  /** A value has ended. */
+  after,
+}
+
+/** An object or array in which something is wanted. */
+interface Frame {
+  plan: Plan;
+  /** Where its content begins, after the bracket. */
+  readonly start: number;
+  /** How many fields there were before its content. */
+  readonly fieldCount: number;
+  /** Bits of the plan's keys that were met. */
+  seen: number;
+  /** A key that is not the tag was met. */
+  hasPassedKeys: boolean;
+  /** Index of its own entry in the fields, -1 if it is not wanted itself. */
+  readonly field: number;
+}
+
+/** One bit per open bracket, set for objects. A walk runs without a break, so all walks share it. */
+let isObject = new Uint8Array(256);
+
+/** The walk over the values of one line. */
+export class Walk {
+  /** What was found, in the order of the starts. */
+  readonly fields: { -readonly [K in keyof Field]: Field[K] }[] = [];
+  /** A wanted key stands twice (after unescaping) in an object: two parsers could read it differently. */
+  hasDuplicate = false;
+  /** Where the outermost object's wanted members lie, by index in the plan; -1 when absent. */
+  readonly memberStarts: number[];
+  readonly memberEnds: number[];
+
+  readonly #frames: Frame[] = [];
+
+  /** `memberCount`: how many members the plan of the outermost object has, if they are asked for. */
+  constructor(
+    readonly text: Buffer,
+    memberCount = 0,
+  ) {
+    this.memberStarts = new Array<number>(memberCount).fill(-1);
+    this.memberEnds = new Array<number>(memberCount).fill(-1);
+  }
+
+  /**
+   * Reads the value at `at`. With `memberPlan`, the value is the message itself and each of its wanted
+   * members is noted. Returns the offset after the value, or -1 when it is not JSON.
+   */
+  value(at: number, plan: Plan | undefined, memberPlan?: MemberPlan): number {
+    const { text } = this;
+    const frames = this.#frames;
+    let wanted = plan;
+    let state = State.value;
+    let depth = 0;
+    let member = -1;
+    // frames are those of the outermost brackets; below the innermost of them nothing is wanted.
+    for (;;) {
+      at = skipSpace(text, at);
+      const c = text[at];
+      if (state === State.key || state === State.firstKey) {
+        if (c === 0x7d && state === State.firstKey) {
+          state = State.after;
+          continue;
+        }
+        if (c !== quote) return -1;
+        const keyStart = at + 1;
+        const keyEnd = stringEnd(text, keyStart);
+        if (keyEnd < 0) return -1;
+        at = skipSpace(text, keyEnd);
+        if (text[at] !== 0x3a) return -1;
+        at = skipSpace(text, at + 1);
+        wanted = undefined;
+        state = State.value;
+        if (depth !== frames.length) continue;
+        const frame = frames[depth - 1]!;
+        const index = this.#meet(frame, keyStart, keyEnd - 1);
+        if (index < 0) continue;
+        if (depth === 1 && memberPlan !== undefined) {
+          member = index;
+          this.memberStarts[index] = at;
+          wanted = memberPlan(index, at);
+        } else if (index !== frame.plan.tag) {
+          wanted = frame.plan.members[index];
+        } else if (this.#pickVariant(frame, at)) {
+          at = frame.start;
+          state = State.firstKey;
+        }
+      } else if (state === State.after) {
+        const inObject = isObject[depth - 1] === 1;
+        if (c === 0x2c) {
+          at++;
+          state = inObject ? State.key : State.value;
+          wanted = !inObject && depth === frames.length ? frames[depth - 1]!.plan.each : undefined;
+          continue;
+        }
+        if (c !== (inObject ? 0x7d : 0x5d)) return -1;
+        at++;
+        if (depth === frames.length && this.#leave(at)) {
+          at = frames[depth - 1]!.start;
+          state = State.firstKey;
+          continue;
+        }
+        depth--;
+        if (depth === 0) return at;
+        if (depth === 1 && member >= 0) this.memberEnds[member] = at;
+      } else if (c === 0x7b || c === 0x5b) {
+        if (depth === isObject.length) growStack();
+        isObject[depth] = c === 0x7b ? 1 : 0;
+        if (wanted !== undefined) this.#enter(wanted, at);
+        wanted = c === 0x5b ? wanted?.each : undefined;
+        depth++;
+        at++;
+        state = c === 0x7b ? State.firstKey : State.firstElement;
+      } else if (c === 0x5d && state === State.firstElement) {
+        state = State.after;
+      } else {
+        const start = at;
+        at = c === quote ? stringEnd(text, at + 1) : scalarEnd(text, at);
+        if (at < 0) return -1;
+        if (wanted?.kind !== undefined) {
+          this.fields.push({ kind: wanted.kind, start, end: at, isString: c === quote });
+        }
+        if (depth === 0) return at;
+        if (depth === 1 && member >= 0) this.memberEnds[member] = at;
+        state = State.after;
+      }
+    }
+  }
+
+  /** Notes a key of a tracked object; returns its index in the plan, or -1. */
+  #meet(frame: Frame, start: number, end: number): number {
+    let index = frame.plan.indexOf(this.text, start, end);
+    if (index < 0 && this.text.subarray(start, end).includes(backslash)) {
+      const key = Buffer.from(unquote(this.text, start - 1, end + 1));
+      index = frame.plan.indexOf(key, 0, key.length);
+    }
+    if (index !== frame.plan.tag) frame.hasPassedKeys = true;
+    if (index < 0) return -1;
+    if (frame.seen & (1 << index)) this.hasDuplicate = true;
+    frame.seen |= 1 << index;
+    return index;
+  }
+
+  /** An object or array begins of which something is wanted. */
+  #enter(plan: Plan, at: number): void {
+    const { fields } = this;
+    const field = plan.kind === undefined ? -1 : fields.length;
+    if (plan.kind !== undefined) fields.push({ kind: plan.kind, start: at, end: -1, isString: false });
+    const fieldCount = fields.length;
+    this.#frames.push({ plan, start: at + 1, fieldCount, seen: 0, hasPassedKeys: false, field });
+  }
+
+  /**
+   * The tag's value is at `at`. If it picks a variant, the object is read with that from now on; true
+   * when it has to be read again from its start, because keys have passed that the variant may want.
+   */
+  #pickVariant(frame: Frame, at: number): boolean {
+    if (this.text[at] !== quote) return false;
+    const end = stringEnd(this.text, at + 1);
+    const variant = end < 0 ? undefined : frame.plan.variants.get(unquote(this.text, at, end));
+    if (variant === undefined) return false;
+    const hasPassedKeys = frame.hasPassedKeys;
+    this.#restart(frame, variant);
+    if (!hasPassedKeys) frame.seen = 1 << (variant.keys.length - 1);
+    return hasPassedKeys;
+  }
+
+  /** A tracked object or array has ended before `at`; true when it has to be read again as a variant. */
+  #leave(at: number): boolean {
+    const frame = this.#frames.at(-1)!;
+    const { plan } = frame;
+    const absent = plan.tag >= 0 && !(frame.seen & (1 << plan.tag)) ? plan.variants.get('') : undefined;
+    if (absent !== undefined) {
+      this.#restart(frame, absent);
+      return true;
+    }
+    if (frame.field >= 0) this.fields[frame.field]!.end = at;
+    this.#frames.pop();
+    return false;
+  }
+
+  /** Forgets what was found in an object, to read it by another plan. */
+  #restart(frame: Frame, plan: Plan): void {
+    this.fields.length = frame.fieldCount;
+    frame.plan = plan;
+    frame.seen = 0;
+    frame.hasPassedKeys = false;
+  }
+}
+
+function growStack(): void {
+  const larger = new Uint8Array(isObject.length * 2);
+  larger.set(isObject);
+  isObject = larger;
+}

@@ -1,0 +1,180 @@
+/**
+ * The one writer: every line to the editor passes through its queue, whole and in order. Each source of
+ * lines (a child, or the proxy itself) has a lane; lanes take turns, so that a flood in one delays the
+ * others by a turn and not by its length.
+ */
+import type { Writable } from 'node:stream';
+import PQueue from 'p-queue';
+import { lengthOf } from './splice';
+import type { Line } from './splice';
+
+/** What a lane may write before the next has its turn, in bytes; one line may be longer. */
+const turnBytes = 64 * 1024;
+
+/** Lines from one source, kept in their order. */
+export interface Lane {
+  /** Queues a line. Never waits and never drops; ask `mustWait` after it. */
+  queue(line: Line): void;
+  /** True: the source must not be read on until `onRoom` is called. */
+  mustWait(): boolean;
+  /** No more lines will come; what is queued is still written. */
+  close(): void;
+}
+
+class QueuedLane implements Lane {
+  readonly lines: Line[] = [];
+  /** Index in `lines` of the next one to write; those before it are gone. */
+  next = 0;
+  bytes = 0;
+  isStopped = false;
+
+  constructor(
+    private readonly writer: LineWriter,
+    readonly onRoom: () => void,
+  ) {}
+
+  queue(line: Line): void {
+    this.writer.accept(this, line);
+  }
+
+  mustWait(): boolean {
+    this.isStopped = this.writer.isOverBudget(this);
+    return this.isStopped;
+  }
+
+  close(): void {
+    this.writer.remove(this);
+  }
+}
+
+/** Writes lines to a stream in turns, within a byte budget. */
+export class LineWriter {
+  readonly #turns = new PQueue({ concurrency: 1 });
+  readonly #lanes: QueuedLane[] = [];
+  /** Closed lanes that still have lines. */
+  readonly #closed = new Set<QueuedLane>();
+  #bytes = 0;
+  #isBroken = false;
+  #isScheduled = false;
+  /** Turns that were written. */
+  #turnCount = 0;
+
+  /**
+   * `budgetBytes`: queued bytes above which sources are asked to stop; each may have at most half of it.
+   * `onBroken` is called once when the stream fails; everything queued then and later is dropped.
+   */
+  constructor(
+    private readonly stream: Writable,
+    private readonly budgetBytes: number,
+    private readonly onBroken: (reason: Error) => void,
+  ) {
+    stream.on('error', (reason) => this.#break(reason));
+  }
+
+  /** A lane for a new source; `onRoom` is called when a source that had to wait may go on. */
+  lane(onRoom: () => void): Lane {
+    const lane = new QueuedLane(this, onRoom);
+    this.#lanes.push(lane);
+    return lane;
+  }
+
+  /** Resolves when all that is queued has been handed to the system, or nothing was taken for `stallMs`. */
+  async drain(stallMs: number): Promise<void> {
+    const written = this.#turns.onIdle().then(() => true);
+    for (;;) {
+      const before = this.#turnCount;
+      let timer: NodeJS.Timeout | undefined;
+      const stall = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), stallMs)));
+      const isWritten = await Promise.race([written, stall]);
+      clearTimeout(timer);
+      if (isWritten || this.#turnCount === before) return;
+    }
+  }
+
+  /** For lanes. */
+  accept(lane: QueuedLane, line: Line): void {
+    if (this.#isBroken) return;
+    const length = lengthOf(line);
+    lane.lines.push(line);
+    lane.bytes += length;
+    this.#bytes += length;
+    this.#schedule();
+  }
+
+  /** For lanes. A lane without queued lines is never full, whatever the others do. */
+  isOverBudget(lane: QueuedLane): boolean {
+    return lane.bytes >= this.budgetBytes / 2 || (lane.bytes > 0 && this.#bytes >= this.budgetBytes);
+  }
+
+  /** For lanes. */
+  remove(lane: QueuedLane): void {
+    if (lane.bytes > 0) this.#closed.add(lane);
+    else this.#forget(lane);
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#bytes === 0) return;
+    this.#isScheduled = true;
+    void this.#turns.add(() => this.#writeTurn());
+  }
+
+  /** Takes one turn of each lane and waits until the stream wants more. */
+  async #writeTurn(): Promise<void> {
+    const pieces: Buffer[] = [];
+    for (const lane of [...this.#lanes]) this.#take(lane, pieces);
+    await this.#write(pieces);
+    this.#isScheduled = false;
+    this.#turnCount++;
+    for (const lane of [...this.#lanes]) {
+      if (lane.isStopped && !lane.mustWait()) lane.onRoom();
+    }
+    this.#schedule();
+  }
+
+  #take(lane: QueuedLane, pieces: Buffer[]): void {
+    let taken = 0;
+    while (lane.next < lane.lines.length && taken < turnBytes) {
+      const line = lane.lines[lane.next++]!;
+      if (Buffer.isBuffer(line)) pieces.push(line);
+      else pieces.push(...line);
+      taken += lengthOf(line);
+    }
+    lane.bytes -= taken;
+    this.#bytes -= taken;
+    if (lane.next < lane.lines.length) return;
+    lane.lines.length = 0;
+    lane.next = 0;
+    if (this.#closed.delete(lane)) this.#forget(lane);
+  }
+
+  #write(pieces: readonly Buffer[]): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#isBroken) {
+        resolve();
+        return;
+      }
+      this.stream.cork();
+      for (const piece of pieces.slice(0, -1)) this.stream.write(piece);
+      // The last piece's callback comes when all are written, or when the stream is broken.
+      this.stream.write(pieces.at(-1)!, () => resolve());
+      this.stream.uncork();
+    });
+  }
+
+  #break(reason: Error): void {
+    if (this.#isBroken) return;
+    this.#isBroken = true;
+    this.#bytes = 0;
+    for (const lane of this.#lanes) {
+      lane.lines.length = 0;
+      lane.next = 0;
+      lane.bytes = 0;
+    }
+    this.onBroken(reason);
+  }
+
+  #forget(lane: QueuedLane): void {
+    const index = this.#lanes.indexOf(lane);
+    if (index >= 0) this.#lanes.splice(index, 1);
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * What is open between the editor and the agents. A request is in here from the moment it is read until
+ * its one answer is queued; an answer to anything else is nobody's.
+ */
+import type { WorkspaceChild } from './workspace-child';
+
+/** A request of the editor. Ids are JSON text. */
+export interface EditorRequest {
+  readonly id: string;
+  readonly method: string;
+  /** The requests at children that serve it: none while the proxy itself holds it, several when fanned out. */
+  readonly targets: { readonly child: WorkspaceChild; readonly childId: string }[];
+}
+
+/** A request of an agent that the editor has to answer. */
+export interface AgentRequest {
+  readonly child: WorkspaceChild;
+  /** The agent's id for it, and ours towards the editor; JSON text. */
+  readonly childId: string;
+  readonly editorId: string;
+  readonly method: string;
+  /** Called when it is over, answered or not; `isAccepted`: the user agreed to an elicitation. */
+  readonly onOver?: ((isAccepted: boolean) => void) | undefined;
+}
+
+/** The requests of both sides. */
+export class RequestTable {
+  readonly #ofEditor = new Map<string, EditorRequest>();
+  readonly #ofAgents = new Map<string, AgentRequest>();
+  #onEmpty: (() => void)[] = [];
+  #lastEditorId = 0;
+
+  /** A request of the editor was read; undefined when one with that id is still open. */
+  begin(id: string, method: string): EditorRequest | undefined {
+    if (this.#ofEditor.has(id)) return undefined;
+    const request: EditorRequest = { id, method, targets: [] };
+    this.#ofEditor.set(id, request);
+    return request;
+  }
+
+  /** The open request of the editor with that id. */
+  find(id: string): EditorRequest | undefined {
+    return this.#ofEditor.get(id);
+  }
+
+  /** Ends a request of the editor; false when it is over already, and must not be answered again. */
+  finish(request: EditorRequest): boolean {
+    if (this.#ofEditor.get(request.id) !== request) return false;
+    this.#ofEditor.delete(request.id);
+    if (this.#ofEditor.size === 0) this.#wake();
+    return true;
+  }
+
+  /** Resolves when no request of the editor is open. */
+  async whenNoneOfEditor(): Promise<void> {
+    if (this.#ofEditor.size > 0) await new Promise<void>((resolve) => this.#onEmpty.push(resolve));
+  }
+
+  /** The editor's open requests, oldest first. */
+  openOfEditor(): EditorRequest[] {
+    return [...this.#ofEditor.values()];
+  }
+
+  /** A request of an agent is passed to the editor under an id of ours, never used before. */
+  pass(request: Omit<AgentRequest, 'editorId'>): AgentRequest {
+    const passed = { ...request, editorId: String(++this.#lastEditorId) };
+    this.#ofAgents.set(passed.editorId, passed);
+    return passed;
+  }
+
+  /** The request of an agent that the editor knows under `editorId`. */
+  peek(editorId: string): AgentRequest | undefined {
+    return this.#ofAgents.get(editorId);
+  }
+
+  /** Takes out the request of an agent that the editor knows under `editorId`. */
+  take(editorId: string): AgentRequest | undefined {
+    const request = this.#ofAgents.get(editorId);
+    this.#ofAgents.delete(editorId);
+    return request;
+  }
+
+  /** The open requests of one agent, or of all. */
+  openOfAgents(child?: WorkspaceChild): AgentRequest[] {
+    const all = [...this.#ofAgents.values()];
+    return child === undefined ? all : all.filter((request) => request.child === child);
+  }
+
+  #wake(): void {
+    const waiting = this.#onEmpty;
+    this.#onEmpty = [];
+    for (const resolve of waiting) resolve();
+  }
+}

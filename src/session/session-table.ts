@@ -1,0 +1,114 @@
+/**
+ * Which session an id stands for: the editor's ids are ours and unique on its connection, an agent's are
+ * unique within one child only. What is open lives here; what was ever opened is in the session file too.
+ */
+import { v4, v5 } from 'uuid';
+import type { SessionFile, SessionRecord } from './session-file';
+import { isInside } from '../workspace/path-map';
+import type { Session } from './workspace-child';
+
+/** Namespace of the ids that we derive. */
+const namespace = '6f5c2b1e-3a0d-5d53-9a53-0d6a1c7f4e21';
+
+/** The sessions of one proxy, which runs one agent. */
+export class SessionTable {
+  readonly #open = new Map<string, Session>();
+  readonly #records = new Map<string, SessionRecord>();
+  /** The ids given for an agent's session id, the last one first. */
+  readonly #given = new Map<string, string[]>();
+
+  /** `file` is undefined when nothing is to be kept. */
+  constructor(
+    private readonly agent: string,
+    private readonly file: SessionFile | undefined,
+  ) {}
+
+  /** The open session with that id. */
+  find(editorId: string): Session | undefined {
+    return this.#open.get(editorId);
+  }
+
+  /** Every open session. */
+  all(): Session[] {
+    return [...this.#open.values()];
+  }
+
+  /** Opens a session. An older one under the same ids is no longer open. */
+  open(session: Session): void {
+    const older = session.child.sessions.get(session.agentId);
+    if (older !== undefined) this.#open.delete(older.editorId);
+    const elsewhere = this.#open.get(session.editorId);
+    if (elsewhere !== undefined) elsewhere.child.sessions.delete(elsewhere.agentId);
+    session.child.sessions.set(session.agentId, session);
+    this.#open.set(session.editorId, session);
+  }
+
+  /** The session is open no longer. What is remembered of it stays. */
+  close(session: Session): void {
+    if (this.#open.get(session.editorId) === session) this.#open.delete(session.editorId);
+    if (session.child.sessions.get(session.agentId) === session)
+      session.child.sessions.delete(session.agentId);
+  }
+
+  /** What is remembered of the session with that id, opened by this or another process. */
+  recall(editorId: string): SessionRecord | undefined {
+    if (!this.#records.has(editorId)) this.#read();
+    return this.#records.get(editorId);
+  }
+
+  /**
+   * An editor's id for a session that an agent has just made: derived from what names the session, so
+   * that it is the same in every process. Where that stands for an earlier session already, because the
+   * agent counts anew in each process, it is random.
+   */
+  idForNew(agentId: string, root: string, cwd: string): string {
+    this.#read();
+    const derived = this.#derive(agentId, root);
+    const isTaken = this.#records.has(derived) || this.#open.has(derived);
+    return this.#remember(isTaken ? v4() : derived, agentId, root, cwd);
+  }
+
+  /** The editor's id for a session that an agent says it has: the one given last, else a derived one. */
+  idForKnown(agentId: string, root: string, cwd: string): string {
+    this.#read();
+    const given = this.#given.get(agentId) ?? [];
+    const known = given.find((id) => isInside(cwd, this.#records.get(id)!.root));
+    return known ?? this.#remember(this.#derive(agentId, root), agentId, root, cwd);
+  }
+
+  /** The session is gone for good. */
+  forget(editorId: string): void {
+    const record = this.#records.get(editorId);
+    if (record === undefined) return;
+    this.#records.delete(editorId);
+    this.#given.set(record.agentId, this.#others(record));
+    this.file?.append({ id: editorId, gone: true });
+  }
+
+  #derive(agentId: string, root: string): string {
+    return v5(JSON.stringify([this.agent, root, agentId]), namespace);
+  }
+
+  #remember(id: string, agentId: string, root: string, cwd: string): string {
+    const record = { id, agent: this.agent, agentId, root, cwd, at: new Date().toISOString() };
+    this.#keep(record);
+    this.file?.append(record);
+    return id;
+  }
+
+  #read(): void {
+    for (const record of this.file?.load()?.values() ?? []) {
+      if (record.agent === this.agent) this.#keep(record);
+    }
+  }
+
+  #keep(record: SessionRecord): void {
+    this.#records.set(record.id, record);
+    this.#given.set(record.agentId, [record.id, ...this.#others(record)]);
+  }
+
+  /** The ids given for the same agent's id, without that of the record. */
+  #others({ id, agentId }: SessionRecord): string[] {
+    return (this.#given.get(agentId) ?? []).filter((other) => other !== id);
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * The candidate that `word` is most likely a slip of: at most a third of its letters added, dropped or
+ * changed. `undefined`: none is that close.
+ */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  const ranked = candidates.map((candidate) => ({ candidate, distance: distanceBetween(word, candidate) }));
+  const [best] = ranked.sort((a, b) => a.distance - b.distance);
+  return best !== undefined && best.distance <= word.length / 3 ? best.candidate : undefined;
+}
+
+/** Levenshtein: how many letters must be added, dropped or changed. */
+function distanceBetween(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let line = 0; line < from.length; line++) {
+    const next = [line + 1];
+    for (let column = 0; column < to.length; column++) {
+      const changed = row[column]! + (from[line] === to[column] ? 0 : 1);
+      next.push(Math.min(changed, row[column + 1]! + 1, next[column]! + 1));
+    }
+    row = next;
+  }
+  return row.at(-1)!;
+}

@@ -1,0 +1,64 @@
+/** Where a path leads on this machine, link by link. */
+import { readlink } from 'node:fs/promises';
+import { posix } from 'node:path';
+
+/** What a path stands for. */
+export interface ResolvedPath {
+  /** The path without links. Segments that do not exist are kept as they are. */
+  readonly real: string;
+  /** Where each link lies that was followed, itself without links above it; in the order of their use. */
+  readonly links: readonly string[];
+}
+
+/** As many links as Linux follows in one path. */
+const maxLinks = 40;
+
+/**
+ * Follows every link of an absolute path, as opening it would. Unlike `realpath` it also follows a link
+ * whose target is missing, because creating a file through that link creates the target. Rejects with
+ * the system's error where a folder cannot be searched, and with `ELOOP` after 40 links.
+ */
+export async function resolvePath(path: string): Promise<ResolvedPath> {
+  const links: string[] = [];
+  const rest = segmentsOf(path).reverse();
+  let real = '/';
+  for (let segment = rest.pop(); segment !== undefined; segment = rest.pop()) {
+    const place = posix.join(real, segment);
+    const target = segment === '..' ? undefined : await linkTarget(place);
+    if (target === undefined) {
+      real = place;
+      continue;
+    }
+    links.push(place);
+    if (links.length > maxLinks) throw Object.assign(new Error('too many links'), { code: 'ELOOP' });
+    if (target.startsWith('/')) real = '/';
+    rest.push(...segmentsOf(target).reverse());
+  }
+  return { real, links };
+}
+
+/** An absolute, normalised path and all folders above it, nearest first. */
+export function ancestry(path: string): string[] {
+  const parent = posix.dirname(path);
+  return parent === path ? [path] : [path, ...ancestry(parent)];
+}
+
+/** The code of a system error, such as `ENOENT`. */
+export function errorCodeOf(reason: unknown): unknown {
+  return reason instanceof Error && 'code' in reason ? reason.code : undefined;
+}
+
+function segmentsOf(path: string): string[] {
+  return path.split('/').filter((segment) => segment !== '' && segment !== '.');
+}
+
+/** `undefined`: not a link, or nothing is there. */
+async function linkTarget(place: string): Promise<string | undefined> {
+  try {
+    return await readlink(place);
+  } catch (reason) {
+    const code = errorCodeOf(reason);
+    if (code === 'EINVAL' || code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw reason;
+  }
+}

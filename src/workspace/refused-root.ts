@@ -1,0 +1,86 @@
+/** The folders that no agent is given as a workspace. */
+import { homedir } from 'node:os';
+import { posix } from 'node:path';
+import { ownFolders, passwdUser } from './own-folders';
+import { isInside } from './path-map';
+import { resolvePath } from './real-path';
+import type { ResolvedPath } from './real-path';
+
+/** What is wrong with a folder (a real path), as a clause that follows "because"; `undefined`: nothing. */
+export type RefusalOf = (folder: string) => string | undefined;
+
+/** What may be asked about folders. */
+export interface RootRules {
+  /** Why a folder cannot be the root of a workspace. */
+  readonly refusalOfRoot: RefusalOf;
+  /** Why a folder cannot be worked in, whatever the root is. */
+  readonly refusalOfCwd: RefusalOf;
+}
+
+const unixFolders =
+  'bin boot dev etc home lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys tmp usr var var/tmp';
+const macFolders = 'Applications Library System Users Volumes private';
+/** Standard folders at the top level, and the second one that everybody shares. */
+const systemFolders = `${unixFolders} ${macFolders}`.split(' ').map((name) => `/${name}`);
+
+/** A path that a workspace must not hold. */
+interface Guarded extends ResolvedPath {
+  readonly path: string;
+}
+
+/**
+ * The rules for this environment and the file system as it is now. A root is refused if it is `/`, the
+ * home folder or an ancestor of it, a system folder itself, or holds a folder of ours or the socket of a
+ * container engine. To hold means also: to hold a link on the way there, which the agent could redirect.
+ */
+export async function rootRules(env: NodeJS.ProcessEnv): Promise<RootRules> {
+  const [homes, systems, own, sockets] = await Promise.all([
+    guard([env.HOME, homedir(), passwdUser()?.homedir]),
+    guard(systemFolders),
+    guard(Object.values(ownFolders(env))),
+    guard(socketPaths(env)),
+  ]);
+  const refusalOfRoot = (folder: string) => {
+    if (folder === '/') return 'it is the whole file system';
+    if (homes.some(({ real }) => real === folder)) return 'it is the home folder';
+    if (systems.some(({ path, real }) => folder === path || folder === real)) return 'it is a system folder';
+    const home = heldBy(folder, homes);
+    if (home !== undefined) return `it holds the home folder ${home}`;
+    const ours = heldBy(folder, own);
+    if (ours !== undefined) return `it holds cai's own folder ${ours}`;
+    const socket = heldBy(folder, sockets);
+    return socket === undefined ? undefined : `it holds the socket of a container engine, ${socket}`;
+  };
+  const refusalOfCwd = (folder: string) => {
+    const ours = own.find(({ real }) => isInside(folder, real));
+    return ours === undefined ? undefined : `it lies in cai's own folder ${ours.path}`;
+  };
+  return { refusalOfRoot, refusalOfCwd };
+}
+
+function heldBy(folder: string, guarded: readonly Guarded[]): string | undefined {
+  return guarded.find(({ real, links }) => [real, ...links].some((place) => isInside(place, folder)))?.path;
+}
+
+function guard(paths: readonly (string | undefined)[]): Promise<Guarded[]> {
+  const absolute = paths.filter((path) => path?.startsWith('/') === true);
+  return Promise.all(
+    [...new Set(absolute.map((path) => posix.resolve(path!)))].map(async (path) => {
+      // Where we may not look, the path as it is written is the best that is known.
+      const resolved = await resolvePath(path).catch(() => ({ real: path, links: [] }));
+      return { path, ...resolved };
+    }),
+  );
+}
+
+function socketPaths(env: NodeJS.ProcessEnv): (string | undefined)[] {
+  const runtime = env.XDG_RUNTIME_DIR ?? '';
+  return [
+    '/var/run/docker.sock',
+    '/run/docker.sock',
+    '/run/podman/podman.sock',
+    `${runtime}/docker.sock`,
+    `${runtime}/podman/podman.sock`,
+    /^unix:\/\/(.*)$/s.exec(env.DOCKER_HOST ?? '')?.[1],
+  ];
+}

@@ -1,0 +1,142 @@
+/** Which folder is the workspace of a session. */
+import { execFile } from 'node:child_process';
+import { lstat, readFile, realpath, stat } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { promisify } from 'node:util';
+import { CaiError } from '../errors';
+import { passwdUser } from './own-folders';
+import { ancestry, errorCodeOf } from './real-path';
+import { rootRules } from './refused-root';
+import type { RefusalOf } from './refused-root';
+
+/** The folder that an agent gets, and how the editor names it. All paths absolute and normalised. */
+export interface Workspace {
+  /** Real path of the root. */
+  readonly root: string;
+  /**
+   * The root as the spelling of `cwd` names it, through links; the same as `root` where that spelling
+   * does not lead through the root.
+   */
+  readonly spelledRoot: string;
+  /** The folder that was asked for, as it was spelled. */
+  readonly cwd: string;
+  /** Real path of `cwd`: `root` or a folder below it, also where `cwd` does not lie below `spelledRoot`. */
+  readonly realCwd: string;
+}
+
+/** How a workspace is looked for. */
+export interface FindOptions {
+  /** Names the home folder, our folders and the engine's socket; git runs in it. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Program name or path; default `git`. */
+  readonly git?: string;
+  /** After which git is killed; default 2000. */
+  readonly gitTimeoutMs?: number;
+}
+
+/**
+ * The workspace of a working directory: the top level of its git work tree, else the nearest folder with
+ * `.containai/config.toml` of the user or root, else the directory itself. A root that would give away
+ * too much does not count, and the next rule decides. Rejects with `CaiError('WORKSPACE')` for a `cwd`
+ * that is not an absolute path of an existing folder, or if that folder itself cannot be a workspace.
+ */
+export async function findWorkspace(cwd: string, options: FindOptions): Promise<Workspace> {
+  if (!cwd.startsWith('/')) throw refuse(cwd, 'is not an absolute path: send the full path of the folder');
+  const spelled = posix.resolve(cwd);
+  const realCwd = await realFolder(spelled);
+  const { refusalOfRoot, refusalOfCwd } = await rootRules(options.env);
+  const gitRoot = await gitRootOf(realCwd, options);
+  const isGitRoot = gitRoot !== undefined && refusalOfRoot(gitRoot) === undefined;
+  const root = isGitRoot ? gitRoot : ((await markedRoot(realCwd, refusalOfRoot)) ?? realCwd);
+  const refusal = refusalOfCwd(realCwd) ?? refusalOfRoot(root);
+  if (refusal !== undefined) {
+    throw refuse(spelled, `cannot be a workspace, because ${refusal}: open a project's folder instead`);
+  }
+  return { root, spelledRoot: await spellingOf(root, spelled), cwd: spelled, realCwd };
+}
+
+async function realFolder(spelled: string): Promise<string> {
+  try {
+    const real = await realpath(spelled);
+    if ((await stat(real)).isDirectory()) return real;
+  } catch (reason) {
+    const code = errorCodeOf(reason);
+    if (code === 'ENOENT') throw refuse(spelled, 'does not exist: create it, or open another folder');
+    if (code !== 'ENOTDIR')
+      throw refuse(spelled, `cannot be opened (${String(code)}): check its permissions`);
+  }
+  throw refuse(spelled, 'is not a folder: open the folder that it lies in');
+}
+
+/**
+ * The top level of the work tree that `folder` (a real path) lies in, or `undefined`.
+ *
+ * The repository is input from a stranger: `core.worktree` or a crafted `.git` file can name any folder
+ * as top level. So the answer counts only if it is `folder` or one of its ancestors and holds the very
+ * `.git` that git used. Linked worktrees and submodules hold a `.git` file and count. Whatever fails
+ * (no git, a git that hangs, a repository of somebody else, a bare one) is no answer.
+ */
+async function gitRootOf(folder: string, options: FindOptions): Promise<string | undefined> {
+  try {
+    const [root, gitDir, ...more] = (await askGit(folder, options)).replace(/\n$/, '').split('\n');
+    if (root === undefined || gitDir === undefined || more.length > 0) return undefined;
+    if (!ancestry(folder).includes(root)) return undefined;
+    return (await gitDirOf(root)) === (await realpath(gitDir)) ? root : undefined;
+  } catch {
+    // No answer is an ordinary case: the caller has other ways to find a root.
+    return undefined;
+  }
+}
+
+/** The git folder that `root/.git` is or names, as a real path. */
+async function gitDirOf(root: string): Promise<string | undefined> {
+  const dotGit = posix.join(root, '.git');
+  if ((await stat(dotGit)).isDirectory()) return realpath(dotGit);
+  const named = /^gitdir: (.*?)[\r\n]*$/s.exec(await readFile(dotGit, 'utf8'))?.[1];
+  return named === undefined ? undefined : realpath(posix.resolve(root, named));
+}
+
+/** Two lines: top level and git folder. */
+async function askGit(folder: string, options: FindOptions): Promise<string> {
+  const { git = 'git', gitTimeoutMs: timeout = 2_000 } = options;
+  const args = ['-C', folder, 'rev-parse', '--show-toplevel', '--absolute-git-dir'];
+  // `GIT_DIR` and its like would make it answer for another repository.
+  const env = Object.fromEntries(Object.entries(options.env).filter(([name]) => !name.startsWith('GIT_')));
+  const asking = promisify(execFile)(git, args, { env, timeout, killSignal: 'SIGKILL' });
+  asking.child.stdin?.end();
+  return (await asking).stdout;
+}
+
+/** The nearest ancestor-or-self with a marker, if it can be a root. */
+async function markedRoot(realCwd: string, refusalOf: RefusalOf): Promise<string | undefined> {
+  for (const folder of ancestry(realCwd)) {
+    if (refusalOf(folder) === undefined && (await isMarked(folder))) return folder;
+  }
+  return undefined;
+}
+
+/** A marker of somebody else would let them widen the workspace of everybody who works below it. */
+async function isMarked(folder: string): Promise<boolean> {
+  const trusted: readonly unknown[] = [0, passwdUser()?.uid];
+  try {
+    const marker = await lstat(posix.join(folder, '.containai'));
+    const config = await lstat(posix.join(folder, '.containai/config.toml'));
+    return (
+      marker.isDirectory() && config.isFile() && [marker, config].every(({ uid }) => trusted.includes(uid))
+    );
+  } catch {
+    // Not there, or not for us to see.
+    return false;
+  }
+}
+
+async function spellingOf(root: string, spelled: string): Promise<string> {
+  for (const folder of ancestry(spelled)) {
+    if ((await realpath(folder)) === root) return folder;
+  }
+  return root;
+}
+
+function refuse(path: string, why: string): CaiError {
+  return new CaiError('WORKSPACE', `${JSON.stringify(path)} ${why}`);
+}

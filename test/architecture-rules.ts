@@ -1,0 +1,220 @@
+/** The rules of `test/architecture.test.ts`: each takes parsed sources and tells its findings as sentences. */
+import { posix } from 'node:path';
+import ts from 'typescript';
+
+/** One source file. */
+export interface Source {
+  /** Below `src`, without extension: `acp/proxy`. */
+  readonly path: string;
+  /** What the compiler reads in it. */
+  readonly tree: ts.SourceFile;
+}
+
+/** Parses sources, given by path below `src` without extension. */
+export function parse(texts: Readonly<Record<string, string>>): Source[] {
+  return Object.entries(texts).map(([path, text]) => ({
+    path,
+    tree: ts.createSourceFile(`${path}.ts`, text, ts.ScriptTarget.Latest, true),
+  }));
+}
+
+/**
+ * Layers from the lowest to the highest. A part is a file, or a folder with a slash at its end; the longest
+ * that fits counts.
+ */
+export type Layers = readonly (readonly string[])[];
+
+/** Imports that do not go to a lower layer or stay in their part. */
+export function upwardImports(sources: readonly Source[], layers: Layers): string[] {
+  const placeOf = (path: string): { part: string; layer: number } | undefined => {
+    const parts = layers.flatMap((layer, index) => layer.map((part) => ({ part, layer: index })));
+    return parts.filter(({ part }) => isIn(path, [part])).sort((a, b) => b.part.length - a.part.length)[0];
+  };
+  const homeless = sources.filter(({ path }) => !placeOf(path)).map(({ path }) => `${path} is in no layer`);
+  const upward = edgesOf(sources).filter(({ from, to }) => {
+    const [here, there] = [placeOf(from), placeOf(to)];
+    return here && there && there.part !== here.part && there.layer >= here.layer;
+  });
+  return [...homeless, ...upward.map(({ from, to }) => `${from} imports ${to}, which is not below it`)];
+}
+
+/** Files that import each other in a circle, type imports included. */
+export function importCycles(sources: readonly Source[]): string[] {
+  const edges = edgesOf(sources);
+  const cycles: string[] = [];
+  const done = new Set<string>();
+  const follow = (path: string, trail: string[]): void => {
+    const start = trail.indexOf(path);
+    if (start >= 0) cycles.push([...trail.slice(start), path].join(' > '));
+    if (start >= 0 || done.has(path)) return;
+    for (const { from, to } of edges) if (from === path) follow(to, [...trail, path]);
+    done.add(path);
+  };
+  for (const { path } of sources) follow(path, []);
+  return cycles;
+}
+
+/** Imports of `part` by `path` that are more than an `import()` at run time. */
+export function staticImports(sources: readonly Source[], path: string, part: string): string[] {
+  return edgesOf(sources)
+    .filter(({ from, to, isDynamic }) => from === path && isIn(to, [part]) && !isDynamic)
+    .map(({ from, to }) => `${from} loads ${to} before it is wanted`);
+}
+
+/** Files with more lines than that. */
+export function longFiles(sources: readonly Source[], maxLines: number): string[] {
+  return sources
+    .map(({ path, tree }) => ({ path, lines: tree.text.trimEnd().split('\n').length }))
+    .filter(({ lines }) => lines > maxLines)
+    .map(({ path, lines }) => `${path} has ${lines} lines`);
+}
+
+/** Exported names, and public members of exported classes and interfaces, without a doc comment. */
+export function undocumented(sources: readonly Source[]): string[] {
+  return sources.flatMap(({ path, tree }) =>
+    tree.statements.flatMap((statement) => {
+      if (ts.isExportDeclaration(statement) || ts.isExportAssignment(statement)) {
+        return [`${path}: exports something that is declared elsewhere`];
+      }
+      if (!isExported(statement)) return [];
+      const names = namesOf(statement);
+      const missing = hasDoc(statement) ? [] : names;
+      return [...missing, ...membersOf(statement).map((member) => `${names.join()}.${member}`)].map(
+        (name) => `${path}: ${name} has no doc comment`,
+      );
+    }),
+  );
+}
+
+/** What only some files may use. */
+export type Use = 'process' | 'console' | 'child_process' | 'write';
+
+/** Uses of that outside the files and folders named. */
+export function strayUses(sources: readonly Source[], use: Use, only: readonly string[]): string[] {
+  return sources
+    .filter(({ path }) => !isIn(path, only))
+    .flatMap(({ path, tree }) =>
+      nodesOf(tree)
+        .filter((node) => isUse(node, use))
+        .map((node) => `${path}:${tree.getLineAndCharacterOfPosition(node.getStart()).line + 1} uses ${use}`),
+    );
+}
+
+/** Files that have neither a test nor an exclusion, and exclusions (by path, with the reason) of no use. */
+export function untested(
+  paths: readonly string[],
+  hasTest: (path: string) => boolean,
+  excluded: Readonly<Record<string, string>>,
+): string[] {
+  const missing = paths.filter((path) => !hasTest(path) && !(path in excluded));
+  const needless = Object.keys(excluded).filter((path) => hasTest(path) || !paths.includes(path));
+  return [
+    ...missing.map((path) => `${path} has no test file`),
+    ...needless.map((path) => `${path} is excluded for nothing`),
+  ];
+}
+
+interface Edge {
+  readonly from: string;
+  readonly to: string;
+  readonly isDynamic: boolean;
+}
+
+/** Who imports whom among the sources. */
+function edgesOf(sources: readonly Source[]): Edge[] {
+  const paths = new Set(sources.map(({ path }) => path));
+  return sources.flatMap(({ path: from, tree }) =>
+    nodesOf(tree).flatMap((node) => {
+      const name = moduleNameOf(node);
+      const to = name?.startsWith('.') ? posix.join(posix.dirname(from), name) : undefined;
+      return to !== undefined && paths.has(to) ? [{ from, to, isDynamic: ts.isCallExpression(node) }] : [];
+    }),
+  );
+}
+
+/** The module that an import of any form names. */
+function moduleNameOf(node: ts.Node): string | undefined {
+  let name: ts.Node | undefined;
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) name = node.moduleSpecifier;
+  else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) name = node.argument.literal;
+  else if (ts.isCallExpression(node)) {
+    const { expression } = node;
+    const isRequire = ts.isIdentifier(expression) && expression.text === 'require';
+    if (isRequire || expression.kind === ts.SyntaxKind.ImportKeyword) name = node.arguments[0];
+  }
+  return name && ts.isStringLiteral(name) ? name.text : undefined;
+}
+
+function isUse(node: ts.Node, use: Use): boolean {
+  if (moduleNameOf(node)?.replace('node:', '') === use) return true;
+  if (use === 'write') {
+    return (
+      ts.isCallExpression(node) &&
+      ts.isPropertyAccessExpression(node.expression) &&
+      node.expression.name.text === use
+    );
+  }
+  const isAccess = ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
+  return isAccess && ts.isIdentifier(node.expression) && node.expression.text === use;
+}
+
+function isIn(path: string, parts: readonly string[]): boolean {
+  return parts.some((part) => (part.endsWith('/') ? path.startsWith(part) : path === part));
+}
+
+function nodesOf(node: ts.Node): ts.Node[] {
+  const found: ts.Node[] = [node];
+  node.forEachChild((child) => void found.push(...nodesOf(child)));
+  return found;
+}
+
+function isExported(statement: ts.Statement): boolean {
+  return hasModifier(statement, ts.SyntaxKind.ExportKeyword);
+}
+
+function hasModifier(node: ts.Node, ...kinds: ts.SyntaxKind[]): boolean {
+  return ts.canHaveModifiers(node) && (ts.getModifiers(node) ?? []).some(({ kind }) => kinds.includes(kind));
+}
+
+function hasDoc(node: ts.Node): boolean {
+  return ts.getJSDocCommentsAndTags(node).length > 0;
+}
+
+function namesOf(statement: ts.Statement): string[] {
+  if (ts.isVariableStatement(statement)) {
+    return statement.declarationList.declarations.map(({ name }) => name.getText());
+  }
+  const name = (statement as ts.DeclarationStatement).name;
+  return name ? [name.getText()] : [];
+}
+
+/** Public members of an exported interface, class or object type that have no doc comment. */
+function membersOf(statement: ts.Statement): string[] {
+  if (ts.isTypeAliasDeclaration(statement)) {
+    return ts.isTypeLiteralNode(statement.type) ? undocumentedOf(statement.type.members) : [];
+  }
+  if (ts.isInterfaceDeclaration(statement)) return undocumentedOf(statement.members);
+  return ts.isClassDeclaration(statement) ? undocumentedOf(statement.members) : [];
+}
+
+function undocumentedOf(members: readonly (ts.TypeElement | ts.ClassElement)[]): string[] {
+  return members
+    .filter((member) => isPublic(member) && !hasDoc(member))
+    .map((member) => member.name?.getText() ?? 'constructor');
+}
+
+/** It is seen from outside and not merely what a base class promises; a constructor only for its fields. */
+function isPublic(member: ts.TypeElement | ts.ClassElement): boolean {
+  const { PrivateKeyword, ProtectedKeyword, OverrideKeyword } = ts.SyntaxKind;
+  if (hasModifier(member, PrivateKeyword, ProtectedKeyword, OverrideKeyword)) return false;
+  if (ts.isConstructorDeclaration(member)) {
+    return member.parameters.some(
+      (field) => ts.isParameterPropertyDeclaration(field, member) && isPublicField(field),
+    );
+  }
+  return member.name !== undefined && !ts.isPrivateIdentifier(member.name);
+}
+
+function isPublicField(field: ts.ParameterDeclaration): boolean {
+  return !hasModifier(field, ts.SyntaxKind.PrivateKeyword, ts.SyntaxKind.ProtectedKeyword);
+}

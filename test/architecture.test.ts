@@ -1,0 +1,235 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  importCycles,
+  longFiles,
+  parse,
+  staticImports,
+  strayUses,
+  undocumented,
+  untested,
+  upwardImports,
+  type Layers,
+} from './architecture-rules';
+
+/** From the lowest to the highest. An import goes to a lower layer or stays in its own folder. */
+const layers: Layers = [
+  ['errors'],
+  ['log'],
+  ['rpc/', 'acp/fields'],
+  ['acp/methods'],
+  ['workspace/'],
+  ['agent/'],
+  ['session/'],
+  ['acp/'],
+  ['commands/'],
+  ['main'],
+];
+
+/** Source files without a test file of the same name, each with the reason. */
+const withoutTest: Readonly<Record<string, string>> = {
+  'acp/fields': 'data; test/acp/schema.test.ts compares it with the schemas of ACP',
+  'acp/methods': 'as acp/fields',
+};
+
+const sourceFolder = join(__dirname, '../src');
+const paths = readdirSync(sourceFolder, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => name.replace(/\.ts$/, ''));
+const sources = parse(
+  Object.fromEntries(paths.map((path) => [path, readFileSync(join(sourceFolder, `${path}.ts`), 'utf8')])),
+);
+
+describe('the sources', () => {
+  test('import downwards only', () => {
+    expect(upwardImports(sources, layers)).toEqual([]);
+  });
+
+  test('do not import each other in circles, not even for types', () => {
+    expect(importCycles(sources)).toEqual([]);
+  });
+
+  test('load a command only when it is wanted', () => {
+    expect(staticImports(sources, 'main', 'commands/')).toEqual([]);
+  });
+
+  test('have at most 300 lines a file', () => {
+    expect(longFiles(sources, 300)).toEqual([]);
+  });
+
+  test('document every export and every public member', () => {
+    expect(undocumented(sources)).toEqual([]);
+  });
+
+  test('read and change the process only where it is composed', () => {
+    expect(strayUses(sources, 'process', ['main', 'commands/', 'log'])).toEqual([]);
+  });
+
+  test('start programs in two places', () => {
+    expect(strayUses(sources, 'child_process', ['agent/process', 'workspace/root'])).toEqual([]);
+  });
+
+  test('write to streams only through the writer, to agents, and from commands', () => {
+    expect(strayUses(sources, 'write', ['rpc/writer', 'agent/process', 'commands/'])).toEqual([]);
+  });
+
+  test('never use the console', () => {
+    expect(strayUses(sources, 'console', [])).toEqual([]);
+  });
+
+  test('have a test file each, or a reason why not', () => {
+    const hasTest = (path: string): boolean => existsSync(join(__dirname, `${path}.test.ts`));
+
+    expect(untested(paths, hasTest, withoutTest)).toEqual([]);
+  });
+});
+
+describe('the rules', () => {
+  test('tell an import that goes up, sideways or to no layer, however it is written', () => {
+    const tree = parse({
+      log: "import type { Proxy } from './acp/proxy';",
+      'rpc/scan': "import { sessionSetup } from '../acp/fields'; import './line';",
+      'rpc/line': "import { readFileSync } from 'node:fs'; import '../errors';",
+      'acp/fields': "export type Scan = import('../rpc/scan').Scan;",
+      'acp/methods': "export * from './fields';",
+      'acp/proxy': "import './methods'; const later = () => import('../commands/exec');",
+      'commands/exec': "const acp = require('../main');",
+      main: "void import('./commands/exec');",
+      errors: '',
+      'lib/misc': '',
+    });
+
+    expect(upwardImports(tree, layers)).toEqual([
+      'lib/misc is in no layer',
+      'log imports acp/proxy, which is not below it',
+      'rpc/scan imports acp/fields, which is not below it',
+      'acp/fields imports rpc/scan, which is not below it',
+      'acp/proxy imports commands/exec, which is not below it',
+      'commands/exec imports main, which is not below it',
+    ]);
+  });
+
+  test('let only an entry of its own out of the folder rule', () => {
+    const tree = parse({
+      'acp/fields': "import './proxy';",
+      'acp/proxy': "import './fields'; import './initialize';",
+      'acp/initialize': '',
+    });
+
+    expect(upwardImports(tree, layers)).toEqual(['acp/fields imports acp/proxy, which is not below it']);
+  });
+
+  test('tell a circle once, also one of types', () => {
+    const tree = parse({
+      'rpc/a': "import './b';",
+      'rpc/b': "import type { C } from './c';",
+      'rpc/c': "import { b } from './b'; import './d';",
+      'rpc/d': '',
+    });
+
+    expect(importCycles(tree)).toEqual(['rpc/b > rpc/c > rpc/b']);
+  });
+
+  test('tell a command that main loads at once', () => {
+    const tree = parse({
+      main: "import './commands/shell'; void import('./commands/exec');",
+      'commands/shell': '',
+      'commands/exec': '',
+    });
+
+    expect(staticImports(tree, 'main', 'commands/')).toEqual([
+      'main loads commands/shell before it is wanted',
+    ]);
+  });
+
+  test('tell a file that is too long', () => {
+    const tree = parse({ short: 'a;\n'.repeat(3), long: 'a;\n'.repeat(4) });
+
+    expect(longFiles(tree, 3)).toEqual(['long has 4 lines']);
+  });
+
+  test('tell what is exported without a doc comment', () => {
+    const tree = parse({
+      a: `
+        export const bare = 1;
+        /** Good. */
+        export const good = 1;
+        // No doc comment.
+        export type Plain = string;
+        export function run(): void {}
+        function own(): void {}
+        export { own };
+        /** Good. */
+        export interface Options {
+          /** Good. */
+          readonly a: string;
+          readonly b: string;
+          c(): void;
+        }
+        /** Good. */
+        export type Point = { x: number };
+        /** Good. */
+        export class Thing extends Base {
+          field = 1;
+          #own = 2;
+          private hidden = 3;
+          override readonly name = 'Thing';
+          constructor(readonly size: number) {}
+          get width(): number { return 1; }
+          /** Good. */
+          move(): void {}
+        }
+        /** Good. */
+        export class Quiet { constructor(private readonly size: number) {} }
+      `,
+    });
+
+    expect(undocumented(tree)).toEqual([
+      'a: bare has no doc comment',
+      'a: Plain has no doc comment',
+      'a: run has no doc comment',
+      'a: exports something that is declared elsewhere',
+      'a: Options.b has no doc comment',
+      'a: Options.c has no doc comment',
+      'a: Point.x has no doc comment',
+      'a: Thing.field has no doc comment',
+      'a: Thing.constructor has no doc comment',
+      'a: Thing.width has no doc comment',
+    ]);
+  });
+
+  test.each([
+    ['process', 'const home = process.env.HOME;'],
+    ['process', "process['exit'](1);"],
+    ['process', "import { env } from 'node:process';"],
+    ['console', 'console.log(1);'],
+    ['child_process', "import { spawn } from 'child_process';"],
+    ['child_process', "import type { ChildProcess } from 'node:child_process';"],
+    ['child_process', "const { spawn } = require('node:child_process');"],
+    ['write', 'stream.write(line);'],
+    ['write', 'this.#child.stdin?.write(line);'],
+  ] as const)('tell a use of %s in: %s', (use, text) => {
+    const tree = parse({ 'a/here': `\n${text}`, 'a/there': text, 'b/all': text });
+
+    expect(strayUses(tree, use, ['a/there', 'b/'])).toEqual([`a/here:2 uses ${use}`]);
+  });
+
+  test('leave alone what only has the name', () => {
+    const tree = parse({
+      a: 'this.process.kill(); options.console.open(); writer.writeLine(1); const write = 1;',
+    });
+
+    const found = (['process', 'console', 'write'] as const).flatMap((use) => strayUses(tree, use, []));
+    expect(found).toEqual([]);
+  });
+
+  test('tell a source without a test, and an exclusion that nothing needs', () => {
+    const hasTest = (path: string): boolean => path === 'a';
+
+    expect(untested(['a', 'b', 'c'], hasTest, { a: 'tested', c: 'data', d: 'gone' })).toEqual([
+      'b has no test file',
+      'a is excluded for nothing',
+      'd is excluded for nothing',
+    ]);
+  });
+});

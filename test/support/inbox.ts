@@ -1,0 +1,95 @@
+/** A JSON-RPC message as tests compare it. */
+export type Json = Record<string, unknown>;
+
+/** What one waits for: a method, or anything else that can be told from the message. */
+export type Expectation = string | ((message: Json) => boolean);
+
+/** How long a message may take, in milliseconds: far above what any takes, so that only a fault gets there. */
+const patienceMs = 15_000;
+
+/**
+ * The lines that one side has received. Waiting ends with a verdict: the message came, or the side is
+ * over and it can never come, or it did not come in time; the last two fail with all that did come.
+ */
+export class Inbox {
+  /** Every line as received, without its line end. */
+  readonly lines: Buffer[] = [];
+  #rest: Buffer = Buffer.alloc(0);
+  readonly #unread: Json[] = [];
+  #over: string | undefined;
+  #wake: (() => void)[] = [];
+
+  /** `name` says whose lines these are, in failures. */
+  constructor(private readonly name: string) {}
+
+  /** Adds received bytes. */
+  push(chunk: Buffer): void {
+    this.#rest = Buffer.concat([this.#rest, chunk]);
+    for (let end = this.#rest.indexOf(10); end >= 0; end = this.#rest.indexOf(10)) {
+      const line = this.#rest.subarray(0, end);
+      this.#rest = this.#rest.subarray(end + 1);
+      this.lines.push(line);
+      this.#unread.push(parse(line));
+    }
+    this.#notify();
+  }
+
+  /** Nothing more will come. */
+  end(reason: string): void {
+    this.#over ??= reason;
+    this.#notify();
+  }
+
+  /** The received bytes after the last line end. */
+  get rest(): Buffer {
+    return this.#rest;
+  }
+
+  /** Takes out the first message that fits; the others stay, in order. */
+  async next(expected: Expectation): Promise<Json> {
+    const fits = typeof expected === 'string' ? (m: Json) => m.method === expected : expected;
+    const what = typeof expected === 'string' ? expected : expected.toString();
+    const deadline = Date.now() + patienceMs;
+    for (;;) {
+      const index = this.#unread.findIndex(fits);
+      if (index >= 0) return this.#unread.splice(index, 1)[0]!;
+      const missing = `${this.name}: no ${what}; unread: ${JSON.stringify(this.#unread)}`;
+      if (this.#over !== undefined) throw new Error(`${missing}; it is over: ${this.#over}`);
+      if (Date.now() >= deadline) throw new Error(`${missing}; given up`);
+      await this.#changed(deadline - Date.now());
+    }
+  }
+
+  /** Takes out the response to the request with that id. */
+  async response(id: unknown): Promise<Json> {
+    return await this.next((m) => m.method === undefined && JSON.stringify(m.id) === JSON.stringify(id));
+  }
+
+  /** Takes out all messages that have come and were not waited for. */
+  takeAll(): Json[] {
+    return this.#unread.splice(0);
+  }
+
+  async #changed(limitMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.#wake.push(resolve);
+      timer = setTimeout(resolve, limitMs);
+    });
+    clearTimeout(timer);
+  }
+
+  #notify(): void {
+    const waiting = this.#wake;
+    this.#wake = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+function parse(line: Buffer): Json {
+  try {
+    return JSON.parse(line.toString('utf8')) as Json;
+  } catch {
+    return { unparsable: line.toString('utf8') };
+  }
+}

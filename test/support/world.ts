@@ -1,0 +1,257 @@
+/**
+ * The built `bin/cai` between an editor and agents that a test plays by hand, byte by byte: the proxy is a
+ * real process, and so is every agent (`fixtures/agents/puppet.mjs`).
+ */
+import { spawn, execFileSync } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { Inbox } from './inbox';
+import type { Json } from './inbox';
+import { Puppet } from './puppet';
+
+const repository = resolve(__dirname, '../..');
+const puppet = join(repository, 'fixtures/agents/puppet.mjs');
+
+/** What agents answer to `initialize`, unless a test does it itself: everything the proxy routes. */
+export const fullAgent: Json = {
+  protocolVersion: 1,
+  agentCapabilities: {
+    loadSession: true,
+    promptCapabilities: { image: true, audio: true, embeddedContext: true },
+    mcpCapabilities: { http: true, sse: true, acp: true },
+    sessionCapabilities: {
+      list: {},
+      resume: {},
+      close: {},
+      delete: {},
+      fork: {},
+      archive: {},
+      status: {},
+      title: {},
+    },
+    auth: { logout: {}, status: {} },
+    providers: {},
+  },
+  agentInfo: { name: 'puppet', version: '1' },
+  authMethods: [{ id: 'key', name: 'API key' }],
+};
+
+/** What the editor says it can do, unless a test says otherwise. */
+export const fullEditor: Json = {
+  fs: { readTextFile: true, writeTextFile: true },
+  elicitation: { form: {}, url: {} },
+};
+
+/** How a world differs from the usual. */
+export interface WorldOptions {
+  /** Arguments behind `--acp`; default: the agent `puppet`. */
+  readonly args?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  /** More of the user's config, TOML. */
+  readonly config?: string;
+  /** Working directory of the proxy, below the world's folder; default: its workspace `own`. */
+  readonly cwd?: string;
+  /** The result with which agents answer `initialize`; `false`: the test answers. */
+  readonly agentHello?: Json | false;
+  /** A folder to use instead of a new one: a second proxy of the same user. */
+  readonly folder?: string;
+}
+
+/** One proxy with both of its sides. Made by `World.start`, ended by `end`. */
+export class World {
+  /** What the editor receives. */
+  readonly editor = new Inbox('editor');
+  /** The proxy's stderr so far. */
+  stderr = '';
+  #lastId = 0;
+  readonly #puppets: Puppet[] = [];
+  readonly #arrived: Puppet[] = [];
+  #wake: (() => void)[] = [];
+  #exit: Promise<[number | null, NodeJS.Signals | null]> | undefined;
+  #server!: Server;
+  /** The proxy. */
+  process!: ChildProcessWithoutNullStreams;
+
+  private constructor(
+    /** Real path of the folder that holds everything: HOME, the workspaces. */
+    readonly folder: string,
+    private readonly options: WorldOptions,
+  ) {}
+
+  /** Starts a proxy. */
+  static async start(options: WorldOptions = {}): Promise<World> {
+    const world = new World(
+      options.folder ?? realpathSync(mkdtempSync(join(tmpdir(), 'cai-world-'))),
+      options,
+    );
+    await world.#listen();
+    world.#spawn();
+    return world;
+  }
+
+  /** Starts a proxy and initializes it as the usual editor. */
+  static async initialized(
+    options: WorldOptions = {},
+    clientCapabilities: Json = fullEditor,
+  ): Promise<World> {
+    const world = await World.start(options);
+    await world.request('initialize', { protocolVersion: 1, clientCapabilities });
+    return world;
+  }
+
+  /** A workspace with a git repository: `/folder/name`. Made when first named. */
+  workspace(name: string): string {
+    const path = join(this.folder, name);
+    mkdirSync(path, { recursive: true });
+    execFileSync('git', ['init', '-q', path]);
+    return path;
+  }
+
+  /** Writes a file below the world's folder; returns its path. */
+  file(name: string, content: string): string {
+    const path = join(this.folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
+    return path;
+  }
+
+  /** Sends the editor's line: an object as JSON, or the very bytes, which have to bring their line end. */
+  send(message: Json | string | Buffer): void {
+    const isRaw = typeof message === 'string' || Buffer.isBuffer(message);
+    this.process.stdin.write(isRaw ? message : `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  }
+
+  /** Sends a request of the editor under a new id, and returns that. */
+  ask(method: string, params?: unknown): number {
+    const id = ++this.#lastId;
+    this.send({ id, method, ...(params === undefined ? {} : { params }) });
+    return id;
+  }
+
+  /** Sends a request of the editor; resolves with its response. */
+  async request(method: string, params?: unknown): Promise<Json> {
+    return await this.editor.response(this.ask(method, params));
+  }
+
+  /** The next agent that was started and not yet returned; with `cwd`, the next in that folder. */
+  async agent(cwd?: string): Promise<Puppet> {
+    const deadline = Date.now() + 15_000;
+    for (;;) {
+      const index = this.#arrived.findIndex((each) => cwd === undefined || each.cwd === cwd);
+      if (index >= 0) return this.#arrived.splice(index, 1)[0]!;
+      if (Date.now() > deadline) throw new Error(`no agent was started in ${cwd ?? 'any folder'}`);
+      await new Promise<void>((wake) => {
+        this.#wake.push(wake);
+        setTimeout(wake, 1_000).unref();
+      });
+    }
+  }
+
+  /** Every agent that was started so far. */
+  get agents(): readonly Puppet[] {
+    return this.#puppets;
+  }
+
+  /**
+   * Opens a session in a workspace: the editor's id, the agent's id and the agent. `result` may add to
+   * what the agent answers.
+   */
+  async session(
+    cwd: string,
+    agentId: string,
+    agent?: Puppet,
+    result: Json = {},
+  ): Promise<{ id: string; agentId: string; agent: Puppet }> {
+    const request = this.ask('session/new', { cwd, mcpServers: [] });
+    const served = agent ?? (await this.agent(rootOf(cwd)));
+    const received = await served.inbox.next('session/new');
+    served.send({ id: received.id, result: { sessionId: agentId, ...result } });
+    const response = await this.editor.response(request);
+    return { id: (response.result as { sessionId: string }).sessionId, agentId, agent: served };
+  }
+
+  /** Closes the editor's side; resolves with the proxy's exit status. */
+  async close(): Promise<number | null> {
+    this.process.stdin.end();
+    return await this.exited();
+  }
+
+  /** Resolves with the proxy's exit status once it has ended; null when a signal ended it. */
+  async exited(): Promise<number | null> {
+    return (await this.#exit!)[0];
+  }
+
+  /** Ends everything that was started, whatever its state, and removes the folder. */
+  async end(): Promise<void> {
+    this.process.kill('SIGKILL');
+    await this.#exit;
+    for (const each of this.#puppets) each.release();
+    this.#server.close();
+    if (this.options.folder === undefined) rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async #listen(): Promise<void> {
+    this.#server = createServer((socket) => {
+      const arrival = new Puppet(socket, this.options.agentHello ?? fullAgent, () => {
+        this.#puppets.push(arrival);
+        this.#arrived.push(arrival);
+        const waiting = this.#wake;
+        this.#wake = [];
+        for (const wake of waiting) wake();
+      });
+    });
+    this.#server.listen(this.#socket);
+    await once(this.#server, 'listening');
+  }
+
+  get #socket(): string {
+    return join(this.folder, `.puppets-${process.pid}-${String(serial(this))}`);
+  }
+
+  #spawn(): void {
+    const home = join(this.folder, 'home');
+    const config = `[agents.puppet]\ncommand = ["${process.execPath}", "${puppet}"]\n${this.options.config ?? ''}`;
+    this.file('home/.config/containai/config.toml', config);
+    const cai = process.env.CAI_BIN ?? join(repository, 'bin/cai');
+    this.process = spawn(process.execPath, [cai, '--acp', ...(this.options.args ?? ['puppet'])], {
+      cwd: this.workspace(this.options.cwd ?? 'own'),
+      env: {
+        PATH: process.env.PATH,
+        HOME: home,
+        CAI_ACP_DIRECT_SPAWN: '1',
+        CAI_PUPPET_SOCKET: this.#socket,
+        ...this.options.env,
+      },
+    });
+    this.#exit = once(this.process, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+    this.process.stdin.on('error', () => undefined);
+    this.process.stdout.on('data', (chunk: Buffer) => this.editor.push(chunk));
+    this.process.stdout.on('end', () => this.editor.end('the proxy has closed its stdout'));
+    this.process.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+  }
+}
+
+const serials = new WeakMap<World, number>();
+let lastSerial = 0;
+
+function serial(world: World): number {
+  const known = serials.get(world) ?? ++lastSerial;
+  serials.set(world, known);
+  return known;
+}
+
+/** The top level of the git repository that a folder lies in, else the folder. */
+function rootOf(cwd: string): string {
+  try {
+    return execFileSync('git', ['-C', cwd, 'rev-parse', '--show-toplevel'], { stdio: 'pipe' })
+      .toString()
+      .trim();
+  } catch {
+    return cwd;
+  }
+}
