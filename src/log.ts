@@ -10,7 +10,7 @@ export type Log = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'>;
 /** The log of this process. Writes are synchronous, so that the last line before an exit is there. */
 export function openLog(env: NodeJS.ProcessEnv): Log {
   const level = env.CAI_LOG_LEVEL ?? 'warn';
-  const known = level in pino.levels.values || level === 'silent';
+  const known = Object.hasOwn(pino.levels.values, level) || level === 'silent';
   const destination = env.CAI_LOG_FILE ? { dest: env.CAI_LOG_FILE, mkdir: true } : { dest: 2 };
   const log = pino(
     { level: known ? level : 'warn', base: null, timestamp: pino.stdTimeFunctions.isoTime },

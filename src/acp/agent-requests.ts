@@ -19,8 +19,11 @@ import type { AgentRoute, Method } from './methods';
 
 /** A message of an agent that is being served. */
 export interface AgentCall {
+  /** Who sent it. */
   readonly child: WorkspaceChild;
+  /** The message. */
   readonly message: Message;
+  /** The row of its method. */
   readonly row: Method<AgentRoute>;
   /** The session that it names, if it is open. */
   readonly session: Session | undefined;
@@ -120,7 +123,8 @@ export class AgentRequests {
       const asked = session.map.toEditor(textOf(message, path));
       const real = await within(lookUpMs, confine(asked, session.roots));
       const edit = { start: path.start, end: path.end, text: JSON.stringify(real) };
-      if (child.isUsable) this.#pass({ ...call, message: withoutField(message, path) }, [edit]);
+      if (child.sessions.get(session.agentId) === session)
+        this.#pass({ ...call, message: withoutField(message, path) }, [edit]);
     } catch (error) {
       this.core.log.warn({ method: message.method, reason: messageOf(error) }, 'refused to an agent');
       this.core.refuse(child, message, rpcErrorOf(error));
@@ -142,7 +146,7 @@ export class AgentRequests {
     const edits: Edit[] = [];
     const about = fieldOf(message, 'requestId');
     if (about !== undefined) {
-      const asked = child.peek(message.line.toString('utf8', about.start, about.end))?.editorId;
+      const asked = child.open.find(message.line.toString('utf8', about.start, about.end))?.editorId;
       if (asked === undefined) {
         // It is about a request that the editor does not know, such as a repeated sign-in.
         child.answer(resultLine(message.id!, '{"action":"cancel"}'));

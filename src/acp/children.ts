@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import type { AgentCommand } from '../agent/catalog';
 import { hastyStop, patientStop } from '../agent/process';
 import type { StopLadder } from '../agent/process';
-import { messageOf } from '../errors';
-import type { CaiError } from '../errors';
+import { CaiError, messageOf } from '../errors';
 import type { Log } from '../log';
 import { notificationLine } from '../rpc/answer';
 import { compilePlan } from '../rpc/plan';
@@ -27,10 +26,15 @@ import { readAgentHello } from './initialize';
 
 /** What children are made from. */
 export interface ChildrenOptions {
+  /** The agent, as it was named; every child runs it. */
   readonly agent: AgentCommand;
+  /** The user's configuration. */
   readonly config: Config;
+  /** Environment of every child. */
   readonly env: NodeJS.ProcessEnv;
+  /** Writes to the editor; each child gets a lane. */
   readonly writer: LineWriter;
+  /** For starts, ends and what could not be repeated. */
   readonly log: Log;
   /** Where a workspace stands for the agent, when it is not at its own path. */
   readonly mount: string | undefined;
@@ -158,10 +162,27 @@ export class Children {
       resultPlan: helloPlan,
       editorId: undefined,
       onAnswer: (answer) => this.#onHello(child, answer),
-      onFailure: () => undefined,
+      onFailure: (reason) => this.#abandon(child, reason),
     });
+    this.#limitStart(child);
     log.info({ root: workspace?.root }, 'agent started');
     return child;
+  }
+
+  /** An agent that never answers `initialize` fails what waits for it. */
+  #limitStart(child: WorkspaceChild): void {
+    const { agent, config } = this.options;
+    const limitMs = config.acp.startTimeoutMs;
+    const timer = setTimeout(() => {
+      const text = `agent "${agent.name}" did not answer initialize in ${limitMs / 1_000} s: see what it says on its own, or raise [acp] start_timeout`;
+      this.#abandon(child, new CaiError('AGENT_START', text));
+    }, limitMs);
+    child.whenReady({ bytes: 0, run: () => clearTimeout(timer), onFailure: () => clearTimeout(timer) });
+  }
+
+  /** A child that did not get through its start is no use. */
+  #abandon(child: WorkspaceChild, reason: CaiError): void {
+    if (child.isUsable) child.abandon(reason, hastyStop);
   }
 
   /** The child has answered `initialize`: it is told of sign-ins, then gets what waits for it. */
@@ -171,7 +192,7 @@ export class Children {
       child.capabilities = hello.capabilities;
       child.initializeResult = hello.editorResult;
     } catch (error) {
-      child.abandon(error as CaiError, hastyStop);
+      this.#abandon(child, error as CaiError);
       return;
     }
     this.#replay(child, [...this.#replays]);
@@ -194,7 +215,7 @@ export class Children {
       resultPlan: undefined,
       editorId: undefined,
       onAnswer: (answer) => goOn(answer.isError ? 'the agent refused it' : undefined),
-      onFailure: () => undefined,
+      onFailure: (reason) => this.#abandon(child, reason),
     });
   }
 

@@ -26,7 +26,9 @@ import { editsOf, pathsToAgent, pathsToEditor } from './rewrite';
 
 /** A message of the editor that is being served. */
 export interface Call {
+  /** The message. */
   readonly message: Message;
+  /** The row of its method. */
   readonly row: Method<EditorRoute>;
   /** Its entry in the table; undefined for a notification, which is never answered. */
   readonly request: EditorRequest | undefined;
@@ -36,6 +38,7 @@ export interface Call {
 export interface CallContext {
   /** Whose ids and paths the call's fields are in. */
   readonly map: PathMap;
+  /** The session that it is about, if it is open. */
   readonly session?: Session | undefined;
   /** Sees a result before it is passed on to the editor. */
   onResult?(result: Message): void;
@@ -48,6 +51,7 @@ const quietMs = 5_000;
 
 /** The state of one proxy and the primitives on it. */
 export class Core {
+  /** What is open between the editor and the agents. */
   readonly requests = new RequestTable();
   /** The editor's `clientCapabilities`, from its `initialize`. */
   editorCapabilities: JsonObject = {};
@@ -153,7 +157,10 @@ export class Core {
     const known = child.sessions.get(agentId);
     if (known !== undefined) return known.editorId;
     if (like === undefined) return undefined;
-    return this.openNew(child, agentId, like).editorId;
+    const given = this.#listedId(child, agentId, like.roots[0] ?? '');
+    if (this.sessions.find(given) !== undefined) return this.openNew(child, agentId, like).editorId;
+    this.sessions.open({ editorId: given, agentId, child, roots: like.roots, map: like.map });
+    return given;
   }
 
   /** The agent's id for an editor's: that of an open session of the child, else the remembered one. */
@@ -173,7 +180,7 @@ export class Core {
 
   /** Resolves when no prompt of the session is open, or after a bounded time. */
   async quiet(session: Session): Promise<void> {
-    await this.soon(new Promise<void>((resolve) => session.child.whenQuiet(session, resolve)));
+    await this.soon(new Promise<void>((resolve) => session.child.open.whenQuiet(session, resolve)));
   }
 
   /** Resolves with `done`, or after a time in which a session should have ended. */
@@ -189,8 +196,9 @@ export class Core {
     clearTimeout(timer);
   }
 
-  /** Tells the agent to end the session's turn. */
+  /** Tells the agent to end the session's turn, if it is at one. */
   cancelTurn(session: Session): void {
+    if (!session.child.open.hasPrompt(session)) return;
     const params = JSON.stringify({ sessionId: session.agentId });
     session.child.notify(notificationLine('session/cancel', params), true);
   }

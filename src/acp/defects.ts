@@ -53,7 +53,8 @@ export class Defects {
     if (id === undefined) return;
     const error = { code: rpcCode.invalidRequest, message: texts[defect] };
     if (method !== '') child.answer(errorLine(id, error));
-    else this.#failEditorRequest(child, id, texts[defect]);
+    else
+      child.open.fail(id, new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${texts[defect]}`));
   }
 
   /** A line of the editor above the limit. */
@@ -75,7 +76,7 @@ export class Defects {
       );
       child.abandon(reason, hastyStop);
     } else if (skim.isResponse) {
-      this.#failEditorRequest(child, id, `the agent's answer was refused: ${overlong}`);
+      child.open.fail(id, new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${overlong}`));
     } else {
       child.answer(errorLine(id, { code: rpcCode.invalidRequest, message: `Invalid request: ${overlong}` }));
     }
@@ -92,13 +93,5 @@ export class Defects {
     };
     request.child.answer(errorLine(request.childId, error));
     return true;
-  }
-
-  /** Somebody waits for the child's answer with that id: it gets an error. */
-  #failEditorRequest(child: WorkspaceChild, childId: string, reason: string): void {
-    const request = child.peek(childId);
-    if (request === undefined) return;
-    child.open.delete(request.childId);
-    request.onFailure(new CaiError('AGENT_ANSWER', reason));
   }
 }

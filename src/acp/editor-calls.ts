@@ -106,7 +106,15 @@ export class EditorCalls {
         await this.#list.serveNamed(call);
         return;
       }
-      const child = await this.#childFor(message);
+      const cwd = fieldOf(message, 'cwd');
+      if (cwd?.isString === true) {
+        const workspace = await findWorkspace(textOf(message, cwd), { env: this.env });
+        this.core.toAgent(this.children.forWorkspace(workspace), call, {
+          map: this.children.mapFor(workspace),
+        });
+        return;
+      }
+      const child = this.#unnamedChild(message);
       if (child !== undefined) this.#send(child, call);
       else if (request === undefined) for (const each of this.children.usable()) this.#send(each, call);
       else this.core.answer(call, errorLine(request.id, methodNotFound(message.method)));
@@ -115,11 +123,7 @@ export class EditorCalls {
     }
   }
 
-  async #childFor(message: Message): Promise<WorkspaceChild | undefined> {
-    const cwd = fieldOf(message, 'cwd');
-    if (cwd?.isString === true) {
-      return this.children.forWorkspace(await findWorkspace(textOf(message, cwd), { env: this.env }));
-    }
+  #unnamedChild(message: Message): WorkspaceChild | undefined {
     const usable = this.children.usable();
     if (message.kind === 'notification') return undefined;
     return usable.length === 1 ? usable[0] : this.children.lastUsed;

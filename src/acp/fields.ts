@@ -143,6 +143,9 @@ export const update: FieldTree = {
         additionalDirectories: { '*': 'path' },
         state: { error: { data: { sessionId: 'sessionRef' } } },
       },
+      // An earlier form of subagents, which agents still speak with some editors.
+      subagent_spawned: { subagentSessionId: 'sessionRef' },
+      subagent_state_update: { subagentSessionId: 'sessionRef' },
       available_commands_update: {
         availableCommands: { '*': { _meta: { jetbrains: { air: { skillPath: 'path' } } } } },
       },

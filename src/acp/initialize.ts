@@ -56,7 +56,7 @@ export function readAgentHello(answer: Message, agent: string): AgentHello {
   const result = JSON.parse(bodyOf(answer)) as {
     protocolVersion?: unknown;
     agentCapabilities?: JsonObject | null;
-  };
+  } | null;
   if (result?.protocolVersion !== protocolVersion) {
     throw new CaiError(
       'AGENT_START',
@@ -74,18 +74,20 @@ function editorResult(answer: Message): string {
   if (field === undefined) return bodyOf(answer);
   const methods: unknown = JSON.parse(answer.line.toString('utf8', field.start, field.end));
   if (!Array.isArray(methods)) return bodyOf(answer);
-  const kept = (methods as JsonObject[]).filter((method) => method?.type !== 'terminal').map(withoutCommand);
+  const kept = (methods as (JsonObject | null)[])
+    .filter((method) => method?.type !== 'terminal')
+    .map(withoutCommand);
   // Agents are told that terminals are not offered, so nearly always there is nothing to take out.
   const isSame = kept.length === methods.length && kept.every((method, index) => method === methods[index]);
   return isSame ? bodyOf(answer) : bodyOf(answer, [{ ...field, text: JSON.stringify(kept) }]);
 }
 
 /** A sign-in method without the command line that some editors would run on the host. */
-function withoutCommand(method: JsonObject): JsonObject {
+function withoutCommand(method: JsonObject | null): JsonObject | null {
   const meta = method?._meta as JsonObject | null | undefined;
   if (meta?.['terminal-auth'] === undefined) return method;
-  const { 'terminal-auth': _, ...rest } = meta;
-  return { ...method, _meta: rest };
+  const rest = Object.entries(meta).filter(([key]) => key !== 'terminal-auth');
+  return { ...method, _meta: Object.fromEntries(rest) };
 }
 
 function bodyOf(message: Message, edits: readonly Edit[] = []): string {

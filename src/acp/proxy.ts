@@ -32,14 +32,19 @@ import { endAll } from './shutdown';
 
 /** What a proxy is made from. */
 export interface ProxyOptions {
+  /** The agent to run. */
   readonly agent: AgentCommand;
+  /** The user's configuration. */
   readonly config: Config;
+  /** Environment of the agents, and where our own folders are found. */
   readonly env: NodeJS.ProcessEnv;
   /** The proxy's own working directory. */
   readonly cwd: string;
+  /** The sessions of this and earlier processes. */
   readonly sessions: SessionTable;
   /** Writes to the editor. */
   readonly writer: LineWriter;
+  /** For everything that is not for the editor. */
   readonly log: Log;
   /** Where a workspace stands for the agent, when it is not at its own path. */
   readonly mount: string | undefined;
@@ -152,7 +157,7 @@ export class Proxy {
     const request = this.#core.requests.take(message.id!);
     if (request === undefined) return;
     const action = fieldOf(message, 'elicitationAction');
-    const isAccepted = action !== undefined && textOf(message, action) === 'accept';
+    const isAccepted = action?.isString === true && textOf(message, action) === 'accept';
     request.onOver?.(isAccepted);
     const edit = { start: message.idStart, end: message.idEnd, text: request.childId };
     request.child.answer(splice(message.line, [edit]));
@@ -175,7 +180,8 @@ export class Proxy {
 
   /** An agent's answer to a request of the editor or of ours. */
   #answerOfAgent(child: WorkspaceChild, message: Message): void {
-    if (!child.settle(message)) this.options.log.info({ id: message.id }, 'an answer that nobody waits for');
+    if (!child.open.settle(message.id!, message))
+      this.options.log.info({ id: message.id }, 'an answer that nobody waits for');
     this.#children.rest(child);
   }
 
@@ -244,7 +250,7 @@ export class Proxy {
     if (plans === undefined) {
       plans = {
         params: (method) => this.#core.planOf(agentRow(method).params),
-        result: (id) => child.peek(id)?.resultPlan,
+        result: (id) => child.open.find(id)?.resultPlan,
         error: this.#core.planOf(errorObject),
       };
       this.#agentPlans.set(child, plans);

@@ -14,7 +14,9 @@ export interface Rewrites {
   readonly session: IdMap;
   /** The id of a session in a list, with its working directory as written there. */
   readonly listed: (id: string, cwd: string) => string | undefined;
+  /** A path; one that is the same on both sides comes back as the same string. */
   readonly path: (path: string) => string;
+  /** A URI, likewise. */
   readonly uri: (uri: string) => string;
 }
 

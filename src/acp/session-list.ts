@@ -10,6 +10,7 @@ import type { Message } from '../rpc/scan';
 import { cut } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { WorkspaceChild } from '../session/workspace-child';
+import type { PathMap } from '../workspace/path-map';
 import { findWorkspace } from '../workspace/root';
 import type { Children } from './children';
 import { byStart, notOffered, offers } from './core';
@@ -20,6 +21,8 @@ import { editsOf, pathsToAgent } from './rewrite';
 interface Place {
   /** The children that are still to be asked, the current one first. */
   readonly children: readonly WorkspaceChild[];
+  /** Between the editor's paths and the current child's; the child's own when undefined. */
+  readonly map?: PathMap;
   /** The current child's own cursor, JSON text. */
   readonly cursor?: string;
   /** Editor's ids of the sessions that were listed: children that share a home list the same ones. */
@@ -105,7 +108,8 @@ export class SessionList {
     const cwd = fieldOf(message, 'cwd');
     if (cwd?.isString !== true) return { children: this.children.usable(), seen: new Set() };
     const workspace = await findWorkspace(textOf(message, cwd), { env: this.env });
-    return { children: [this.children.forWorkspace(workspace)], seen: new Set() };
+    const map = this.children.mapFor(workspace);
+    return { children: [this.children.forWorkspace(workspace)], map, seen: new Set() };
   }
 
   /** Answers with the first page, from `place` on, that has something in it. */
@@ -116,7 +120,7 @@ export class SessionList {
       this.core.answer(call, resultLine(id, '{"sessions":[]}'));
       return;
     }
-    const page = await this.#ask(child, call, paramsFor(call.message, child, place.cursor));
+    const page = await this.#ask(child, call, paramsFor(call.message, place.map ?? child.map, place.cursor));
     const isLast = others.length === 0;
     if (page instanceof CaiError && isLast) throw page;
     if (page instanceof CaiError || (page.isError && !isLast)) {
@@ -139,11 +143,11 @@ export class SessionList {
     others: readonly WorkspaceChild[],
   ): void {
     const seen = new Set(place.seen);
-    const rows = this.#rowsOf(child, page, seen);
+    const rows = this.#rowsOf(child, page, seen, place.map);
     const cursor = page.fields.find((field) => field.kind === 'cursor' && field.isString);
     const next: Place | undefined =
       cursor !== undefined
-        ? { children: place.children, cursor: page.line.toString('utf8', cursor.start, cursor.end), seen }
+        ? { ...place, cursor: page.line.toString('utf8', cursor.start, cursor.end), seen }
         : others.length > 0
           ? { children: others, seen }
           : undefined;
@@ -155,8 +159,8 @@ export class SessionList {
   }
 
   /** The page's sessions as the editor may see them, JSON texts, without those that were listed before. */
-  #rowsOf(child: WorkspaceChild, page: Message, seen: Set<string>): string[] {
-    const edits = this.core.editsToEditor(child, page, { map: child.map });
+  #rowsOf(child: WorkspaceChild, page: Message, seen: Set<string>, map = child.map): string[] {
+    const edits = this.core.editsToEditor(child, page, { map });
     const rows: string[] = [];
     for (const row of page.fields.filter((field) => field.kind === 'row')) {
       const inRow = edits.filter((edit) => edit.start > row.start && edit.end < row.end);
@@ -203,9 +207,9 @@ export class SessionList {
   }
 }
 
-function paramsFor(message: Message, child: WorkspaceChild, cursor = 'null'): string | undefined {
+function paramsFor(message: Message, map: PathMap, cursor = 'null'): string | undefined {
   if (message.bodyStart < 0) return undefined;
-  const edits = editsOf(message, { ...pathsToAgent(child.map) });
+  const edits = editsOf(message, { ...pathsToAgent(map) });
   const ours = fieldOf(message, 'cursor');
   if (ours !== undefined) edits.push({ start: ours.start, end: ours.end, text: cursor });
   return cut(message.line, message.bodyStart, message.bodyEnd, edits.sort(byStart));

@@ -5,7 +5,8 @@ import { errorLine, resultLine, rpcErrorOf } from '../rpc/answer';
 import type { Children } from './children';
 import type { Core } from './core';
 
-/** How long requests that are due may take once the editor is gone, in milliseconds. */
+/** How long, once the editor is gone, a cancelled turn and any other request may take, in milliseconds. */
+const turnMs = 2_000;
 const dueMs = 10_000;
 
 /**
@@ -15,12 +16,22 @@ const dueMs = 10_000;
 export async function endAll(core: Core, children: Children, isPatient: boolean): Promise<void> {
   answerForEditor(core);
   for (const session of core.sessions.all()) core.cancelTurn(session);
-  if (isPatient) await core.within(dueMs, core.requests.whenNoneOfEditor());
+  if (isPatient) {
+    await core.within(turnMs, core.requests.whenNone(isPrompt));
+    await core.within(
+      dueMs,
+      core.requests.whenNone((method) => !isPrompt(method)),
+    );
+  }
   await children.stopAll(hastyStop);
   const reason = new CaiError('AGENT_EXITED', 'the proxy is ending');
   for (const request of core.requests.openOfEditor()) {
     if (core.requests.finish(request)) core.lane.queue(errorLine(request.id, rpcErrorOf(reason)));
   }
+}
+
+function isPrompt(method: string): boolean {
+  return method === 'session/prompt';
 }
 
 /** Source: ACP v1, tool calls: a client that cancels answers open permission requests with `cancelled`. */

@@ -30,7 +30,9 @@ function entry(displayName: string, command: readonly string[]): CatalogEntry {
 
 /** What to start for a name. */
 export interface AgentCommand {
+  /** The name that was asked for. */
   readonly name: string;
+  /** What people call it. */
   readonly displayName: string;
   /** Program and arguments. */
   readonly command: readonly [string, ...string[]];
@@ -38,6 +40,7 @@ export interface AgentCommand {
 
 /** What decides which command a name stands for. */
 export interface CatalogOptions {
+  /** `[agents]` of the user's configuration. */
   readonly agents: Config['agents'];
   /** `CAI_ACP_DIRECT_SPAWN=1`: the agent is a direct child. */
   readonly isDirect: boolean;

@@ -4,12 +4,14 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { Writable } from 'node:stream';
 import { CaiError } from '../errors';
 import type { Log } from '../log';
 import { LineReader } from '../rpc/line';
 import type { LineLimits, OverlongLine } from '../rpc/line';
 import type { Line } from '../rpc/splice';
 import type { AgentCommand } from './catalog';
+import { isGroupAlive, signalGroup } from './process-group';
 
 /** How long each step of a stop waits for the one before it, in milliseconds. */
 export interface StopLadder {
@@ -34,12 +36,15 @@ const stderrTailLength = 2_000;
 
 /** How a process is started, and who is told what it says. */
 export interface AgentProcessOptions {
+  /** What is started; its name is for messages. */
   readonly agent: AgentCommand;
   /** Working directory of the process. */
   readonly cwd: string;
+  /** The whole environment of the process. */
   readonly env: NodeJS.ProcessEnv;
   /** Limits of the lines that it writes. */
   readonly limits: LineLimits;
+  /** For its stderr, at level debug. */
   readonly log: Log;
   /** Each line of its stdout, in order; not called while paused. */
   onLine(line: Buffer | OverlongLine): void;
@@ -49,14 +54,15 @@ export interface AgentProcessOptions {
 
 /** A started agent. */
 export class AgentProcess {
-  readonly #child: ChildProcessWithoutNullStreams;
+  /** Undefined when it could not even be tried. */
+  readonly #child: ChildProcessWithoutNullStreams | undefined;
   readonly #reader: LineReader;
   readonly #ended: Promise<void>;
   #resolveEnded: () => void = () => undefined;
   #stderrTail = '';
   #pauses = 0;
   #exit: { code: number | null; signal: NodeJS.Signals | null } | undefined;
-  #spawnError: Error | undefined;
+  #spawnError: NodeJS.ErrnoException | undefined;
   #isOutputOver = false;
   #hasEnded = false;
   #isGroupGone = false;
@@ -67,48 +73,65 @@ export class AgentProcess {
   constructor(private readonly options: AgentProcessOptions) {
     this.#reader = new LineReader(options.limits);
     this.#ended = new Promise((resolve) => (this.#resolveEnded = resolve));
-    const [program, ...args] = options.agent.command;
-    const { cwd, env } = options;
-    this.#child = spawn(program, args, { cwd, env, stdio: 'pipe', detached: true });
-    this.#child.on('error', (error) => {
-      this.#spawnError = error;
-      if (this.#child.pid === undefined) this.#finish();
-    });
-    this.#child.on('exit', (code, signal) => this.#onExit(code, signal));
+    this.#child = this.#spawn();
+    if (this.#child !== undefined) this.#listen(this.#child);
+    else setImmediate(() => this.#finish());
+  }
+
+  /** Undefined, with the reason noted, when the system has no room for another process. */
+  #spawn(): ChildProcessWithoutNullStreams | undefined {
+    const { agent, cwd, env } = this.options;
+    const [program, ...args] = agent.command;
+    try {
+      const child = spawn(program, args, { cwd, env, stdio: 'pipe', detached: true });
+      child.on('error', (error) => {
+        this.#spawnError = error;
+        if (child.pid === undefined) this.#finish();
+      });
+      // Out of file descriptors: there are no pipes, and an error follows.
+      return (child.stdin as Writable | undefined) === undefined ? undefined : child;
+    } catch (error) {
+      this.#spawnError = error as Error;
+      return undefined;
+    }
+  }
+
+  #listen(child: ChildProcessWithoutNullStreams): void {
+    child.on('exit', (code, signal) => this.#onExit(code, signal));
     // A pipe error only says that the process is gone, which its exit tells better.
-    this.#child.stdin.on('error', () => undefined);
-    this.#child.stdout.on('error', () => undefined);
-    this.#child.stdout.on('data', (chunk: Buffer) => {
+    child.stdin.on('error', () => undefined);
+    child.stdout.on('error', () => undefined);
+    child.stdout.on('data', (chunk: Buffer) => {
       this.#reader.push(chunk);
       this.#pull();
     });
-    this.#child.stdout.on('end', () => {
+    child.stdout.on('end', () => {
       this.#reader.end();
-      if (this.#exit === undefined) void this.stop(patientStop);
+      if (this.#exit === undefined && this.#ladder === undefined) void this.stop(patientStop);
       this.#pull();
     });
-    this.#child.on('close', () => {
+    child.on('close', () => {
       this.#isOutputOver = true;
       this.#reader.end();
       this.#pull();
     });
-    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => this.#onStderr(text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => this.#onStderr(text));
   }
 
   /** Its process id; undefined when it could not be started. */
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.#child?.pid;
   }
 
   /** Bytes sent that it has not read yet. */
   get unreadBytes(): number {
-    return this.#child.stdin.writableLength;
+    return this.#child?.stdin.writableLength ?? 0;
   }
 
   /** Writes a line to its stdin; nothing once it has ended. */
   send(line: Line): void {
-    const { stdin } = this.#child;
-    if (!stdin.writable) return;
+    const stdin = this.#child?.stdin;
+    if (stdin?.writable !== true) return;
     if (stdin.writableCorked === 0) {
       stdin.cork();
       process.nextTick(() => stdin.uncork());
@@ -120,7 +143,7 @@ export class AgentProcess {
   /** Stops reading its output until as many calls of `resume` have come. */
   pause(): void {
     this.#pauses++;
-    this.#child.stdout.pause();
+    this.#child?.stdout.pause();
     clearTimeout(this.#silence);
   }
 
@@ -133,11 +156,11 @@ export class AgentProcess {
   /** Ends it: stdin is closed, then SIGTERM, then SIGKILL to its group. Resolves when nothing is left. */
   async stop(ladder: StopLadder): Promise<void> {
     clearTimeout(this.#ladder);
-    this.#child.stdin.end();
+    this.#child?.stdin.end();
     if (this.#exit === undefined && this.#spawnError === undefined) {
       this.#ladder = setTimeout(() => {
-        this.#signalGroup('SIGTERM');
-        this.#ladder = setTimeout(() => this.#signalGroup('SIGKILL'), ladder.killAfterMs);
+        this.#signal('SIGTERM');
+        this.#ladder = setTimeout(() => this.#signal('SIGKILL'), ladder.killAfterMs);
       }, ladder.termAfterMs);
     }
     await this.#ended;
@@ -151,14 +174,14 @@ export class AgentProcess {
     }
     if (this.#pauses > 0) return;
     if (this.#isOutputOver) this.#finish();
-    else this.#child.stdout.resume();
+    else this.#child?.stdout.resume();
     this.#watchSilence();
   }
 
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {
     this.#exit = { code, signal };
     clearTimeout(this.#ladder);
-    void this.#endLeftovers();
+    void this.#endLeftovers(this.pid!);
     this.#watchSilence();
   }
 
@@ -167,37 +190,29 @@ export class AgentProcess {
     clearTimeout(this.#silence);
     if (this.#exit === undefined || this.#isOutputOver || this.#pauses > 0) return;
     this.#silence = setTimeout(() => {
-      this.#child.stdout.destroy();
-      this.#child.stderr.destroy();
+      this.#child?.stdout.destroy();
+      this.#child?.stderr.destroy();
     }, silenceMs);
   }
 
-  /** Everything that the agent started in its group ends with it. A zombie that nobody reaps is given up. */
-  async #endLeftovers(): Promise<void> {
-    let waitedMs = 0;
-    let isAlive = this.#signalGroup('SIGTERM');
-    while (isAlive && waitedMs < 2 * leftoverMs) {
+  /** Everything that the agent started in its group ends with it. What SIGKILL does not end is given up. */
+  async #endLeftovers(pid: number): Promise<void> {
+    signalGroup(pid, 'SIGTERM');
+    for (let waitedMs = 0; isGroupAlive(pid) && waitedMs < 2 * leftoverMs; waitedMs += leftoverCheckMs) {
       await new Promise((resolve) => setTimeout(resolve, leftoverCheckMs));
-      waitedMs += leftoverCheckMs;
-      isAlive = this.#signalGroup(waitedMs >= leftoverMs ? 'SIGKILL' : 0);
+      if (waitedMs >= leftoverMs) signalGroup(pid, 'SIGKILL');
     }
     this.#isGroupGone = true;
     this.#settle();
   }
 
-  /** False when no process of the group is left. */
-  #signalGroup(signal: NodeJS.Signals | 0): boolean {
-    if (this.#child.pid === undefined) return false;
-    try {
-      return process.kill(-this.#child.pid, signal);
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-    }
+  #signal(signal: NodeJS.Signals): void {
+    if (this.pid !== undefined) signalGroup(this.pid, signal);
   }
 
   /** Tells the end once both the process and its output are over. */
   #finish(): void {
-    const isStartFailure = this.#spawnError !== undefined && this.#child.pid === undefined;
+    const isStartFailure = this.#spawnError !== undefined && this.#child?.pid === undefined;
     if (this.#hasEnded || !(isStartFailure || (this.#exit !== undefined && this.#isOutputOver))) return;
     if (this.#pauses > 0) return;
     this.#hasEnded = true;
@@ -218,7 +233,7 @@ export class AgentProcess {
 
   #reason(): CaiError {
     const { name, command } = this.options.agent;
-    if (this.#spawnError !== undefined) return this.#startFailure(this.#spawnError as NodeJS.ErrnoException);
+    if (this.#spawnError !== undefined) return this.#startFailure(this.#spawnError);
     const { code, signal } = this.#exit!;
     const how = signal === null ? `exited with status ${code ?? 0}` : `was ended by ${signal}`;
     const tail = this.#stderrTail.trim();

@@ -67,7 +67,10 @@ class Connection {
   constructor(agent: AgentCommand, config: Config, env: NodeJS.ProcessEnv, isDirect: boolean) {
     const log = openLog(env);
     this.#log = log;
-    this.#reader = new LineReader({ maxLineBytes: config.acp.maxLineFromEditorBytes, maxSearchBytes: Infinity });
+    this.#reader = new LineReader({
+      maxLineBytes: config.acp.maxLineFromEditorBytes,
+      maxSearchBytes: Infinity,
+    });
     this.#writer = new LineWriter(process.stdout, config.acp.queueToEditorBytes, (reason) => {
       log.info({ reason: reason.message }, 'the editor does not read any more');
       void this.#end(false, 0);

@@ -4,8 +4,11 @@ import type { Line } from './splice';
 
 /** `error` of a response. */
 export interface RpcError {
+  /** Source: JSON-RPC 2.0 and ACP v1, `ErrorCode`. */
   readonly code: number;
+  /** For people. */
   readonly message: string;
+  /** Anything, or nothing. */
   readonly data?: unknown;
 }
 

@@ -8,12 +8,13 @@ const newline = 0x0a;
 
 /** A line that was longer than allowed. What can be known of it is in `skim`; the rest is gone. */
 export interface OverlongLine {
+  /** What its envelope says, as far as it was read. */
   readonly skim: Skim;
 }
 
 /** Limits of a reader, in bytes. */
 export interface LineLimits {
-  /** Longest line that is kept, without its line end. */
+  /** Longest line that is kept, without its LF; a CR before that counts. */
   readonly maxLineBytes: number;
   /** How far into a longer line its id is looked for. */
   readonly maxSearchBytes: number;
@@ -84,8 +85,7 @@ export class LineReader {
   /** The line ends with `piece`. */
   #finish(piece: Buffer): Buffer | OverlongLine | undefined {
     if (this.#overlong !== undefined || this.#heldBytes + piece.length > this.limits.maxLineBytes) {
-      this.#hold(piece);
-      const report = this.#report();
+      const report = this.#hold(piece) ?? this.#report();
       this.#overlong = undefined;
       return report;
     }

@@ -19,6 +19,7 @@ export class Plan {
   kind: string | undefined;
   /** Members of an object that are wanted, as UTF-8, and in the same order what is wanted of them. */
   readonly keys: Buffer[] = [];
+  /** What is wanted of the value of each of `keys`; undefined: only that it stands once. */
   readonly members: (Plan | undefined)[] = [];
   /** What is wanted of each element of an array. */
   each: Plan | undefined;

@@ -23,12 +23,15 @@ export type Defect =
 export interface Message {
   /** The line as received, without its line end. */
   readonly line: Buffer;
+  /** By its envelope: `method` with or without `id`, or `id` with `result` or `error`. */
   readonly kind: 'request' | 'notification' | 'response' | 'defect';
   /** Set when `kind` is `defect`. */
   readonly defect?: Defect;
   /** JSON text of the envelope's id (`7`, `"a"`, `null`), if there is one and it is of a legal type. */
   readonly id: string | undefined;
+  /** Where the JSON text of the id lies; -1 when there is none. */
   readonly idStart: number;
+  /** Offset after it. */
   readonly idEnd: number;
   /** Unescaped; empty for responses. */
   readonly method: string;
@@ -36,6 +39,7 @@ export interface Message {
   readonly isError: boolean;
   /** JSON text of `params`, `result` or `error`; `bodyStart` is -1 when there is none. */
   readonly bodyStart: number;
+  /** Offset after it. */
   readonly bodyEnd: number;
   /** What the plan wanted, in the order of the starts. */
   readonly fields: readonly Field[];
@@ -51,31 +55,25 @@ export interface Plans {
   readonly error: Plan | undefined;
 }
 
-const enum Member {
-  jsonrpc,
-  id,
-  method,
-  params,
-  result,
-  error,
-  count,
-}
+/** The members of an envelope, by their index in its plan. */
+const member = { jsonrpc: 0, id: 1, method: 2, params: 3, result: 4, error: 5 } as const;
+const memberCount = 6;
 
 const envelope = new Plan();
-for (const key of ['jsonrpc', 'id', 'method', 'params', 'result', 'error']) envelope.add(key, undefined);
+for (const key of Object.keys(member)) envelope.add(key, undefined);
 
 /** Reads one line, given without its line end. */
 export function scan(line: Buffer, plans: Plans): Message {
-  const walk = new Walk(line, Member.count);
+  const walk = new Walk(line, memberCount);
   const first = skipSpace(line, 0);
   if (!isUtf8(line) || !isWhole(walk, first, plans)) return defect(walk, 'json');
   if (line[first] === 0x5b) return defect(walk, 'batch');
   if (line[first] !== 0x7b || !isLegal(walk)) return defect(walk, 'envelope');
 
-  const isMethod = has(walk, Member.method);
-  const isError = has(walk, Member.error);
-  const body = isMethod ? Member.params : isError ? Member.error : Member.result;
-  const method = isMethod ? textOfMember(walk, Member.method) : '';
+  const isMethod = has(walk, member.method);
+  const isError = has(walk, member.error);
+  const body = isMethod ? member.params : isError ? member.error : member.result;
+  const method = isMethod ? textOfMember(walk, member.method) : '';
   const id = idOf(walk);
   if (cameEarly(walk, body)) {
     walk.value(walk.memberStarts[body]!, isMethod ? plans.params(method) : plans.result(id!));
@@ -85,8 +83,8 @@ export function scan(line: Buffer, plans: Plans): Message {
     line,
     kind: !isMethod ? 'response' : id === undefined ? 'notification' : 'request',
     id,
-    idStart: walk.memberStarts[Member.id]!,
-    idEnd: walk.memberEnds[Member.id]!,
+    idStart: walk.memberStarts[member.id]!,
+    idEnd: walk.memberEnds[member.id]!,
     method,
     isError,
     bodyStart: walk.memberStarts[body]!,
@@ -110,58 +108,58 @@ function isWhole(walk: Walk, first: number, plans: Plans): boolean {
   const { text } = walk;
   const end =
     text[first] === 0x7b
-      ? walk.value(first, envelope, (member) => planOf(walk, member, plans))
+      ? walk.value(first, envelope, (index) => planOf(walk, index, plans))
       : walk.value(first, undefined);
   return end >= 0 && skipSpace(text, end) === text.length;
 }
 
 /** What is wanted of a member's value, as far as the members before it tell. */
-function planOf(walk: Walk, member: Member, plans: Plans): Plan | undefined {
-  if (member === Member.params && isString(walk, Member.method)) {
-    return plans.params(textOfMember(walk, Member.method));
+function planOf(walk: Walk, index: number, plans: Plans): Plan | undefined {
+  if (index === member.params && isString(walk, member.method)) {
+    return plans.params(textOfMember(walk, member.method));
   }
-  if (member === Member.result) {
+  if (index === member.result) {
     const id = idOf(walk);
     return id === undefined ? undefined : plans.result(id);
   }
-  return member === Member.error ? plans.error : undefined;
+  return index === member.error ? plans.error : undefined;
 }
 
 /** The body stood before the member that tells its plan, so it was only checked. */
-function cameEarly(walk: Walk, body: Member): boolean {
+function cameEarly(walk: Walk, body: number): boolean {
   const start = walk.memberStarts[body]!;
-  if (start < 0 || body === Member.error) return false;
-  return start < walk.memberStarts[body === Member.params ? Member.method : Member.id]!;
+  if (start < 0 || body === member.error) return false;
+  return start < walk.memberStarts[body === member.params ? member.method : member.id]!;
 }
 
 /** The members are those of a request, a notification or a response. */
 function isLegal(walk: Walk): boolean {
-  if (!isString(walk, Member.jsonrpc) || textOfMember(walk, Member.jsonrpc) !== '2.0') return false;
+  if (!isString(walk, member.jsonrpc) || textOfMember(walk, member.jsonrpc) !== '2.0') return false;
   const id = idOf(walk);
-  if (has(walk, Member.id) && id === undefined) return false;
-  const hasOutcome = has(walk, Member.result) || has(walk, Member.error);
-  if (has(walk, Member.method)) return isString(walk, Member.method) && !hasOutcome;
-  return id !== undefined && hasOutcome && has(walk, Member.result) !== has(walk, Member.error);
+  if (has(walk, member.id) && id === undefined) return false;
+  const hasOutcome = has(walk, member.result) || has(walk, member.error);
+  if (has(walk, member.method)) return isString(walk, member.method) && !hasOutcome;
+  return id !== undefined && hasOutcome && has(walk, member.result) !== has(walk, member.error);
 }
 
 /** JSON text of the id, or undefined when there is none or it is no string, number or null. */
 function idOf(walk: Walk): string | undefined {
-  const start = walk.memberStarts[Member.id]!;
+  const start = walk.memberStarts[member.id]!;
   const first = walk.text[start] ?? 0;
   const isScalar = first === quote || first === 0x2d || first === 0x6e || (first >= 0x30 && first <= 0x39);
-  return isScalar ? walk.text.toString('utf8', start, walk.memberEnds[Member.id]) : undefined;
+  return isScalar ? walk.text.toString('utf8', start, walk.memberEnds[member.id]) : undefined;
 }
 
-function has(walk: Walk, member: Member): boolean {
-  return walk.memberStarts[member]! >= 0;
+function has(walk: Walk, index: number): boolean {
+  return walk.memberStarts[index]! >= 0;
 }
 
-function isString(walk: Walk, member: Member): boolean {
-  return walk.text[walk.memberStarts[member]!] === quote;
+function isString(walk: Walk, index: number): boolean {
+  return walk.text[walk.memberStarts[index]!] === quote;
 }
 
-function textOfMember(walk: Walk, member: Member): string {
-  return unquote(walk.text, walk.memberStarts[member]!, walk.memberEnds[member]!);
+function textOfMember(walk: Walk, index: number): string {
+  return unquote(walk.text, walk.memberStarts[index]!, walk.memberEnds[index]!);
 }
 
 function defect(walk: Walk, reason: Defect): Message {
@@ -171,9 +169,9 @@ function defect(walk: Walk, reason: Defect): Message {
     kind: 'defect',
     defect: reason,
     id: isJson ? idOf(walk) : undefined,
-    idStart: walk.memberStarts[Member.id]!,
-    idEnd: walk.memberEnds[Member.id]!,
-    method: isJson && isString(walk, Member.method) ? textOfMember(walk, Member.method) : '',
+    idStart: walk.memberStarts[member.id]!,
+    idEnd: walk.memberEnds[member.id]!,
+    method: isJson && isString(walk, member.method) ? textOfMember(walk, member.method) : '',
     isError: false,
     bodyStart: -1,
     bodyEnd: -1,

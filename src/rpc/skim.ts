@@ -2,7 +2,7 @@
  * Reads the envelope of a line that is too long to keep, piece by piece: enough to answer or fail the
  * request that it belongs to. The line is thrown away, so its grammar is not checked.
  */
-import { backslash, quote } from './json';
+import { backslash, quote, scalarEnd, stringEnd, unquote } from './json';
 
 /** Longest key or id that is kept, in bytes. */
 const maxWordBytes = 256;
@@ -75,22 +75,26 @@ export class Skim {
   }
 
   #setKey(): void {
-    this.#key = this.#text();
-    this.#word = [];
-    if (this.#key === '"result"' || this.#key === '"error"') this.isResponse = true;
-    if (this.#key === '"method"' || this.#key === '"params"') this.isMethod = true;
+    const word = this.#takeWord();
+    this.#key = word?.[0] === quote ? unquote(word, 0, word.length) : '';
+    if (this.#key === 'result' || this.#key === 'error') this.isResponse = true;
+    if (this.#key === 'method' || this.#key === 'params') this.isMethod = true;
   }
 
   #endMember(): void {
     if (this.#depth !== 1) return;
-    if (this.#key === '"id"' && this.#word.length > 0 && this.#word.length <= maxWordBytes)
-      this.id = this.#text();
+    const text = this.#takeWord()?.toString('utf8');
+    if (this.#key === 'id' && text !== undefined && text !== 'true' && text !== 'false') this.id = text;
     this.#inScalar = false;
     this.#key = '';
-    this.#word = [];
   }
 
-  #text(): string {
-    return Buffer.from(this.#word).toString('utf8');
+  /** The word, if it was kept whole and is JSON: it may go into an answer. */
+  #takeWord(): Buffer | undefined {
+    const word = Buffer.from(this.#word);
+    this.#word = [];
+    if (word.length > maxWordBytes) return undefined;
+    const end = word[0] === quote ? stringEnd(word, 1) : scalarEnd(word, 0);
+    return end === word.length ? word : undefined;
   }
 }

@@ -2,8 +2,11 @@
 
 /** New JSON text for `[start, end)` of a line. */
 export interface Edit {
+  /** Offset of the first byte that is replaced. */
   readonly start: number;
+  /** Offset after the last one; the same as `start` to insert. */
   readonly end: number;
+  /** What stands there then. */
   readonly text: string;
 }
 

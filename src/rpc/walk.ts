@@ -9,7 +9,9 @@ import type { Plan } from './plan';
 export interface Field {
   /** The plan's word for it. */
   readonly kind: string;
+  /** Offset of its first byte. */
   readonly start: number;
+  /** Offset after its last byte. */
   readonly end: number;
   /** It is a string; else a number, literal, object or array. */
   readonly isString: boolean;
@@ -57,6 +59,7 @@ export class Walk {
   hasDuplicate = false;
   /** Where the outermost object's wanted members lie, by index in the plan; -1 when absent. */
   readonly memberStarts: number[];
+  /** Offsets after those members. */
   readonly memberEnds: number[];
 
   readonly #frames: Frame[] = [];
@@ -99,6 +102,7 @@ export class Walk {
         at = skipSpace(text, at + 1);
         wanted = undefined;
         state = State.value;
+        if (depth === 1) member = -1;
         if (depth !== frames.length) continue;
         const frame = frames[depth - 1]!;
         const index = this.#meet(frame, keyStart, keyEnd - 1);
@@ -123,7 +127,7 @@ export class Walk {
         }
         if (c !== (inObject ? 0x7d : 0x5d)) return -1;
         at++;
-        if (depth === frames.length && this.#leave(at)) {
+        if (depth === frames.length && this.#leave(at, inObject)) {
           at = frames[depth - 1]!.start;
           state = State.firstKey;
           continue;
@@ -194,10 +198,11 @@ export class Walk {
   }
 
   /** A tracked object or array has ended before `at`; true when it has to be read again as a variant. */
-  #leave(at: number): boolean {
+  #leave(at: number, inObject: boolean): boolean {
     const frame = this.#frames.at(-1)!;
     const { plan } = frame;
-    const absent = plan.tag >= 0 && !(frame.seen & (1 << plan.tag)) ? plan.variants.get('') : undefined;
+    const hasTag = !inObject || plan.tag < 0 || (frame.seen & (1 << plan.tag)) !== 0;
+    const absent = hasTag ? undefined : plan.variants.get('');
     if (absent !== undefined) {
       this.#restart(frame, absent);
       return true;

@@ -17,14 +17,13 @@ export interface Lane {
   queue(line: Line): void;
   /** True: the source must not be read on until `onRoom` is called. */
   mustWait(): boolean;
-  /** No more lines will come; what is queued is still written. */
+  /** The source is over; what is queued, or still comes, is written all the same. */
   close(): void;
 }
 
 class QueuedLane implements Lane {
+  /** Lines that are not written yet. */
   readonly lines: Line[] = [];
-  /** Index in `lines` of the next one to write; those before it are gone. */
-  next = 0;
   bytes = 0;
   isStopped = false;
 
@@ -94,6 +93,11 @@ export class LineWriter {
   /** For lanes. */
   accept(lane: QueuedLane, line: Line): void {
     if (this.#isBroken) return;
+    // An answer may come after the end of the child that it is about.
+    if (!this.#lanes.includes(lane)) {
+      this.#lanes.push(lane);
+      this.#closed.add(lane);
+    }
     const length = lengthOf(line);
     lane.lines.push(line);
     lane.bytes += length;
@@ -133,18 +137,18 @@ export class LineWriter {
 
   #take(lane: QueuedLane, pieces: Buffer[]): void {
     let taken = 0;
-    while (lane.next < lane.lines.length && taken < turnBytes) {
-      const line = lane.lines[lane.next++]!;
+    let count = 0;
+    while (count < lane.lines.length && taken < turnBytes) {
+      const line = lane.lines[count++]!;
       if (Buffer.isBuffer(line)) pieces.push(line);
       else pieces.push(...line);
       taken += lengthOf(line);
     }
+    // Also of a lane that is never empty, nothing written is kept.
+    lane.lines.splice(0, count);
     lane.bytes -= taken;
     this.#bytes -= taken;
-    if (lane.next < lane.lines.length) return;
-    lane.lines.length = 0;
-    lane.next = 0;
-    if (this.#closed.delete(lane)) this.#forget(lane);
+    if (lane.lines.length === 0 && this.#closed.delete(lane)) this.#forget(lane);
   }
 
   #write(pieces: readonly Buffer[]): Promise<void> {
@@ -167,7 +171,6 @@ export class LineWriter {
     this.#bytes = 0;
     for (const lane of this.#lanes) {
       lane.lines.length = 0;
-      lane.next = 0;
       lane.bytes = 0;
     }
     this.onBroken(reason);

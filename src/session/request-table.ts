@@ -6,7 +6,9 @@ import type { WorkspaceChild } from './workspace-child';
 
 /** A request of the editor. Ids are JSON text. */
 export interface EditorRequest {
+  /** The editor's id, as it was written. */
   readonly id: string;
+  /** Its method. */
   readonly method: string;
   /** The requests at children that serve it: none while the proxy itself holds it, several when fanned out. */
   readonly targets: { readonly child: WorkspaceChild; readonly childId: string }[];
@@ -14,10 +16,13 @@ export interface EditorRequest {
 
 /** A request of an agent that the editor has to answer. */
 export interface AgentRequest {
+  /** Who asks. */
   readonly child: WorkspaceChild;
   /** The agent's id for it, and ours towards the editor; JSON text. */
   readonly childId: string;
+  /** Our id for it towards the editor, JSON text. */
   readonly editorId: string;
+  /** Its method. */
   readonly method: string;
   /** Called when it is over, answered or not; `isAccepted`: the user agreed to an elicitation. */
   readonly onOver?: ((isAccepted: boolean) => void) | undefined;
@@ -27,7 +32,7 @@ export interface AgentRequest {
 export class RequestTable {
   readonly #ofEditor = new Map<string, EditorRequest>();
   readonly #ofAgents = new Map<string, AgentRequest>();
-  #onEmpty: (() => void)[] = [];
+  #waits: { matches: (method: string) => boolean; resolve: () => void }[] = [];
   #lastEditorId = 0;
 
   /** A request of the editor was read; undefined when one with that id is still open. */
@@ -47,13 +52,16 @@ export class RequestTable {
   finish(request: EditorRequest): boolean {
     if (this.#ofEditor.get(request.id) !== request) return false;
     this.#ofEditor.delete(request.id);
-    if (this.#ofEditor.size === 0) this.#wake();
+    this.#wake();
     return true;
   }
 
-  /** Resolves when no request of the editor is open. */
-  async whenNoneOfEditor(): Promise<void> {
-    if (this.#ofEditor.size > 0) await new Promise<void>((resolve) => this.#onEmpty.push(resolve));
+  /** Resolves when no request of the editor is open whose method `matches`. */
+  async whenNone(matches: (method: string) => boolean): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#waits.push({ matches, resolve });
+      this.#wake();
+    });
   }
 
   /** The editor's open requests, oldest first. */
@@ -87,8 +95,10 @@ export class RequestTable {
   }
 
   #wake(): void {
-    const waiting = this.#onEmpty;
-    this.#onEmpty = [];
-    for (const resolve of waiting) resolve();
+    if (this.#waits.length === 0) return;
+    const methods = this.openOfEditor().map((request) => request.method);
+    const ready = this.#waits.filter((wait) => !methods.some(wait.matches));
+    this.#waits = this.#waits.filter((wait) => !ready.includes(wait));
+    for (const wait of ready) wait.resolve();
   }
 }

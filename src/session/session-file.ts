@@ -11,8 +11,8 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
-  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
@@ -95,6 +95,16 @@ export class SessionFile {
       // Another process is at it, or died at it: a file that stays long is no harm.
       return;
     }
+    try {
+      this.#rewrite();
+    } catch (error) {
+      this.#warn('could not be compacted', error);
+    } finally {
+      rmSync(lock, { force: true });
+    }
+  }
+
+  #rewrite(): void {
     const old = openSync(this.path, 'r');
     try {
       const before = readFileSync(this.path);
@@ -107,7 +117,6 @@ export class SessionFile {
       if (late.length > 0) appendFileSync(this.path, late);
     } finally {
       closeSync(old);
-      unlinkSync(lock);
     }
   }
 

@@ -7,11 +7,11 @@ import type { AgentProcessOptions, StopLadder } from '../agent/process';
 import { CaiError } from '../errors';
 import type { Log } from '../log';
 import { requestLine } from '../rpc/answer';
-import type { Plan } from '../rpc/plan';
-import type { Message } from '../rpc/scan';
 import type { Line } from '../rpc/splice';
 import type { Lane, LineWriter } from '../rpc/writer';
 import type { PathMap } from '../workspace/path-map';
+import { OpenRequests } from './open-requests';
+import type { ChildRequest } from './open-requests';
 
 /** One conversation, as the proxy knows it while it is open. */
 export interface Session {
@@ -19,6 +19,7 @@ export interface Session {
   readonly editorId: string;
   /** Its id on the agent's side, unique within the child. */
   readonly agentId: string;
+  /** The child that has it. */
   readonly child: WorkspaceChild;
   /** Its working directory and further roots, as the editor spells them. `fs/*` is confined to these. */
   readonly roots: readonly string[];
@@ -26,26 +27,11 @@ export interface Session {
   readonly map: PathMap;
 }
 
-/** A request that the agent has to answer. Exactly one of the two is called, once. */
-export interface ChildRequest {
-  /** What is wanted of its result. */
-  readonly resultPlan: Plan | undefined;
-  /** The editor's request on whose behalf it was sent, JSON text; the agent may refer to it. */
-  readonly editorId: string | undefined;
-  readonly method: string;
-  /** The session that it is about. */
-  readonly session?: Session | undefined;
-  onAnswer(message: Message): void;
-  onFailure(reason: CaiError): void;
-}
-
-/** A request that was sent, with the id (JSON text) that the agent knows. */
-export type OpenRequest = ChildRequest & { readonly childId: string };
-
 /** Something to send once the agent has started, in the order of arrival. */
 export interface HeldTask {
   /** What it will write, in bytes. */
   readonly bytes: number;
+  /** The agent is ready: sends it. */
   run(): void;
   /** The agent did not start, or ended before it could run. */
   onFailure(reason: CaiError): void;
@@ -56,13 +42,17 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** How a child is made. */
 export interface WorkspaceChildOptions {
+  /** How its process is started. */
   readonly process: Omit<AgentProcessOptions, 'onLine' | 'onEnd'>;
   /** Real path of the workspace's root; undefined for the child that serves none. */
   readonly root: string | undefined;
+  /** Between the editor's paths and the agent's, for what is about no session. */
   readonly map: PathMap;
+  /** Writes to the editor. */
   readonly writer: LineWriter;
   /** Bytes that may wait for an agent that does not read. */
   readonly inputBudgetBytes: number;
+  /** For what the agent makes impossible. */
   readonly log: Log;
 }
 
@@ -75,11 +65,14 @@ let lastOwnId = 0;
 
 /** An agent at work for one workspace. */
 export class WorkspaceChild {
+  /** Real path of the workspace's root; undefined for the child that serves none. */
   readonly root: string | undefined;
+  /** Between the editor's paths and the agent's, for what is about no session. */
   readonly map: PathMap;
+  /** Its lane to the editor. */
   readonly lane: Lane;
   /** What is open at the agent, by the id that it knows (JSON text). */
-  readonly open = new Map<string, OpenRequest>();
+  readonly open = new OpenRequests();
   /** Its sessions, by its own ids. An id names only the session that was bound to it last. */
   readonly sessions = new Map<string, Session>();
   /** Where the sessions belong whose `session/new` is open, oldest first. */
@@ -98,7 +91,6 @@ export class WorkspaceChild {
   #heldBytes = 0;
   #process!: AgentProcess;
   #isHeldBack = false;
-  #quietWaits: { session: Session; resolve: () => void }[] = [];
 
   /** Makes a child that has not been started. */
   constructor(private readonly options: WorkspaceChildOptions) {
@@ -148,6 +140,7 @@ export class WorkspaceChild {
 
   /** The agent has answered `initialize`: what waited goes to it. */
   setReady(): void {
+    if (this.#state !== 'starting') return;
     this.#state = 'ready';
     const held = this.#held;
     this.#held = [];
@@ -161,7 +154,7 @@ export class WorkspaceChild {
       request.onFailure(this.#stalled());
       return;
     }
-    this.open.set(childId, { ...request, childId });
+    this.open.add(childId, request);
     this.#process.send(line);
   }
 
@@ -196,39 +189,6 @@ export class WorkspaceChild {
     this.pause();
   }
 
-  /** Calls back when no prompt of the session is open, which may be at once. */
-  whenQuiet(session: Session, resolve: () => void): void {
-    this.#quietWaits.push({ session, resolve });
-    this.#wakeQuiet();
-  }
-
-  /** The agent has answered: hands the answer to who asked; false when nobody did. */
-  settle(answer: Message): boolean {
-    const request = this.peek(answer.id ?? '');
-    if (request === undefined) return false;
-    this.open.delete(request.childId);
-    request.onAnswer(answer);
-    this.#wakeQuiet();
-    return true;
-  }
-
-  /** A request is over: tells those that waited for its session's turn to end. */
-  #wakeQuiet(): void {
-    if (this.#quietWaits.length === 0) return;
-    const busy = new Set([...this.open.values()].filter(isPrompt).map((request) => request.session));
-    const [waiting, ready] = [
-      this.#quietWaits.filter((wait) => busy.has(wait.session)),
-      this.#quietWaits.filter((wait) => !busy.has(wait.session)),
-    ];
-    this.#quietWaits = waiting;
-    for (const wait of ready) wait.resolve();
-  }
-
-  /** The open request that `childId` (JSON text) names. */
-  peek(childId: string): OpenRequest | undefined {
-    return this.open.get(childId) ?? this.open.get(this.#sameId(childId) ?? '');
-  }
-
   /** Stops reading the agent until as many calls of `resume` have come. */
   pause(): void {
     this.#process.pause();
@@ -253,12 +213,6 @@ export class WorkspaceChild {
     await this.#process.stop(ladder);
   }
 
-  /** An id written otherwise by a peer that parsed it: `1.0` for `1`, a large integer rounded. */
-  #sameId(childId: string): string | undefined {
-    const value: unknown = JSON.parse(childId);
-    return [...this.open.keys()].find((key) => Object.is(JSON.parse(key), value));
-  }
-
   #isOverBudget(): boolean {
     return this.#process.unreadBytes > this.options.inputBudgetBytes;
   }
@@ -272,7 +226,8 @@ export class WorkspaceChild {
 
   /** Answers and cancels are never dropped, so an agent that takes none of them has to go. */
   #endIfHopeless(): void {
-    if (this.#process.unreadBytes <= 2 * this.options.inputBudgetBytes) return;
+    // Asked again, it would only get more time.
+    if (!this.isUsable || this.#process.unreadBytes <= 2 * this.options.inputBudgetBytes) return;
     this.options.log.error({ root: this.root }, 'agent does not read its input: it is ended');
     void this.stop({ termAfterMs: 0, killAfterMs: 1_000 });
   }
@@ -284,11 +239,10 @@ export class WorkspaceChild {
   }
 
   #failAll(reason: CaiError): void {
-    const failed = [...this.open.values(), ...this.#held];
-    this.open.clear();
+    const held = this.#held;
     this.#held = [];
-    for (const each of failed) each.onFailure(reason);
-    this.#wakeQuiet();
+    this.open.failAll(reason);
+    for (const task of held) task.onFailure(reason);
   }
 
   #endError(): CaiError {
@@ -298,10 +252,6 @@ export class WorkspaceChild {
   get #name(): string {
     return this.options.process.agent.name;
   }
-}
-
-function isPrompt(request: ChildRequest): boolean {
-  return request.method === 'session/prompt';
 }
 
 /** An id for a request of our own, JSON text, never given before. */

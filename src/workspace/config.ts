@@ -34,6 +34,8 @@ export interface Config {
     readonly fs: 'editor' | 'off';
     /** How long an agent without sessions is kept; fits a timer. */
     readonly idleMs: number;
+    /** How long an agent may take to answer `initialize`; fits a timer. */
+    readonly startTimeoutMs: number;
     /** Longest line taken from the editor, without its newline. */
     readonly maxLineFromEditorBytes: number;
     /** Longest line sent to the editor, without its newline. */
@@ -61,6 +63,7 @@ export const configKeys: readonly Key[] = [
   key('acp', 'fs', 'fs', oneOf('editor', 'off'), 'editor'),
   // A timer of Node holds 24.8 days.
   key('acp', 'idle', 'idleMs', duration('24d'), '10m'),
+  key('acp', 'start_timeout', 'startTimeoutMs', duration('24d'), '2m'),
   key('acp', 'max_line_from_editor', 'maxLineFromEditorBytes', size('1MiB'), '64MiB'),
   key('acp', 'max_line_to_editor', 'maxLineToEditorBytes', size('1MiB'), '32MiB'),
   key('acp', 'queue_to_editor', 'queueToEditorBytes', size('1KiB'), '8MiB'),

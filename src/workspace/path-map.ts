@@ -19,17 +19,17 @@ export interface PathMap {
   /** One root for both sides: every function returns what it is given. */
   readonly isIdentity: boolean;
   /** A path of the editor, as the agent names it. */
-  toAgent(path: string): string;
+  readonly toAgent: (path: string) => string;
   /** A path of the agent, as the editor names it. */
-  toEditor(path: string): string;
+  readonly toEditor: (path: string) => string;
   /**
    * For URIs with the scheme `file` and no host or `localhost` (RFC 8089); others come back as they are.
    * What follows the root keeps its own percent-encoding, but for empty and dot segments, which are
    * resolved. A URI in which an encoded slash, a NUL or a backslash could hide a segment is not mapped.
    */
-  uriToAgent(uri: string): string;
+  readonly uriToAgent: (uri: string) => string;
   /** As `uriToAgent`, the other way. */
-  uriToEditor(uri: string): string;
+  readonly uriToEditor: (uri: string) => string;
 }
 
 /** The map between two sets of roots. */

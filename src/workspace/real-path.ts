@@ -45,7 +45,7 @@ export function ancestry(path: string): string[] {
 
 /** The code of a system error, such as `ENOENT`. */
 export function errorCodeOf(reason: unknown): unknown {
-  return reason instanceof Error && 'code' in reason ? reason.code : undefined;
+  return typeof reason === 'object' && reason !== null && 'code' in reason ? reason.code : undefined;
 }
 
 function segmentsOf(path: string): string[] {

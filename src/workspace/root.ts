@@ -78,9 +78,9 @@ async function realFolder(spelled: string): Promise<string> {
  */
 async function gitRootOf(folder: string, options: FindOptions): Promise<string | undefined> {
   try {
-    const [root, gitDir, ...more] = (await askGit(folder, options)).replace(/\n$/, '').split('\n');
-    if (root === undefined || gitDir === undefined || more.length > 0) return undefined;
-    if (!ancestry(folder).includes(root)) return undefined;
+    // A newline in a path cuts it short; what is left is no ancestor, or not the git folder.
+    const [root, gitDir] = (await askGit(folder, options)).split('\n');
+    if (root === undefined || gitDir === undefined || !ancestry(folder).includes(root)) return undefined;
     return (await gitDirOf(root)) === (await realpath(gitDir)) ? root : undefined;
   } catch {
     // No answer is an ordinary case: the caller has other ways to find a root.

@@ -98,7 +98,13 @@ export const extensions: readonly Decision[] = [
   },
   {
     reason: 'claude-agent-acp and codex-acp towards JetBrains AIR',
-    places: ['_meta/jetbrains/air/forkedFrom', '_meta/jetbrains/air/skillPath'],
+    places: [
+      ...['_meta/jetbrains/air/forkedFrom', '_meta/jetbrains/air/skillPath'],
+      ...[
+        '?sessionUpdate=subagent_spawned/subagentSessionId',
+        '?sessionUpdate=subagent_state_update/subagentSessionId',
+      ],
+    ],
   },
   { reason: 'codex-acp: where a displayed command runs', places: ['_meta/terminal_info/cwd'] },
   {

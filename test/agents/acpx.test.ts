@@ -97,8 +97,9 @@ async function endsCancelled(stage: Stage, workspace: string): Promise<void> {
   acpx.signal('SIGINT');
   await acpx.succeeds();
 
-  // Without these the search for leftovers would find nothing to begin with.
-  expect(during).toContainEqual(expect.stringMatching(/gemini|claude/));
+  // The agent is among what the search for leftovers finds, and the proxy only where it should be.
+  expect(during).toContainEqual(expect.stringMatching(/node_modules.*(gemini|claude)/));
+  expect(during.some((command) => command.includes('bin/cai'))).toBe(!isDirect);
   const [transcript = []] = stage.transcripts();
   expect(agentAnswers(transcript, 'session/prompt')).toMatchObject([{ result: { stopReason: 'cancelled' } }]);
 }

@@ -14,7 +14,8 @@ const patienceMs = 15_000;
 export class Inbox {
   /** Every line as received, without its line end. */
   readonly lines: Buffer[] = [];
-  #rest: Buffer = Buffer.alloc(0);
+  /** What came after the last line end. */
+  #pieces: Buffer[] = [];
   readonly #unread: Json[] = [];
   #over: string | undefined;
   #wake: (() => void)[] = [];
@@ -24,13 +25,15 @@ export class Inbox {
 
   /** Adds received bytes. */
   push(chunk: Buffer): void {
-    this.#rest = Buffer.concat([this.#rest, chunk]);
-    for (let end = this.#rest.indexOf(10); end >= 0; end = this.#rest.indexOf(10)) {
-      const line = this.#rest.subarray(0, end);
-      this.#rest = this.#rest.subarray(end + 1);
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      const line = Buffer.concat([...this.#pieces, chunk.subarray(start, end)]);
+      this.#pieces = [];
+      start = end + 1;
       this.lines.push(line);
       this.#unread.push(parse(line));
     }
+    this.#pieces.push(chunk.subarray(start));
     this.#notify();
   }
 
@@ -42,7 +45,7 @@ export class Inbox {
 
   /** The received bytes after the last line end. */
   get rest(): Buffer {
-    return this.#rest;
+    return Buffer.concat(this.#pieces);
   }
 
   /** Takes out the first message that fits; the others stay, in order. */

@@ -18,19 +18,18 @@ export class Puppet {
   initialize: Json | undefined;
   #resolveEof: () => void = () => undefined;
   #grandchild: ((pid: number) => void) | undefined;
+  #acks: (() => void)[] = [];
   #text = '';
 
-  /** `agentHello`: the result with which `initialize` is answered by itself; false: the test does it. */
+  /** `onHello` is called when the process says that it is there. */
   constructor(
     private readonly socket: Socket,
-    agentHello: Json | false,
     onHello: () => void,
   ) {
     this.sawEof = new Promise((resolve) => (this.#resolveEof = resolve));
     this.gone = new Promise((resolve) => socket.on('close', () => resolve()));
     socket.on('error', () => undefined);
     socket.on('close', () => this.inbox.end('the agent is gone'));
-    if (agentHello !== false) void this.#answerInitialize(agentHello);
     socket.setEncoding('utf8').on('data', (text: string) => {
       const lines = (this.#text + text).split('\n');
       this.#text = lines.pop()!;
@@ -55,6 +54,14 @@ export class Puppet {
     this.order({ out: bytes.toString('base64') });
   }
 
+  /** Answers `initialize` when it comes. */
+  async greet(result: Json): Promise<void> {
+    const request = await this.inbox.next('initialize').catch(() => undefined);
+    if (request === undefined) return;
+    this.initialize = request;
+    this.send({ id: request.id, result });
+  }
+
   /** Sends `session/update` for one of its sessions. */
   update(sessionId: string, update: Json): void {
     this.send({ method: 'session/update', params: { sessionId, update } });
@@ -68,6 +75,14 @@ export class Puppet {
   /** Gives an order; see `fixtures/agents/puppet.mjs`. */
   order(order: Json): void {
     this.socket.write(`${JSON.stringify(order)}\n`);
+  }
+
+  /** Resolves when it has carried out all orders, and the system has taken all that it wrote. */
+  async done(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#acks.push(resolve);
+      this.order({ ack: true });
+    });
   }
 
   /** Starts a process below it that outlives it and holds its stdout; resolves with the process id. */
@@ -94,13 +109,8 @@ export class Puppet {
       this.signals.push(message.signal);
     } else if (typeof message.grandchild === 'number') {
       this.#grandchild?.(message.grandchild);
+    } else if (message.ack === true) {
+      this.#acks.shift()?.();
     }
-  }
-
-  async #answerInitialize(result: Json): Promise<void> {
-    const request = await this.inbox.next('initialize').catch(() => undefined);
-    if (request === undefined) return;
-    this.initialize = request;
-    this.send({ id: request.id, result });
   }
 }

@@ -5,11 +5,11 @@
 import { spawn, execFileSync } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { Inbox } from './inbox';
 import type { Json } from './inbox';
 import { Puppet } from './puppet';
@@ -54,12 +54,14 @@ export interface WorldOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** More of the user's config, TOML. */
   readonly config?: string;
-  /** Working directory of the proxy, below the world's folder; default: its workspace `own`. */
+  /** Working directory of the proxy, absolute or below the world's folder; default: its workspace `own`. */
   readonly cwd?: string;
-  /** The result with which agents answer `initialize`; `false`: the test answers. */
-  readonly agentHello?: Json | false;
+  /** The result with which agents answer `initialize`, or each of them; `false`: the test answers. */
+  readonly agentHello?: Json | false | ((agent: Puppet) => Json);
   /** A folder to use instead of a new one: a second proxy of the same user. */
   readonly folder?: string;
+  /** Puts things below the world's folder before the proxy starts. */
+  readonly prepare?: (world: World) => void;
 }
 
 /** One proxy with both of its sides. Made by `World.start`, ended by `end`. */
@@ -90,6 +92,7 @@ export class World {
       options,
     );
     await world.#listen();
+    options.prepare?.(world);
     world.#spawn();
     return world;
   }
@@ -117,6 +120,13 @@ export class World {
     const path = join(this.folder, name);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, content);
+    return path;
+  }
+
+  /** Makes a program below the world's folder that is the puppet under another name; returns its path. */
+  program(name: string): string {
+    const path = this.file(name, `#!/bin/sh\nexec "${process.execPath}" "${puppet}" "$@"\n`);
+    chmodSync(path, 0o755);
     return path;
   }
 
@@ -197,7 +207,10 @@ export class World {
 
   async #listen(): Promise<void> {
     this.#server = createServer((socket) => {
-      const arrival = new Puppet(socket, this.options.agentHello ?? fullAgent, () => {
+      const { agentHello = fullAgent } = this.options;
+      const arrival = new Puppet(socket, () => {
+        if (agentHello !== false)
+          void arrival.greet(typeof agentHello === 'function' ? agentHello(arrival) : agentHello);
         this.#puppets.push(arrival);
         this.#arrived.push(arrival);
         const waiting = this.#wake;
@@ -217,9 +230,10 @@ export class World {
     const home = join(this.folder, 'home');
     const config = `[agents.puppet]\ncommand = ["${process.execPath}", "${puppet}"]\n${this.options.config ?? ''}`;
     this.file('home/.config/containai/config.toml', config);
+    const { cwd = 'own' } = this.options;
     const cai = process.env.CAI_BIN ?? join(repository, 'bin/cai');
     this.process = spawn(process.execPath, [cai, '--acp', ...(this.options.args ?? ['puppet'])], {
-      cwd: this.workspace(this.options.cwd ?? 'own'),
+      cwd: isAbsolute(cwd) ? cwd : this.workspace(cwd),
       env: {
         PATH: process.env.PATH,
         HOME: home,

@@ -113,6 +113,16 @@ describe('findWorkspace', () => {
       expect(await rootOf(cwd)).toBe(cwd);
     });
 
+    test('a core.worktree elsewhere, though that holds the same `.git`', async () => {
+      const repository = newRepository('repository');
+      const elsewhere = folder('elsewhere');
+      symlinkSync(join(repository, '.git'), join(elsewhere, '.git'));
+      git(repository, 'config', 'core.worktree', elsewhere);
+
+      expect(gitTopLevel(repository)).toBe(elsewhere);
+      expect(await rootOf(repository)).toBe(repository);
+    });
+
     test('a crafted `.git` file whose git folder names the parent as work tree', async () => {
       const cwd = folder('parent/crafted');
       execFileSync('git', ['init', '-q', '--bare', join(cwd, 'hidden')], { env });
@@ -158,7 +168,7 @@ describe('findWorkspace', () => {
       expect(await rootOf(cwd)).toBe(cwd);
     });
 
-    test('an answer of more than two lines', async () => {
+    test('an answer that newlines make ambiguous', async () => {
       newRepository('two\nlines');
       const cwd = folder('two\nlines/src');
 
@@ -189,11 +199,11 @@ describe('findWorkspace', () => {
       const cwd = folder('repository');
       const fifo = join(place, 'alive');
       execFileSync('mkfifo', [fifo]);
-      const program = script(`exec sleep 600 3>${fifo}`);
+      const program = script(`trap '' TERM; exec sleep 600 3>${fifo}`);
       // Ends when the last process that has the pipe open for writing is gone.
       const ended = readFile(fifo);
 
-      const { root } = await findWorkspace(cwd, { env, git: program, gitTimeoutMs: 300 });
+      const { root } = await findWorkspace(cwd, { env, git: program, gitTimeoutMs: 1_000 });
 
       expect(root).toBe(cwd);
       await expect(ended).resolves.toHaveLength(0);
@@ -204,7 +214,7 @@ describe('findWorkspace', () => {
       const pidFile = join(place, 'pid');
       const program = script(`sleep 600 & echo $! > ${pidFile}; wait`);
 
-      const { root } = await findWorkspace(cwd, { env, git: program, gitTimeoutMs: 300 });
+      const { root } = await findWorkspace(cwd, { env, git: program, gitTimeoutMs: 1_000 });
       process.kill(Number(readFileSync(pidFile, 'utf8')));
 
       expect(root).toBe(cwd);

@@ -1,0 +1,179 @@
+/** Statements I: initialize, before any session and once for the whole connection. */
+import { join } from 'node:path';
+import { sentTo } from '../support/dialogue';
+import { fullAgent, fullEditor, World } from '../support/world';
+
+/** What is answered when no agent's answer is to be had. */
+const nothingPromised = { protocolVersion: 1, agentCapabilities: {}, authMethods: [] };
+const hello = { protocolVersion: 1, clientCapabilities: fullEditor };
+
+describe('initialize', () => {
+  let world: World;
+  afterEach(() => world.end());
+
+  test('I1 initialize is answered before any session exists, with what the agent answers', async () => {
+    world = await World.start();
+
+    const response = await world.request('initialize', hello);
+
+    expect(response).toEqual({ jsonrpc: '2.0', id: 1, result: fullAgent });
+    expect(world.agents.map(({ cwd }) => cwd)).toEqual([world.workspace('own')]);
+  });
+
+  test('I1 initialize is answered when the agent cannot be started', async () => {
+    world = await World.start({
+      args: ['missing'],
+      config: '[agents.missing]\ncommand = ["/no/such/agent"]',
+    });
+
+    const response = await world.request('initialize', hello);
+
+    expect(response).toEqual({ jsonrpc: '2.0', id: 1, result: nothingPromised });
+    expect(world.stderr).toContain('initialize is answered without the agent');
+    expect(world.stderr).toContain('/no/such/agent');
+  });
+
+  test('I1 initialize is answered within 15 s when the agent is silent, which can be used later', async () => {
+    const preload = join(__dirname, '../../fixtures/hasten.cjs');
+    world = await World.start({ agentHello: false, env: { NODE_OPTIONS: `--require "${preload}"` } });
+
+    const response = await world.request('initialize', hello);
+
+    expect(response).toEqual({ jsonrpc: '2.0', id: 1, result: nothingPromised });
+    expect(world.stderr).toContain('no answer in 15 s');
+    const agent = await world.agent();
+    await agent.greet(fullAgent);
+    expect(await world.session(agent.cwd, 's1', agent)).toMatchObject({ agentId: 's1' });
+    expect(world.editor.takeAll()).toEqual([]);
+  });
+
+  test('I1 a working directory that is no workspace is not given to the agent', async () => {
+    world = await World.start({ cwd: 'home' });
+
+    const response = await world.request('initialize', hello);
+
+    expect(response.result).toEqual(fullAgent);
+    const agent = await world.agent();
+    expect(agent.cwd.startsWith(world.folder)).toBe(false);
+    const opened = await world.session(world.workspace('a'), 's1');
+    expect(opened.agent.cwd).toBe(world.workspace('a'));
+  });
+
+  test.each([0, 1, 2, 65535])('I2 I4 a request for version %d is answered with 1', async (asked) => {
+    world = await World.start();
+
+    const response = await world.request('initialize', { ...hello, protocolVersion: asked });
+
+    expect(response.result).toEqual(fullAgent);
+    const agent = await world.agent();
+    expect(agent.initialize!.params).toEqual({ ...hello, protocolVersion: 1 });
+  });
+
+  test.each([['"1"'], ['1.5'], ['-1'], ['null']])(
+    'I2 a version %s is refused, and a right one taken after that',
+    async (version) => {
+      world = await World.start();
+
+      world.send(
+        `{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":${version}}}\n`,
+      );
+      const refused = await world.editor.response('a');
+      const tooEarly = await world.request('session/new', { cwd: world.workspace('a'), mcpServers: [] });
+      const accepted = await world.request('initialize', hello);
+
+      expect(refused.error).toMatchObject({ code: -32602 });
+      expect(tooEarly.error).toMatchObject({ code: -32600 });
+      expect(accepted.result).toEqual(fullAgent);
+    },
+  );
+
+  test('I4 every agent is sent initialize first and nothing else before it has answered', async () => {
+    world = await World.start({ agentHello: false });
+    const asked = world.ask('initialize', { ...hello, protocolVersion: 3 });
+    const first = await world.agent();
+    await first.greet(fullAgent);
+    await world.editor.response(asked);
+
+    world.ask('session/new', { cwd: world.workspace('a'), mcpServers: [] });
+    const second = await world.agent();
+    const received = await second.inbox.next('initialize');
+    await world.session(world.workspace('own'), 's1', first);
+
+    expect(received.params).toEqual({ ...hello, protocolVersion: 1 });
+    expect(second.inbox.takeAll()).toEqual([]);
+    second.send({ id: received.id, result: fullAgent });
+    expect(await second.inbox.next('session/new')).toMatchObject({
+      params: { cwd: world.workspace('a'), mcpServers: [] },
+    });
+  });
+
+  test('I4 an agent that answers with another version is not used', async () => {
+    world = await World.start({ agentHello: { ...fullAgent, protocolVersion: 2 } });
+
+    const initialized = await world.request('initialize', hello);
+    const opened = await world.request('session/new', { cwd: world.workspace('a'), mcpServers: [] });
+
+    expect(initialized.result).toEqual(nothingPromised);
+    const message = expect.stringMatching(/^agent "puppet" does not speak ACP version 1/) as string;
+    expect(opened.error).toEqual({ code: -32603, message });
+  });
+
+  test('I5 a request before initialize gets -32600 and starts nothing', async () => {
+    world = await World.start();
+    const early = world.workspace('early');
+
+    const requests = [
+      world.request('session/new', { cwd: early, mcpServers: [] }),
+      world.request('session/load', { sessionId: 's', cwd: early, mcpServers: [] }),
+      world.request('session/list', { cwd: early }),
+      world.request('authenticate', { methodId: 'key' }),
+      world.request('_any'),
+    ];
+
+    const error = { code: -32600, message: 'Invalid request: initialize must come first' };
+    for (const response of await Promise.all(requests)) expect(response.error).toEqual(error);
+    await world.request('initialize', hello);
+    await world.session(world.workspace('late'), 's1');
+    expect(world.agents.map(({ cwd }) => cwd)).toEqual([world.workspace('own'), world.workspace('late')]);
+  });
+
+  test('I5 a notification before initialize is ignored', async () => {
+    world = await World.start();
+
+    world.send({ method: 'session/cancel', params: { sessionId: 's' } });
+    world.send({ method: 'initialize', params: hello });
+    world.send({ method: '_any', params: {} });
+    await world.request('initialize', hello);
+
+    expect(world.editor.takeAll()).toEqual([]);
+    const agent = await world.agent();
+    expect(await sentTo(world, agent)).toEqual([]);
+  });
+
+  test('I5 what follows initialize in the same chunk waits for its answer', async () => {
+    world = await World.start();
+    const params = { cwd: world.workspace('own'), mcpServers: [] };
+    const lines = [
+      { jsonrpc: '2.0', id: 'i', method: 'initialize', params: hello },
+      { jsonrpc: '2.0', id: 'n', method: 'session/new', params },
+    ];
+
+    world.send(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const agent = await world.agent();
+    agent.send({ id: (await agent.inbox.next('session/new')).id, result: { sessionId: 's1' } });
+
+    expect(await world.editor.next(() => true)).toEqual({ jsonrpc: '2.0', id: 'i', result: fullAgent });
+    expect(await world.editor.next(() => true)).toMatchObject({ id: 'n', result: {} });
+  });
+
+  test('I11 a repeated initialize gets the same answer and reaches no agent', async () => {
+    world = await World.initialized();
+    const agent = await world.agent();
+
+    const again = await world.request('initialize', { ...hello, clientCapabilities: {} });
+
+    expect(again.result).toEqual(fullAgent);
+    expect(await sentTo(world, agent)).toEqual([]);
+    expect(world.agents).toHaveLength(1);
+  });
+});

@@ -1,0 +1,152 @@
+/** Statement T10 and the rules for over-long lines. */
+import { exchange, sentBy, sentTo } from '../support/dialogue';
+import { failure, success } from '../support/messages';
+import type { Puppet } from '../support/puppet';
+import { toAgent, toEditor } from '../support/verbatim';
+import type { OpenSession } from '../support/verbatim';
+import { World } from '../support/world';
+
+const mib = 2 ** 20;
+/** The smallest limits there are. */
+const smallLimits = '[acp]\nmax_line_from_editor = "1MiB"\nmax_line_to_editor = "1MiB"';
+const filler = 'x'.repeat(mib);
+
+/** A message with a text that makes its line, without the line end, that long. */
+function lineOf(bytes: number, text: (filler: string) => string): string {
+  return text('x'.repeat(bytes - text('').length));
+}
+
+/** Writes bytes to an agent's stdout in orders of a size that its socket likes. */
+function sendLong(agent: Puppet, text: string): void {
+  for (let at = 0; at < text.length; at += 48 * 1024) agent.send(text.slice(at, at + 48 * 1024));
+}
+
+describe('long lines', () => {
+  let world: World;
+  afterEach(() => world.end());
+
+  test('T10 a message of 20 MiB passes to the agent and back', async () => {
+    world = await World.initialized();
+    const { id, agentId, agent } = await world.session(world.workspace('own'), 'agents-session');
+    const text = (x: string) => `{"jsonrpc":"2.0","method":"_x","params":{"t":"${x}","sessionId":"SESSION"}}`;
+    const long = lineOf(20 * mib, text);
+
+    world.send(`${long.replace('SESSION', id)}\n`);
+    await agent.inbox.next('_x');
+    sendLong(agent, `${long.replace('SESSION', agentId)}\n`);
+    await world.editor.next('_x');
+
+    // No toBe: a difference of two such strings is nothing to read.
+    expect(String(agent.inbox.lines.at(-1)) === long.replace('SESSION', agentId)).toBe(true);
+    expect(String(world.editor.lines.at(-1)) === long.replace('SESSION', id)).toBe(true);
+  });
+});
+
+describe('over-long lines', () => {
+  let world: World;
+  let session: OpenSession;
+  beforeAll(async () => {
+    world = await World.initialized({ config: smallLimits });
+    session = await world.session(world.workspace('own'), 'agents-session');
+  });
+  afterAll(() => world.end());
+  afterEach(async () => {
+    expect(await sentTo(world, session.agent)).toEqual([]);
+    expect(await sentBy(world, session.agent)).toEqual([]);
+  });
+
+  test('T10 a line as long as the limit passes, with or without a CR', async () => {
+    const text = (x: string) => `{"jsonrpc":"2.0","method":"_x","params":{"t":"${x}"}}`;
+    const longest = lineOf(mib, text);
+
+    expect((await toAgent(world, session, longest)) === longest).toBe(true);
+    sendLong(session.agent, `${longest}\n`);
+    await world.editor.next('_x');
+    expect(String(world.editor.lines.at(-1)) === longest).toBe(true);
+  });
+
+  test('D1 a request of the editor with one byte too many is answered -32600 under its id', async () => {
+    world.send(`${lineOf(mib + 1, (x) => `{"jsonrpc":"2.0","id":"long","method":"_x","params":"${x}"}`)}\n`);
+
+    expect(await world.editor.response('long')).toEqual(failure('long', -32600));
+  });
+
+  test.each([
+    ['before its params', (x: string) => `{"id":901,"jsonrpc":"2.0","method":"_x","params":"${x}"}`, 901],
+    ['after its params', (x: string) => `{"method":"_x","params":"${x}","jsonrpc":"2.0","id":902}`, 902],
+    [
+      'besides others within',
+      (x: string) => `{"params":{"id":1,"a":[{"id":2}],"t":"${x}"},"method":"_x","id":903}`,
+      903,
+    ],
+    [
+      'behind what looks like it',
+      (x: string) => `{"params":"\\"id\\":1,${x}","method":"_x","id":"\\u0041"}`,
+      'A',
+    ],
+    ['that is null', (x: string) => `{"id":null,"method":"_x","params":"${x}"}`, null],
+  ])('D1 the id of an over-long request of the editor is found %s', async (_, text, id) => {
+    world.send(`${text(filler)}\n`);
+
+    expect(await world.editor.response(id)).toEqual(failure(id, -32600));
+  });
+
+  test('D1 an over-long notification of the editor is not answered', async () => {
+    world.send(`{"jsonrpc":"2.0","method":"_x","params":{"sessionId":"${session.id}","t":"${filler}"}}\n`);
+
+    // What it must not bring is looked for after each test.
+    expect.hasAssertions();
+  });
+
+  test('D1 an over-long line of the editor that is no message is answered with id null', async () => {
+    world.send(`${filler}xx\n`);
+
+    expect(await world.editor.next(() => true)).toEqual(failure(null, -32600));
+  });
+
+  test('D1 an over-long answer of the editor becomes -32603 for the agent that asked', async () => {
+    session.agent.send({ id: 'asked', method: '_ask', params: { sessionId: session.agentId } });
+    const { id } = await world.editor.next('_ask');
+    world.send(`{"jsonrpc":"2.0","id":${String(id)},"result":"${filler}"}\n`);
+
+    expect(await session.agent.inbox.next(() => true)).toEqual(failure('asked', -32603));
+  });
+
+  test('D1 an over-long answer of the agent becomes -32603 for the editor, and others go on', async () => {
+    const id = world.ask('_ask', { sessionId: session.id });
+    const request = await session.agent.inbox.next('_ask');
+    sendLong(session.agent, `{"jsonrpc":"2.0","id":${String(request.id)},"result":"${filler}"}\n`);
+
+    expect(await world.editor.response(id)).toEqual(failure(id, -32603));
+    const { response } = await exchange(
+      world,
+      session.agent,
+      '_ask',
+      { sessionId: session.id },
+      { result: 1 },
+    );
+    expect(response).toEqual(success(response.id, 1));
+  });
+
+  test('D1 an over-long request of the agent is answered -32600', async () => {
+    sendLong(session.agent, `{"jsonrpc":"2.0","id":"asked","method":"_ask","params":"${filler}"}\n`);
+
+    expect(await session.agent.inbox.next(() => true)).toEqual(failure('asked', -32600));
+  });
+
+  test.each([
+    ['a notification', `{"jsonrpc":"2.0","method":"session/update","params":"${filler}"}`],
+    ['an answer whose id comes too late', `{"jsonrpc":"2.0","result":"${filler}","id":1}`],
+    ['no JSON at all', `${filler}xx`],
+  ])('D1 an agent whose over-long line is %s is ended, and its requests fail', async (_, line) => {
+    const { id, agent } = await world.session(world.workspace('short-lived'), 'ended');
+    const prompt = world.ask('session/prompt', { sessionId: id, prompt: [] });
+    await agent.inbox.next('session/prompt');
+    sendLong(agent, `${line}\n`);
+    await agent.sawEof;
+    agent.order({ exit: 0 });
+
+    expect(await world.editor.response(prompt)).toEqual(failure(prompt, -32603));
+    await agent.gone;
+  });
+});

@@ -1,0 +1,171 @@
+/** Statements A: signing in, at all agents and at those that start later. */
+import { exchange, sentTo } from '../support/dialogue';
+import type { Json } from '../support/inbox';
+import { failure, success } from '../support/messages';
+import type { Puppet } from '../support/puppet';
+import { fullAgent, World } from '../support/world';
+
+const gateway =
+  '{"methodId":"key","_meta":{"gateway":{"headers":{"x":"s3cret"}},"n":1.0,"b":18446744073709551615}}';
+
+describe('signing in', () => {
+  let world: World;
+  let first: Puppet;
+
+  beforeEach(async () => {
+    world = await World.initialized();
+    first = await world.agent();
+  });
+  afterEach(() => world.end());
+
+  /** Lets the first agent take a request that is to be repeated to later ones. */
+  async function signIn(method: string, params: Json): Promise<void> {
+    await exchange(world, first, method, params, { result: {} });
+  }
+
+  /** Asks for a session in a workspace whose agent is not running; the agent. */
+  async function startAgent(name: string): Promise<{ agent: Puppet; opening: number }> {
+    const cwd = world.workspace(name);
+    const opening = world.ask('session/new', { cwd, mcpServers: [] });
+    return { agent: await world.agent(cwd), opening };
+  }
+
+  test('A1 the params reach the agent as they are, and its answer the editor', async () => {
+    world.send(`{"jsonrpc":"2.0","id":"in","method":"authenticate","params":${gateway}}\n`);
+    const received = await first.inbox.next('authenticate');
+    first.send(`{"jsonrpc":"2.0","id":${JSON.stringify(received.id)},"result":{ "_meta":{"n":1.0}}}\n`);
+    await world.editor.response('in');
+
+    expect(first.inbox.lines.at(-1)!.toString()).toContain(`"method":"authenticate","params":${gateway}}`);
+    expect(world.editor.lines.at(-1)!.toString()).toBe(
+      '{"jsonrpc":"2.0","id":"in","result":{ "_meta":{"n":1.0}}}',
+    );
+    expect(world.stderr).not.toContain('s3cret');
+  });
+
+  test('A1 without an agent one is started to sign in at', async () => {
+    first.order({ exit: 0 });
+    await first.gone;
+
+    const id = world.ask('authenticate', { methodId: 'key' });
+    const next = await world.agent();
+    next.send({ id: (await next.inbox.next('authenticate')).id, result: null });
+
+    expect(await world.editor.response(id)).toEqual(success(id, null));
+  });
+
+  test('A1 all agents are signed in at, with one answer', async () => {
+    const second = await world.session(world.workspace('a'), 's1');
+    const id = world.ask('authenticate', { methodId: 'key' });
+
+    const requests = [await first.inbox.next('authenticate'), await second.agent.inbox.next('authenticate')];
+    second.agent.send({ id: requests[1]!.id, result: { from: 2 } });
+    expect(await sentTo(world, first)).toEqual([]);
+    first.send({ id: requests[0]!.id, result: { from: 1 } });
+
+    expect(requests.map(({ params }) => params)).toEqual([{ methodId: 'key' }, { methodId: 'key' }]);
+    expect(await world.editor.response(id)).toEqual(success(id, { from: 1 }));
+    await world.session(world.workspace('a'), 's2', second.agent);
+    expect(world.editor.takeAll()).toEqual([]);
+  });
+
+  test('A1 one agent that refuses makes the answer', async () => {
+    const second = await world.session(world.workspace('a'), 's1');
+    const error = { code: -32000, message: 'no', data: { why: null } };
+
+    const id = world.ask('authenticate', { methodId: 'key' });
+    first.send({ id: (await first.inbox.next('authenticate')).id, result: {} });
+    second.agent.send({ id: (await second.agent.inbox.next('authenticate')).id, error });
+
+    expect(await world.editor.response(id)).toEqual({ jsonrpc: '2.0', id, error });
+  });
+
+  test('A2 an agent that starts later is signed in before its first session', async () => {
+    await signIn('authenticate', { methodId: 'key', _meta: { n: 1 } });
+    const { agent, opening } = await startAgent('a');
+
+    const repeated = await agent.inbox.next('authenticate');
+    expect(repeated.params).toEqual({ methodId: 'key', _meta: { n: 1 } });
+    await world.session(world.workspace('own'), 's1', first);
+    expect(agent.inbox.takeAll()).toEqual([]);
+    agent.send({ id: repeated.id, result: {} });
+    agent.send({ id: (await agent.inbox.next('session/new')).id, result: { sessionId: 's1' } });
+
+    expect(await world.editor.response(opening)).toMatchObject({ id: opening, result: {} });
+    expect(world.editor.takeAll()).toEqual([]);
+  });
+
+  test('A2 all that was set is repeated in its order, the last of its kind once', async () => {
+    await signIn('authenticate', { methodId: 'key' });
+    await signIn('providers/set', { providerId: 'p', baseUrl: 'http://127.0.0.1:1' });
+    await signIn('providers/disable', { providerId: 'q' });
+    await signIn('authenticate', { methodId: 'key' });
+    const { agent } = await startAgent('a');
+
+    const methods: unknown[] = [];
+    for (;;) {
+      const { id, method } = await agent.inbox.next((message) => message.method !== 'initialize');
+      methods.push(method);
+      if (method === 'session/new') break;
+      agent.send({ id, result: {} });
+    }
+
+    expect(methods).toEqual(['providers/set', 'providers/disable', 'authenticate', 'session/new']);
+  });
+
+  test('A2 what the agent refused is not repeated', async () => {
+    const error = { code: -32000, message: 'wrong key' };
+    await exchange(world, first, 'authenticate', { methodId: 'key' }, { error });
+
+    const { agent } = await startAgent('a');
+
+    const received = await agent.inbox.next((message) => message.method !== 'initialize');
+    expect(received.method).toBe('session/new');
+  });
+
+  test('A2 a repeated sign-in that fails does not keep the agent from its sessions', async () => {
+    await signIn('authenticate', { methodId: 'key' });
+    const { agent } = await startAgent('a');
+
+    const { id } = await agent.inbox.next('authenticate');
+    agent.send({ id, error: { code: -32000, message: 'expired' } });
+
+    expect(await agent.inbox.next('session/new')).toBeDefined();
+  });
+
+  test('A2 an agent that is starting when the editor signs in is signed in once', async () => {
+    await world.end();
+    world = await World.initialized({ agentHello: ({ cwd }) => (cwd.endsWith('/own') ? fullAgent : {}) });
+    first = await world.agent();
+    void first;
+  });
+
+  test('A3 a demand to sign in reaches the editor as it is', async () => {
+    const answer = '"error":{"code":-32000,"message":"Sign in","data":{"authMethods":[],"n":1.0}}}';
+    const { agent, opening } = await startAgent('a');
+
+    const { id } = await agent.inbox.next('session/new');
+    agent.send(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},${answer}\n`);
+    await world.editor.response(opening);
+
+    expect(world.editor.lines.at(-1)!.toString()).toBe(`{"jsonrpc":"2.0","id":${opening},${answer}`);
+  });
+
+  test('A10 auth/status is asked of the first agent alone', async () => {
+    const second = await world.session(world.workspace('a'), 's1');
+
+    const { request, response } = await exchange(
+      world,
+      first,
+      'auth/status',
+      { z: 1 },
+      { result: { kind: 'none' } },
+    );
+
+    expect(request.params).toEqual({ z: 1 });
+    expect(response.result).toEqual({ kind: 'none' });
+    expect(await sentTo(world, second.agent)).toEqual([]);
+  });
+
+  void failure;
+});

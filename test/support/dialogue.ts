@@ -1,0 +1,40 @@
+/** What repeats in the dialogues that tests play. */
+import type { Json } from './inbox';
+import type { Puppet } from './puppet';
+import type { World } from './world';
+
+let lastMark = 0;
+
+/** One request of the editor that an agent answers: what the agent got, and what the editor got back. */
+export async function exchange(
+  world: World,
+  agent: Puppet,
+  method: string,
+  params: unknown,
+  outcome: { readonly result: unknown } | { readonly error: unknown },
+): Promise<{ request: Json; response: Json }> {
+  const id = world.ask(method, params);
+  const request = await agent.inbox.next(method);
+  agent.send({ id: request.id, ...outcome });
+  return { request, response: await world.editor.response(id) };
+}
+
+/** All that the agent was sent until now and that was not waited for: a mark sent now comes after it. */
+export async function sentTo(world: World, agent: Puppet): Promise<Json[]> {
+  const mark = ++lastMark;
+  world.send({ method: '_mark', params: { mark } });
+  await agent.inbox.next((message) => isMark(message, mark));
+  return agent.inbox.takeAll().filter((message) => message.method !== '_mark');
+}
+
+/** All that the editor was sent before what the agent writes now, and that was not waited for. */
+export async function sentBy(world: World, agent: Puppet): Promise<Json[]> {
+  const mark = ++lastMark;
+  agent.send({ method: '_mark', params: { mark } });
+  await world.editor.next((message) => isMark(message, mark));
+  return world.editor.takeAll();
+}
+
+function isMark(message: Json, mark: number): boolean {
+  return message.method === '_mark' && (message.params as { mark: number }).mark === mark;
+}

@@ -1,0 +1,100 @@
+import { command, duration, flag, oneOf, size, text } from '../../src/workspace/config-kinds';
+import type { Kind } from '../../src/workspace/config-kinds';
+
+const cases: readonly (readonly [
+  string,
+  Kind<unknown>,
+  readonly (readonly [unknown, unknown])[],
+  readonly unknown[],
+])[] = [
+  ['text', text, [['a', 'a']], ['', 1, true, null, ['a']]],
+  [
+    'flag',
+    flag,
+    [
+      [true, true],
+      [false, false],
+    ],
+    ['true', 1, 0, null],
+  ],
+  ['oneOf', oneOf('a', 'b'), [['b', 'b']], ['', 'c', 'A', 1, ['a']]],
+  [
+    'command',
+    command,
+    [
+      [['prog'], ['prog']],
+      [
+        ['prog', '', '-x y'],
+        ['prog', '', '-x y'],
+      ],
+    ],
+    [[], [''], ['', 'x'], 'prog', ['prog', 1], ['pr\0g'], ['prog', 'a\0'], { 0: 'prog' }],
+  ],
+  [
+    'duration',
+    duration(),
+    [
+      ['0s', 0],
+      ['90s', 90_000],
+      ['10m', 600_000],
+      ['2h', 7_200_000],
+      ['90d', 7_776_000_000],
+    ],
+    [
+      '',
+      '10',
+      'm',
+      '10 m',
+      '1.5h',
+      '-1m',
+      '10M',
+      '10ms',
+      '1h30m',
+      10,
+      `${'9'.repeat(20)}d`,
+      '1toString',
+      ' 1m',
+      '1m\n',
+    ],
+  ],
+  [
+    'duration with a limit',
+    duration('2h'),
+    [
+      ['2h', 7_200_000],
+      ['120m', 7_200_000],
+    ],
+    ['121m', '3h'],
+  ],
+  [
+    'size',
+    size('1MiB'),
+    [
+      ['1024KiB', 1_048_576],
+      ['64MiB', 67_108_864],
+      ['2GiB', 2_147_483_648],
+    ],
+    ['', '64', '1023KiB', '0MiB', '64MB', '64mib', '1.5GiB', 64, '64 MiB', `${'9'.repeat(12)}GiB`],
+  ],
+];
+
+describe.each(cases)('%s', (_, kind, good, bad) => {
+  test.each(good)('reads %j as %j', (value, expected) => {
+    expect(kind.read(value)).toEqual(expected);
+  });
+
+  test.each(bad.map((value) => [value]))('does not read %j', (value) => {
+    expect(kind.read(value)).toBeUndefined();
+  });
+});
+
+describe('what is expected', () => {
+  test.each([
+    [oneOf('a', 'b').expected, '"a" or "b"'],
+    [duration().expected, 'a duration such as "10m" (whole number and s, m, h or d)'],
+    [duration('24d').expected, 'a duration such as "10m" (whole number and s, m, h or d), at most 24d'],
+    [size('1MiB').expected, 'a size such as "64MiB" (whole number and KiB, MiB or GiB), at least 1MiB'],
+  ])('%s', (expected, sentence) => {
+    expect(expected).toBe(sentence);
+  });
+});

@@ -1,0 +1,102 @@
+import { chmodSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ancestry, errorCodeOf, resolvePath } from '../../src/workspace/real-path';
+import { newFolder } from './temp-folder';
+
+describe('resolvePath', () => {
+  test('follows links as the system does', async () => {
+    const place = newFolder();
+    mkdirSync(join(place, 'a/b'), { recursive: true });
+    writeFileSync(join(place, 'a/file'), '');
+    symlinkSync('a/b', join(place, 'relative'));
+    symlinkSync('../file', join(place, 'a/b/up'));
+    symlinkSync(join(place, 'relative'), join(place, 'a/absolute'));
+
+    const path = join(place, 'a/absolute/up');
+
+    expect(await resolvePath(path)).toEqual({
+      real: realpathSync.native(path),
+      links: [join(place, 'a/absolute'), join(place, 'relative'), join(place, 'a/b/up')],
+    });
+  });
+
+  test('keeps what does not exist', async () => {
+    const place = newFolder();
+    symlinkSync('.', join(place, 'here'));
+
+    expect(await resolvePath(join(place, 'here/new/file'))).toEqual({
+      real: join(place, 'new/file'),
+      links: [join(place, 'here')],
+    });
+  });
+
+  test('keeps what is asked for below a file', async () => {
+    const place = newFolder();
+    writeFileSync(join(place, 'file'), '');
+
+    expect(await resolvePath(join(place, 'file/x'))).toEqual({ real: join(place, 'file/x'), links: [] });
+  });
+
+  test('follows a link whose target is missing', async () => {
+    const place = newFolder();
+    symlinkSync('/no/such/folder', join(place, 'dangling'));
+
+    expect(await resolvePath(join(place, 'dangling/x'))).toMatchObject({ real: '/no/such/folder/x' });
+  });
+
+  test('stays at the top when a link leads above it', async () => {
+    const place = newFolder();
+    symlinkSync('../'.repeat(40), join(place, 'up'));
+
+    expect(await resolvePath(join(place, 'up'))).toMatchObject({ real: '/' });
+  });
+
+  test('gives up on a loop', async () => {
+    const place = newFolder();
+    symlinkSync('two', join(place, 'one'));
+    symlinkSync('one', join(place, 'two'));
+
+    await expect(resolvePath(join(place, 'one'))).rejects.toMatchObject({ code: 'ELOOP' });
+  });
+
+  test('follows as many links as the system and no more', async () => {
+    const place = newFolder();
+    symlinkSync('.', join(place, 'l'));
+
+    const atLimit = join(place, ...Array<string>(40).fill('l'));
+
+    expect(await resolvePath(atLimit)).toMatchObject({ real: place });
+    await expect(resolvePath(join(atLimit, 'l'))).rejects.toMatchObject({ code: 'ELOOP' });
+  });
+
+  test('rejects with the reason of the system', async () => {
+    await expect(resolvePath(`/${'x'.repeat(300)}`)).rejects.toMatchObject({ code: 'ENAMETOOLONG' });
+  });
+
+  // Root may search every folder.
+  (process.getuid?.() === 0 ? test.skip : test)('rejects for a folder that cannot be searched', async () => {
+    const closed = newFolder();
+    chmodSync(closed, 0);
+
+    await expect(resolvePath(join(closed, 'x'))).rejects.toMatchObject({ code: 'EACCES' });
+  });
+});
+
+describe('ancestry', () => {
+  test('ends with the root of the file system', () => {
+    expect(ancestry('/a/b')).toEqual(['/a/b', '/a', '/']);
+    expect(ancestry('/')).toEqual(['/']);
+  });
+});
+
+describe('errorCodeOf', () => {
+  test('finds the code of a system error and nothing in anything else', () => {
+    expect(errorCodeOf(Object.assign(new Error('x'), { code: 'ENOENT' }))).toBe('ENOENT');
+    expect([new Error('x'), null, undefined, 'ENOENT'].map(errorCodeOf)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
