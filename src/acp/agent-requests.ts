@@ -4,10 +4,12 @@
  */
 import { messageOf, rpcCode } from '../errors';
 import { resultLine, rpcErrorOf } from '../rpc/answer';
+import type { RpcError } from '../rpc/answer';
 import { fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
+import { maxOpenRequests } from '../session/request-table';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
 import { newOwnId } from '../session/workspace-child';
 import { confine } from '../workspace/confine';
@@ -32,6 +34,12 @@ export interface AgentCall {
 /** How long the look-up of a path may take, in milliseconds. */
 const lookUpMs = 5_000;
 
+/** What an agent is told that asks faster than it is answered. */
+const tooMany: RpcError = {
+  code: rpcCode.internalError,
+  message: 'too many requests of this agent are open',
+};
+
 /** An MCP request of an agent that the editor has open. */
 interface McpOwner {
   readonly child: WorkspaceChild;
@@ -45,7 +53,8 @@ export class AgentRequests {
   readonly #elicitations = new Map<string, { child: WorkspaceChild; agentId: string }>();
   /** Open MCP requests, by server and inner request id as the editor knows them. */
   readonly #mcp = new Map<string, McpOwner>();
-  #lastStatus = '';
+  /** The params sent last, by method: some agents use both. */
+  readonly #lastStatus = new Map<string, string>();
 
   /** `allowsFiles`: `[acp] fs` is not off. */
   constructor(
@@ -98,6 +107,11 @@ export class AgentRequests {
       method: message.method,
       onOver,
     });
+    if (request === undefined) {
+      this.core.refuse(child, message, tooMany);
+      onOver?.(false);
+      return;
+    }
     const id = { start: message.idStart, end: message.idEnd, text: request.editorId };
     this.core.toEditor(child, message, context, [id, ...edits]);
   }
@@ -159,6 +173,10 @@ export class AgentRequests {
       this.#pass(call, edits);
       return;
     }
+    if (this.#elicitations.size >= maxOpenRequests) {
+      this.core.refuse(child, message, tooMany);
+      return;
+    }
     const editorId = this.#openElicitation(child, textOf(message, id));
     edits.push({ start: id.start, end: id.end, text: JSON.stringify(editorId) });
     this.#pass(call, edits, (isAccepted) => {
@@ -209,9 +227,9 @@ export class AgentRequests {
   /** `auth/status_update`: all children say the same, so the first one speaks, and does not repeat itself. */
   #status(call: AgentCall): void {
     const { child, message } = call;
-    const status = `${message.method} ${paramsOf(message) ?? ''}`;
-    if (child !== this.children.usable()[0] || status === this.#lastStatus) return;
-    this.#lastStatus = status;
+    const status = paramsOf(message) ?? '';
+    if (child !== this.children.usable()[0] || status === this.#lastStatus.get(message.method)) return;
+    this.#lastStatus.set(message.method, status);
     this.#pass(call);
   }
 

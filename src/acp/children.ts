@@ -4,7 +4,7 @@
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import type { AgentCommand } from '../agent/catalog';
 import { hastyStop, patientStop } from '../agent/process';
 import type { StopLadder } from '../agent/process';
@@ -17,7 +17,7 @@ import type { Message } from '../rpc/scan';
 import type { LineWriter } from '../rpc/writer';
 import { WorkspaceChild } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
-import { createPathMap } from '../workspace/path-map';
+import { createPathMap, isInside } from '../workspace/path-map';
 import type { PathMap } from '../workspace/path-map';
 import type { Workspace } from '../workspace/root';
 import type { Core } from './core';
@@ -93,10 +93,14 @@ export class Children {
 
   /** Between the editor's paths and the agent's, for a session opened in `workspace`. */
   mapFor(workspace: Workspace): PathMap {
-    const { root, spelledRoot } = workspace;
+    const { root, spelledRoot, cwd, realCwd } = workspace;
     const { mount } = this.options;
-    if (mount === undefined) return createPathMap({ hostRoots: [root], agentRoots: [root] });
-    return createPathMap({ hostRoots: [spelledRoot, root], agentRoots: [mount] });
+    // Where a link leads into the midst of the workspace, only the part below it has a name that way.
+    const isBelow = isInside(cwd, spelledRoot);
+    const hostRoots = isBelow ? [spelledRoot, root] : [cwd, realCwd];
+    const agentRoots =
+      mount === undefined ? hostRoots : [isBelow ? mount : posix.join(mount, posix.relative(root, realCwd))];
+    return createPathMap({ hostRoots, agentRoots });
   }
 
   /** Children that start from now on are sent this request too, after those before it. */
@@ -105,11 +109,20 @@ export class Children {
     this.#replays.push(replay);
   }
 
-  /** Later children are not sent this request, or, without one, none at all. */
-  forget(replay?: Replay): void {
+  /** Later children are not sent this request. */
+  forget(replay: Replay): void {
     const index = this.#replays.findIndex((known) => isSame(known, replay));
-    if (replay === undefined) this.#replays.length = 0;
-    else if (index >= 0) this.#replays.splice(index, 1);
+    if (index >= 0) this.#replays.splice(index, 1);
+  }
+
+  /** Later children are sent none of the requests so far; returns these. */
+  forgetAll(): readonly Replay[] {
+    return this.#replays.splice(0);
+  }
+
+  /** Takes a `forgetAll` back. */
+  restore(replays: readonly Replay[]): void {
+    this.#replays.unshift(...replays);
   }
 
   /** Ends a child that has no session and nothing open, after the idle time. */
@@ -151,6 +164,8 @@ export class Children {
       log,
     });
     this.all.push(child);
+    // Requests that come from now on are sent to this child as to the others, so they are not repeated.
+    const replays = [...this.#replays];
     child.start({
       onLine: (line) => this.options.onLine(child, line),
       onEnd: (reason) => {
@@ -161,7 +176,7 @@ export class Children {
     child.ask('initialize', this.hello, {
       resultPlan: helloPlan,
       editorId: undefined,
-      onAnswer: (answer) => this.#onHello(child, answer),
+      onAnswer: (answer) => this.#onHello(child, answer, replays),
       onFailure: (reason) => this.#abandon(child, reason),
     });
     this.#limitStart(child);
@@ -186,7 +201,7 @@ export class Children {
   }
 
   /** The child has answered `initialize`: it is told of sign-ins, then gets what waits for it. */
-  #onHello(child: WorkspaceChild, answer: Message): void {
+  #onHello(child: WorkspaceChild, answer: Message, replays: readonly Replay[]): void {
     try {
       const hello = readAgentHello(answer, this.options.agent.name);
       child.capabilities = hello.capabilities;
@@ -195,7 +210,10 @@ export class Children {
       this.#abandon(child, error as CaiError);
       return;
     }
-    this.#replay(child, [...this.#replays]);
+    this.#replay(
+      child,
+      replays.filter((replay) => this.#replays.includes(replay)),
+    );
   }
 
   #replay(child: WorkspaceChild, replays: readonly Replay[]): void {
@@ -233,7 +251,6 @@ export class Children {
       child.deliver(notificationLine('$/cancel_request', `{"requestId":${request.editorId}}`));
     }
     this.options.onEnd(child);
-    child.lane.close();
   }
 }
 
@@ -241,6 +258,6 @@ function isIdle(child: WorkspaceChild): boolean {
   return child.sessions.size === 0 && child.openings.length === 0 && child.open.size === 0 && child.isUsable;
 }
 
-function isSame(a: Replay, b: Replay | undefined): boolean {
-  return a.method === b?.method && a.params === b.params;
+function isSame(a: Replay, b: Replay): boolean {
+  return a.method === b.method && a.params === b.params;
 }

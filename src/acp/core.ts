@@ -46,6 +46,8 @@ export interface CallContext {
   onNoResult?(): void;
 }
 
+/** How many sessions one agent may open by merely naming them. */
+const maxSessions = 1_000;
 /** How long a session that is being closed may take to end its turn, in milliseconds. */
 const quietMs = 5_000;
 
@@ -116,7 +118,7 @@ export class Core {
     });
   }
 
-  /** Passes a message of an agent on to the editor; `idText` replaces its id. */
+  /** Passes a message of an agent on to the editor, with `more` edits besides those of its fields. */
   toEditor(
     child: WorkspaceChild,
     message: Message,
@@ -156,7 +158,7 @@ export class Core {
   editorIdOf(child: WorkspaceChild, agentId: string, like: Session | undefined): string | undefined {
     const known = child.sessions.get(agentId);
     if (known !== undefined) return known.editorId;
-    if (like === undefined) return undefined;
+    if (like === undefined || child.sessions.size >= maxSessions) return undefined;
     const given = this.#listedId(child, agentId, like.roots[0] ?? '');
     if (this.sessions.find(given) !== undefined) return this.openNew(child, agentId, like).editorId;
     this.sessions.open({ editorId: given, agentId, child, roots: like.roots, map: like.map });
@@ -225,6 +227,7 @@ export class Core {
     });
     if (request === undefined) {
       child.notify(splice(message.line, edits), message.method === 'session/cancel');
+      context.onNoResult?.();
       return;
     }
     // `null` is a legal id in v1, but a receiver may take such a request for a notification.

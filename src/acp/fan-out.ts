@@ -26,13 +26,16 @@ export class FanOut {
     const replay = { method: message.method, params };
     const targets = this.children.usable().length > 0 ? this.children.usable() : [this.children.primary()];
     if (row.replay === 'keep') this.children.remember(replay);
+    const forgotten = row.replay === 'clear' ? this.children.forgetAll() : [];
     void Promise.all(targets.map((child) => this.#ask(child, call, params))).then((outcomes) => {
       const failed = outcomes.find((outcome) => 'failure' in outcome && !isNotOffered(outcome.failure));
       const refused = outcomes.find((outcome) => 'answer' in outcome && outcome.answer.isError);
       const served = outcomes.find((outcome) => 'answer' in outcome && !outcome.answer.isError);
       const outcome = refused ?? failed ?? served ?? outcomes[0]!;
-      if (outcome !== served) this.children.forget(replay);
-      else if (row.replay === 'clear') this.children.forget();
+      if (outcome !== served) {
+        this.children.forget(replay);
+        this.children.restore(forgotten);
+      }
       if ('failure' in outcome) this.core.fail(call, outcome.failure);
       else this.core.passOn(call, outcome.answer);
     });

@@ -3,11 +3,15 @@
  * agent. What is withheld would act on the host, or is not served yet.
  */
 import { CaiError } from '../errors';
+import { compilePlan } from '../rpc/plan';
 import { fieldOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { cut } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
+import { Walk } from '../rpc/walk';
 import type { JsonObject } from '../session/workspace-child';
+
+const elements = compilePlan({ '*': 'element' });
 
 /** The one protocol version that is spoken. Source: ACP v1, initialization. */
 export const protocolVersion = 1;
@@ -70,24 +74,33 @@ export function readAgentHello(answer: Message, agent: string): AgentHello {
 export const minimalResult = JSON.stringify({ protocolVersion, agentCapabilities: {}, authMethods: [] });
 
 function editorResult(answer: Message): string {
-  const field = fieldOf(answer, 'authMethods');
-  if (field === undefined) return bodyOf(answer);
-  const methods: unknown = JSON.parse(answer.line.toString('utf8', field.start, field.end));
-  if (!Array.isArray(methods)) return bodyOf(answer);
-  const kept = (methods as (JsonObject | null)[])
-    .filter((method) => method?.type !== 'terminal')
-    .map(withoutCommand);
+  const list = fieldOf(answer, 'authMethods');
+  if (list === undefined) return bodyOf(answer);
+  const methods = elementsOf(answer.line.subarray(list.start, list.end));
+  const kept = methods.map(withoutCommand).filter((method) => method !== undefined);
   // Agents are told that terminals are not offered, so nearly always there is nothing to take out.
   const isSame = kept.length === methods.length && kept.every((method, index) => method === methods[index]);
-  return isSame ? bodyOf(answer) : bodyOf(answer, [{ ...field, text: JSON.stringify(kept) }]);
+  return isSame ? bodyOf(answer) : bodyOf(answer, [{ ...list, text: `[${kept.join(',')}]` }]);
 }
 
-/** A sign-in method without the command line that some editors would run on the host. */
-function withoutCommand(method: JsonObject | null): JsonObject | null {
+/**
+ * A sign-in method, JSON text, without the command line that some editors would run on the host;
+ * undefined for one that is nothing but that.
+ */
+function withoutCommand(text: string): string | undefined {
+  const method = JSON.parse(text) as JsonObject | null;
+  if (method?.type === 'terminal') return undefined;
   const meta = method?._meta as JsonObject | null | undefined;
-  if (meta?.['terminal-auth'] === undefined) return method;
+  if (meta?.['terminal-auth'] === undefined) return text;
   const rest = Object.entries(meta).filter(([key]) => key !== 'terminal-auth');
-  return { ...method, _meta: Object.fromEntries(rest) };
+  return JSON.stringify({ ...method, _meta: Object.fromEntries(rest) });
+}
+
+/** The texts of an array's elements; none for anything else. */
+function elementsOf(json: Buffer): string[] {
+  const walk = new Walk(json);
+  walk.value(0, elements);
+  return walk.fields.map(({ start, end }) => json.toString('utf8', start, end));
 }
 
 function bodyOf(message: Message, edits: readonly Edit[] = []): string {

@@ -136,6 +136,10 @@ export class Proxy {
   /** A request or notification of the editor. */
   #call(message: Message): void {
     const { id, method } = message;
+    if (id !== undefined && this.#core.requests.isFull) {
+      this.#defects.refuse(id, 'too many requests are open');
+      return;
+    }
     const request = id === undefined ? undefined : this.#core.requests.begin(id, method);
     if (id !== undefined && request === undefined) {
       this.#defects.refuse(id, 'a request with this id is still open');

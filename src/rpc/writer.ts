@@ -17,8 +17,6 @@ export interface Lane {
   queue(line: Line): void;
   /** True: the source must not be read on until `onRoom` is called. */
   mustWait(): boolean;
-  /** The source is over; what is queued, or still comes, is written all the same. */
-  close(): void;
 }
 
 class QueuedLane implements Lane {
@@ -40,18 +38,13 @@ class QueuedLane implements Lane {
     this.isStopped = this.writer.isOverBudget(this);
     return this.isStopped;
   }
-
-  close(): void {
-    this.writer.remove(this);
-  }
 }
 
 /** Writes lines to a stream in turns, within a byte budget. */
 export class LineWriter {
   readonly #turns = new PQueue({ concurrency: 1 });
-  readonly #lanes: QueuedLane[] = [];
-  /** Closed lanes that still have lines. */
-  readonly #closed = new Set<QueuedLane>();
+  /** The lanes that have queued lines. */
+  readonly #lanes = new Set<QueuedLane>();
   #bytes = 0;
   #isBroken = false;
   #isScheduled = false;
@@ -72,9 +65,7 @@ export class LineWriter {
 
   /** A lane for a new source; `onRoom` is called when a source that had to wait may go on. */
   lane(onRoom: () => void): Lane {
-    const lane = new QueuedLane(this, onRoom);
-    this.#lanes.push(lane);
-    return lane;
+    return new QueuedLane(this, onRoom);
   }
 
   /** Resolves when all that is queued has been handed to the system, or nothing was taken for `stallMs`. */
@@ -93,12 +84,8 @@ export class LineWriter {
   /** For lanes. */
   accept(lane: QueuedLane, line: Line): void {
     if (this.#isBroken) return;
-    // An answer may come after the end of the child that it is about.
-    if (!this.#lanes.includes(lane)) {
-      this.#lanes.push(lane);
-      this.#closed.add(lane);
-    }
     const length = lengthOf(line);
+    this.#lanes.add(lane);
     lane.lines.push(line);
     lane.bytes += length;
     this.#bytes += length;
@@ -110,12 +97,6 @@ export class LineWriter {
     return lane.bytes >= this.budgetBytes / 2 || (lane.bytes > 0 && this.#bytes >= this.budgetBytes);
   }
 
-  /** For lanes. */
-  remove(lane: QueuedLane): void {
-    if (lane.bytes > 0) this.#closed.add(lane);
-    else this.#forget(lane);
-  }
-
   #schedule(): void {
     if (this.#isScheduled || this.#bytes === 0) return;
     this.#isScheduled = true;
@@ -125,11 +106,12 @@ export class LineWriter {
   /** Takes one turn of each lane and waits until the stream wants more. */
   async #writeTurn(): Promise<void> {
     const pieces: Buffer[] = [];
-    for (const lane of [...this.#lanes]) this.#take(lane, pieces);
+    const lanes = [...this.#lanes];
+    for (const lane of lanes) this.#take(lane, pieces);
     await this.#write(pieces);
     this.#isScheduled = false;
     this.#turnCount++;
-    for (const lane of [...this.#lanes]) {
+    for (const lane of lanes) {
       if (lane.isStopped && !lane.mustWait()) lane.onRoom();
     }
     this.#schedule();
@@ -148,7 +130,7 @@ export class LineWriter {
     lane.lines.splice(0, count);
     lane.bytes -= taken;
     this.#bytes -= taken;
-    if (lane.lines.length === 0 && this.#closed.delete(lane)) this.#forget(lane);
+    if (lane.lines.length === 0) this.#lanes.delete(lane);
   }
 
   #write(pieces: readonly Buffer[]): Promise<void> {
@@ -173,11 +155,7 @@ export class LineWriter {
       lane.lines.length = 0;
       lane.bytes = 0;
     }
+    this.#lanes.clear();
     this.onBroken(reason);
-  }
-
-  #forget(lane: QueuedLane): void {
-    const index = this.#lanes.indexOf(lane);
-    if (index >= 0) this.#lanes.splice(index, 1);
   }
 }

@@ -28,12 +28,21 @@ export interface AgentRequest {
   readonly onOver?: ((isAccepted: boolean) => void) | undefined;
 }
 
+/** How many requests one peer may have open: far more than any needs, and few enough to be kept. */
+export const maxOpenRequests = 10_000;
+
 /** The requests of both sides. */
 export class RequestTable {
   readonly #ofEditor = new Map<string, EditorRequest>();
   readonly #ofAgents = new Map<string, AgentRequest>();
+  readonly #byChild = new Map<WorkspaceChild, Set<AgentRequest>>();
   #waits: { matches: (method: string) => boolean; resolve: () => void }[] = [];
   #lastEditorId = 0;
+
+  /** The editor has as many requests open as are kept. */
+  get isFull(): boolean {
+    return this.#ofEditor.size >= maxOpenRequests;
+  }
 
   /** A request of the editor was read; undefined when one with that id is still open. */
   begin(id: string, method: string): EditorRequest | undefined {
@@ -69,10 +78,16 @@ export class RequestTable {
     return [...this.#ofEditor.values()];
   }
 
-  /** A request of an agent is passed to the editor under an id of ours, never used before. */
-  pass(request: Omit<AgentRequest, 'editorId'>): AgentRequest {
+  /**
+   * A request of an agent is passed to the editor under an id of ours, never used before; undefined when
+   * that agent has too many open.
+   */
+  pass(request: Omit<AgentRequest, 'editorId'>): AgentRequest | undefined {
+    const open = this.#byChild.get(request.child) ?? new Set();
+    if (open.size >= maxOpenRequests) return undefined;
     const passed = { ...request, editorId: String(++this.#lastEditorId) };
     this.#ofAgents.set(passed.editorId, passed);
+    this.#byChild.set(request.child, open.add(passed));
     return passed;
   }
 
@@ -84,14 +99,17 @@ export class RequestTable {
   /** Takes out the request of an agent that the editor knows under `editorId`. */
   take(editorId: string): AgentRequest | undefined {
     const request = this.#ofAgents.get(editorId);
+    if (request === undefined) return undefined;
     this.#ofAgents.delete(editorId);
+    const open = this.#byChild.get(request.child);
+    open?.delete(request);
+    if (open?.size === 0) this.#byChild.delete(request.child);
     return request;
   }
 
   /** The open requests of one agent, or of all. */
   openOfAgents(child?: WorkspaceChild): AgentRequest[] {
-    const all = [...this.#ofAgents.values()];
-    return child === undefined ? all : all.filter((request) => request.child === child);
+    return [...(child === undefined ? this.#ofAgents.values() : (this.#byChild.get(child) ?? []))];
   }
 
   #wake(): void {

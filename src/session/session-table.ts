@@ -7,6 +7,9 @@ import type { SessionFile, SessionRecord } from './session-file';
 import { isInside } from '../workspace/path-map';
 import type { Session } from './workspace-child';
 
+/** How many sessions of one agent are remembered; ids beyond that are good for this process only. */
+const maxRecords = 50_000;
+
 /** Namespace of the ids that we derive. */
 const namespace = '6f5c2b1e-3a0d-5d53-9a53-0d6a1c7f4e21';
 
@@ -90,6 +93,7 @@ export class SessionTable {
   }
 
   #remember(id: string, agentId: string, root: string, cwd: string): string {
+    if (this.#records.size >= maxRecords) return id;
     const record = { id, agent: this.agent, agentId, root, cwd, at: new Date().toISOString() };
     this.#keep(record);
     this.file?.append(record);

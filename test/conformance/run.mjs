@@ -119,7 +119,7 @@ async function runFaults() {
   return missed === 0;
 }
 
-let isGood = false;
+let isGood;
 try {
   isGood = process.argv.includes('--faults') ? await runFaults() : printTable(runTests(['test/conformance']));
 } finally {

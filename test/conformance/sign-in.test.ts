@@ -1,7 +1,7 @@
 /** Statements A: signing in, at all agents and at those that start later. */
-import { exchange, sentTo } from '../support/dialogue';
+import { endAgent, exchange, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
-import { failure, success } from '../support/messages';
+import { success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
 import { fullAgent, World } from '../support/world';
 
@@ -13,7 +13,8 @@ describe('signing in', () => {
   let first: Puppet;
 
   beforeEach(async () => {
-    world = await World.initialized();
+    const agentHello = ({ cwd }: Puppet): Json | false => (cwd.endsWith('/slow') ? false : fullAgent);
+    world = await World.initialized({ agentHello });
     first = await world.agent();
   });
   afterEach(() => world.end());
@@ -44,8 +45,7 @@ describe('signing in', () => {
   });
 
   test('A1 without an agent one is started to sign in at', async () => {
-    first.order({ exit: 0 });
-    await first.gone;
+    await endAgent(world, first);
 
     const id = world.ask('authenticate', { methodId: 'key' });
     const next = await world.agent();
@@ -134,10 +134,19 @@ describe('signing in', () => {
   });
 
   test('A2 an agent that is starting when the editor signs in is signed in once', async () => {
-    await world.end();
-    world = await World.initialized({ agentHello: ({ cwd }) => (cwd.endsWith('/own') ? fullAgent : {}) });
-    first = await world.agent();
-    void first;
+    const { agent, opening } = await startAgent('slow');
+    const id = world.ask('authenticate', { methodId: 'key' });
+    first.send({ id: (await first.inbox.next('authenticate')).id, result: {} });
+
+    await agent.greet(fullAgent);
+    agent.send({ id: (await agent.inbox.next('session/new')).id, result: { sessionId: 's1' } });
+    const received = await agent.inbox.next('authenticate');
+    agent.send({ id: received.id, result: {} });
+
+    expect(received.params).toEqual({ methodId: 'key' });
+    expect(await world.editor.response(opening)).toMatchObject({ result: {} });
+    expect(await world.editor.response(id)).toEqual(success(id, {}));
+    expect(await sentTo(world, agent)).toEqual([]);
   });
 
   test('A3 a demand to sign in reaches the editor as it is', async () => {
@@ -150,22 +159,4 @@ describe('signing in', () => {
 
     expect(world.editor.lines.at(-1)!.toString()).toBe(`{"jsonrpc":"2.0","id":${opening},${answer}`);
   });
-
-  test('A10 auth/status is asked of the first agent alone', async () => {
-    const second = await world.session(world.workspace('a'), 's1');
-
-    const { request, response } = await exchange(
-      world,
-      first,
-      'auth/status',
-      { z: 1 },
-      { result: { kind: 'none' } },
-    );
-
-    expect(request.params).toEqual({ z: 1 });
-    expect(response.result).toEqual({ kind: 'none' });
-    expect(await sentTo(world, second.agent)).toEqual([]);
-  });
-
-  void failure;
 });

@@ -19,12 +19,12 @@ export async function exchange(
   return { request, response: await world.editor.response(id) };
 }
 
-/** All that the agent was sent until now and that was not waited for: a mark sent now comes after it. */
-export async function sentTo(world: World, agent: Puppet): Promise<Json[]> {
+/** All that the agents were sent until now and that was not waited for: a mark sent now comes after it. */
+export async function sentTo(world: World, ...agents: readonly Puppet[]): Promise<Json[]> {
   const mark = ++lastMark;
   world.send({ method: '_mark', params: { mark } });
-  await agent.inbox.next((message) => isMark(message, mark));
-  return agent.inbox.takeAll().filter((message) => message.method !== '_mark');
+  for (const agent of agents) await agent.inbox.next((message) => isMark(message, mark));
+  return agents.flatMap((agent) => agent.inbox.takeAll().filter((message) => message.method !== '_mark'));
 }
 
 /** All that the editor was sent before what the agent writes now, and that was not waited for. */
@@ -33,6 +33,14 @@ export async function sentBy(world: World, agent: Puppet): Promise<Json[]> {
   agent.send({ method: '_mark', params: { mark } });
   await world.editor.next((message) => isMark(message, mark));
   return world.editor.takeAll();
+}
+
+/** Ends an agent; resolves when the proxy knows. */
+export async function endAgent(world: World, agent: Puppet): Promise<void> {
+  const open = world.request('_wait', { cwd: agent.cwd });
+  await agent.inbox.next('_wait');
+  agent.order({ exit: 0 });
+  await open;
 }
 
 function isMark(message: Json, mark: number): boolean {

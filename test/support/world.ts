@@ -57,7 +57,7 @@ export interface WorldOptions {
   /** Working directory of the proxy, absolute or below the world's folder; default: its workspace `own`. */
   readonly cwd?: string;
   /** The result with which agents answer `initialize`, or each of them; `false`: the test answers. */
-  readonly agentHello?: Json | false | ((agent: Puppet) => Json);
+  readonly agentHello?: Json | false | ((agent: Puppet) => Json | false);
   /** A folder to use instead of a new one: a second proxy of the same user. */
   readonly folder?: string;
   /** Puts things below the world's folder before the proxy starts. */
@@ -209,8 +209,8 @@ export class World {
     this.#server = createServer((socket) => {
       const { agentHello = fullAgent } = this.options;
       const arrival = new Puppet(socket, () => {
-        if (agentHello !== false)
-          void arrival.greet(typeof agentHello === 'function' ? agentHello(arrival) : agentHello);
+        const hello = typeof agentHello === 'function' ? agentHello(arrival) : agentHello;
+        if (hello !== false) void arrival.greet(hello);
         this.#puppets.push(arrival);
         this.#arrived.push(arrival);
         const waiting = this.#wake;

@@ -1,0 +1,199 @@
+/** Statements J5 and J6: every request is answered once, no notification ever is. */
+import { sentBy, sentTo } from '../support/dialogue';
+import { failure, success } from '../support/messages';
+import { fullAgent, World } from '../support/world';
+
+/** Notifications of the editor, legal and not; `SESSION` stands for an open session. */
+const notifications = [
+  ['of an unknown method', '{"jsonrpc":"2.0","method":"_unknown"}'],
+  [
+    'of a method without underscore that nobody knows',
+    '{"jsonrpc":"2.0","method":"future/thing","params":{}}',
+  ],
+  ['for an unknown session', '{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"no"}}'],
+  ['of an extension for an unknown session', '{"jsonrpc":"2.0","method":"_x","params":{"sessionId":"no"}}'],
+  ['whose params are a string', '{"jsonrpc":"2.0","method":"session/cancel","params":"no"}'],
+  ['whose params are missing', '{"jsonrpc":"2.0","method":"session/cancel"}'],
+  ['whose session is a number', '{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":1}}'],
+  ['whose folder does not exist', '{"jsonrpc":"2.0","method":"_x","params":{"cwd":"/no/such/folder"}}'],
+  ['that should be initialize', '{"jsonrpc":"2.0","method":"initialize","params":{"protocolVersion":1}}'],
+  [
+    'that should be session/new',
+    '{"jsonrpc":"2.0","method":"session/new","params":{"cwd":"/no/such/folder"}}',
+  ],
+  ['that should be session/load', '{"jsonrpc":"2.0","method":"session/load","params":{"sessionId":"no"}}'],
+  [
+    'that should be session/prompt',
+    '{"jsonrpc":"2.0","method":"session/prompt","params":{"sessionId":"SESSION"}}',
+  ],
+  ['that should be session/list', '{"jsonrpc":"2.0","method":"session/list","params":{"cursor":"no"}}'],
+  [
+    'that should be session/delete',
+    '{"jsonrpc":"2.0","method":"session/delete","params":{"sessionId":"no"}}',
+  ],
+  ['that should be authenticate', '{"jsonrpc":"2.0","method":"authenticate","params":{}}'],
+  [
+    'whose session stands twice',
+    '{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"a","sessionId":"b"}}',
+  ],
+  [
+    'that cancels an unknown request',
+    '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":77}}',
+  ],
+  ['that cancels nothing', '{"jsonrpc":"2.0","method":"$/cancel_request"}'],
+] as const;
+
+describe('notifications', () => {
+  let world: World;
+  afterEach(() => world.end());
+
+  test('J5 no notification of the editor is answered', async () => {
+    world = await World.initialized();
+    const { id, agent } = await world.session(world.workspace('own'), 's1');
+    for (const [, text] of notifications) world.send(`${text.replace('SESSION', id)}\n`);
+
+    // A request last: those before it have been looked at, and folders looked up, when it has an answer.
+    const last = world.ask('session/new', { cwd: world.workspace('own'), mcpServers: [] });
+    const request = await agent.inbox.next(({ method, id }) => method === 'session/new' && id === last);
+    agent.send({ id: request.id, result: { sessionId: 's2' } });
+
+    expect(await world.editor.next(() => true)).toMatchObject({ id: last });
+    expect(await sentBy(world, agent)).toEqual([]);
+  });
+
+  test('J5 no notification of the editor is answered before initialize', async () => {
+    world = await World.start();
+    for (const [, text] of notifications) world.send(`${text}\n`);
+    await world.request('initialize', { protocolVersion: 1 });
+
+    expect(world.editor.takeAll()).toEqual([]);
+    expect(world.agents).toHaveLength(1);
+  });
+
+  test('J5 no notification of an agent is answered', async () => {
+    world = await World.initialized({}, {});
+    const { agent, agentId: sessionId } = await world.session(world.workspace('own'), 's1');
+    const methods = [
+      '_unknown',
+      'future/thing',
+      'fs/read_text_file',
+      'terminal/create',
+      'elicitation/create',
+    ];
+    for (const method of [...methods, 'session/request_permission', 'session/update', 'mcp/message']) {
+      agent.send({ method });
+      agent.send({ method, params: [] });
+      agent.send({ method, params: { sessionId: 'no' } });
+      agent.send({ method, params: { sessionId, path: '/etc/passwd' } });
+    }
+    await sentBy(world, agent);
+
+    expect(await sentTo(world, agent)).toEqual([]);
+  });
+
+  test('J5 a session/new that is no request opens nothing', async () => {
+    world = await World.initialized();
+    const { agent } = await world.session(world.workspace('own'), 's1');
+    world.send({ method: 'session/new', params: { cwd: world.workspace('own'), mcpServers: [] } });
+    await agent.inbox.next('session/new');
+
+    agent.say('s2', 'for a session that nobody has opened');
+
+    expect(await sentBy(world, agent)).toEqual([]);
+  });
+});
+
+describe('requests', () => {
+  let world: World;
+  afterEach(() => world.end());
+
+  test('J6 fifty requests at an agent that dies and fifty at one that answers get one answer each', async () => {
+    world = await World.initialized();
+    const [a, b] = [
+      await world.session(world.workspace('a'), 's1'),
+      await world.session(world.workspace('b'), 's1'),
+    ];
+    const toA = Array.from({ length: 50 }, () => world.ask('_x', { sessionId: a.id }));
+    const toB = Array.from({ length: 50 }, () => world.ask('_x', { sessionId: b.id }));
+    await sentTo(world, a.agent);
+
+    a.agent.order({ kill: 'SIGKILL' });
+    const last = await world.editor.response(toA.at(-1));
+    for (const { id } of await sentTo(world, b.agent)) b.agent.send({ id, result: {} });
+    const answers = await sentBy(world, b.agent);
+
+    expect([...answers.slice(0, 49), last]).toEqual(toA.map((id) => failure(id, -32603)));
+    expect(answers.slice(49)).toEqual(toB.map((id) => success(id, {})));
+  });
+
+  test('J6 requests that wait for an agent that cannot be started get one -32603 each', async () => {
+    world = await World.start({ agentHello: false });
+    const hello = world.ask('initialize', { protocolVersion: 1 });
+    await (await world.agent()).greet(fullAgent);
+    await world.editor.response(hello);
+    const cwd = world.workspace('a');
+    const ids = [1, 2, 3].map(() => world.ask('session/new', { cwd, mcpServers: [] }));
+    const agent = await world.agent(cwd);
+    await agent.inbox.next('initialize');
+    agent.order({ exit: 3 });
+
+    for (const id of ids) expect(await world.editor.response(id)).toMatchObject(failure(id, -32603));
+    expect(await sentBy(world, world.agents[0]!)).toEqual([]);
+  });
+
+  test('J6 a request that goes to all agents gets one answer, whoever answers first', async () => {
+    world = await World.initialized();
+    const { agent: a } = await world.session(world.workspace('a'), 's1');
+    const { agent: b } = await world.session(world.workspace('b'), 's1');
+    const [own] = world.agents;
+    const id = world.ask('authenticate', { methodId: 'key' });
+    for (const agent of [b, own!, a]) {
+      agent.send({ id: (await agent.inbox.next('authenticate')).id, result: { by: agent.cwd } });
+    }
+
+    expect(await world.editor.response(id)).toEqual(success(id, { by: own!.cwd }));
+    for (const agent of [own!, a, b]) expect(await sentBy(world, agent)).toEqual([]);
+  });
+
+  test('J6 a request that goes to all agents gets one answer when one of them dies and one refuses', async () => {
+    world = await World.initialized();
+    const { agent: a } = await world.session(world.workspace('a'), 's1');
+    const { agent: b } = await world.session(world.workspace('b'), 's1');
+    const [own] = world.agents;
+    const id = world.ask('authenticate', { methodId: 'key' });
+    const [toOwn, toB] = [await own!.inbox.next('authenticate'), await b.inbox.next('authenticate')];
+    a.order({ exit: 0 });
+    const error = { code: -32000, message: 'who are you' };
+    b.send({ id: toB.id, error });
+    own!.send({ id: toOwn.id, result: {} });
+
+    expect(await world.editor.response(id)).toEqual({ jsonrpc: '2.0', id, error });
+    for (const agent of [own!, b]) expect(await sentBy(world, agent)).toEqual([]);
+  });
+
+  test('J6 answers that an agent gives twice, or to nothing, are not passed on', async () => {
+    world = await World.initialized();
+    const { id: sessionId, agent } = await world.session(world.workspace('own'), 's1');
+    const id = world.ask('_x', { sessionId });
+    await agent.inbox.next('_x');
+    agent.send({ id, result: 1 });
+    agent.send({ id, result: 2 });
+    agent.send({ id, error: { code: 1, message: '' } });
+    agent.send({ id: null, error: { code: -32700, message: 'Parse error' } });
+    agent.send({ id: 'never asked', result: {} });
+
+    expect(await sentBy(world, agent)).toEqual([success(id, 1)]);
+    expect(await sentTo(world, agent)).toEqual([]);
+  });
+
+  test('J6 answers that the editor gives twice, or to nothing, are not passed on', async () => {
+    world = await World.initialized();
+    const { agent } = await world.session(world.workspace('own'), 's1');
+    agent.send({ id: 0, method: '_x' });
+    const { id } = await world.editor.next('_x');
+    for (const answered of [id, id, 'never asked', null, 99]) world.send({ id: answered, result: {} });
+
+    expect(await sentTo(world, agent)).toEqual([success(0, {})]);
+    expect(await sentBy(world, agent)).toEqual([]);
+  });
+});

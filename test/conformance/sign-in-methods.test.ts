@@ -1,0 +1,74 @@
+/** Statements A: the ways to sign in that an agent offers, as the editor gets them. */
+import { nextLine } from '../support/verbatim';
+import { fullEditor, World } from '../support/world';
+
+const terminal = '{"id":"tty","name":"Terminal","type":"terminal","args":["--login"],"env":{"A":"b"}}';
+const key = '{"id":"key","name":"Key","type":"env_var","vars":[{"name":"KEY"}]}';
+const unknown =
+  '{ "id":"new","type":"_hologram","n":18446744073709551615,"f":1.0,"s":"\\u00e9","_meta":{"x":[ ]}}';
+
+describe('the ways to sign in', () => {
+  let world: World;
+  afterEach(() => world.end());
+
+  /** What the editor gets, without the jsonrpc and id, when the agent offers these. */
+  async function offered(methods: string, clientCapabilities: unknown = {}): Promise<string> {
+    world = await World.start({ agentHello: false });
+    const id = world.ask('initialize', { protocolVersion: 1, clientCapabilities });
+    const agent = await world.agent();
+    const request = await agent.inbox.next('initialize');
+    const result = `{"protocolVersion":1,"authMethods":${methods},"z":1.0}`;
+    agent.send(`{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":${result}}\n`);
+    const [, text] = (await nextLine(world.editor)).split(`{"jsonrpc":"2.0","id":${id},"result":`);
+    return text!;
+  }
+
+  test.each([[{}], [fullEditor], [{ auth: { terminal: false } }]])(
+    'A4 those that run in a terminal are not offered to an editor with %j',
+    async (clientCapabilities) => {
+      const text = await offered(`[${terminal},${key}]`, clientCapabilities);
+
+      expect(text).toBe(`{"protocolVersion":1,"authMethods":[${key}],"z":1.0}}`);
+    },
+  );
+
+  test('A4 those that run in a terminal are not offered while the proxy has no way to run them', async () => {
+    const text = await offered(`[${key},${terminal}]`, { auth: { terminal: true } });
+
+    expect(text).toBe(`{"protocolVersion":1,"authMethods":[${key}],"z":1.0}}`);
+  });
+
+  test('A4 the only one that runs in a terminal leaves an empty list', async () => {
+    expect(await offered(`[ ${terminal} ]`)).toBe('{"protocolVersion":1,"authMethods":[],"z":1.0}}');
+  });
+
+  test.each([
+    ['{"terminal-auth":{"command":"/usr/bin/node","args":["x"]},"a":1.0}', '{"a":1.0}'],
+    ['{"a":1.0,"terminal-auth":{"command":"/usr/bin/node","args":["x"]}}', '{"a":1.0}'],
+    ['{"terminal-auth":null}', '{}'],
+  ])('A7 no command is offered that an editor would run: %s', async (meta, left) => {
+    const method = (_meta: string): string => `{"id":"k","name":"K","_meta":${_meta},"n":1.0}`;
+
+    const text = await offered(`[${method(meta)},${unknown}]`, { _meta: { 'terminal-auth': true } });
+
+    expect(text).not.toContain('terminal-auth');
+    expect(JSON.parse(text.slice(0, -1))).toMatchObject({
+      authMethods: [JSON.parse(method(left)), { id: 'new' }],
+    });
+    expect(text).toContain(`,${unknown}]`);
+  });
+
+  test('A8 unknown ways pass as they are', async () => {
+    expect(await offered(`[${unknown} , ${key}]`)).toBe(
+      `{"protocolVersion":1,"authMethods":[${unknown} , ${key}],"z":1.0}}`,
+    );
+  });
+
+  test('A8 unknown ways pass as they are beside one that is not offered', async () => {
+    expect(await offered(`[${unknown},${terminal},${key}]`)).toBe(
+      `{"protocolVersion":1,"authMethods":[${unknown},${key}],"z":1.0}}`,
+    );
+  });
+
+  test.todo('A6 after a login in a terminal every container has the credentials: needs a container');
+});

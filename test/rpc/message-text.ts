@@ -1,0 +1,94 @@
+/** Arbitrary messages as text, shaped so that what a plan wants is likely to be in them. */
+import fc from 'fast-check';
+import type { PlanSource } from '../../src/rpc/plan';
+import { memberText, numberText, objectText, space, spelled, stringText, valueText } from './json-text';
+
+const kind = fc.constantFrom('path', 'session', 'uri');
+
+/** Arbitrary plans. Keys are few, so that the same ones are met at many places. */
+export const planSource: fc.Arbitrary<PlanSource> = fc.letrec<{
+  plan: PlanSource;
+  below: PlanSource | string;
+}>((tie) => {
+  const keys = (pool: readonly string[]) =>
+    fc.dictionary(fc.constantFrom(...pool), tie('below'), { maxKeys: 3, noNullPrototype: true });
+  const variants = fc.dictionary(fc.constantFrom('x', 'y', ''), keys(['v', 'w', 'content']), {
+    minKeys: 1,
+    noNullPrototype: true,
+  });
+  const more = fc.record({ '=': kind, '*': tie('below'), '?type': variants }, { requiredKeys: [] });
+  return {
+    below: fc.oneof({ maxDepth: 2 }, { weight: 2, arbitrary: kind }, tie('plan')),
+    plan: fc.tuple(keys(['a', 'é', 'sessionId', 'content']), more).map(([a, b]) => ({ ...a, ...b })),
+  };
+}).plan;
+
+/** A line that is mostly a request, notification or response, with `plan` for its params, result or error. */
+export function messageText(plan: PlanSource | string): fc.Arbitrary<string> {
+  const body = valueFor(plan);
+  const version = fc.oneof({ weight: 15, arbitrary: spelled('2.0') }, { weight: 1, arbitrary: valueText });
+  const id = fc.oneof({ weight: 5, arbitrary: stringText }, { weight: 5, arbitrary: numberText }, valueText);
+  const method = fc.oneof({ weight: 9, arbitrary: stringText }, { weight: 1, arbitrary: valueText });
+  const envelope = { jsonrpc: version };
+  const message = fc.oneof(
+    objectOf({ ...envelope, id, method, params: body }),
+    objectOf({ ...envelope, method, params: body }),
+    objectOf({ ...envelope, id, result: body }),
+    objectOf({ ...envelope, id, error: body }),
+    objectOf({ ...envelope, id, method, params: body, result: body, error: body }),
+  );
+  return fc.tuple(space, message, space).map((parts) => parts.join(''));
+}
+
+/** A value that is mostly of the form in which the plan's places are met. */
+export function valueFor(plan: PlanSource | string): fc.Arbitrary<string> {
+  const fitting = typeof plan === 'string' ? stringText : containerFor(plan);
+  return fc.oneof({ weight: 9, arbitrary: fitting }, { weight: 1, arbitrary: valueText });
+}
+
+function containerFor(plan: PlanSource): fc.Arbitrary<string> {
+  const { '*': each, '=': _self, ...members } = plan;
+  const object = objectFor(members);
+  if (each === undefined) return object;
+  const array = fc.array(valueFor(each), { maxLength: 3 }).map((items) => `[${items.join(',')}]`);
+  return Object.keys(members).length === 0 ? array : fc.oneof(array, object);
+}
+
+function objectFor(members: PlanSource): fc.Arbitrary<string> {
+  const tagKey = Object.keys(members).find((key) => key.startsWith('?'));
+  if (tagKey === undefined) return objectOf(textsOf(members));
+  const { [tagKey]: variants, ...common } = members;
+  const forms = Object.entries(variants as PlanSource).map(([name, below]) => {
+    const tag = name === '' ? {} : { [tagKey.slice(1)]: spelled(name) };
+    return objectOf({ ...textsOf({ ...common, ...(below as PlanSource) }), ...tag });
+  });
+  return fc.oneof(...forms, objectOf({ ...textsOf(common), [tagKey.slice(1)]: valueText }));
+}
+
+function textsOf(members: PlanSource): Record<string, fc.Arbitrary<string>> {
+  return Object.fromEntries(Object.entries(members).map(([key, below]) => [key, valueFor(below)]));
+}
+
+/** An object with these members in any order; some may be missing, some stand twice, others be added. */
+function objectOf(members: Record<string, fc.Arbitrary<string>>): fc.Arbitrary<string> {
+  const wanted = Object.entries(members).map(([key, value]) => memberText(spelled(key), value));
+  const other = memberText(fc.oneof(stringText, spelled('_meta'), spelled('type')), valueText);
+  const again = wanted.length === 0 ? other : fc.oneof(...wanted);
+  return fc
+    .tuple(
+      fc.tuple(...wanted),
+      fc.array(other, { maxLength: 2 }),
+      fc.oneof(
+        { weight: 20, arbitrary: fc.constant([]) },
+        { weight: 1, arbitrary: again.map((one) => [one]) },
+      ),
+    )
+    .chain(([all, others, twice]) => {
+      const list = [...all, ...others, ...twice];
+      return fc.oneof(
+        { weight: 6, arbitrary: fc.shuffledSubarray(list, { minLength: list.length }) },
+        { weight: 1, arbitrary: fc.shuffledSubarray(list) },
+      );
+    })
+    .chain(objectText);
+}
