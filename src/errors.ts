@@ -38,6 +38,8 @@ const failures = {
   AGENT_ANSWER: { rpc: rpcCode.internalError, exit: 11 },
   /** A session id that stands for nothing here. */
   SESSION_UNKNOWN: { rpc: rpcCode.resourceNotFound, exit: 1 },
+  /** The editor has cancelled the request before an agent had it. Source: ACP v1, cancellation. */
+  CANCELLED: { rpc: rpcCode.requestCancelled, exit: 1 },
   /** The agent in question does not offer the method. */
   NOT_OFFERED: { rpc: rpcCode.methodNotFound, exit: 1 },
 } as const;

@@ -14,10 +14,10 @@ import type { Session, WorkspaceChild } from '../session/workspace-child';
 import { newOwnId } from '../session/workspace-child';
 import { confine } from '../workspace/confine';
 import type { Children } from './children';
-import { methodNotFound, offers } from './core';
 import type { Core } from './core';
 import { paramsOf } from './fan-out';
 import type { AgentRoute, Method } from './methods';
+import { methodNotFound, offers } from './refusals';
 
 /** A message of an agent that is being served. */
 export interface AgentCall {

@@ -2,7 +2,7 @@
  * What every part of the proxy works with: the tables, the two ways of passing a message on, and the one
  * way of answering. What is done with which method is decided in the files beside this one.
  */
-import { CaiError, rpcCode } from '../errors';
+import { CaiError } from '../errors';
 import type { Log } from '../log';
 import { errorLine, notificationLine, rpcErrorOf } from '../rpc/answer';
 import type { RpcError } from '../rpc/answer';
@@ -22,6 +22,7 @@ import { isInside } from '../workspace/path-map';
 import type { PathMap } from '../workspace/path-map';
 import type { FieldTree } from './fields';
 import type { EditorRoute, Method } from './methods';
+import { notOffered, offers } from './refusals';
 import { editsOf, pathsToAgent, pathsToEditor } from './rewrite';
 
 /** A message of the editor that is being served. */
@@ -126,7 +127,7 @@ export class Core {
     more: readonly Edit[] = [],
   ): void {
     const edits = this.editsToEditor(child, message, context);
-    child.deliver(splice(message.line, [...edits, ...more].sort(byStart)));
+    child.deliver(splice(message.line, [...edits, ...more]));
   }
 
   /** The edits that make a message of an agent one for the editor, in order. */
@@ -234,7 +235,7 @@ export class Core {
     const childId = request.id === 'null' ? newOwnId() : request.id;
     if (childId !== request.id) edits.push({ start: message.idStart, end: message.idEnd, text: childId });
     request.targets.push({ child, childId });
-    child.request(childId, splice(message.line, edits.sort(byStart)), {
+    child.request(childId, splice(message.line, edits), {
       method: message.method,
       resultPlan: this.planOf(row.result),
       editorId: request.id,
@@ -249,11 +250,13 @@ export class Core {
 
   #passAnswer(child: WorkspaceChild, call: Call, context: CallContext, answer: Message): void {
     const { request } = call;
+    if (!answer.isError) context.onResult?.(answer);
+    if (request !== undefined && this.requests.finish(request)) {
+      const id = { start: answer.idStart, end: answer.idEnd, text: request.id };
+      this.toEditor(child, answer, { map: context.map }, answer.id === request.id ? [] : [id]);
+    }
+    // Last, because the error may name the session that was to be opened.
     if (answer.isError) context.onNoResult?.();
-    else context.onResult?.(answer);
-    if (request === undefined || !this.requests.finish(request)) return;
-    const id = { start: answer.idStart, end: answer.idEnd, text: request.id };
-    this.toEditor(child, answer, { map: context.map }, answer.id === request.id ? [] : [id]);
   }
 
   /** A session that only a list speaks of belongs to the workspace of its own working directory. */
@@ -261,38 +264,4 @@ export class Core {
     const root = child.root !== undefined && isInside(cwd, child.root) ? child.root : cwd;
     return this.sessions.idForKnown(agentId, root, cwd);
   }
-}
-
-/** Orders edits as `splice` wants them. */
-export function byStart(a: Edit, b: Edit): number {
-  return a.start - b.start;
-}
-
-/** Whether a dotted path of capabilities stands for something: neither absent, `null` nor `false`. */
-export function offers(capabilities: JsonObject, path: string): boolean {
-  let value: unknown = capabilities;
-  for (const key of path.split('.')) value = (value as JsonObject | null | undefined)?.[key];
-  return value !== undefined && value !== null && value !== false;
-}
-
-/** The failure of a method that this agent does not have. */
-export function notOffered(method: string): CaiError {
-  return new CaiError('NOT_OFFERED', `"Method not found": this agent does not offer ${method}`, { method });
-}
-
-/** The failure of a session id that names no open session. */
-export function unknownSession(editorId: string): CaiError {
-  return new CaiError(
-    'SESSION_UNKNOWN',
-    `Session not found: ${editorId}. Load it again or start a new one.`,
-    { sessionId: editorId },
-  );
-}
-
-/** The answer to a request that was cancelled before it reached an agent. Source: ACP v1, cancellation. */
-export const cancelled: RpcError = { code: rpcCode.requestCancelled, message: 'Request cancelled' };
-
-/** What an agent is told that calls something it was not offered. */
-export function methodNotFound(method: string): RpcError {
-  return { code: rpcCode.methodNotFound, message: `"Method not found": ${method}`, data: { method } };
 }

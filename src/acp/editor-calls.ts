@@ -1,6 +1,6 @@
 /** Where the editor's requests and notifications go, by the route of their method. */
 import { CaiError } from '../errors';
-import { errorLine } from '../rpc/answer';
+import { errorLine, rpcErrorOf } from '../rpc/answer';
 import { fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { splice } from '../rpc/splice';
@@ -8,12 +8,12 @@ import type { WorkspaceChild } from '../session/workspace-child';
 import { findWorkspace } from '../workspace/root';
 import type { AgentRequests } from './agent-requests';
 import type { Children } from './children';
-import { cancelled, methodNotFound, unknownSession } from './core';
 import type { Call, Core } from './core';
 import { SessionEnder } from './end-session';
 import { FanOut } from './fan-out';
 import { SessionOpener, sessionIdOf } from './open-session';
 import { SessionList } from './session-list';
+import { cancelled, methodNotFound, unknownSession } from './refusals';
 
 /** Methods about what is kept of a session, which does not have to be open. */
 const aboutRecord = new Set(['session/archive', 'session/unarchive', 'session/set_title']);
@@ -142,8 +142,9 @@ export class EditorCalls {
     const request =
       id === undefined ? undefined : this.core.requests.find(message.line.toString('utf8', id.start, id.end));
     if (id === undefined || request === undefined) return;
+    request.isCancelled = true;
     if (request.targets.length === 0 && this.core.requests.finish(request)) {
-      this.core.lane.queue(errorLine(request.id, cancelled));
+      this.core.lane.queue(errorLine(request.id, rpcErrorOf(cancelled())));
     }
     for (const { child, childId } of request.targets) {
       child.notify(splice(message.line, [{ start: id.start, end: id.end, text: childId }]), true);

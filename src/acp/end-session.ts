@@ -5,8 +5,8 @@ import { resultLine } from '../rpc/answer';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
 import { findWorkspace } from '../workspace/root';
 import type { Children } from './children';
-import { offers, unknownSession } from './core';
 import type { Call, Core } from './core';
+import { offers, unknownSession } from './refusals';
 
 /** Ends sessions. */
 export class SessionEnder {

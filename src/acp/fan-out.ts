@@ -6,9 +6,9 @@ import type { Message } from '../rpc/scan';
 import { cut } from '../rpc/splice';
 import type { WorkspaceChild } from '../session/workspace-child';
 import type { Children } from './children';
-import { notOffered, offers } from './core';
 import type { Call, Core } from './core';
 import type { CaiError } from '../errors';
+import { cancelled, notOffered, offers } from './refusals';
 
 /** Sends a request to all children and makes one answer of theirs. */
 export class FanOut {
@@ -47,6 +47,10 @@ export class FanOut {
       child.whenReady({
         bytes: call.message.line.length,
         run: () => {
+          if (call.request!.isCancelled) {
+            resolve({ failure: cancelled() });
+            return;
+          }
           if (call.row.capability !== undefined && !offers(child.capabilities, call.row.capability)) {
             resolve({ failure: notOffered(method) });
             return;

@@ -11,7 +11,10 @@ import type { Edit } from '../rpc/splice';
 import { Walk } from '../rpc/walk';
 import type { JsonObject } from '../session/workspace-child';
 
-const elements = compilePlan({ '*': 'element' });
+/** The sign-in methods, and in each what is looked at: two parsers must not read it differently. */
+const methodsPlan = compilePlan({
+  '*': { '=': 'method', type: 'type', _meta: { 'terminal-auth': 'command' } },
+});
 
 /** The one protocol version that is spoken. Source: ACP v1, initialization. */
 export const protocolVersion = 1;
@@ -67,16 +70,16 @@ export function readAgentHello(answer: Message, agent: string): AgentHello {
       `agent "${agent}" does not speak ACP version ${protocolVersion}: use a version of it that does`,
     );
   }
-  return { editorResult: editorResult(answer), capabilities: result.agentCapabilities ?? {} };
+  return { editorResult: editorResult(answer, agent), capabilities: result.agentCapabilities ?? {} };
 }
 
 /** The answer when no agent's answer is to be had: nothing is promised. */
 export const minimalResult = JSON.stringify({ protocolVersion, agentCapabilities: {}, authMethods: [] });
 
-function editorResult(answer: Message): string {
+function editorResult(answer: Message, agent: string): string {
   const list = fieldOf(answer, 'authMethods');
   if (list === undefined) return bodyOf(answer);
-  const methods = elementsOf(answer.line.subarray(list.start, list.end));
+  const methods = methodsOf(answer.line.subarray(list.start, list.end), agent);
   const kept = methods.map(withoutCommand).filter((method) => method !== undefined);
   // Agents are told that terminals are not offered, so nearly always there is nothing to take out.
   const isSame = kept.length === methods.length && kept.every((method, index) => method === methods[index]);
@@ -96,11 +99,18 @@ function withoutCommand(text: string): string | undefined {
   return JSON.stringify({ ...method, _meta: Object.fromEntries(rest) });
 }
 
-/** The texts of an array's elements; none for anything else. */
-function elementsOf(json: Buffer): string[] {
+/** The texts of the sign-in methods; none for what is no array. */
+function methodsOf(json: Buffer, agent: string): string[] {
   const walk = new Walk(json);
-  walk.value(0, elements);
-  return walk.fields.map(({ start, end }) => json.toString('utf8', start, end));
+  walk.value(0, methodsPlan);
+  if (walk.hasDuplicate) {
+    throw new CaiError(
+      'AGENT_START',
+      `agent "${agent}" offers a sign-in method with a key that stands twice`,
+    );
+  }
+  const methods = walk.fields.filter((field) => field.kind === 'method');
+  return methods.map(({ start, end }) => json.toString('utf8', start, end));
 }
 
 function bodyOf(message: Message, edits: readonly Edit[] = []): string {

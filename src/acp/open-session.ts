@@ -16,6 +16,8 @@ type Place = Pick<Session, 'roots' | 'map'>;
 export class SessionOpener {
   /** Calls for a session that is being opened, in their order; they follow once it is at its child. */
   readonly #waiting = new Map<string, Call[]>();
+  /** The look-up that is going on for each folder: calls that share it go on in the order of their arrival. */
+  readonly #lookUps = new Map<string, Promise<Workspace>>();
 
   /** `ownProcess`: every session gets a child of its own. `serve` takes up a call that had to wait. */
   constructor(
@@ -92,7 +94,11 @@ export class SessionOpener {
       map: place.map,
       session,
       onNoResult: () => {
-        this.core.sessions.close(session);
+        if (this.core.sessions.find(editorId) === session) {
+          this.core.sessions.close(session);
+          // A session that was open before is still open at its agent.
+          if (open?.child.isUsable === true) this.core.sessions.open(open);
+        }
         this.children.rest(child);
       },
     });
@@ -131,6 +137,13 @@ export class SessionOpener {
     }
   }
 
+  #lookUp(cwd: string): Promise<Workspace> {
+    const known = this.#lookUps.get(cwd);
+    const found = known ?? findWorkspace(cwd, { env: this.env }).finally(() => this.#lookUps.delete(cwd));
+    this.#lookUps.set(cwd, found);
+    return found;
+  }
+
   /** Where the call wants its session; undefined when that failed, and the call with it. */
   async #find(call: Call): Promise<{ workspace: Workspace; place: Place } | undefined> {
     try {
@@ -138,7 +151,7 @@ export class SessionOpener {
       if (cwd?.isString !== true) {
         throw new CaiError('INVALID_PARAMS', `${call.message.method}: cwd must be an absolute path`);
       }
-      const workspace = await findWorkspace(textOf(call.message, cwd), { env: this.env });
+      const workspace = await this.#lookUp(textOf(call.message, cwd));
       const map = this.children.mapFor(workspace);
       const roots = [workspace.cwd, ...furtherRoots(call.message)];
       for (const root of roots.slice(1)) requireServable(root, map.isIdentity || map.toAgent(root) !== root);

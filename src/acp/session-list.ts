@@ -13,9 +13,9 @@ import type { WorkspaceChild } from '../session/workspace-child';
 import type { PathMap } from '../workspace/path-map';
 import { findWorkspace } from '../workspace/root';
 import type { Children } from './children';
-import { byStart, notOffered, offers } from './core';
 import type { Call, Core } from './core';
 import { editsOf, pathsToAgent } from './rewrite';
+import { cancelled, notOffered, offers } from './refusals';
 
 /** Where a list goes on. */
 interface Place {
@@ -179,6 +179,10 @@ export class SessionList {
       child.whenReady({
         bytes: call.message.line.length,
         run: () => {
+          if (call.request!.isCancelled) {
+            resolve(cancelled());
+            return;
+          }
           if (call.row.capability !== undefined && !offers(child.capabilities, call.row.capability)) {
             resolve(notOffered(call.message.method));
             return;
@@ -207,12 +211,16 @@ export class SessionList {
   }
 }
 
+/** The call's params for a child, with that child's own cursor, JSON text (`null` for none). */
 function paramsFor(message: Message, map: PathMap, cursor = 'null'): string | undefined {
-  if (message.bodyStart < 0) return undefined;
   const edits = editsOf(message, { ...pathsToAgent(map) });
   const ours = fieldOf(message, 'cursor');
   if (ours !== undefined) edits.push({ start: ours.start, end: ours.end, text: cursor });
-  return cut(message.line, message.bodyStart, message.bodyEnd, edits.sort(byStart));
+  const { line, bodyStart, bodyEnd } = message;
+  const params = bodyStart < 0 ? undefined : cut(line, bodyStart, bodyEnd, edits);
+  if (ours !== undefined || cursor === 'null') return params;
+  const others = params?.startsWith('{') === true ? params.slice(1, -1).trim() : '';
+  return `{"cursor":${cursor}${others === '' ? '' : `,${others}`}}`;
 }
 
 /** The agent's result with these rows and this cursor (JSON text, `null` for none), and otherwise its own. */
@@ -224,5 +232,5 @@ function pageText(page: Message, rows: readonly string[], cursor: string): strin
   const first = page.bodyStart + 1;
   if (theirs !== undefined) edits.push({ start: theirs.start, end: theirs.end, text: cursor });
   else if (cursor !== 'null') edits.push({ start: first, end: first, text: `"nextCursor":${cursor},` });
-  return cut(page.line, page.bodyStart, page.bodyEnd, edits.sort(byStart));
+  return cut(page.line, page.bodyStart, page.bodyEnd, edits);
 }

@@ -8,6 +8,8 @@ import type { Core } from './core';
 /** How long, once the editor is gone, a cancelled turn and any other request may take, in milliseconds. */
 const turnMs = 2_000;
 const dueMs = 10_000;
+/** How long the agents may take to be gone: longer than the ladder and what it leaves, in milliseconds. */
+const stopMs = 8_000;
 
 /**
  * Ends everything: what agents ask is answered for the editor, turns are cancelled, then the agents are
@@ -23,7 +25,8 @@ export async function endAll(core: Core, children: Children, isPatient: boolean)
       core.requests.whenNone((method) => !isPrompt(method)),
     );
   }
-  await children.stopAll(hastyStop);
+  // An editor that lives and does not read keeps what agents have said, and so their ends, waiting.
+  await core.within(stopMs, children.stopAll(hastyStop));
   const reason = new CaiError('AGENT_EXITED', 'the proxy is ending');
   for (const request of core.requests.openOfEditor()) {
     if (core.requests.finish(request)) core.lane.queue(errorLine(request.id, rpcErrorOf(reason)));

@@ -5,9 +5,9 @@
 
 /**
  * Places as data. A key is an object's member; `*` stands for each element of an array; `?name` holds one
- * tree per value of the member `name` of the same object (`''`: when that member is absent), which applies
- * besides the object's other keys. A leaf is the kind under which the value there is reported; `=` is that
- * of a value of which something below is wanted too.
+ * tree per value of the member `name` of the same object (`''`: when that member is absent or empty), which
+ * applies besides the object's other keys. A leaf is the kind under which the value there is reported; `=`
+ * is that of a value of which something below is wanted too.
  */
 export interface PlanSource {
   readonly [key: string]: PlanSource | string;

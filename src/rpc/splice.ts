@@ -17,11 +17,11 @@ export type Line = Buffer | readonly Buffer[];
 const maxCopyBytes = 16 * 1024;
 const lineEnd = Buffer.from('\n');
 
-/** The line with `edits`, which must be in order and must not overlap, and a line end. */
+/** The line with `edits`, which must not overlap, and a line end. */
 export function splice(line: Buffer, edits: readonly Edit[]): Line {
   const pieces: Buffer[] = [];
   let at = 0;
-  for (const edit of edits) {
+  for (const edit of inOrder(edits)) {
     pieces.push(line.subarray(at, edit.start), Buffer.from(edit.text));
     at = edit.end;
   }
@@ -41,9 +41,13 @@ export function lengthOf(line: Line): number {
 export function cut(line: Buffer, start: number, end: number, edits: readonly Edit[]): string {
   let text = '';
   let at = start;
-  for (const edit of edits) {
+  for (const edit of inOrder(edits)) {
     text += line.toString('utf8', at, edit.start) + edit.text;
     at = edit.end;
   }
   return text + line.toString('utf8', at, end);
+}
+
+function inOrder(edits: readonly Edit[]): readonly Edit[] {
+  return edits.length > 1 ? [...edits].sort((a, b) => a.start - b.start) : edits;
 }

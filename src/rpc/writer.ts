@@ -151,11 +151,13 @@ export class LineWriter {
     if (this.#isBroken) return;
     this.#isBroken = true;
     this.#bytes = 0;
-    for (const lane of this.#lanes) {
+    const lanes = [...this.#lanes];
+    this.#lanes.clear();
+    for (const lane of lanes) {
       lane.lines.length = 0;
       lane.bytes = 0;
+      if (lane.isStopped && !lane.mustWait()) lane.onRoom();
     }
-    this.#lanes.clear();
     this.onBroken(reason);
   }
 }

@@ -12,6 +12,8 @@ export interface EditorRequest {
   readonly method: string;
   /** The requests at children that serve it: none while the proxy itself holds it, several when fanned out. */
   readonly targets: { readonly child: WorkspaceChild; readonly childId: string }[];
+  /** The editor has cancelled it: what no child has got of it yet, none gets. */
+  isCancelled: boolean;
 }
 
 /** A request of an agent that the editor has to answer. */
@@ -47,7 +49,7 @@ export class RequestTable {
   /** A request of the editor was read; undefined when one with that id is still open. */
   begin(id: string, method: string): EditorRequest | undefined {
     if (this.#ofEditor.has(id)) return undefined;
-    const request: EditorRequest = { id, method, targets: [] };
+    const request: EditorRequest = { id, method, targets: [], isCancelled: false };
     this.#ofEditor.set(id, request);
     return request;
   }

@@ -10,6 +10,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -77,9 +78,9 @@ export class SessionFile {
   }
 
   #appendOnce(line: string): boolean {
-    const file = openSync(this.path, 'a', 0o600);
+    const file = openSync(this.path, 'a+', 0o600);
     try {
-      appendFileSync(file, line);
+      appendFileSync(file, isWhole(file) ? line : `\n${line}`);
       return fstatSync(file).ino === statSync(this.path, { throwIfNoEntry: false })?.ino;
     } finally {
       closeSync(file);
@@ -123,6 +124,14 @@ export class SessionFile {
   #warn(what: string, error: unknown): void {
     this.log.warn({ file: this.path, reason: messageOf(error) }, `session table ${what}`);
   }
+}
+
+/** Whether the last line has its end: a crash or a full disk can cut a record short. */
+function isWhole(file: number): boolean {
+  const { size } = fstatSync(file);
+  const last = Buffer.alloc(1, '\n');
+  readSync(file, last, 0, 1, Math.max(size - 1, 0));
+  return last.toString() === '\n';
 }
 
 function parse(text: string): { records: Map<string, SessionRecord>; lineCount: number } {

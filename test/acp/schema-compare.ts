@@ -25,7 +25,7 @@ const rows: Row[] = [
 
 /** Schema types whose every place must have one of those kinds. */
 const kindsOfType: Readonly<Record<string, readonly FieldKind[]>> = {
-  SessionId: ['session', 'sessionRef'],
+  SessionId: ['session', 'sessionRef', 'listed'],
   RequestId: ['requestId'],
   ElicitationId: ['elicitationId'],
 };

@@ -37,20 +37,47 @@ const errors = [
 
 /** Messages of the agent that carry what is odd, wherever it may stand. */
 const ofAgents = [
-  `{${odd},"jsonrpc":"2.0","method":"session/update","params":{${odd},"sessionId":"SESSION","update":{"sessionUpdate":"_custom",${odd}}}}`,
-  `{"params":{"update":{"content":{"type":"_hologram","text":"/",${odd},${meta}},${meta},"sessionUpdate":"agent_message_chunk"},"sessionId":"SESSION",${meta}},"method":"session/update","jsonrpc":"2.0"}`,
-  `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"","title":"","kind":"_k","status":"_s","content":[{"type":"content","content":{"type":"text","text":"","annotations":{"audience":null,${odd},${meta}}},${meta}},{"type":"_new",${odd}}],"locations":[{"path":"rel","line":1.0,${meta}}],"rawInput":{${odd}},"rawOutput":null,${meta}}}}`,
-  `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"plan","entries":[{"content":"","priority":"_p","status":"_s",${meta}}],${odd}}}}`,
-  `{"jsonrpc":"2.0","method":"_x","params":{"sessionId":"SESSION",${odd},${meta}}}`,
+  [
+    'an update of an unknown kind',
+    `{${odd},"jsonrpc":"2.0","method":"session/update","params":{${odd},"sessionId":"SESSION","update":{"sessionUpdate":"_custom",${odd}}}}`,
+  ],
+  [
+    'a chunk whose params stand first',
+    `{"params":{"update":{"content":{"type":"_hologram","text":"/",${odd},${meta}},${meta},"sessionUpdate":"agent_message_chunk"},"sessionId":"SESSION",${meta}},"method":"session/update","jsonrpc":"2.0"}`,
+  ],
+  [
+    'a tool call with everything in it',
+    `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"","title":"","kind":"_k","status":"_s","content":[{"type":"content","content":{"type":"text","text":"","annotations":{"audience":null,${odd},${meta}}},${meta}},{"type":"_new",${odd}}],"locations":[{"path":"rel","line":1.0,${meta}}],"rawInput":{${odd}},"rawOutput":null,${meta}}}}`,
+  ],
+  [
+    'a plan',
+    `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"plan","entries":[{"content":"","priority":"_p","status":"_s",${meta}}],${odd}}}}`,
+  ],
+  ['an extension', `{"jsonrpc":"2.0","method":"_x","params":{"sessionId":"SESSION",${odd},${meta}}}`],
 ];
 
 /** Messages of the editor likewise. */
 const ofEditor = [
-  `{${odd},"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"SESSION",${odd},${meta}}}`,
-  `{"params":{"prompt":[{"type":"text","text":"",${odd},${meta}},{"type":"resource","resource":{"uri":"zed://x","text":"",${meta}},${meta}},{"type":"_hologram",${odd}}],${meta},"sessionId":"SESSION"},"id":"p1","method":"session/prompt","jsonrpc":"2.0"}`,
-  `{"jsonrpc":"2.0","id":"p2","method":"session/set_mode","params":{"sessionId":"SESSION","modeId":"_m",${odd},${meta}}}`,
-  `{"jsonrpc":"2.0","id":"p3","method":"session/set_config_option","params":{"configId":"c","value":1.0,"sessionId":"SESSION",${meta}}}`,
-  `{"jsonrpc":"2.0","id":"p4","method":"_x","params":{"sessionId":"SESSION",${odd},${meta}}}`,
+  [
+    'a cancel',
+    `{${odd},"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"SESSION",${odd},${meta}}}`,
+  ],
+  [
+    'a prompt whose params stand first',
+    `{"params":{"prompt":[{"type":"text","text":"",${odd},${meta}},{"type":"resource","resource":{"uri":"zed://x","text":"",${meta}},${meta}},{"type":"_hologram",${odd}}],${meta},"sessionId":"SESSION"},"id":"p1","method":"session/prompt","jsonrpc":"2.0"}`,
+  ],
+  [
+    'a choice of mode',
+    `{"jsonrpc":"2.0","id":"p2","method":"session/set_mode","params":{"sessionId":"SESSION","modeId":"_m",${odd},${meta}}}`,
+  ],
+  [
+    'a choice of an option',
+    `{"jsonrpc":"2.0","id":"p3","method":"session/set_config_option","params":{"configId":"c","value":1.0,"sessionId":"SESSION",${meta}}}`,
+  ],
+  [
+    'an extension',
+    `{"jsonrpc":"2.0","id":"p4","method":"_x","params":{"sessionId":"SESSION",${odd},${meta}}}`,
+  ],
 ];
 
 describe('exactness', () => {
@@ -140,11 +167,18 @@ describe('exactness', () => {
     expect(await nextLine(world.editor)).toBe(`{"jsonrpc":"2.0","id":${id},"error":${errors[4]!}}`);
   });
 
-  test.each(ofAgents)('J9 N1 N6 the editor gets the bytes of %s', async (text) => {
+  test.each(ofAgents)('J9 N1 N6 the editor gets %s byte for byte', async (_, text) => {
     expect(await toEditor(world, session, text)).toBe(text);
   });
 
-  test.each(ofEditor)('J9 N1 N6 the agent gets the bytes of %s', async (text) => {
+  test('J9 N1 N6 the editor gets a request of the agent byte for byte, but for its id', async () => {
+    const text = `{"jsonrpc":"2.0","method":"session/request_permission","id":"asked","params":{"sessionId":"SESSION",${odd},"toolCall":{"toolCallId":"",${odd},${meta}},"options":[{"kind":"_k","optionId":"","name":"",${meta}}],${meta}}}`;
+    const line = await toEditor(world, session, text);
+
+    expect(line.replace(/(?<="id":)\d+/, '"asked"')).toBe(text);
+  });
+
+  test.each(ofEditor)('J9 N1 N6 the agent gets %s byte for byte', async (_, text) => {
     expect(await toAgent(world, session, text)).toBe(text);
   });
 });

@@ -10,12 +10,15 @@ import { fullEditor, World } from '../support/world';
 const mount = '/home/agent/workspace';
 const methods = ['fs/read_text_file', 'fs/write_text_file'];
 
+let lastId = 0;
+
 /** Expects that an agent's request is refused with this code, and that the editor never hears of it. */
 async function expectRefused(world: World, session: OpenSession, request: Json, code: number): Promise<void> {
   const { agent, agentId } = session;
-  agent.send({ id: 0, ...request, params: { sessionId: agentId, ...(request.params as Json) } });
+  const id = ++lastId;
+  agent.send({ id, ...request, params: { sessionId: agentId, ...(request.params as Json) } });
 
-  expect(await agent.inbox.response(0)).toMatchObject({ id: 0, error: { code } });
+  expect(await agent.inbox.response(id)).toMatchObject({ error: { code } });
   expect(await sentBy(world, agent)).toEqual([]);
 }
 
@@ -134,6 +137,7 @@ describe.each([
     ['a file that is not there yet', '/src/new/deep/b.ts', '/src/new/deep/b.ts'],
     ['a file of a further root', '/lib/c.ts', '/lib/c.ts'],
     ['a path with dot segments that stays inside', '/src/x/../../lib/./c.ts', '/lib/c.ts'],
+    ['a path with .. behind a link, taken as it is written', '/src/folder-out/../a.ts', '/src/a.ts'],
     ['a link to a folder that lies inside', '/src/folder-in/c.ts', '/src/folder-in/c.ts'],
   ])('C4 %s is read and written', async (_name, below, expected) => {
     for (const method of methods) {
@@ -153,7 +157,6 @@ describe.each([
     ['the root above the cwd', (r: string) => r],
     ['a sibling whose name begins alike', (r: string) => `${r}2/secret`],
     ['.. out of the cwd', (r: string) => `${r}/src/../outside-cwd`],
-    ['.. behind a link', (r: string) => `${r}/src/folder-out/../project/src/a.ts`],
     ['a link to a file outside', (r: string) => `${r}/src/file-out`],
     ['a link to a folder outside', (r: string) => `${r}/src/folder-out/secret`],
     ['a link to a file outside that is not there yet', (r: string) => `${r}/src/new-out`],

@@ -1,6 +1,6 @@
 /** Statements I: initialize, before any session and once for the whole connection. */
-import { join } from 'node:path';
 import { sentTo } from '../support/dialogue';
+import { hastened } from '../support/hastened';
 import { fullAgent, fullEditor, World } from '../support/world';
 
 /** What is answered when no agent's answer is to be had. */
@@ -34,8 +34,7 @@ describe('initialize', () => {
   });
 
   test('I1 initialize is answered within 15 s when the agent is silent, which can be used later', async () => {
-    const preload = join(__dirname, '../../fixtures/hasten.cjs');
-    world = await World.start({ agentHello: false, env: { NODE_OPTIONS: `--require "${preload}"` } });
+    world = await World.start({ agentHello: false, env: hastened });
 
     const response = await world.request('initialize', hello);
 

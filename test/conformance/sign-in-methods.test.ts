@@ -43,6 +43,17 @@ describe('the ways to sign in', () => {
   });
 
   test.each([
+    ['{"id":"a","type":"terminal","type":"env_var"}'],
+    ['{"id":"a","type":"env_var","ty\\u0070e":"terminal"}'],
+    ['{"id":"a","_meta":{"terminal-auth":{"command":"x"}},"_meta":{}}'],
+  ])('A4 A7 an agent that hides one from some readers is not used: %s', async (method) => {
+    const text = await offered(`[${method}]`);
+
+    expect(text).toBe('{"protocolVersion":1,"agentCapabilities":{},"authMethods":[]}}');
+    expect(world.stderr).toContain('a key that stands twice');
+  });
+
+  test.each([
     ['{"terminal-auth":{"command":"/usr/bin/node","args":["x"]},"a":1.0}', '{"a":1.0}'],
     ['{"a":1.0,"terminal-auth":{"command":"/usr/bin/node","args":["x"]}}', '{"a":1.0}'],
     ['{"terminal-auth":null}', '{}'],

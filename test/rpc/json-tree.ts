@@ -146,7 +146,7 @@ function placesIn(line: Buffer, body: Node | undefined, plan: PlanSource | strin
 /** What is wanted of an object's members, and which of its keys may not stand twice. */
 function membersOf(line: Buffer, node: Node, source: PlanSource): { wanted: PlanSource; checked: string[] } {
   const tagKey = Object.keys(source).find((key) => key.startsWith('?'));
-  const { '*': _each, '=': _self, ...common } = source;
+  const common = memberPlans(source);
   if (tagKey === undefined) return { wanted: common, checked: Object.keys(common) };
   const { [tagKey]: variants, ...others } = common;
   const tag = new Map(node.members).get(tagKey.slice(1));
@@ -159,6 +159,11 @@ function membersOf(line: Buffer, node: Node, source: PlanSource): { wanted: Plan
     wanted: { ...others, ...below },
     checked: [...Object.keys({ ...others, ...below }), tagKey.slice(1)],
   };
+}
+
+/** What a plan wants of members: all but what it says of the value itself and of elements. */
+export function memberPlans(source: PlanSource): PlanSource {
+  return Object.fromEntries(Object.entries(source).filter(([key]) => key !== '*' && key !== '='));
 }
 
 function hasTwice(node: Node, keys: readonly string[]): boolean {

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { PlanSource } from '../../src/rpc/plan';
 import { memberText, numberText, objectText, space, spelled, stringText, valueText } from './json-text';
+import { memberPlans } from './json-tree';
 
 const kind = fc.constantFrom('path', 'session', 'uri');
 
@@ -29,14 +30,14 @@ export function messageText(plan: PlanSource | string): fc.Arbitrary<string> {
   const version = fc.oneof({ weight: 15, arbitrary: spelled('2.0') }, { weight: 1, arbitrary: valueText });
   const id = fc.oneof({ weight: 5, arbitrary: stringText }, { weight: 5, arbitrary: numberText }, valueText);
   const method = fc.oneof({ weight: 9, arbitrary: stringText }, { weight: 1, arbitrary: valueText });
-  const envelope = { jsonrpc: version };
-  const message = fc.oneof(
-    objectOf({ ...envelope, id, method, params: body }),
-    objectOf({ ...envelope, method, params: body }),
-    objectOf({ ...envelope, id, result: body }),
-    objectOf({ ...envelope, id, error: body }),
-    objectOf({ ...envelope, id, method, params: body, result: body, error: body }),
-  );
+  const forms = [
+    { id, method, params: body },
+    { method, params: body },
+    { id, result: body },
+    { id, error: body },
+  ].map((form) => ({ weight: 4, arbitrary: objectOf({ jsonrpc: version, ...form }) }));
+  const all = objectOf({ jsonrpc: version, id, method, params: body, result: body, error: body });
+  const message = fc.oneof(...forms, all);
   return fc.tuple(space, message, space).map((parts) => parts.join(''));
 }
 
@@ -47,7 +48,8 @@ export function valueFor(plan: PlanSource | string): fc.Arbitrary<string> {
 }
 
 function containerFor(plan: PlanSource): fc.Arbitrary<string> {
-  const { '*': each, '=': _self, ...members } = plan;
+  const each = plan['*'];
+  const members = memberPlans(plan);
   const object = objectFor(members);
   if (each === undefined) return object;
   const array = fc.array(valueFor(each), { maxLength: 3 }).map((items) => `[${items.join(',')}]`);

@@ -35,6 +35,12 @@ export async function sentBy(world: World, agent: Puppet): Promise<Json[]> {
   return world.editor.takeAll();
 }
 
+/** The editor leaves, and each agent ends when its input does; resolves with the proxy's exit status. */
+export async function leave(world: World): Promise<number | null> {
+  for (const agent of world.agents) void agent.sawEof.then(() => agent.order({ exit: 0 }));
+  return await world.close();
+}
+
 /** Ends an agent; resolves when the proxy knows. */
 export async function endAgent(world: World, agent: Puppet): Promise<void> {
   const open = world.request('_wait', { cwd: agent.cwd });

@@ -1,0 +1,39 @@
+/** What is not to be had, and what a side is told that asks for it. */
+import { CaiError, rpcCode } from '../errors';
+import type { RpcError } from '../rpc/answer';
+import type { JsonObject } from '../session/workspace-child';
+
+/** Whether a dotted path of capabilities stands for something: neither absent, `null` nor `false`. */
+export function offers(capabilities: JsonObject, path: string): boolean {
+  let value: unknown = capabilities;
+  for (const key of path.split('.')) {
+    // An agent may choose the name, and must not find what every object inherits.
+    if (value === undefined || value === null || !Object.hasOwn(value, key)) return false;
+    value = (value as JsonObject)[key];
+  }
+  return value !== undefined && value !== null && value !== false;
+}
+
+/** The failure of a method that this agent does not have. */
+export function notOffered(method: string): CaiError {
+  return new CaiError('NOT_OFFERED', `"Method not found": this agent does not offer ${method}`, { method });
+}
+
+/** The failure of a session id that names no open session. */
+export function unknownSession(editorId: string): CaiError {
+  return new CaiError(
+    'SESSION_UNKNOWN',
+    `Session not found: ${editorId}. Load it again or start a new one.`,
+    { sessionId: editorId },
+  );
+}
+
+/** The failure of a request that was cancelled before it reached an agent. */
+export function cancelled(): CaiError {
+  return new CaiError('CANCELLED', 'Request cancelled');
+}
+
+/** What an agent is told that calls something it was not offered. */
+export function methodNotFound(method: string): RpcError {
+  return { code: rpcCode.methodNotFound, message: `"Method not found": ${method}`, data: { method } };
+}

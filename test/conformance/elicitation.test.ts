@@ -1,0 +1,246 @@
+/** Statements E: questions of agents to the user. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { sentBy, sentTo } from '../support/dialogue';
+import type { Json } from '../support/inbox';
+import { askEditor } from '../support/turn';
+import type { OpenSession } from '../support/turn';
+import { World } from '../support/world';
+
+const method = 'elicitation/create';
+
+/** A question by URL, in the scope of a session or of a request. */
+const byUrl = (scope: Json, elicitationId: unknown): Json => ({
+  mode: 'url',
+  message: 'Sign in',
+  url: `https://example.org/?id=${String(elicitationId)}`,
+  elicitationId,
+  ...scope,
+});
+
+describe('a mode of elicitation', () => {
+  let world: World;
+  afterEach(() => world.end());
+
+  test.each([
+    ['nothing', {}, ['form', 'url', '_voice', undefined]],
+    ['null', { elicitation: { form: null } }, ['form', 'url']],
+    ['forms alone', { elicitation: { form: {} } }, ['url', '_voice', 'constructor', 7]],
+    ['URLs alone', { elicitation: { url: {} } }, ['form']],
+  ])('E1 is refused where the editor offers %s', async (_, capabilities, modes) => {
+    world = await World.initialized({}, capabilities);
+    const { agent } = await world.session(world.workspace('own'), 's');
+
+    for (const mode of modes) {
+      agent.send({ id: `for ${String(mode)}`, method, params: { ...byUrl({ sessionId: 's' }, 'e'), mode } });
+
+      expect(await agent.inbox.response(`for ${String(mode)}`)).toMatchObject({ error: { code: -32602 } });
+    }
+    expect(await sentBy(world, agent)).toEqual([]);
+  });
+
+  test('E1 is forwarded where the editor offers it, also an unknown one', async () => {
+    world = await World.initialized({}, { elicitation: { form: {}, _voice: {} } });
+    const { agent, id } = await world.session(world.workspace('own'), 's');
+
+    for (const mode of ['form', '_voice']) {
+      const params = { sessionId: 's', mode, message: 'What?' };
+
+      const asked = await askEditor(world, agent, { id: 0, method, params });
+      world.send({ id: asked.id, result: { action: 'decline' } });
+
+      expect(asked.params).toEqual({ ...params, sessionId: id });
+      expect(await agent.inbox.response(0)).toMatchObject({ result: { action: 'decline' } });
+    }
+  });
+});
+
+describe('an elicitation', () => {
+  let world: World;
+  let first: OpenSession;
+  let second: OpenSession;
+  beforeEach(async () => {
+    world = await World.initialized({ env: { CAI_LOG_LEVEL: 'debug' } });
+    first = await world.session(world.workspace('one'), 's');
+    second = await world.session(world.workspace('two'), 's');
+  });
+  afterEach(() => world.end());
+
+  /** Lets an agent ask by URL in the scope of its session; resolves with the editor's ids. */
+  async function asked({ agent }: OpenSession, id: unknown, elicitationId: string): Promise<Json> {
+    const request = { id, method, params: byUrl({ sessionId: 's' }, elicitationId) };
+    const received = await askEditor(world, agent, request);
+    return { id: received.id, elicitationId: (received.params as Json).elicitationId };
+  }
+
+  /** Lets an agent say that one of its elicitations is complete. */
+  function complete({ agent }: OpenSession, elicitationId: string): void {
+    agent.send({ method: 'elicitation/complete', params: { elicitationId } });
+  }
+
+  const completed = (elicitationId: unknown): Json => ({
+    jsonrpc: '2.0',
+    method: 'elicitation/complete',
+    params: { elicitationId },
+  });
+
+  test('E2 in the scope of a session carries its id on the editor side', async () => {
+    const params = { ...byUrl({ sessionId: 's' }, 'e'), toolCallId: 's' };
+
+    const received = await askEditor(world, second.agent, { id: 1, method, params });
+
+    expect(received.params).toEqual({ ...params, sessionId: second.id });
+  });
+
+  test.each([['"a"'], ['70'], ['9007199254740993']])(
+    'E2 in the scope of request %s names it as the editor did',
+    async (id) => {
+      world.send(`{"jsonrpc":"2.0","id":${id},"method":"authenticate","params":{"methodId":"key"}}\n`);
+      const received = await second.agent.inbox.next('authenticate');
+
+      second.agent.send({ id: 3, method, params: byUrl({ requestId: received.id }, 'e') });
+      await world.editor.next(method);
+
+      expect(String(world.editor.lines.at(-1))).toContain(`"requestId":${id}}`);
+    },
+  );
+
+  test('E2 in the scope of a prompt names that', async () => {
+    const id = world.ask('session/prompt', { sessionId: first.id, prompt: [] });
+    const received = await first.agent.inbox.next('session/prompt');
+    const params = { mode: 'form', message: 'What?', requestedSchema: { type: 'object' } };
+
+    const request = { id: 3, method, params: { ...params, requestId: received.id } };
+
+    expect((await askEditor(world, first.agent, request)).params).toEqual({ ...params, requestId: id });
+  });
+
+  test('E2 about a request that the editor does not know is cancelled', async () => {
+    const signIn = world.ask('authenticate', { methodId: 'key' });
+    for (const each of world.agents) {
+      each.send({ id: (await each.inbox.next('authenticate')).id, result: {} });
+    }
+    await world.editor.response(signIn);
+    world.ask('session/new', { cwd: world.workspace('three'), mcpServers: [] });
+    const agent = await world.agent(world.workspace('three'));
+    const replayed = await agent.inbox.next('authenticate');
+
+    agent.send({ id: 0, method, params: byUrl({ requestId: replayed.id }, 'e') });
+    agent.send({ id: 1, method, params: byUrl({ requestId: 'nobody' }, 'e') });
+
+    const cancel = { action: 'cancel' };
+    expect(await agent.inbox.response(0)).toEqual({ jsonrpc: '2.0', id: 0, result: cancel });
+    expect(await agent.inbox.response(1)).toEqual({ jsonrpc: '2.0', id: 1, result: cancel });
+    expect(await sentBy(world, agent)).toEqual([]);
+  });
+
+  test('E3 the same id of two agents is two ids, and completion carries the one of its own', async () => {
+    const ofFirst = await asked(first, 0, 'same');
+    const ofSecond = await asked(second, 0, 'same');
+    for (const { id } of [ofFirst, ofSecond]) world.send({ id, result: { action: 'accept' } });
+    await Promise.all([first.agent.inbox.response(0), second.agent.inbox.response(0)]);
+
+    complete(second, 'same');
+    const bySecond = await sentBy(world, second.agent);
+    complete(first, 'same');
+    const byFirst = await sentBy(world, first.agent);
+
+    expect(ofFirst.elicitationId).not.toBe(ofSecond.elicitationId);
+    expect(bySecond).toEqual([completed(ofSecond.elicitationId)]);
+    expect(byFirst).toEqual([completed(ofFirst.elicitationId)]);
+  });
+
+  test('E3 the completion of an elicitation that was declined, completed or never asked is dropped', async () => {
+    const declined = await asked(first, 0, 'declined');
+    world.send({ id: declined.id, result: { action: 'decline' } });
+    await first.agent.inbox.response(0);
+    const accepted = await asked(first, 1, 'accepted');
+    world.send({ id: accepted.id, result: { action: 'accept' } });
+    await first.agent.inbox.response(1);
+
+    for (const id of ['declined', 'accepted', 'accepted', 'unknown']) complete(first, id);
+    complete(second, 'accepted');
+
+    expect(await sentBy(world, first.agent)).toEqual([completed(accepted.elicitationId)]);
+    expect(await sentBy(world, second.agent)).toEqual([]);
+  });
+
+  test('E4 the URL is unchanged, not fetched and not logged', async () => {
+    let visits = 0;
+    const server = createServer(() => visits++).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/?token=se%63ret&id=same&sessionId=s#s`;
+    const params = { ...byUrl({ sessionId: 's' }, 'same'), url };
+    await asked(first, 0, 'same');
+
+    const received = await askEditor(world, second.agent, { id: 0, method, params });
+    world.send({ id: received.id, result: { action: 'accept' } });
+    await second.agent.inbox.response(0);
+    complete(second, 'same');
+    await sentBy(world, second.agent);
+    world.process.kill('SIGKILL');
+    await world.exited();
+    server.close();
+
+    expect((received.params as Json).url).toBe(url);
+    expect(visits).toBe(0);
+    expect(world.stderr).toContain('from editor');
+    expect(world.stderr).not.toContain('token');
+  });
+
+  test('E5 the schema of a form passes byte for byte', async () => {
+    const params = (sessionId: string): string =>
+      `{"requestedSchema":{"type":"object","required":["z","a"],"properties":{"z":{"type":"_color","default":1.0},"10":{"type":"string"},` +
+      `"2":{"type":"array","items":{"enum":["b","a"]}},"a":{"type":"number","maximum":18446744073709551615}}},"mode":"form","message":"?","sessionId":"${sessionId}"}`;
+
+    first.agent.send(`{"jsonrpc":"2.0","id":0,"method":"${method}","params":${params('s')}}\n`);
+    const { id } = await world.editor.next(method);
+
+    expect(String(world.editor.lines.at(-1))).toBe(
+      `{"jsonrpc":"2.0","id":${String(id)},"method":"${method}","params":${params(first.id)}}`,
+    );
+  });
+
+  test.each([
+    '{"action":"accept","content":{"z":1.0,"10":[],"2":null,"a":18446744073709551615}}',
+    '{"content":null,"action":"accept"}',
+    '{"action":"decline","_meta":{"x":-0}}',
+    '{"action":"cancel"}',
+    '{"action":"_later","until":"noon"}',
+    '{"action":7}',
+    '{}',
+    'null',
+  ])('E5 the answer %s passes as it is', async (result) => {
+    const { id } = await asked(first, 5, 'e');
+
+    world.send(`{"jsonrpc":"2.0","result":${result},"id":${String(id)}}\n`);
+    await first.agent.inbox.response(5);
+
+    expect(String(first.agent.inbox.lines.at(-1))).toBe(`{"jsonrpc":"2.0","result":${result},"id":5}`);
+  });
+
+  test('E6 an elicitation is answered to the agent that asked', async () => {
+    await asked(first, 0, 'e');
+    const ofSecond = await asked(second, 0, 'e');
+
+    world.send({ id: ofSecond.id, result: { action: 'accept', content: {} } });
+
+    expect(await second.agent.inbox.response(0)).toMatchObject({ result: { action: 'accept' } });
+    expect(await sentTo(world, first.agent)).toEqual([]);
+  });
+
+  test('E6 an elicitation is taken back when its agent is gone, and a late answer goes nowhere', async () => {
+    const { id } = await asked(first, 0, 'e');
+    first.agent.order({ exit: 1 });
+    const cancel = await world.editor.next('$/cancel_request');
+
+    world.send({ id, result: { action: 'accept' } });
+    const fromSecond = await asked(second, 0, 'e');
+    complete(second, 'e');
+
+    expect(cancel).toEqual({ jsonrpc: '2.0', method: '$/cancel_request', params: { requestId: id } });
+    expect(fromSecond.elicitationId).toBe('e');
+    expect(await sentBy(world, second.agent)).toEqual([completed('e')]);
+    expect(await sentTo(world, second.agent)).toEqual([]);
+  });
+});

@@ -1,0 +1,236 @@
+/** Statements S: session/close, session/delete, and session/end, which ACP does not have. */
+import { exchange, sentBy, sentTo } from '../support/dialogue';
+import { hastened } from '../support/hastened';
+import type { Json } from '../support/inbox';
+import { failure, success } from '../support/messages';
+import { startTurn } from '../support/turn';
+import type { OpenSession } from '../support/turn';
+import { World } from '../support/world';
+
+const cancelledTurn = { stopReason: 'cancelled' };
+/** An agent that can close nothing. */
+const plainAgent: Json = { protocolVersion: 1 };
+
+describe('the end of a session', () => {
+  let world: World;
+  let session: OpenSession;
+  afterEach(() => world.end());
+
+  async function begin(agentHello?: Json): Promise<void> {
+    world = await World.initialized(agentHello === undefined ? {} : { agentHello });
+    session = await world.session(world.workspace('own'), 's1');
+  }
+
+  /** Nothing more is sent for the session, in either direction. */
+  async function expectOver(): Promise<void> {
+    const { id, agentId, agent } = session;
+    const prompt = world.ask('session/prompt', { sessionId: id, prompt: [] });
+    world.send({ method: 'session/cancel', params: { sessionId: id } });
+    expect(await world.editor.response(prompt)).toEqual(failure(prompt, -32002, { sessionId: id }));
+    expect(await sentTo(world, agent)).toEqual([]);
+    agent.say(agentId, 'late');
+    agent.send({ id: 'late', method: 'session/request_permission', params: { sessionId: agentId } });
+    expect(await agent.inbox.response('late')).toEqual(failure('late', -32002));
+    expect(await sentBy(world, agent)).toEqual([]);
+  }
+
+  describe('session/close', () => {
+    test('S15 of a running turn: its answer comes first, and nothing after', async () => {
+      await begin();
+      const { id, agentId, agent } = session;
+      const turn = await startTurn(world, session);
+
+      const closing = world.ask('session/close', { sessionId: id, _meta: { n: 1 } });
+      const request = await agent.inbox.next('session/close');
+      agent.say(agentId, 'last words');
+      agent.send({ id: turn.received.id, result: cancelledTurn });
+      agent.send({ id: request.id, result: { z: 1 } });
+      const closed = await world.editor.response(closing);
+
+      expect(request.params).toEqual({ sessionId: 's1', _meta: { n: 1 } });
+      expect(closed).toEqual(success(closing, { z: 1 }));
+      const before = world.editor.takeAll();
+      expect(before).toMatchObject([{ method: 'session/update' }, success(turn.id, cancelledTurn)]);
+      await expectOver();
+    });
+
+    test('S8 S15 where the agent cannot, its turn is cancelled and awaited instead', async () => {
+      await begin(plainAgent);
+      const { id, agentId, agent } = session;
+      const turn = await startTurn(world, session);
+
+      const closing = world.ask('session/close', { sessionId: id });
+      const cancel = await agent.inbox.next('session/cancel');
+      expect(await sentBy(world, agent)).toEqual([]);
+      agent.say(agentId, 'last words');
+      agent.send({ id: turn.received.id, result: cancelledTurn });
+      const closed = await world.editor.response(closing);
+
+      expect(cancel).toEqual({ jsonrpc: '2.0', method: 'session/cancel', params: { sessionId: 's1' } });
+      expect(closed).toEqual(success(closing, {}));
+      const before = world.editor.takeAll();
+      expect(before).toMatchObject([{ method: 'session/update' }, success(turn.id, cancelledTurn)]);
+      await expectOver();
+    });
+
+    test('S15 that the agent refuses leaves the session open', async () => {
+      await begin();
+      const { id, agent } = session;
+      const error = { code: 7, message: 'busy' };
+
+      const { response } = await exchange(world, agent, 'session/close', { sessionId: id }, { error });
+
+      expect(response.error).toEqual(error);
+      const turn = await startTurn(world, session);
+      expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+    });
+
+    test('S15 leaves the agent’s other sessions open', async () => {
+      await begin();
+      const { id, agent } = session;
+      const other = await world.session(world.workspace('own'), 's2', agent);
+
+      await exchange(world, agent, 'session/close', { sessionId: id }, { result: null });
+
+      const turn = await startTurn(world, other);
+      expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+    });
+
+    test('S2 S15 of a session that is then loaded again', async () => {
+      await begin();
+      const { id, agent } = session;
+      await exchange(world, agent, 'session/close', { sessionId: id }, { result: {} });
+
+      const params = { sessionId: id, cwd: world.workspace('own'), mcpServers: [] };
+      const { request } = await exchange(world, agent, 'session/load', params, { result: null });
+
+      expect(request.params).toEqual({ ...params, sessionId: 's1' });
+      const turn = await startTurn(world, session);
+      expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+    });
+  });
+
+  describe('session/end', () => {
+    test.each([
+      ['an agent that can close sessions', undefined],
+      ['an agent that cannot', plainAgent],
+    ])('D4 of the last session of %s is answered, and ends the agent', async (_, agentHello) => {
+      await begin(agentHello);
+      const { id, agent } = session;
+      const turn = await startTurn(world, session);
+
+      const ending = world.ask('session/end', { sessionId: id });
+      const method = agentHello === undefined ? 'session/close' : 'session/cancel';
+      const { id: closing, params } = await agent.inbox.next(method);
+      agent.send({ id: turn.received.id, result: cancelledTurn });
+      if (closing !== undefined) agent.send({ id: closing, result: {} });
+      await world.editor.response(ending);
+      await agent.sawEof;
+
+      expect(params).toEqual({ sessionId: 's1' });
+      expect(world.editor.lines.at(-1)!.toString()).toBe(`{"jsonrpc":"2.0","id":${ending},"result":{}}`);
+      expect(world.editor.takeAll()).toEqual([success(turn.id, cancelledTurn)]);
+      expect(agent.inbox.takeAll()).toEqual([]);
+    });
+
+    test('D4 as a notification is not answered, and ends the agent', async () => {
+      await begin();
+      const { agent } = session;
+
+      world.send({ method: 'session/end', params: { sessionId: session.id } });
+      agent.send({ id: (await agent.inbox.next('session/close')).id, result: {} });
+      await agent.sawEof;
+
+      expect(await sentBy(world, agent)).toEqual([]);
+      expect(agent.inbox.takeAll()).toEqual([]);
+    });
+
+    test('D4 of one of two sessions leaves the agent and the other', async () => {
+      await begin();
+      const { id, agent } = session;
+      const other = await world.session(world.workspace('own'), 's2', agent);
+
+      const ending = world.ask('session/end', { sessionId: id });
+      agent.send({ id: (await agent.inbox.next('session/close')).id, error: { code: 1, message: 'no' } });
+
+      expect(await world.editor.response(ending)).toEqual(success(ending, {}));
+      await expectOver();
+      const turn = await startTurn(world, other);
+      expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+    });
+
+    test('D4 is followed by a new agent where the workspace is used again', async () => {
+      await begin(plainAgent);
+
+      const ended = await world.request('session/end', { sessionId: session.id });
+      const next = await world.session(world.workspace('own'), 's1');
+
+      expect(ended.result).toEqual({});
+      expect(next.agent.pid).not.toBe(session.agent.pid);
+    });
+  });
+
+  test('D4 an agent is ended when it has been without sessions for the idle time', async () => {
+    world = await World.initialized({ config: '[acp]\nidle = "1s"', env: hastened });
+    const unused = await world.agent();
+    session = await world.session(world.workspace('a'), 's1');
+    const { id, agent } = session;
+
+    await unused.sawEof;
+    const turn = await startTurn(world, session);
+    await turn.end();
+    await exchange(world, agent, 'session/close', { sessionId: id }, { result: {} });
+    await agent.sawEof;
+
+    const next = await world.session(world.workspace('a'), 's1');
+    expect(next.agent.pid).not.toBe(agent.pid);
+  });
+
+  describe('session/delete', () => {
+    test('S14 of a session that is open or not reaches the agent, once', async () => {
+      await begin();
+      const { id, agent } = session;
+
+      const params = { sessionId: id };
+      const deleted = await exchange(world, agent, 'session/delete', params, { result: { z: 1 } });
+      const again = world.ask('session/delete', params);
+
+      expect(deleted.request.params).toEqual({ sessionId: 's1' });
+      expect(deleted.response.result).toEqual({ z: 1 });
+      expect(await world.editor.response(again)).toEqual(success(again, {}));
+      await expectOver();
+    });
+
+    test('S14 of a session that was closed reaches the agent', async () => {
+      await begin();
+      const { id, agent } = session;
+      await exchange(world, agent, 'session/close', { sessionId: id }, { result: {} });
+
+      const params = { sessionId: id };
+      const { request } = await exchange(world, agent, 'session/delete', params, { result: {} });
+
+      expect(request.params).toEqual({ sessionId: 's1' });
+    });
+
+    test('S14 of an unknown session is done, and reaches no agent', async () => {
+      await begin();
+
+      const response = await world.request('session/delete', { sessionId: 'unknown' });
+
+      expect(response.result).toEqual({});
+      expect(await sentTo(world, session.agent)).toEqual([]);
+    });
+
+    test('S14 that the agent refuses leaves the session open', async () => {
+      await begin();
+      const { id, agent } = session;
+      const error = { code: 7, message: 'busy' };
+
+      const { response } = await exchange(world, agent, 'session/delete', { sessionId: id }, { error });
+
+      expect(response.error).toEqual(error);
+      const turn = await startTurn(world, session);
+      expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+    });
+  });
+});

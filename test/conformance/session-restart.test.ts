@@ -1,0 +1,200 @@
+/** Statements S: sessions beyond the process that opened them. */
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { exchange, leave, sentBy, sentTo } from '../support/dialogue';
+import type { Json } from '../support/inbox';
+import { success } from '../support/messages';
+import { World } from '../support/world';
+import type { WorldOptions } from '../support/world';
+
+describe('the next process', () => {
+  const worlds: World[] = [];
+  /** Of the folder that all worlds of a test share. */
+  const first = (): World => worlds[0]!;
+  const table = (): string => join(first().folder, 'home/.local/state/containai/sessions.ndjson');
+
+  afterEach(async () => {
+    // The first one owns the folder.
+    for (const world of worlds.splice(0).reverse()) await world.end();
+  });
+
+  /** Another proxy of the same user. */
+  async function begin(options: WorldOptions = {}): Promise<World> {
+    const folder = worlds.length === 0 ? {} : { folder: first().folder };
+    const world = await World.initialized({ ...options, ...folder });
+    worlds.push(world);
+    return world;
+  }
+
+  /** Opens a session in workspace `a` in a process that then ends; the editor's id. */
+  async function remembered(agentId: string, options: WorldOptions = {}): Promise<string> {
+    const world = await begin(options);
+    const { id } = await world.session(world.workspace('a'), agentId);
+    expect(await leave(world)).toBe(0);
+    return id;
+  }
+
+  /** Loads a session in a workspace; the id that its agent is asked for. */
+  async function loaded(world: World, sessionId: string, workspace = 'a'): Promise<unknown> {
+    const cwd = world.workspace(workspace);
+    const id = world.ask('session/load', { sessionId, cwd, mcpServers: [] });
+    const agent = world.agents.find((each) => each.cwd === cwd) ?? (await world.agent(cwd));
+    const request = await agent.inbox.next('session/load');
+    agent.send({ id: request.id, result: null });
+    await world.editor.response(id);
+    return (request.params as Json).sessionId;
+  }
+
+  test.each(['session/load', 'session/resume'])('S2 %s of an id from an earlier process', async (method) => {
+    const sessionId = await remembered('s1');
+    const world = await begin();
+    const params = { sessionId, cwd: world.workspace('a'), mcpServers: [] };
+
+    const id = world.ask(method, params);
+    const agent = await world.agent(world.workspace('a'));
+    const received = await agent.inbox.next(method);
+    agent.send({ id: received.id, result: { modes: null } });
+
+    expect(received.params).toEqual({ ...params, sessionId: 's1' });
+    expect(await world.editor.response(id)).toEqual(success(id, { modes: null }));
+    const prompt = { sessionId, prompt: [] };
+    const { request } = await exchange(world, agent, 'session/prompt', prompt, { result: {} });
+    expect(request.params).toEqual({ sessionId: 's1', prompt: [] });
+  });
+
+  test.each(['session/delete', 'session/archive', 'session/unarchive', 'session/set_title'])(
+    'S2 %s of an id from an earlier process',
+    async (method) => {
+      const sessionId = await remembered('s1');
+      const world = await begin();
+
+      const id = world.ask(method, { sessionId, title: 'T' });
+      const agent = await world.agent(world.workspace('a'));
+      const received = await agent.inbox.next(method);
+      agent.send({ id: received.id, result: {} });
+
+      expect(received.params).toEqual({ sessionId: 's1', title: 'T' });
+      expect(await world.editor.response(id)).toEqual(success(id, {}));
+    },
+  );
+
+  test('S2 a session has the same id in every process, also without the table', async () => {
+    const before = await remembered('s1');
+    rmSync(table());
+    const world = await begin();
+    const agent = await world.agent();
+
+    const id = world.ask('session/list', { cwd: world.workspace('a') });
+    const lister = await world.agent(world.workspace('a'));
+    const { id: asked } = await lister.inbox.next('session/list');
+    lister.send({ id: asked, result: { sessions: [{ sessionId: 's1', cwd: world.workspace('a') }] } });
+
+    const response = await world.editor.response(id);
+    expect(response).toMatchObject({ result: { sessions: [{ sessionId: before }] } });
+    expect(await loaded(world, before)).toBe('s1');
+    expect(await sentTo(world, agent)).toEqual([]);
+  });
+
+  test('S2 an agent that counts from 1 in each process gets new ids, and the old ones still work', async () => {
+    const before = await remembered('1');
+    const world = await begin();
+
+    const after = await world.session(world.workspace('a'), '1');
+
+    expect(after.id).not.toBe(before);
+    expect(await loaded(world, before)).toBe('1');
+    expect(await loaded(world, after.id)).toBe('1');
+  });
+
+  test('S6 S7 what an agent replays comes before the answer, in order, and nothing else', async () => {
+    const sessionId = await remembered('s1');
+    const world = await begin();
+    const params = { sessionId, cwd: world.workspace('a'), mcpServers: [] };
+
+    for (const [method, count] of [
+      ['session/load', 500],
+      ['session/resume', 0],
+    ] as const) {
+      const id = world.ask(method, params);
+      const agent = world.agents.find(({ cwd }) => cwd === params.cwd) ?? (await world.agent(params.cwd));
+      const { id: asked } = await agent.inbox.next(method);
+      const replayed = Array.from({ length: count }, (_, n) => updateOf('s1', n));
+      const lines = [...replayed, success(asked, null)].map((line) => `${JSON.stringify(line)}\n`);
+      agent.send(lines.join(''));
+      await world.editor.next((message) => message.method === undefined && message.id === id);
+
+      expect(world.editor.takeAll()).toEqual(replayed.map((_, n) => updateOf(sessionId, n)));
+      expect(await sentBy(world, agent)).toEqual([]);
+    }
+  });
+
+  test('S2 the table is the user’s own', async () => {
+    await remembered('s1');
+
+    expect(statSync(table()).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(table())).mode & 0o777).toBe(0o700);
+  });
+
+  test('S2 with sessions.persist = false nothing is kept', async () => {
+    await remembered('s1', { config: '[sessions]\npersist = false' });
+
+    expect(existsSync(table())).toBe(false);
+  });
+
+  test.each([
+    ['is not text', Buffer.from([0xff, 0x00, 0x0a, 0xfe])],
+    ['is of another program', '[]\n{"id":5}\n{"id":"x","agent":null}\nnull\n'],
+    ['is empty', ''],
+  ])('S2 a table that %s is not fatal', async (_, content) => {
+    const world = await begin();
+    mkdirSync(dirname(table()), { recursive: true });
+    writeFileSync(table(), content);
+
+    const { id } = await world.session(world.workspace('a'), 's1');
+
+    expect(await leave(world)).toBe(0);
+    expect(await loaded(await begin(), id)).toBe('s1');
+  });
+
+  test('S2 what stands beside a damaged line still counts', async () => {
+    const sessionId = await remembered('s1');
+    writeFileSync(table(), `\0garbage\n${readFileSync(table(), 'utf8')}{"id":"torn`);
+    const world = await begin();
+
+    const other = await world.session(world.workspace('b'), 's2');
+
+    expect(await loaded(world, sessionId)).toBe('s1');
+    await leave(world);
+    const next = await begin();
+    expect(await loaded(next, other.id, 'b')).toBe('s2');
+  });
+
+  test('S2 a table that cannot be used is not fatal', async () => {
+    const world = await begin({ prepare: (fresh) => fresh.file('home/.local/state/containai', 'a file') });
+
+    const { id, agent } = await world.session(world.workspace('a'), 's1');
+
+    expect(world.stderr).toContain('session table');
+    const { request } = await exchange(world, agent, 'session/status', { sessionId: id }, { result: {} });
+    expect(request.params).toEqual({ sessionId: 's1' });
+    expect(await leave(world)).toBe(0);
+  });
+
+  test('S1 S2 two proxies at once know each other’s sessions and give no id twice', async () => {
+    const [one, two] = [await begin(), await begin()];
+    const cwd = one.workspace('a');
+
+    const mine = await one.session(cwd, '1');
+    const theirs = await two.session(cwd, '1');
+    const more = await one.session(cwd, '2', mine.agent);
+
+    expect(new Set([mine.id, theirs.id, more.id]).size).toBe(3);
+    expect(await loaded(two, more.id)).toBe('2');
+    expect(await loaded(one, theirs.id)).toBe('1');
+  });
+});
+
+function updateOf(sessionId: string, n: number): Json {
+  const update = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: String(n) } };
+  return { jsonrpc: '2.0', method: 'session/update', params: { sessionId, update } };
+}

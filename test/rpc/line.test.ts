@@ -1,0 +1,183 @@
+import { LineReader } from '../../src/rpc/line';
+import type { LineLimits, OverlongLine } from '../../src/rpc/line';
+import type { Skim } from '../../src/rpc/skim';
+
+const limit = 64;
+
+describe('LineReader', () => {
+  test('cuts at LF, takes a CR before it off and leaves out blank lines', () => {
+    expect(read(['a\nb\r\n\n \t\r\nc c\r\r\n'])).toEqual(['a', 'b', 'c c\r']);
+  });
+
+  test('takes only LF for the end of a line', () => {
+    expect(read(['a\rb\u2028c\u0085d\ve\n'])).toEqual(['a\rb\u2028c\u0085d\ve']);
+  });
+
+  test('counts a last line without a line end once no more will come', () => {
+    const reader = new LineReader({ maxLineBytes: limit, maxSearchBytes: limit });
+    reader.push(Buffer.from('a\nb'));
+    expect(reader.next()).toEqual(Buffer.from('a'));
+    expect(reader.next()).toBeUndefined();
+
+    reader.end();
+
+    expect(reader.next()).toEqual(Buffer.from('b'));
+    expect(reader.next()).toBeUndefined();
+  });
+
+  test('ends without a line after a line end, a CR or blanks alone', () => {
+    expect(read(['a\n'])).toEqual(['a']);
+    expect(read(['a\n\r'])).toEqual(['a']);
+    expect(read(['  '])).toEqual([]);
+    expect(read([])).toEqual([]);
+  });
+
+  test('joins a character and a CRLF that were cut', () => {
+    const bytes = Buffer.from('{"a":"😀"}\r\n{}\n');
+
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      expect(read([bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual(['{"a":"😀"}', '{}']);
+    }
+  });
+
+  test('gives one line at a time, and takes more in between', () => {
+    const reader = new LineReader({ maxLineBytes: limit, maxSearchBytes: limit });
+    reader.push(Buffer.from('a\nb\nc'));
+
+    expect(reader.next()?.toString()).toBe('a');
+    reader.push(Buffer.from('d\n'));
+    expect(reader.next()?.toString()).toBe('b');
+    expect(reader.next()?.toString()).toBe('cd');
+    expect(reader.next()).toBeUndefined();
+  });
+
+  test('does not copy a line that lies in one chunk', () => {
+    const chunk = Buffer.from('abc\ndef\n');
+    const reader = new LineReader({ maxLineBytes: limit, maxSearchBytes: limit });
+    reader.push(chunk);
+
+    const line = reader.next() as Buffer;
+
+    expect(line.buffer).toBe(chunk.buffer);
+  });
+
+  describe('at the limit', () => {
+    test.each([
+      [limit - 1, '\n', true],
+      [limit, '\n', true],
+      [limit + 1, '\n', false],
+      [limit - 1, '\r\n', true],
+      [limit, '\r\n', false],
+      [limit, '', true],
+      [limit + 1, '', false],
+    ])('a line of %d bytes before %j is kept: %s, wherever it is cut', (length, end, isKept) => {
+      const line = messageOf(length);
+      const bytes = Buffer.from(`${line}${end}`);
+
+      for (let cut = 0; cut <= bytes.length; cut++) {
+        const lines = read([bytes.subarray(0, cut), bytes.subarray(cut)]);
+
+        expect(lines).toEqual([isKept ? line : 'over-long 7']);
+      }
+    });
+
+    test('goes on with the next line', () => {
+      const long = messageOf(limit + 1);
+
+      expect(read([`${long}\n[]\r\n${long}\n\n${long}\n{}`])).toEqual([
+        'over-long 7',
+        '[]',
+        'over-long 7',
+        'over-long 7',
+        '{}',
+      ]);
+    });
+
+    test('counts bytes, not characters', () => {
+      expect(read(['é'.repeat(limit / 2)])).toEqual(['é'.repeat(limit / 2)]);
+      expect(read(['é'.repeat(limit / 2) + 'a'])).toEqual(['over-long undefined']);
+    });
+
+    test('reports a line of blanks that is too long', () => {
+      expect(read([`${' '.repeat(limit + 1)}\na\n`])).toEqual(['over-long undefined', 'a']);
+    });
+  });
+
+  describe('reports an over-long line', () => {
+    test('as soon as it is known whom it concerns, and its rest not again', () => {
+      const reader = new LineReader({ maxLineBytes: 16, maxSearchBytes: 1_000 });
+      reader.push(Buffer.from('{"id":7,"method":"m","params":"xxxx'));
+
+      expect(skimOf(reader.next())).toMatchObject({ id: '7', isMethod: true, isResponse: false });
+      for (let i = 0; i < 100; i++) reader.push(Buffer.alloc(100, 'x'));
+      reader.push(Buffer.from('"}\nnext\n'));
+
+      expect(reader.next()?.toString()).toBe('next');
+    });
+
+    test('at its end, when its id comes last', () => {
+      const reader = new LineReader({ maxLineBytes: 16, maxSearchBytes: 1_000 });
+      reader.push(Buffer.from(`{"result":"${'x'.repeat(100)}",`));
+      expect(reader.next()).toBeUndefined();
+
+      reader.push(Buffer.from('"id":7}\n'));
+
+      expect(skimOf(reader.next())).toMatchObject({ id: '7', isResponse: true });
+    });
+
+    test('without an id once that was not found in the bytes that are searched', () => {
+      const reader = new LineReader({ maxLineBytes: 16, maxSearchBytes: 64 });
+      reader.push(Buffer.from('{"result":"'));
+      for (let read = 11; read < 63; read++) {
+        reader.push(Buffer.from('x'));
+        expect(reader.next()).toBeUndefined();
+      }
+
+      reader.push(Buffer.from('x'));
+
+      expect(skimOf(reader.next())).toMatchObject({ id: undefined, length: 64 });
+      reader.push(Buffer.from('","id":7}\nnext\n'));
+      expect(reader.next()?.toString()).toBe('next');
+    });
+
+    test('at the end of a shorter one that has no id', () => {
+      expect(read(['{"method":"m","params":"', 'x'.repeat(limit), '"}\n', '[]\n'])).toEqual([
+        'over-long undefined',
+        '[]',
+      ]);
+    });
+
+    test('that nothing ends, when no more will come', () => {
+      expect(read(['{"result":"', 'x'.repeat(limit)])).toEqual(['over-long undefined']);
+      expect(read(['{"id":7,"result":"', 'x'.repeat(limit)])).toEqual(['over-long 7']);
+    });
+  });
+});
+
+/** A request of that many bytes. */
+function messageOf(length: number): string {
+  const message = '{"id":7,"method":"m","params":""}';
+  return message.replace('""', `"${'x'.repeat(length - message.length)}"`);
+}
+
+/** All lines of all chunks. */
+function read(chunks: readonly (string | Buffer)[], limits: Partial<LineLimits> = {}): string[] {
+  const reader = new LineReader({ maxLineBytes: limit, maxSearchBytes: 1_000, ...limits });
+  const lines: string[] = [];
+  const pull = (): void => {
+    for (let line = reader.next(); line !== undefined; line = reader.next()) {
+      lines.push(Buffer.isBuffer(line) ? line.toString() : `over-long ${line.skim.id}`);
+    }
+  };
+  for (const chunk of chunks) {
+    reader.push(Buffer.from(chunk));
+    pull();
+  }
+  reader.end();
+  pull();
+  return lines;
+}
+
+function skimOf(line: Buffer | OverlongLine | undefined): Skim | undefined {
+  return (line as OverlongLine | undefined)?.skim;
+}

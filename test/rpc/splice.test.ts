@@ -1,0 +1,55 @@
+import { cut, lengthOf, splice } from '../../src/rpc/splice';
+
+describe('splice', () => {
+  test('replaces places, keeps every other byte and ends the line', () => {
+    const line = Buffer.from('{"a":"é","b":1.0}');
+
+    const spliced = splice(line, [
+      { start: 5, end: 9, text: '"€"' },
+      { start: 14, end: 17, text: '2' },
+    ]);
+
+    expect(spliced.toString()).toBe('{"a":"€","b":2}\n');
+  });
+
+  test('puts in where a place is empty, and takes out where the text is', () => {
+    const line = Buffer.from('{"a":1}');
+
+    expect(splice(line, [{ start: 1, end: 1, text: '"b":2,' }]).toString()).toBe('{"b":2,"a":1}\n');
+    expect(splice(line, [{ start: 1, end: 6, text: '' }]).toString()).toBe('{}\n');
+    expect(splice(line, [{ start: 0, end: 7, text: '[]' }]).toString()).toBe('[]\n');
+  });
+
+  test('keeps bytes that are no UTF-8', () => {
+    const line = Buffer.from([0xff, 0x31, 0x80]);
+
+    expect(splice(line, [{ start: 1, end: 2, text: '2' }])).toEqual(Buffer.from([0xff, 0x32, 0x80, 0x0a]));
+  });
+
+  test('does not copy a long line', () => {
+    const line = Buffer.alloc(1024 * 1024, 'x');
+
+    const spliced = splice(line, [{ start: 2, end: 3, text: 'yy' }]);
+
+    const pieces = spliced as readonly Buffer[];
+    expect(pieces.at(-2)?.buffer).toBe(line.buffer);
+    expect(Buffer.concat(pieces).toString()).toBe(`xxyy${'x'.repeat(line.length - 3)}\n`);
+  });
+});
+
+describe('lengthOf', () => {
+  test('counts the bytes of a line in one piece or in several', () => {
+    expect(lengthOf(splice(Buffer.from('é'), []))).toBe(3);
+    expect(lengthOf(splice(Buffer.alloc(20_000), [{ start: 0, end: 10, text: '€' }]))).toBe(19_994);
+  });
+});
+
+describe('cut', () => {
+  test('gives the text of a part, with edits in it', () => {
+    const line = Buffer.from('{"é":{"a":"x","b":"y"}}');
+
+    expect(cut(line, 6, 23, [])).toBe('{"a":"x","b":"y"}');
+    expect(cut(line, 6, 23, [{ start: 11, end: 14, text: '"€"' }])).toBe('{"a":"€","b":"y"}');
+    expect(cut(line, 6, 23, [{ start: 7, end: 7, text: '"c":1,' }])).toBe('{"c":1,"a":"x","b":"y"}');
+  });
+});
