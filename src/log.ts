@@ -1,21 +1,57 @@
 /**
  * The log: one line per event to stderr, or to the file `CAI_LOG_FILE`, at `CAI_LOG_LEVEL` (default
  * `warn`). It takes method names, ids and reasons; params, environments and headers never reach it.
+ * Logging never fails and never waits: what nobody takes is dropped.
  */
+import { openSync, mkdirSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import pino from 'pino';
+import { CaiError, messageOf } from './errors';
 
 /** Where modules write log lines. */
 export type Log = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
-/** The log of this process. Writes are synchronous, so that the last line before an exit is there. */
+/** Bytes that may wait for whoever reads our stderr. */
+const maxWaitingBytes = 256 * 1024;
+
+/** The log of this process. Fails with `CONFIG` when `CAI_LOG_FILE` cannot be opened. */
 export function openLog(env: NodeJS.ProcessEnv): Log {
   const level = env.CAI_LOG_LEVEL ?? 'warn';
   const known = Object.hasOwn(pino.levels.values, level) || level === 'silent';
-  const destination = env.CAI_LOG_FILE ? { dest: env.CAI_LOG_FILE, mkdir: true } : { dest: 2 };
   const log = pino(
     { level: known ? level : 'warn', base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ ...destination, sync: true }),
+    env.CAI_LOG_FILE ? toFile(env.CAI_LOG_FILE) : toStderr(),
   );
-  if (!known) log.warn({ level }, 'CAI_LOG_LEVEL is not a level; using "warn"');
+  if (!known) log.warn({ wanted: level }, 'CAI_LOG_LEVEL is not a level; using "warn"');
   return log;
+}
+
+/** An editor that does not read our stderr must not stop us. */
+function toStderr(): pino.DestinationStream {
+  // Nobody is there any more to be told.
+  process.stderr.on('error', () => undefined);
+  return {
+    write: (line) => {
+      if (process.stderr.writableLength < maxWaitingBytes) process.stderr.write(line);
+    },
+  };
+}
+
+function toFile(path: string): pino.DestinationStream {
+  let file: number;
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    file = openSync(path, 'a', 0o600);
+  } catch (error) {
+    throw new CaiError('CONFIG', `CAI_LOG_FILE cannot be used: ${messageOf(error)}`);
+  }
+  return {
+    write: (line) => {
+      try {
+        writeSync(file, line);
+      } catch {
+        // A full disk costs log lines and nothing else.
+      }
+    },
+  };
 }

@@ -2,14 +2,13 @@
  * What an agent asks of the editor and does not simply get: files inside the session's roots, questions
  * to the user, the editor's MCP servers, and news about signing in.
  */
-import { messageOf, rpcCode } from '../errors';
+import { CaiError, rpcCode } from '../errors';
 import { resultLine, rpcErrorOf } from '../rpc/answer';
 import type { RpcError } from '../rpc/answer';
 import { fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
-import { maxOpenRequests } from '../session/request-table';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
 import { newOwnId } from '../session/workspace-child';
 import { confine } from '../workspace/confine';
@@ -17,7 +16,10 @@ import type { Children } from './children';
 import type { Core } from './core';
 import { paramsOf } from './fan-out';
 import type { AgentRoute, Method } from './methods';
+import { answerForEditor } from './shutdown';
+import { ElicitationTable } from './elicitation-table';
 import { methodNotFound, offers } from './refusals';
+import { within } from './within';
 
 /** A message of an agent that is being served. */
 export interface AgentCall {
@@ -49,8 +51,7 @@ interface McpOwner {
 
 /** Serves what agents ask. */
 export class AgentRequests {
-  /** Open elicitations: the editor's id for each, and the child and its id. */
-  readonly #elicitations = new Map<string, { child: WorkspaceChild; agentId: string }>();
+  readonly #elicitations = new ElicitationTable();
   /** Open MCP requests, by server and inner request id as the editor knows them. */
   readonly #mcp = new Map<string, McpOwner>();
   /** The params sent last, by method: some agents use both. */
@@ -101,6 +102,10 @@ export class AgentRequests {
       this.core.toEditor(child, message, context, edits);
       return;
     }
+    if (this.core.isEditorGone) {
+      answerForEditor(child, message.id!, message.method);
+      return;
+    }
     const request = this.core.requests.pass({
       child,
       childId: message.id!,
@@ -136,11 +141,16 @@ export class AgentRequests {
     try {
       const asked = session.map.toEditor(textOf(message, path));
       const real = await within(lookUpMs, confine(asked, session.roots));
+      if (real === undefined)
+        throw new CaiError('OUTSIDE', `the path could not be looked up in ${lookUpMs / 1_000} s`);
       const edit = { start: path.start, end: path.end, text: JSON.stringify(real) };
-      if (child.sessions.get(session.agentId) === session)
-        this.#pass({ ...call, message: withoutField(message, path) }, [edit]);
+      // Meanwhile the session may have been closed, or opened anew with other roots.
+      const now = child.sessions.get(session.agentId);
+      if (now === session) this.#pass({ ...call, message: withoutField(message, path) }, [edit]);
+      else if (now !== undefined) await this.#file({ ...call, session: now });
+      else this.core.refuse(child, message, { code: rpcCode.resourceNotFound, message: 'Session not found' });
     } catch (error) {
-      this.core.log.warn({ method: message.method, reason: messageOf(error) }, 'refused to an agent');
+      this.core.log.warn({ method: message.method, root: child.root }, 'refused to an agent');
       this.core.refuse(child, message, rpcErrorOf(error));
     } finally {
       child.resume();
@@ -154,6 +164,13 @@ export class AgentRequests {
     const name = mode?.isString === true ? textOf(message, mode) : '';
     if (!offers(this.core.editorCapabilities, `elicitation.${name}`)) {
       const text = `elicitation/create: the client does not offer the mode "${name}"`;
+      this.core.refuse(child, message, { code: rpcCode.invalidParams, message: text });
+      return;
+    }
+    const url = fieldOf(message, 'url');
+    if (url !== undefined && !(url.isString && /^https?:/i.test(textOf(message, url)))) {
+      // The editor opens it on the host: with another scheme that could start a program.
+      const text = 'elicitation/create: only http and https addresses are passed on';
       this.core.refuse(child, message, { code: rpcCode.invalidParams, message: text });
       return;
     }
@@ -173,14 +190,15 @@ export class AgentRequests {
       this.#pass(call, edits);
       return;
     }
-    if (this.#elicitations.size >= maxOpenRequests) {
+    const agentId = textOf(message, id);
+    const editorId = this.#elicitations.open(child, agentId);
+    if (editorId === undefined) {
       this.core.refuse(child, message, tooMany);
       return;
     }
-    const editorId = this.#openElicitation(child, textOf(message, id));
     edits.push({ start: id.start, end: id.end, text: JSON.stringify(editorId) });
     this.#pass(call, edits, (isAccepted) => {
-      if (!isAccepted) this.#elicitations.delete(editorId);
+      if (!isAccepted) this.#elicitations.end(child, agentId);
     });
   }
 
@@ -188,11 +206,9 @@ export class AgentRequests {
   #elicitationComplete(call: AgentCall): void {
     const { child, message } = call;
     const id = fieldOf(message, 'elicitationId');
-    const agentId = id?.isString === true ? textOf(message, id) : undefined;
-    const known = [...this.#elicitations].find(([, e]) => e.child === child && e.agentId === agentId);
-    if (id === undefined || known === undefined) return;
-    this.#elicitations.delete(known[0]);
-    const edit = { start: id.start, end: id.end, text: JSON.stringify(known[0]) };
+    const editorId = id?.isString === true ? this.#elicitations.end(child, textOf(message, id)) : undefined;
+    if (id === undefined || editorId === undefined) return;
+    const edit = { start: id.start, end: id.end, text: JSON.stringify(editorId) };
     this.core.toEditor(child, message, { map: child.map }, [edit]);
   }
 
@@ -246,16 +262,7 @@ export class AgentRequests {
 
   /** The child is gone, and its elicitations with it. */
   forget(child: WorkspaceChild): void {
-    for (const [id, elicitation] of this.#elicitations) {
-      if (elicitation.child === child) this.#elicitations.delete(id);
-    }
-  }
-
-  #openElicitation(child: WorkspaceChild, agentId: string): string {
-    let editorId = agentId;
-    while (this.#elicitations.has(editorId)) editorId = JSON.parse(newOwnId()) as string;
-    this.#elicitations.set(editorId, { child, agentId });
-    return editorId;
+    this.#elicitations.forget(child);
   }
 }
 
@@ -271,19 +278,4 @@ function keyOf(server: string, request: string): string {
 /** The message without a field that is rewritten by hand. */
 function withoutField(message: Message, field: unknown): Message {
   return { ...message, fields: message.fields.filter((each) => each !== field) };
-}
-
-async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`the path could not be looked up in ${timeoutMs / 1000} s`)),
-      timeoutMs,
-    );
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

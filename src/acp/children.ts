@@ -2,7 +2,7 @@
  * The children: which one serves a workspace, how one is started and initialized, what a new one has to
  * be told of earlier sign-ins, and when one is no longer needed.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
 import type { AgentCommand } from '../agent/catalog';
@@ -17,6 +17,7 @@ import type { Message } from '../rpc/scan';
 import type { LineWriter } from '../rpc/writer';
 import { WorkspaceChild } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
+import { ownFolders } from '../workspace/own-folders';
 import { createPathMap, isInside } from '../workspace/path-map';
 import type { PathMap } from '../workspace/path-map';
 import type { Workspace } from '../workspace/root';
@@ -52,6 +53,9 @@ interface Replay {
   readonly params: string | undefined;
 }
 
+/** How many requests are repeated to a new child: more than there are sign-ins and providers. */
+const maxReplays = 100;
+
 const helloPlan = compilePlan(fields.initializeResult);
 
 /** The children of one proxy. */
@@ -63,6 +67,7 @@ export class Children {
   /** `initialize` params for a new child, JSON text. */
   hello = '';
   readonly #replays: Replay[] = [];
+  #isEnding = false;
   readonly #idleTimers = new Map<WorkspaceChild, NodeJS.Timeout>();
 
   /** No child is started yet. */
@@ -103,10 +108,16 @@ export class Children {
     return createPathMap({ hostRoots, agentRoots });
   }
 
+  /** Whether an agent whose paths `map` translates has a name for a folder of the host. */
+  serves(folder: string, map: PathMap): boolean {
+    return this.options.mount === undefined || map.isIdentity || map.toAgent(folder) !== folder;
+  }
+
   /** Children that start from now on are sent this request too, after those before it. */
   remember(replay: Replay): void {
     this.forget(replay);
     this.#replays.push(replay);
+    if (this.#replays.length > maxReplays) this.#replays.shift();
   }
 
   /** Later children are not sent this request. */
@@ -135,8 +146,14 @@ export class Children {
     this.#idleTimers.set(child, timer.unref());
   }
 
+  /** From now on none is started: what would need one fails. */
+  refuseNew(): void {
+    this.#isEnding = true;
+  }
+
   /** Ends every child; resolves when nothing of them is left. */
   async stopAll(ladder: StopLadder): Promise<void> {
+    this.refuseNew();
     await Promise.all(this.all.map((child) => child.stop(ladder)));
   }
 
@@ -146,9 +163,10 @@ export class Children {
   }
 
   #start(workspace: Workspace | undefined): WorkspaceChild {
+    if (this.#isEnding)
+      throw new CaiError('AGENT_EXITED', 'the proxy is ending: no agent is started any more');
     const { config, env, log, writer, mount } = this.options;
-    const scratch = workspace === undefined ? mkdtempSync(join(tmpdir(), 'cai-')) : undefined;
-    const root = workspace?.root ?? scratch!;
+    const root = workspace?.root ?? this.#emptyFolder();
     const child = new WorkspaceChild({
       process: {
         agent: this.options.commandFor(workspace),
@@ -168,10 +186,7 @@ export class Children {
     const replays = [...this.#replays];
     child.start({
       onLine: (line) => this.options.onLine(child, line),
-      onEnd: (reason) => {
-        this.#onEnd(child, reason);
-        if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
-      },
+      onEnd: (reason) => this.#onEnd(child, reason),
     });
     child.ask('initialize', this.hello, {
       resultPlan: helloPlan,
@@ -182,6 +197,18 @@ export class Children {
     this.#limitStart(child);
     log.info({ root: workspace?.root }, 'agent started');
     return child;
+  }
+
+  /** Where an agent runs that serves no workspace: an empty folder of ours. */
+  #emptyFolder(): string {
+    const folder = join(ownFolders(this.options.env).state, 'no-workspace');
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      return folder;
+    } catch {
+      // Without a state folder nothing is kept, but everything else works.
+      return tmpdir();
+    }
   }
 
   /** An agent that never answers `initialize` fails what waits for it. */
@@ -239,7 +266,7 @@ export class Children {
 
   /** All that was open at the child has failed; what it has open at the editor is taken back. */
   #onEnd(child: WorkspaceChild, reason: CaiError): void {
-    this.options.log.info({ root: child.root, reason: reason.message }, 'agent ended');
+    this.options.log.info({ root: child.root, failure: reason.code }, 'agent ended');
     this.all.splice(this.all.indexOf(child), 1);
     if (this.lastUsed === child) this.lastUsed = undefined;
     clearTimeout(this.#idleTimers.get(child));

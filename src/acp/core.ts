@@ -22,8 +22,10 @@ import { isInside } from '../workspace/path-map';
 import type { PathMap } from '../workspace/path-map';
 import type { FieldTree } from './fields';
 import type { EditorRoute, Method } from './methods';
-import { notOffered, offers } from './refusals';
+import { signInEdits } from './initialize';
+import { cancelled, notOffered, offers } from './refusals';
 import { editsOf, pathsToAgent, pathsToEditor } from './rewrite';
+import { within } from './within';
 
 /** A message of the editor that is being served. */
 export interface Call {
@@ -50,12 +52,14 @@ export interface CallContext {
 /** How many sessions one agent may open by merely naming them. */
 const maxSessions = 1_000;
 /** How long a session that is being closed may take to end its turn, in milliseconds. */
-const quietMs = 5_000;
+export const quietMs = 5_000;
 
 /** The state of one proxy and the primitives on it. */
 export class Core {
   /** What is open between the editor and the agents. */
   readonly requests = new RequestTable();
+  /** Nobody is there any more to answer what agents ask. */
+  isEditorGone = false;
   /** The editor's `clientCapabilities`, from its `initialize`. */
   editorCapabilities: JsonObject = {};
   readonly #plans = new Map<FieldTree, Plan>();
@@ -90,9 +94,10 @@ export class Core {
   }
 
   /** Answers a request of the editor with a child's answer to a request of ours, fields untouched. */
-  passOn(call: Call, answer: Message): void {
+  passOn(child: WorkspaceChild, call: Call, answer: Message): void {
     const id = call.request?.id ?? 'null';
-    this.answer(call, splice(answer.line, [{ start: answer.idStart, end: answer.idEnd, text: id }]));
+    const edit = { start: answer.idStart, end: answer.idEnd, text: id };
+    this.answer(call, splice(answer.line, [edit, ...signInEdits(answer)]), child.lane);
   }
 
   /** Answers a request of an agent with an error. */
@@ -116,6 +121,36 @@ export class Core {
         context.onNoResult?.();
         this.fail(call, reason);
       },
+    });
+  }
+
+  /**
+   * Asks a child on behalf of a call, with params of our own (JSON text). Resolves with its answer, its
+   * fields those of the call's method, or with why there is none.
+   */
+  ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Message | CaiError> {
+    const { message, row } = call;
+    const request = call.request!;
+    return new Promise((resolve) => {
+      child.whenReady({
+        bytes: message.line.length,
+        run: () => {
+          if (request.isCancelled) {
+            resolve(cancelled());
+          } else if (row.capability !== undefined && !offers(child.capabilities, row.capability)) {
+            resolve(notOffered(message.method));
+          } else {
+            const childId = child.ask(message.method, params, {
+              resultPlan: this.planOf(row.result),
+              editorId: request.id,
+              onAnswer: resolve,
+              onFailure: resolve,
+            });
+            request.targets.push({ child, childId });
+          }
+        },
+        onFailure: resolve,
+      });
     });
   }
 
@@ -183,20 +218,7 @@ export class Core {
 
   /** Resolves when no prompt of the session is open, or after a bounded time. */
   async quiet(session: Session): Promise<void> {
-    await this.soon(new Promise<void>((resolve) => session.child.open.whenQuiet(session, resolve)));
-  }
-
-  /** Resolves with `done`, or after a time in which a session should have ended. */
-  async soon(done: Promise<void>): Promise<void> {
-    await this.within(quietMs, done);
-  }
-
-  /** Resolves with `done`, or after `limitMs`. */
-  async within(limitMs: number, done: Promise<void>): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const isLate = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)));
-    await Promise.race([done, isLate]);
-    clearTimeout(timer);
+    await within(quietMs, new Promise<void>((resolve) => session.child.open.whenQuiet(session, resolve)));
   }
 
   /** Tells the agent to end the session's turn, if it is at one. */
@@ -209,7 +231,7 @@ export class Core {
   /** A session whose `session/new` is still open: its updates may come before that is answered. */
   #openEarly(child: WorkspaceChild, agentId: string): Session | undefined {
     const opening = child.openings[0];
-    if (opening === undefined) return undefined;
+    if (opening === undefined || child.early.size >= child.openings.length) return undefined;
     const session = this.openNew(child, agentId, opening);
     child.early.add(session);
     return session;
@@ -253,7 +275,7 @@ export class Core {
     if (!answer.isError) context.onResult?.(answer);
     if (request !== undefined && this.requests.finish(request)) {
       const id = { start: answer.idStart, end: answer.idEnd, text: request.id };
-      this.toEditor(child, answer, { map: context.map }, answer.id === request.id ? [] : [id]);
+      this.toEditor(child, answer, { map: context.map }, [id, ...signInEdits(answer)]);
     }
     // Last, because the error may name the session that was to be opened.
     if (answer.isError) context.onNoResult?.();

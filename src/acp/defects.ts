@@ -7,16 +7,32 @@ import { CaiError, rpcCode } from '../errors';
 import { errorLine } from '../rpc/answer';
 import type { RpcError } from '../rpc/answer';
 import type { Message } from '../rpc/scan';
+import type { Field } from '../rpc/walk';
 import type { Skim } from '../rpc/skim';
 import type { WorkspaceChild } from '../session/workspace-child';
 import type { Core } from './core';
+import type { FieldKind } from './fields';
 
 const texts = {
   json: 'Parse error: the line is not JSON in UTF-8',
   batch: 'Invalid request: batches are not part of ACP',
   envelope: 'Invalid request: not a JSON-RPC 2.0 request, notification or response',
+  long: 'Invalid request: an id is longer than 4 KiB',
   duplicate: 'Invalid request: a key that the message is routed by stands twice',
 } as const;
+
+/** Kinds of fields whose text is kept beyond the message, and the most of it that is, in bytes. */
+const keptKinds: ReadonlySet<string> = new Set<FieldKind>([
+  ...(['session', 'sessionRef', 'listed', 'elicitationId', 'mcpServer', 'mcpRequest', 'cursor'] as const),
+]);
+const maxKeptBytes = 4_096;
+
+/** The message, or a defect in its place when an id in it is longer than what is kept. */
+export function withKeepableIds(message: Message): Message {
+  const isLong = (field: Field): boolean =>
+    field.end - field.start > maxKeptBytes && keptKinds.has(field.kind);
+  return message.fields.some(isLong) ? { ...message, kind: 'defect', defect: 'long' } : message;
+}
 
 const overlong = 'the line is longer than the limit';
 

@@ -39,23 +39,28 @@ export class EditorCalls {
     this.#list = new SessionList(core, children, env);
   }
 
-  /** Sends a call where its method's row says. */
+  /** Sends a call where its method's row says; whatever goes wrong with that is its answer. */
   serve(call: Call): void {
+    this.#serve(call).catch((error: unknown) => this.core.fail(call, error));
+  }
+
+  // Without an `await` before the routing: calls go on in the order in which they came.
+  async #serve(call: Call): Promise<void> {
     switch (call.row.route) {
       case 'new':
-        void this.#opener.openNew(call);
+        await this.#opener.openNew(call);
         break;
       case 'open':
-        void this.#opener.openKnown(call);
+        await this.#opener.openKnown(call);
         break;
       case 'all':
-        this.#fanOut.serve(call);
+        await this.#fanOut.serve(call);
         break;
       case 'primary':
         this.#send(this.children.primary(), call);
         break;
       case 'list':
-        void this.#list.serve(call);
+        await this.#list.serve(call);
         break;
       case 'cancel':
         this.#cancel(call.message);
@@ -64,30 +69,29 @@ export class EditorCalls {
         this.agentRequests.mcpFromEditor(call.message);
         break;
       case 'any':
-        void this.#serveAny(call);
+        await this.#serveAny(call);
         break;
       default:
-        this.#serveSession(call);
+        await this.#serveSession(call);
     }
   }
 
   /** A call for the session that it names. */
-  #serveSession(call: Call): void {
+  async #serveSession(call: Call): Promise<void> {
     const { message, row } = call;
     const editorId = sessionIdOf(message);
     if (editorId === undefined) {
-      this.core.fail(call, new CaiError('INVALID_PARAMS', `${message.method}: sessionId must be a string`));
-      return;
+      throw new CaiError('INVALID_PARAMS', `${message.method}: sessionId must be a string`);
     }
     if (this.#opener.hold(editorId, call)) return;
     const session = this.core.sessions.find(editorId);
-    if (row.route === 'delete') void this.#ender.delete(call, editorId);
+    if (row.route === 'delete') await this.#ender.delete(call, editorId);
     else if (session === undefined && aboutRecord.has(message.method))
-      void this.#ender.serveClosed(call, editorId);
-    else if (session === undefined) this.core.fail(call, unknownSession(editorId));
+      await this.#ender.serveClosed(call, editorId);
+    else if (session === undefined) throw unknownSession(editorId);
     else if (row.route === 'close') this.#ender.close(call, session);
-    else if (row.route === 'end') void this.#ender.end(call, session);
-    else if (row.route === 'fork') void this.#opener.fork(call, session);
+    else if (row.route === 'end') await this.#ender.end(call, session);
+    else if (row.route === 'fork') await this.#opener.fork(call, session);
     else this.core.toAgent(session.child, call, { map: session.map, session });
   }
 
@@ -97,29 +101,20 @@ export class EditorCalls {
    */
   async #serveAny(call: Call): Promise<void> {
     const { message, request } = call;
+    const cwd = fieldOf(message, 'cwd');
     if (sessionIdOf(message) !== undefined) {
-      this.#serveSession(call);
-      return;
-    }
-    try {
-      if (fieldOf(message, 'sessionRefs') !== undefined) {
-        await this.#list.serveNamed(call);
-        return;
-      }
-      const cwd = fieldOf(message, 'cwd');
-      if (cwd?.isString === true) {
-        const workspace = await findWorkspace(textOf(message, cwd), { env: this.env });
-        this.core.toAgent(this.children.forWorkspace(workspace), call, {
-          map: this.children.mapFor(workspace),
-        });
-        return;
-      }
+      await this.#serveSession(call);
+    } else if (fieldOf(message, 'sessionRefs') !== undefined) {
+      await this.#list.serveNamed(call);
+    } else if (cwd?.isString === true) {
+      const workspace = await findWorkspace(textOf(message, cwd), { env: this.env });
+      const child = this.children.forWorkspace(workspace);
+      this.core.toAgent(child, call, { map: this.children.mapFor(workspace) });
+    } else {
       const child = this.#unnamedChild(message);
       if (child !== undefined) this.#send(child, call);
       else if (request === undefined) for (const each of this.children.usable()) this.#send(each, call);
       else this.core.answer(call, errorLine(request.id, methodNotFound(message.method)));
-    } catch (error) {
-      this.core.fail(call, error);
     }
   }
 

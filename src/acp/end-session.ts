@@ -5,8 +5,10 @@ import { resultLine } from '../rpc/answer';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
 import { findWorkspace } from '../workspace/root';
 import type { Children } from './children';
+import { quietMs } from './core';
 import type { Call, Core } from './core';
 import { offers, unknownSession } from './refusals';
+import { within } from './within';
 
 /** Ends sessions. */
 export class SessionEnder {
@@ -61,31 +63,23 @@ export class SessionEnder {
       this.#answerEmpty(call);
       return;
     }
-    try {
-      const child = open?.child ?? (await this.#childOf(record!.cwd));
-      this.core.toAgent(child, call, {
-        map: open?.map ?? child.map,
-        session: open,
-        onResult: () => {
-          this.core.sessions.forget(editorId);
-          if (open !== undefined) this.#drop(open);
-        },
-      });
-    } catch (error) {
-      this.core.fail(call, error);
-    }
+    const child = open?.child ?? (await this.#childOf(record!.cwd));
+    this.core.toAgent(child, call, {
+      map: open?.map ?? child.map,
+      session: open,
+      onResult: () => {
+        this.core.sessions.forget(editorId);
+        if (open !== undefined) this.#drop(open);
+      },
+    });
   }
 
   /** A call for a session that is not open but remembered, and that its agent can serve all the same. */
   async serveClosed(call: Call, editorId: string): Promise<void> {
     const record = this.core.sessions.recall(editorId);
-    try {
-      if (record === undefined) throw unknownSession(editorId);
-      const child = await this.#childOf(record.cwd);
-      this.core.toAgent(child, call, { map: child.map });
-    } catch (error) {
-      this.core.fail(call, error);
-    }
+    if (record === undefined) throw unknownSession(editorId);
+    const child = await this.#childOf(record.cwd);
+    this.core.toAgent(child, call, { map: child.map });
   }
 
   async #childOf(cwd: string): Promise<WorkspaceChild> {
@@ -102,7 +96,9 @@ export class SessionEnder {
   /** Resolves when the agent has closed the session, failed to, or takes too long. */
   async #askToClose(session: Session): Promise<void> {
     const params = JSON.stringify({ sessionId: session.agentId });
-    await this.core.soon(
+    await within(
+      quietMs,
+
       new Promise<void>((resolve) => {
         session.child.ask('session/close', params, {
           resultPlan: undefined,

@@ -7,8 +7,11 @@ import { cut } from '../rpc/splice';
 import type { WorkspaceChild } from '../session/workspace-child';
 import type { Children } from './children';
 import type { Call, Core } from './core';
-import type { CaiError } from '../errors';
-import { cancelled, notOffered, offers } from './refusals';
+import { CaiError } from '../errors';
+import { within } from './within';
+
+/** How long the other children may take once one has answered, in milliseconds. */
+const othersMs = 10_000;
 
 /** Sends a request to all children and makes one answer of theirs. */
 export class FanOut {
@@ -19,7 +22,7 @@ export class FanOut {
   ) {}
 
   /** Serves a call: the first error wins, else the first child's result is the answer. */
-  serve(call: Call): void {
+  async serve(call: Call): Promise<void> {
     const { message, request, row } = call;
     if (request === undefined) return;
     const params = paramsOf(message);
@@ -27,50 +30,48 @@ export class FanOut {
     const targets = this.children.usable().length > 0 ? this.children.usable() : [this.children.primary()];
     if (row.replay === 'keep') this.children.remember(replay);
     const forgotten = row.replay === 'clear' ? this.children.forgetAll() : [];
-    void Promise.all(targets.map((child) => this.#ask(child, call, params))).then((outcomes) => {
-      const failed = outcomes.find((outcome) => 'failure' in outcome && !isNotOffered(outcome.failure));
-      const refused = outcomes.find((outcome) => 'answer' in outcome && outcome.answer.isError);
-      const served = outcomes.find((outcome) => 'answer' in outcome && !outcome.answer.isError);
-      const outcome = refused ?? failed ?? served ?? outcomes[0]!;
-      if (outcome !== served) {
-        this.children.forget(replay);
-        this.children.restore(forgotten);
-      }
-      if ('failure' in outcome) this.core.fail(call, outcome.failure);
-      else this.core.passOn(call, outcome.answer);
-    });
+    const outcomes = await this.#gather(targets.map((child) => this.#ask(child, call, params)));
+    const failed = outcomes.find((outcome) => 'failure' in outcome && !isNotOffered(outcome.failure));
+    const refused = outcomes.find((outcome) => 'answer' in outcome && outcome.answer.isError);
+    const served = outcomes.find((outcome) => 'answer' in outcome && !outcome.answer.isError);
+    const outcome = refused ?? failed ?? served ?? outcomes[0]!;
+    if (outcome !== served) {
+      this.children.forget(replay);
+      this.children.restore(forgotten);
+    }
+    if ('failure' in outcome) this.core.fail(call, outcome.failure, outcome.child.lane);
+    else this.core.passOn(outcome.child, call, outcome.answer);
   }
 
-  #ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Outcome> {
-    const { method } = call.message;
-    return new Promise((resolve) => {
-      child.whenReady({
-        bytes: call.message.line.length,
-        run: () => {
-          if (call.request!.isCancelled) {
-            resolve({ failure: cancelled() });
-            return;
-          }
-          if (call.row.capability !== undefined && !offers(child.capabilities, call.row.capability)) {
-            resolve({ failure: notOffered(method) });
-            return;
-          }
-          const childId = child.ask(method, params, {
-            resultPlan: undefined,
-            editorId: call.request!.id,
-            onAnswer: (answer) => resolve({ answer }),
-            onFailure: (failure) => resolve({ failure }),
-          });
-          call.request!.targets.push({ child, childId });
-        },
-        onFailure: (failure) => resolve({ failure }),
-      });
+  async #ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Outcome> {
+    const answer = await this.core.ask(child, call, params);
+    return answer instanceof CaiError ? { child, failure: answer } : { child, answer };
+  }
+
+  /**
+   * What has come when all have answered, or some time after the first answer: an agent that hangs does
+   * not keep the user from using the others. Before that there is no limit, since a person may sign in.
+   */
+  async #gather(asked: readonly Promise<Outcome>[]): Promise<Outcome[]> {
+    const outcomes = new Map<number, Outcome>();
+    const noted = asked.map(async (each, index) => {
+      const outcome = await each;
+      outcomes.set(index, outcome);
+      return outcome;
     });
+    const all = Promise.all(noted);
+    const answered = noted.map(async (each) => {
+      const outcome = await each;
+      return 'answer' in outcome ? outcome : await new Promise<never>(() => undefined);
+    });
+    await Promise.race([all, ...answered]);
+    await within(othersMs, all);
+    return [...outcomes].sort(([a], [b]) => a - b).map(([, outcome]) => outcome);
   }
 }
 
 /** What came of a request at one child. */
-type Outcome = { answer: Message } | { failure: CaiError };
+type Outcome = { child: WorkspaceChild } & ({ answer: Message } | { failure: CaiError });
 
 function isNotOffered(failure: CaiError): boolean {
   return failure.code === 'NOT_OFFERED';

@@ -31,6 +31,8 @@ export type FieldKind =
   | 'elicitationId'
   /** How an elicitation wants its answer; refused when the editor did not offer the mode. */
   | 'elicitationMode'
+  /** An address that the editor is to open. */
+  | 'url'
   /** What the user did with an elicitation. */
   | 'elicitationAction'
   /** The MCP server (of the editor) that an MCP-over-ACP message is for. */
@@ -46,7 +48,9 @@ export type FieldKind =
   /** A capability of the editor's files, told unless `[acp] fs` is off. */
   | 'fileCapability'
   /** The sign-in methods of an agent, an array. */
-  | 'authMethods';
+  | 'authMethods'
+  /** A command that some editors would run on the host. */
+  | 'hostCommand';
 
 /**
  * The places below one JSON value. A key is an object's member; `*` stands for each element of an array;
@@ -165,6 +169,7 @@ export const elicitation: FieldTree = {
   requestId: 'requestId',
   mode: 'elicitationMode',
   elicitationId: 'elicitationId',
+  url: 'url',
 };
 
 /** Result of `elicitation/create`: whether the user agreed. */
@@ -185,10 +190,14 @@ export const initializeParams: FieldTree = {
 };
 
 /** Result of `initialize`: what is filtered before the editor sees it. */
-export const initializeResult: FieldTree = { protocolVersion: 'version', authMethods: 'authMethods' };
+export const initializeResult: FieldTree = {
+  protocolVersion: 'version',
+  authMethods: 'authMethods',
+  _meta: { 'terminal-auth': 'hostCommand' },
+};
 
 /** `error` of any response: -32002 names the session it did not find. */
-export const errorObject: FieldTree = { data: { sessionId: 'sessionRef' } };
+export const errorObject: FieldTree = { data: { sessionId: 'sessionRef', authMethods: 'authMethods' } };
 
 /** Params of an editor's method that no row describes: enough to route it. */
 export const unknownFromEditor: FieldTree = { sessionId: 'session', ...inSessions, cwd: 'cwd' };

@@ -56,8 +56,8 @@ export interface AgentHello {
 /** Reads a child's answer to `initialize`. Fails with `AGENT_START` when the agent cannot be used. */
 export function readAgentHello(answer: Message, agent: string): AgentHello {
   if (answer.isError) {
-    const { message } = JSON.parse(bodyOf(answer)) as { message?: unknown };
-    const said = typeof message === 'string' ? message : 'no reason given';
+    const error = JSON.parse(bodyOf(answer)) as { message?: unknown } | null;
+    const said = typeof error?.message === 'string' ? error.message : 'no reason given';
     throw new CaiError('AGENT_START', `agent "${agent}" refused to initialize: ${said}`);
   }
   const result = JSON.parse(bodyOf(answer)) as {
@@ -70,20 +70,32 @@ export function readAgentHello(answer: Message, agent: string): AgentHello {
       `agent "${agent}" does not speak ACP version ${protocolVersion}: use a version of it that does`,
     );
   }
-  return { editorResult: editorResult(answer, agent), capabilities: result.agentCapabilities ?? {} };
+  return { editorResult: bodyOf(answer, signInEdits(answer)), capabilities: result.agentCapabilities ?? {} };
 }
 
 /** The answer when no agent's answer is to be had: nothing is promised. */
 export const minimalResult = JSON.stringify({ protocolVersion, agentCapabilities: {}, authMethods: [] });
 
-function editorResult(answer: Message, agent: string): string {
-  const list = fieldOf(answer, 'authMethods');
-  if (list === undefined) return bodyOf(answer);
-  const methods = methodsOf(answer.line.subarray(list.start, list.end), agent);
-  const kept = methods.map(withoutCommand).filter((method) => method !== undefined);
-  // Agents are told that terminals are not offered, so nearly always there is nothing to take out.
-  const isSame = kept.length === methods.length && kept.every((method, index) => method === methods[index]);
-  return isSame ? bodyOf(answer) : bodyOf(answer, [{ ...list, text: `[${kept.join(',')}]` }]);
+/**
+ * The edits that take out of an answer, an error as well, what an editor would run on the host to sign in;
+ * where two parsers could see different methods, all of them.
+ */
+export function signInEdits(answer: Message): Edit[] {
+  const edits: Edit[] = [];
+  for (const { kind, start, end } of answer.fields) {
+    if (kind === 'hostCommand') edits.push({ start, end, text: 'null' });
+    if (kind !== 'authMethods') continue;
+    const json = answer.line.subarray(start, end);
+    const isNull = json.toString('latin1') === 'null';
+    const methods = methodsOf(json);
+    const kept = (methods ?? []).map(withoutCommand).filter((method) => method !== undefined);
+    // Agents are told that terminals are not offered, so nearly always there is nothing to take out.
+    const isArray = json[0] === 0x5b;
+    const isSame =
+      kept.length === methods?.length && kept.every((method, index) => method === methods[index]);
+    if (!(isNull || (isArray && isSame))) edits.push({ start, end, text: `[${kept.join(',')}]` });
+  }
+  return edits;
 }
 
 /**
@@ -92,23 +104,19 @@ function editorResult(answer: Message, agent: string): string {
  */
 function withoutCommand(text: string): string | undefined {
   const method = JSON.parse(text) as JsonObject | null;
-  if (method?.type === 'terminal') return undefined;
-  const meta = method?._meta as JsonObject | null | undefined;
+  if (typeof method !== 'object' || method === null || Array.isArray(method)) return undefined;
+  if (method.type === 'terminal') return undefined;
+  const meta = method._meta as JsonObject | null | undefined;
   if (meta?.['terminal-auth'] === undefined) return text;
   const rest = Object.entries(meta).filter(([key]) => key !== 'terminal-auth');
   return JSON.stringify({ ...method, _meta: Object.fromEntries(rest) });
 }
 
-/** The texts of the sign-in methods; none for what is no array. */
-function methodsOf(json: Buffer, agent: string): string[] {
+/** The texts of the sign-in methods; undefined where a key that is looked at stands twice. */
+function methodsOf(json: Buffer): string[] | undefined {
   const walk = new Walk(json);
   walk.value(0, methodsPlan);
-  if (walk.hasDuplicate) {
-    throw new CaiError(
-      'AGENT_START',
-      `agent "${agent}" offers a sign-in method with a key that stands twice`,
-    );
-  }
+  if (walk.hasDuplicate) return undefined;
   const methods = walk.fields.filter((field) => field.kind === 'method');
   return methods.map(({ start, end }) => json.toString('utf8', start, end));
 }

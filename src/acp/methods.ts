@@ -162,3 +162,9 @@ export const unknownEditorMethod = extension<EditorRoute>('any', fields.unknownF
 
 /** The row of a method that an agent sent and no row describes. */
 export const unknownAgentMethod = extension<AgentRoute>('editor', fields.inSession);
+
+/** Methods of an agent that would act on the host, or on a chain of proxies that we are none of. */
+export const actsOnHost = /^(terminal|proxy)\//;
+
+/** The row of such a method that no row describes. */
+export const refusedAgentMethod = extension<AgentRoute>('refuse', none);

@@ -1,13 +1,16 @@
 /** Sessions begin here: `session/new`, `session/load`, `session/resume`, `session/fork`. */
-import { isAbsolute } from 'node:path';
 import { CaiError } from '../errors';
 import { fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
+import { isFilePath } from '../workspace/real-path';
 import { findWorkspace } from '../workspace/root';
 import type { Workspace } from '../workspace/root';
 import type { Children } from './children';
 import type { Call, Core } from './core';
+
+/** Calls that may wait for one session to be opened. */
+const maxWaiting = 1_000;
 
 /** Where a session belongs: its folders as the editor spells them, and the mapping of its paths. */
 type Place = Pick<Session, 'roots' | 'map'>;
@@ -44,23 +47,25 @@ export class SessionOpener {
   async openKnown(call: Call): Promise<void> {
     const editorId = sessionIdOf(call.message);
     if (editorId === undefined) {
-      this.core.fail(
-        call,
-        new CaiError('INVALID_PARAMS', `${call.message.method}: sessionId must be a string`),
-      );
-      return;
+      throw new CaiError('INVALID_PARAMS', `${call.message.method}: sessionId must be a string`);
     }
     const waiting: Call[] = [];
     this.#waiting.set(editorId, waiting);
-    const found = await this.#find(call);
-    if (found !== undefined) this.#reopen(call, editorId, found.workspace, found.place);
-    if (this.#waiting.get(editorId) === waiting) this.#waiting.delete(editorId);
-    for (const held of waiting) this.serve(held);
+    try {
+      const found = await this.#find(call);
+      if (found !== undefined) this.#reopen(call, editorId, found.workspace, found.place);
+    } finally {
+      if (this.#waiting.get(editorId) === waiting) this.#waiting.delete(editorId);
+      for (const held of waiting) this.serve(held);
+    }
   }
 
   /** Keeps a call until the session that it names is at its child; false when it is not being opened. */
   hold(editorId: string, call: Call): boolean {
     const waiting = this.#waiting.get(editorId);
+    if (waiting !== undefined && waiting.length >= maxWaiting) {
+      throw new CaiError('AGENT_STALLED', `too much waits for session ${editorId} to be opened`);
+    }
     waiting?.push(call);
     return waiting !== undefined;
   }
@@ -90,6 +95,7 @@ export class SessionOpener {
     const child = open?.child.root === workspace.root ? open.child : this.#childFor(workspace);
     const session: Session = { editorId, agentId, child, ...place };
     this.core.sessions.open(session);
+    this.core.sessions.touch(editorId);
     this.core.toAgent(child, call, {
       map: place.map,
       session,
@@ -113,6 +119,7 @@ export class SessionOpener {
     child.openings.push(place);
     const over = (): void => {
       child.openings.splice(child.openings.indexOf(place), 1);
+      if (child.openings.length === 0) this.#closeEarly(child);
       this.children.rest(child);
     };
     this.core.toAgent(child, call, {
@@ -120,10 +127,16 @@ export class SessionOpener {
       session,
       onNoResult: over,
       onResult: (result) => {
-        over();
         this.#bind(child, result, place);
+        over();
       },
     });
+  }
+
+  /** Sessions that the agent spoke of and then did not open. */
+  #closeEarly(child: WorkspaceChild): void {
+    for (const early of child.early) this.core.sessions.close(early);
+    child.early.clear();
   }
 
   #bind(child: WorkspaceChild, result: Message, place: Place): void {
@@ -154,7 +167,7 @@ export class SessionOpener {
       const workspace = await this.#lookUp(textOf(call.message, cwd));
       const map = this.children.mapFor(workspace);
       const roots = [workspace.cwd, ...furtherRoots(call.message)];
-      for (const root of roots.slice(1)) requireServable(root, map.isIdentity || map.toAgent(root) !== root);
+      for (const root of roots.slice(1)) requireServable(root, this.children.serves(root, map));
       return { workspace, place: { roots, map } };
     } catch (error) {
       this.core.fail(call, error);
@@ -176,7 +189,7 @@ function furtherRoots(message: Message): string[] {
 
 /** Source: ACP v1, session setup: additional directories are absolute, and served or refused. */
 function requireServable(root: string, isServed: boolean): void {
-  if (!isAbsolute(root)) {
+  if (!isFilePath(root)) {
     throw new CaiError('INVALID_PARAMS', `additionalDirectories: "${root}" is not an absolute path`);
   }
   if (isServed) return;

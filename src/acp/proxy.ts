@@ -22,12 +22,20 @@ import type { AgentCall } from './agent-requests';
 import { Children } from './children';
 import { Core } from './core';
 import type { Call } from './core';
-import { Defects } from './defects';
+import { Defects, withKeepableIds } from './defects';
 import { EditorCalls } from './editor-calls';
 import { errorObject } from './fields';
 import { minimalResult, readHello } from './initialize';
-import { agentMethods, editorMethods, unknownAgentMethod, unknownEditorMethod } from './methods';
+import {
+  actsOnHost,
+  agentMethods,
+  editorMethods,
+  refusedAgentMethod,
+  unknownAgentMethod,
+  unknownEditorMethod,
+} from './methods';
 import type { AgentRoute, EditorRoute, Method } from './methods';
+import { sessionIdOf } from './open-session';
 import { endAll } from './shutdown';
 
 /** What a proxy is made from. */
@@ -109,7 +117,7 @@ export class Proxy {
       this.#defects.overlongFromEditor(line.skim);
       return;
     }
-    const message = scan(line, this.#editorPlans);
+    const message = withKeepableIds(scan(line, this.#editorPlans));
     this.options.log.debug({ id: message.id, method: message.method }, 'from editor');
     if (message.kind === 'request' || message.kind === 'notification') this.#call(message);
     else if (message.kind === 'response') this.#answerToAgent(message);
@@ -122,15 +130,18 @@ export class Proxy {
       this.#defects.overlongFromAgent(child, line.skim);
       return;
     }
-    const message = scan(line, this.#plansOf(child));
+    const message = withKeepableIds(scan(line, this.#plansOf(child)));
     if (message.kind === 'request' || message.kind === 'notification') this.#callOfAgent(child, message);
     else if (message.kind === 'response') this.#answerOfAgent(child, message);
     else this.#defects.fromAgent(child, message);
   }
 
-  /** The editor is gone: everything open is ended; resolves when no agent is left. */
-  async end(isPatient: boolean): Promise<void> {
-    await endAll(this.#core, this.#children, isPatient);
+  /**
+   * The editor is gone: everything open is ended; resolves when no agent is left. Until `hurry` resolves,
+   * agents may still answer what is due.
+   */
+  async end(hurry: Promise<void>): Promise<void> {
+    await endAll(this.#core, this.#children, hurry);
   }
 
   /** A request or notification of the editor. */
@@ -147,7 +158,8 @@ export class Proxy {
     }
     const call: Call = { message, row: editorRow(method), request };
     if (call.row.route === 'initialize') {
-      if (request !== undefined) void this.#initialize(call);
+      if (request !== undefined)
+        this.#initialize(call).catch((error: unknown) => this.#core.fail(call, error));
     } else if (this.#hello !== undefined) {
       this.#calls.serve(call);
     } else if (request !== undefined) {
@@ -170,10 +182,21 @@ export class Proxy {
   /** A request or notification of an agent. */
   #callOfAgent(child: WorkspaceChild, message: Message): void {
     const row = agentRow(message.method);
+    // A question about signing in again is answered below; nothing else can be asked yet.
+    if (child.state === 'starting' && message.kind === 'request' && row.route !== 'elicitation') {
+      this.#core.refuse(child, message, {
+        code: rpcCode.invalidRequest,
+        message: 'Invalid request: answer initialize first',
+      });
+      return;
+    }
     const session = this.#core.sessionOf(child, message);
     const call: AgentCall = { child, message, row, session };
+    const named = sessionIdOf(message);
+    // A method of its own may name a session of its own, but not one that we gave to somebody.
+    const isOwn = row === unknownAgentMethod && (named === undefined || !this.#core.sessions.isGiven(named));
     const namesSession = fieldOf(message, 'session') !== undefined;
-    if (namesSession && session === undefined && row !== unknownAgentMethod) {
+    if (namesSession && session === undefined && !isOwn) {
       // Of a session that was closed, or that was never opened.
       this.options.log.debug({ method: message.method }, 'from an agent, for no open session');
       this.#core.refuse(child, message, { code: rpcCode.resourceNotFound, message: 'Session not found' });
@@ -200,14 +223,9 @@ export class Proxy {
       this.#core.answer(call, resultLine(id, this.#hello));
       return;
     }
-    try {
-      const hello = readHello(call.message, this.options.config.acp.fs === 'editor');
-      this.#core.editorCapabilities = hello.capabilities;
-      this.#children.hello = hello.childParams;
-    } catch (error) {
-      this.#core.fail(call, error);
-      return;
-    }
+    const hello = readHello(call.message, this.options.config.acp.fs === 'editor');
+    this.#core.editorCapabilities = hello.capabilities;
+    this.#children.hello = hello.childParams;
     this.#isInitializing = true;
     this.#hello = await this.#bootstrap();
     this.#isInitializing = false;
@@ -217,27 +235,27 @@ export class Proxy {
 
   /** The answer of a first child, or the minimal one. */
   async #bootstrap(): Promise<string> {
-    const { log } = this.options;
     const workspace = await this.#ownWorkspace();
     const child = workspace === undefined ? this.#children.primary() : this.#children.forWorkspace(workspace);
-    return await new Promise((resolve) => {
-      const giveUp = (reason: string): void => {
-        log.warn({ reason }, 'initialize is answered without the agent: no optional capability is offered');
-        resolve(minimalResult);
+    const { hello, reason } = await new Promise<{ hello?: string; reason?: string }>((resolve) => {
+      const late = { reason: `no answer in ${bootstrapMs / 1_000} s` };
+      const timer = setTimeout(() => resolve(late), bootstrapMs);
+      const over = (outcome: { hello?: string; reason?: string }): void => {
+        clearTimeout(timer);
+        resolve(outcome);
       };
-      const timer = setTimeout(() => giveUp(`no answer in ${bootstrapMs / 1_000} s`), bootstrapMs);
       child.whenReady({
         bytes: 0,
-        run: () => {
-          clearTimeout(timer);
-          resolve(child.initializeResult);
-        },
-        onFailure: (reason) => {
-          clearTimeout(timer);
-          giveUp(reason.message);
-        },
+        run: () => over({ hello: child.initializeResult }),
+        onFailure: (failure) => over({ reason: failure.message }),
       });
     });
+    if (hello !== undefined) return hello;
+    this.options.log.warn(
+      { reason },
+      'initialize is answered without the agent: no optional capability is offered',
+    );
+    return minimalResult;
   }
 
   async #ownWorkspace(): Promise<Workspace | undefined> {
@@ -274,5 +292,6 @@ function editorRow(method: string): Method<EditorRoute> {
 }
 
 function agentRow(method: string): Method<AgentRoute> {
-  return Object.hasOwn(agentMethods, method) ? agentMethods[method]! : unknownAgentMethod;
+  if (Object.hasOwn(agentMethods, method)) return agentMethods[method]!;
+  return actsOnHost.test(method) ? refusedAgentMethod : unknownAgentMethod;
 }

@@ -35,8 +35,10 @@ export function pathsToEditor(map: PathMap): Pick<Rewrites, 'path' | 'uri'> | un
 /** Edits for the fields that change, in order. A place that stays the same keeps its very bytes. */
 export function editsOf(message: Message, rewrites: Partial<Rewrites>): Edit[] {
   const edits: Edit[] = [];
-  for (const field of message.fields) {
-    const rewrite = field.isString ? rewriteOf(message, field, rewrites) : undefined;
+  let rowCwd = '';
+  for (const [index, field] of message.fields.entries()) {
+    if (field.kind === 'row') rowCwd = cwdOfRow(message, index);
+    const rewrite = field.isString ? rewriteOf(field, rowCwd, rewrites) : undefined;
     if (rewrite === undefined) continue;
     const text = textOf(message, field);
     const replacement = rewrite(text) ?? text;
@@ -47,10 +49,11 @@ export function editsOf(message: Message, rewrites: Partial<Rewrites>): Edit[] {
   return edits;
 }
 
-function rewriteOf(message: Message, field: Field, rewrites: Partial<Rewrites>): IdMap | undefined {
+/** `rowCwd` is the working directory in the row of a list that the field lies in, if it lies in one. */
+function rewriteOf(field: Field, rowCwd: string, rewrites: Partial<Rewrites>): IdMap | undefined {
   switch (field.kind) {
     case 'listed':
-      return (id) => rewrites.listed?.(id, cwdBeside(message, field));
+      return (id) => rewrites.listed?.(id, rowCwd);
     case 'session':
     case 'sessionRef':
       return rewrites.session;
@@ -65,10 +68,13 @@ function rewriteOf(message: Message, field: Field, rewrites: Partial<Rewrites>):
   }
 }
 
-/** The working directory in the same row of a list. */
-function cwdBeside(message: Message, field: Field): string {
-  const row = message.fields.findLast((each) => each.kind === 'row' && each.start < field.start);
-  const isHere = (each: Field): boolean => row !== undefined && each.start > row.start && each.end < row.end;
-  const cwd = message.fields.find((each) => each.kind === 'cwd' && each.isString && isHere(each));
-  return cwd === undefined ? '' : textOf(message, cwd);
+/** The working directory in the row of a list that is the field with that index. */
+function cwdOfRow(message: Message, index: number): string {
+  const { fields } = message;
+  const { end } = fields[index]!;
+  for (let next = index + 1; next < fields.length && fields[next]!.start < end; next++) {
+    const field = fields[next]!;
+    if (field.kind === 'cwd' && field.isString) return textOf(message, field);
+  }
+  return '';
 }

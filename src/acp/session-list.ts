@@ -15,7 +15,7 @@ import { findWorkspace } from '../workspace/root';
 import type { Children } from './children';
 import type { Call, Core } from './core';
 import { editsOf, pathsToAgent } from './rewrite';
-import { cancelled, notOffered, offers } from './refusals';
+import { within } from './within';
 
 /** Where a list goes on. */
 interface Place {
@@ -29,6 +29,8 @@ interface Place {
   readonly seen: ReadonlySet<string>;
 }
 
+/** How long one of several children may take for a page, in milliseconds. */
+const pageMs = 5_000;
 /** Cursors that are remembered; an editor follows one list at a time. */
 const maxCursors = 64;
 
@@ -45,12 +47,8 @@ export class SessionList {
 
   /** Serves a call. */
   async serve(call: Call): Promise<void> {
-    try {
-      const place = await this.#placeOf(call.message);
-      if (call.request !== undefined) await this.#serveFrom(call, place);
-    } catch (error) {
-      this.core.fail(call, error);
-    }
+    const place = await this.#placeOf(call.message);
+    if (call.request !== undefined) await this.#serveFrom(call, place);
   }
 
   /** Serves a call for the rows of sessions that it names, which may be those of several children. */
@@ -68,7 +66,7 @@ export class SessionList {
       );
       if (page instanceof CaiError) throw page;
       if (page.isError) {
-        this.core.passOn(call, page);
+        this.core.passOn(child, call, page);
         return;
       }
       pages.push({ child, page });
@@ -77,7 +75,7 @@ export class SessionList {
     const rows = pages.flatMap(({ child, page }) => this.#rowsOf(child, page, seen));
     const first = pages[0]?.page;
     const text = first === undefined ? '{"sessions":[]}' : pageText(first, rows, 'null');
-    this.core.answer(call, resultLine(request.id, text));
+    this.core.answer(call, resultLine(request.id, text), pages.at(-1)?.child.lane);
   }
 
   /** The agents' ids of the sessions that a call names, by the open child that has them. */
@@ -112,7 +110,7 @@ export class SessionList {
     return { children: [this.children.forWorkspace(workspace)], map, seen: new Set() };
   }
 
-  /** Answers with the first page, from `place` on, that has something in it. */
+  /** Answers with the page at `place`; a child that has nothing (more) is passed over. */
   async #serveFrom(call: Call, place: Place): Promise<void> {
     const id = call.request!.id;
     const [child, ...others] = place.children;
@@ -129,19 +127,19 @@ export class SessionList {
       return;
     }
     if (page.isError) {
-      this.core.passOn(call, page);
+      this.core.passOn(child, call, page);
       return;
     }
-    this.#answerPage(call, page, child, place, others);
+    await this.#answerPage(call, page, child, place, others);
   }
 
-  #answerPage(
+  async #answerPage(
     call: Call,
     page: Message,
     child: WorkspaceChild,
     place: Place,
     others: readonly WorkspaceChild[],
-  ): void {
+  ): Promise<void> {
     const seen = new Set(place.seen);
     const rows = this.#rowsOf(child, page, seen, place.map);
     const cursor = page.fields.find((field) => field.kind === 'cursor' && field.isString);
@@ -151,19 +149,22 @@ export class SessionList {
         : others.length > 0
           ? { children: others, seen }
           : undefined;
-    if (rows.length === 0 && next !== undefined) {
-      void this.#serveFrom(call, next).catch((error: unknown) => this.core.fail(call, error));
+    if (rows.length === 0 && cursor === undefined && next !== undefined) {
+      await this.#serveFrom(call, next);
       return;
     }
-    this.core.answer(call, resultLine(call.request!.id, pageText(page, rows, this.#keep(next))));
+    const text = pageText(page, rows, this.#keep(next));
+    this.core.answer(call, resultLine(call.request!.id, text), child.lane);
   }
 
   /** The page's sessions as the editor may see them, JSON texts, without those that were listed before. */
   #rowsOf(child: WorkspaceChild, page: Message, seen: Set<string>, map = child.map): string[] {
     const edits = this.core.editsToEditor(child, page, { map });
     const rows: string[] = [];
+    let next = 0;
     for (const row of page.fields.filter((field) => field.kind === 'row')) {
-      const inRow = edits.filter((edit) => edit.start > row.start && edit.end < row.end);
+      const inRow: Edit[] = [];
+      while (next < edits.length && edits[next]!.start < row.end) inRow.push(edits[next++]!);
       const text = cut(page.line, row.start, row.end, inRow);
       const id = (JSON.parse(text) as { sessionId?: unknown } | null)?.sessionId;
       if (typeof id !== 'string' || seen.has(id)) continue;
@@ -173,31 +174,12 @@ export class SessionList {
     return rows;
   }
 
-  /** The child's answer, or why it gives none. */
-  #ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Message | CaiError> {
-    return new Promise((resolve) => {
-      child.whenReady({
-        bytes: call.message.line.length,
-        run: () => {
-          if (call.request!.isCancelled) {
-            resolve(cancelled());
-            return;
-          }
-          if (call.row.capability !== undefined && !offers(child.capabilities, call.row.capability)) {
-            resolve(notOffered(call.message.method));
-            return;
-          }
-          const childId = child.ask(call.message.method, params, {
-            resultPlan: this.core.planOf(call.row.result),
-            editorId: call.request!.id,
-            onAnswer: resolve,
-            onFailure: resolve,
-          });
-          call.request!.targets.push({ child, childId });
-        },
-        onFailure: resolve,
-      });
-    });
+  /** The child's answer, or why it gives none. One of several may not keep the others' sessions waiting. */
+  async #ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Message | CaiError> {
+    const answer = this.core.ask(child, call, params);
+    if (this.children.usable().length === 1) return await answer;
+    const late = new CaiError('AGENT_STALLED', `${call.message.method}: no answer in ${pageMs / 1_000} s`);
+    return (await within(pageMs, answer)) ?? late;
   }
 
   /** The cursor that stands for a place, JSON text; `null` for the end. */
@@ -217,10 +199,7 @@ function paramsFor(message: Message, map: PathMap, cursor = 'null'): string | un
   const ours = fieldOf(message, 'cursor');
   if (ours !== undefined) edits.push({ start: ours.start, end: ours.end, text: cursor });
   const { line, bodyStart, bodyEnd } = message;
-  const params = bodyStart < 0 ? undefined : cut(line, bodyStart, bodyEnd, edits);
-  if (ours !== undefined || cursor === 'null') return params;
-  const others = params?.startsWith('{') === true ? params.slice(1, -1).trim() : '';
-  return `{"cursor":${cursor}${others === '' ? '' : `,${others}`}}`;
+  return bodyStart < 0 ? undefined : cut(line, bodyStart, bodyEnd, edits);
 }
 
 /** The agent's result with these rows and this cursor (JSON text, `null` for none), and otherwise its own. */

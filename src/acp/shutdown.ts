@@ -2,8 +2,10 @@
 import { hastyStop } from '../agent/process';
 import { CaiError, rpcCode } from '../errors';
 import { errorLine, resultLine, rpcErrorOf } from '../rpc/answer';
+import type { WorkspaceChild } from '../session/workspace-child';
 import type { Children } from './children';
 import type { Core } from './core';
+import { within } from './within';
 
 /** How long, once the editor is gone, a cancelled turn and any other request may take, in milliseconds. */
 const turnMs = 2_000;
@@ -13,40 +15,47 @@ const stopMs = 8_000;
 
 /**
  * Ends everything: what agents ask is answered for the editor, turns are cancelled, then the agents are
- * ended. `isPatient` first lets the agents answer what is still open. Resolves when nothing is left.
+ * ended. Until `hurry` resolves, the agents may first answer what is still open. Resolves when nothing is
+ * left.
  */
-export async function endAll(core: Core, children: Children, isPatient: boolean): Promise<void> {
-  answerForEditor(core);
-  for (const session of core.sessions.all()) core.cancelTurn(session);
-  if (isPatient) {
-    await core.within(turnMs, core.requests.whenNone(isPrompt));
-    await core.within(
-      dueMs,
-      core.requests.whenNone((method) => !isPrompt(method)),
-    );
+export async function endAll(core: Core, children: Children, hurry: Promise<void>): Promise<void> {
+  core.isEditorGone = true;
+  for (const { child, childId, editorId, method } of core.requests.openOfAgents()) {
+    core.requests.take(editorId);
+    answerForEditor(child, childId, method);
   }
+  for (const session of core.sessions.all()) core.cancelTurn(session);
+  await Promise.race([hurry, whenNothingIsDue(core)]);
   // An editor that lives and does not read keeps what agents have said, and so their ends, waiting.
-  await core.within(stopMs, children.stopAll(hastyStop));
+  await within(stopMs, children.stopAll(hastyStop));
   const reason = new CaiError('AGENT_EXITED', 'the proxy is ending');
   for (const request of core.requests.openOfEditor()) {
     if (core.requests.finish(request)) core.lane.queue(errorLine(request.id, rpcErrorOf(reason)));
   }
 }
 
+async function whenNothingIsDue(core: Core): Promise<void> {
+  await within(turnMs, core.requests.whenNone(isPrompt));
+  await within(
+    dueMs,
+    core.requests.whenNone((method) => !isPrompt(method)),
+  );
+}
+
 function isPrompt(method: string): boolean {
   return method === 'session/prompt';
 }
 
-/** Source: ACP v1, tool calls: a client that cancels answers open permission requests with `cancelled`. */
-function answerForEditor(core: Core): void {
-  const answers: Readonly<Record<string, string>> = {
+/**
+ * Answers what an agent asks of an editor that is gone. Source: ACP v1, tool calls: a client that cancels
+ * answers open permission requests with `cancelled`.
+ */
+export function answerForEditor(child: WorkspaceChild, childId: string, method: string): void {
+  const results: Readonly<Record<string, string>> = {
     'session/request_permission': '{"outcome":{"outcome":"cancelled"}}',
     'elicitation/create': '{"action":"cancel"}',
   };
-  for (const { child, childId, editorId, method } of core.requests.openOfAgents()) {
-    core.requests.take(editorId);
-    const result = answers[method];
-    const error = { code: rpcCode.internalError, message: 'the client is gone' };
-    child.answer(result === undefined ? errorLine(childId, error) : resultLine(childId, result));
-  }
+  const result = Object.hasOwn(results, method) ? results[method] : undefined;
+  const error = { code: rpcCode.internalError, message: 'the client is gone' };
+  child.answer(result === undefined ? errorLine(childId, error) : resultLine(childId, result));
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { constants } from 'node:os';
-import { CaiError } from '../errors';
+import { CaiError, messageOf } from '../errors';
 import type { AgentCommand } from './catalog';
 
 /**
@@ -9,13 +10,11 @@ import type { AgentCommand } from './catalog';
  */
 export async function runInteractive(agent: AgentCommand, env: NodeJS.ProcessEnv): Promise<number> {
   const [program, ...args] = agent.command;
-  return await new Promise((resolve, reject) => {
+  try {
     const child = spawn(program, args, { env, stdio: 'inherit' });
-    child.on('error', (error) =>
-      reject(new CaiError('AGENT_START', `agent "${agent.name}" could not be started: ${error.message}`)),
-    );
-    child.on('exit', (code, signal) =>
-      resolve(signal === null ? (code ?? 0) : 128 + constants.signals[signal]),
-    );
-  });
+    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+    return signal === null ? (code ?? 0) : 128 + constants.signals[signal];
+  } catch (error) {
+    throw new CaiError('AGENT_START', `agent "${agent.name}" could not be started: ${messageOf(error)}`);
+  }
 }

@@ -3,6 +3,7 @@
  * It leads a process group of its own, so that what it started can be ended with it.
  */
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { CaiError } from '../errors';
@@ -26,8 +27,8 @@ export const patientStop: StopLadder = { termAfterMs: 5_000, killAfterMs: 3_000 
 /** While the proxy itself is ending. */
 export const hastyStop: StopLadder = { termAfterMs: 2_000, killAfterMs: 1_000 };
 
-/** How long the output of a dead process is read on after its last byte, in milliseconds. */
-const silenceMs = 2_000;
+/** How long the output of a dead process is read on, in milliseconds: what it wrote lies in the pipe. */
+const readOnMs = 2_000;
 /** How long what an agent left behind may take to end after SIGTERM, and how often that is looked at. */
 const leftoverMs = 2_000;
 const leftoverCheckMs = 50;
@@ -66,7 +67,7 @@ export class AgentProcess {
   #isOutputOver = false;
   #hasEnded = false;
   #isGroupGone = false;
-  #silence: NodeJS.Timeout | undefined;
+  #readOn: NodeJS.Timeout | undefined;
   #ladder: NodeJS.Timeout | undefined;
 
   /** Starts the agent. That it cannot be started is told by `onEnd`. */
@@ -144,7 +145,8 @@ export class AgentProcess {
   pause(): void {
     this.#pauses++;
     this.#child?.stdout.pause();
-    clearTimeout(this.#silence);
+    clearTimeout(this.#readOn);
+    this.#readOn = undefined;
   }
 
   /** Takes one `pause` back. */
@@ -175,24 +177,23 @@ export class AgentProcess {
     if (this.#pauses > 0) return;
     if (this.#isOutputOver) this.#finish();
     else this.#child?.stdout.resume();
-    this.#watchSilence();
+    this.#limitReading();
   }
 
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {
     this.#exit = { code, signal };
     clearTimeout(this.#ladder);
     void this.#endLeftovers(this.pid!);
-    this.#watchSilence();
+    this.#limitReading();
   }
 
-  /** What a dead agent left behind may hold its stdout open for ever: silence then counts as the end. */
-  #watchSilence(): void {
-    clearTimeout(this.#silence);
+  /** What a dead agent left behind may hold its stdout open for ever, and even write to it. */
+  #limitReading(): void {
     if (this.#exit === undefined || this.#isOutputOver || this.#pauses > 0) return;
-    this.#silence = setTimeout(() => {
+    this.#readOn ??= setTimeout(() => {
       this.#child?.stdout.destroy();
       this.#child?.stderr.destroy();
-    }, silenceMs);
+    }, readOnMs);
   }
 
   /** Everything that the agent started in its group ends with it. What SIGKILL does not end is given up. */
@@ -216,7 +217,8 @@ export class AgentProcess {
     if (this.#hasEnded || !(isStartFailure || (this.#exit !== undefined && this.#isOutputOver))) return;
     if (this.#pauses > 0) return;
     this.#hasEnded = true;
-    clearTimeout(this.#silence);
+    clearTimeout(this.#readOn);
+    clearTimeout(this.#ladder);
     this.options.onEnd(this.#reason());
     if (isStartFailure) this.#isGroupGone = true;
     this.#settle();
@@ -249,7 +251,7 @@ export class AgentProcess {
   #startFailure(error: NodeJS.ErrnoException): CaiError {
     const { name, command } = this.options.agent;
     const cause =
-      error.code === 'ENOENT'
+      error.code === 'ENOENT' && existsSync(this.options.cwd)
         ? `"${command[0]}" was not found: install it, or name its command in your config as [agents.${name}] command`
         : `"${command[0]}": ${error.message}`;
     return new CaiError('AGENT_START', `agent "${name}" could not be started: ${cause}`);

@@ -2,7 +2,7 @@
  * `cai --acp [agent] [agent args...]`: the proxy on stdin and stdout. stdout carries ACP lines and
  * nothing else; whatever else is to be said goes to stderr.
  */
-import { join } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { Proxy } from '../acp/proxy';
 import { resolveAgent } from '../agent/catalog';
 import type { AgentCommand } from '../agent/catalog';
@@ -34,9 +34,9 @@ export async function run(args: readonly string[]): Promise<number> {
     agents: config.agents,
     isDirect,
     isTestMode: env.CAI_ACP_TEST_MODE === '1',
-    cwd: process.cwd(),
+    cwd: workingDirectory(),
   });
-  const childEnv = { ...env, CAI_NO_UPDATE_CHECK: '1' };
+  const childEnv = { ...env, PATH: absolutePath(env.PATH), CAI_NO_UPDATE_CHECK: '1' };
   if (process.stdin.isTTY && process.stdout.isTTY) {
     if (agentArgs.length > 0)
       return await runInteractive(isDirect ? agent : contained(agent, undefined), childEnv);
@@ -44,6 +44,20 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   const connection = new Connection(agent, config, childEnv, isDirect);
   return await connection.run();
+}
+
+/** PATH without entries that depend on the folder: there a repository's own `git` or agent would be found. */
+function absolutePath(path: string | undefined): string | undefined {
+  return path?.split(delimiter).filter(isAbsolute).join(delimiter);
+}
+
+/** The folder that we were started in; one that is gone is no workspace, as `/` is none. */
+function workingDirectory(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return '/';
+  }
 }
 
 /** The command that runs an agent in the container of a workspace, or in one without a workspace. */
@@ -61,29 +75,33 @@ class Connection {
   readonly #writer: LineWriter;
   readonly #proxy: Proxy;
   #resolve: (status: number) => void = () => undefined;
+  readonly #hurried: Promise<void>;
+  #hurry: () => void = () => undefined;
+  #status = 0;
   #isInputOver = false;
   #isEnding = false;
 
   constructor(agent: AgentCommand, config: Config, env: NodeJS.ProcessEnv, isDirect: boolean) {
     const log = openLog(env);
     this.#log = log;
+    this.#hurried = new Promise((resolve) => (this.#hurry = resolve));
     this.#reader = new LineReader({
       maxLineBytes: config.acp.maxLineFromEditorBytes,
       maxSearchBytes: Infinity,
     });
     this.#writer = new LineWriter(process.stdout, config.acp.queueToEditorBytes, (reason) => {
       log.info({ reason: reason.message }, 'the editor does not read any more');
-      void this.#end(false, 0);
+      this.#endHastily();
     });
     const file = join(ownFolders(env).state, 'sessions.ndjson');
     this.#proxy = new Proxy({
       agent,
       config,
       env,
-      cwd: process.cwd(),
+      cwd: workingDirectory(),
       sessions: new SessionTable(
         agent.name,
-        config.sessions.persist ? new SessionFile(file, log) : undefined,
+        config.sessions.persist ? new SessionFile(file, config.sessions.keepMs, log) : undefined,
       ),
       writer: this.#writer,
       log,
@@ -107,9 +125,16 @@ class Connection {
     });
     stdin.on('error', (reason) => {
       this.#log.error({ reason: messageOf(reason) }, 'the editor cannot be read any more');
-      void this.#end(false, 1);
+      this.#status = 1;
+      this.#endHastily();
     });
-    for (const signal of endSignals) process.on(signal, () => void this.#end(false, 0));
+    for (const signal of endSignals) process.on(signal, () => this.#endHastily());
+    // A bug: the agents must not outlive it, and what is open is still answered.
+    process.on('uncaughtException', (error) => {
+      this.#log.error({ err: error }, 'internal error: the connection is ended');
+      this.#status = 1;
+      this.#endHastily();
+    });
     return new Promise((resolve) => (this.#resolve = resolve));
   }
 
@@ -121,15 +146,21 @@ class Connection {
       this.#proxy.fromEditor(line);
     }
     if (this.#proxy.mustWait) process.stdin.pause();
-    else if (this.#isInputOver) void this.#end(true, 0);
+    else if (this.#isInputOver) void this.#end();
     else process.stdin.resume();
   }
 
-  async #end(isPatient: boolean, status: number): Promise<void> {
+  /** Without waiting for what agents still have to answer, also where that wait has begun. */
+  #endHastily(): void {
+    this.#hurry();
+    void this.#end();
+  }
+
+  async #end(): Promise<void> {
     if (this.#isEnding) return;
     this.#isEnding = true;
-    await this.#proxy.end(isPatient);
+    await this.#proxy.end(this.#hurried);
     await this.#writer.drain(stallMs);
-    this.#resolve(status);
+    this.#resolve(this.#status);
   }
 }

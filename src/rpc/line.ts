@@ -2,9 +2,14 @@
  * Bytes to lines. Source: ACP v1, transports: messages are UTF-8 JSON, one a line, ended by LF; a CR
  * before it is taken off, blank lines mean nothing.
  */
+import { backslash, quote } from './json';
 import { Skim } from './skim';
 
 const newline = 0x0a;
+/** Pieces below this are gathered, in buffers of that size. */
+const smallPieceBytes = 4 * 1024;
+const gatherBytes = 64 * 1024;
+const nothing = Buffer.alloc(0);
 
 /** A line that was longer than allowed. What can be known of it is in `skim`; the rest is gone. */
 export interface OverlongLine {
@@ -32,6 +37,9 @@ export class LineReader {
   /** The beginning of a line whose end has not come. */
   #held: Buffer[] = [];
   #heldBytes = 0;
+  /** Small pieces behind those in `#held`, side by side in one buffer. */
+  #gather = nothing;
+  #gathered = 0;
   /** Set while the rest of an over-long line is thrown away; `isReported` once it was returned. */
   #overlong: { skim: Skim; isReported: boolean } | undefined;
   #hasEnded = false;
@@ -70,8 +78,7 @@ export class LineReader {
   /** The line goes on in the next chunk. */
   #hold(piece: Buffer): OverlongLine | undefined {
     if (this.#overlong === undefined) {
-      this.#held.push(piece);
-      this.#heldBytes += piece.length;
+      this.#keep(piece);
       if (this.#heldBytes <= this.limits.maxLineBytes) return undefined;
       this.#overlong = { skim: new Skim(), isReported: false };
       for (const held of this.#drop()) this.#skim(held);
@@ -89,16 +96,39 @@ export class LineReader {
       this.#overlong = undefined;
       return report;
     }
-    const line = this.#held.length === 0 ? piece : Buffer.concat([...this.#drop(), piece]);
+    const line = this.#heldBytes === 0 ? piece : Buffer.concat([...this.#drop(), piece]);
     const text = line.at(-1) === 0x0d ? line.subarray(0, -1) : line;
-    return isBlank(text) ? undefined : text;
+    return isBlank(text) ? undefined : withoutReturns(text);
   }
 
   #last(): Buffer | OverlongLine | undefined {
     return this.#heldBytes > 0 || this.#overlong !== undefined ? this.#finish(Buffer.alloc(0)) : undefined;
   }
 
+  /** Small pieces are gathered: a buffer of its own for each would cost many times what it holds. */
+  #keep(piece: Buffer): void {
+    this.#heldBytes += piece.length;
+    if (piece.length < smallPieceBytes && this.#gathered + piece.length <= this.#gather.length) {
+      this.#gathered += piece.copy(this.#gather, this.#gathered);
+      return;
+    }
+    this.#endGather();
+    if (piece.length >= smallPieceBytes) {
+      this.#held.push(piece);
+    } else {
+      this.#gather = Buffer.allocUnsafe(gatherBytes);
+      this.#gathered = piece.copy(this.#gather);
+    }
+  }
+
+  #endGather(): void {
+    if (this.#gathered > 0) this.#held.push(this.#gather.subarray(0, this.#gathered));
+    this.#gather = nothing;
+    this.#gathered = 0;
+  }
+
   #drop(): Buffer[] {
+    this.#endGather();
     const held = this.#held;
     this.#held = [];
     this.#heldBytes = 0;
@@ -121,4 +151,20 @@ export class LineReader {
 function isBlank(line: Buffer): boolean {
   for (const c of line) if (c !== 0x20 && c !== 0x09 && c !== 0x0d) return false;
   return true;
+}
+
+/**
+ * A CR may stand between two tokens, but some readers take it for a line end: they would see other
+ * messages than we do. There it means what a space means. In a string it stays, and is no JSON.
+ */
+function withoutReturns(line: Buffer): Buffer {
+  if (!line.includes(0x0d)) return line;
+  const copy = Buffer.from(line);
+  let isInString = false;
+  for (let at = 0; at < copy.length; at++) {
+    if (copy[at] === quote) isInString = !isInString;
+    else if (copy[at] === backslash && isInString) at++;
+    else if (copy[at] === 0x0d && !isInString) copy[at] = 0x20;
+  }
+  return copy;
 }

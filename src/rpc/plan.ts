@@ -25,6 +25,7 @@ export class Plan {
   each: Plan | undefined;
   /** Index in `keys` of the member whose value picks a variant; -1 without variants. */
   tag = -1;
+  readonly #folded = new Set<string>();
   /** By the tag's value, all that is wanted of the object then. `''`: the tag is absent. */
   readonly variants = new Map<string, Plan>();
 
@@ -41,11 +42,24 @@ export class Plan {
     return -1;
   }
 
+  /**
+   * Whether a key that is none of these is one for a parser that does not look at case, as Go's: letters,
+   * and the two beyond ASCII that fold to ASCII.
+   */
+  hasInOtherCase(key: string): boolean {
+    return this.#folded.has(fold(key));
+  }
+
   /** Adds a wanted member, or one (`plan` undefined) that is only watched for duplicates. */
   add(key: string, plan: Plan | undefined): void {
     this.keys.push(Buffer.from(key));
+    this.#folded.add(fold(key));
     this.members.push(plan);
   }
+}
+
+function fold(key: string): string {
+  return key.toLowerCase().replaceAll('\u017f', 's').replaceAll('\u212a', 'k');
 }
 
 /** Compiles places. At most one `?name` an object, and at most 31 keys. */

@@ -16,6 +16,8 @@ export type Defect =
   | 'batch'
   /** JSON, but not a request, notification or response. */
   | 'envelope'
+  /** An id in it is too long to be kept. Not found by the scanner itself, which keeps nothing. */
+  | 'long'
   /** A key stands twice (after unescaping) where two parsers could read different things. */
   | 'duplicate';
 
@@ -138,16 +140,23 @@ function isLegal(walk: Walk): boolean {
   const id = idOf(walk);
   if (has(walk, member.id) && id === undefined) return false;
   const hasOutcome = has(walk, member.result) || has(walk, member.error);
-  if (has(walk, member.method)) return isString(walk, member.method) && !hasOutcome;
+  if (has(walk, member.method)) {
+    const isShort = walk.memberEnds[member.method]! - walk.memberStarts[member.method]! <= maxNameBytes;
+    return isString(walk, member.method) && isShort && !hasOutcome;
+  }
   return id !== undefined && hasOutcome && has(walk, member.result) !== has(walk, member.error);
 }
 
-/** JSON text of the id, or undefined when there is none or it is no string, number or null. */
+/** Longest id and method of an envelope, in bytes of JSON text: they are kept while a request is open. */
+const maxNameBytes = 1_024;
+
+/** JSON text of the id, or undefined when there is none, or it is too long or no string, number or null. */
 function idOf(walk: Walk): string | undefined {
   const start = walk.memberStarts[member.id]!;
   const first = walk.text[start] ?? 0;
   const isScalar = first === quote || first === 0x2d || first === 0x6e || (first >= 0x30 && first <= 0x39);
-  return isScalar ? walk.text.toString('utf8', start, walk.memberEnds[member.id]) : undefined;
+  const isShort = walk.memberEnds[member.id]! - start <= maxNameBytes;
+  return isScalar && isShort ? walk.text.toString('utf8', start, walk.memberEnds[member.id]) : undefined;
 }
 
 function has(walk: Walk, index: number): boolean {

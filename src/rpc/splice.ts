@@ -15,6 +15,8 @@ export type Line = Buffer | readonly Buffer[];
 
 /** Lines up to this many bytes are copied into one piece: cheaper than writing several. */
 const maxCopyBytes = 16 * 1024;
+/** In more pieces than this, a long line is joined as well. */
+const maxPieces = 16;
 const lineEnd = Buffer.from('\n');
 
 /** The line with `edits`, which must not overlap, and a line end. */
@@ -26,7 +28,7 @@ export function splice(line: Buffer, edits: readonly Edit[]): Line {
     at = edit.end;
   }
   pieces.push(line.subarray(at), lineEnd);
-  return line.length <= maxCopyBytes ? Buffer.concat(pieces) : pieces;
+  return line.length <= maxCopyBytes || pieces.length > maxPieces ? Buffer.concat(pieces) : pieces;
 }
 
 /** Bytes of a line, with its line end. */

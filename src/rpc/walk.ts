@@ -167,7 +167,11 @@ export class Walk {
       index = frame.plan.indexOf(key, 0, key.length);
     }
     if (index !== frame.plan.tag) frame.hasPassedKeys = true;
-    if (index < 0) return -1;
+    if (index < 0) {
+      // Some parsers do not look at the case of keys: for them it is the one that is wanted.
+      if (frame.plan.hasInOtherCase(unquote(this.text, start - 1, end + 1))) this.hasDuplicate = true;
+      return -1;
+    }
     if (frame.seen & (1 << index)) this.hasDuplicate = true;
     frame.seen |= 1 << index;
     return index;

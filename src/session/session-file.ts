@@ -36,27 +36,37 @@ export interface SessionRecord {
   readonly at: string;
 }
 
+/** Age at which a lock counts as left behind, in milliseconds; a compaction takes a few. */
+const staleLockMs = 60_000;
 /** Lines beyond which the file is compacted, if most of them are outdated. */
 const compactAboveLines = 1_000;
 
 /** The records of one file. */
 export class SessionFile {
+  /** How long the file was when all of it was known. */
   #size = -1;
+  /** Lines that are still to be appended, in one go when the message that they come from is done. */
+  #pending: string[] = [];
 
-  /** `path`: the file, made when first written, readable by its owner alone. */
+  /**
+   * `path`: the file, made when first written, readable by its owner alone. `keepMs`: how long a record counts
+   * after its last use.
+   */
   constructor(
     private readonly path: string,
+    private readonly keepMs: number,
     private readonly log: Log,
   ) {}
 
   /** All records by id; undefined when nothing changed since the last call. */
   load(): Map<string, SessionRecord> | undefined {
+    this.#flush();
     try {
       const { size } = statSync(this.path);
       if (size === this.#size) return undefined;
-      const text = readFileSync(this.path, 'utf8');
-      this.#size = Buffer.byteLength(text);
-      const { records, lineCount } = parse(text);
+      const bytes = readFileSync(this.path);
+      this.#size = bytes.length;
+      const { records, lineCount } = this.#parse(bytes);
       if (lineCount > compactAboveLines && lineCount > 2 * records.size) this.#compact();
       return records;
     } catch (error) {
@@ -65,22 +75,33 @@ export class SessionFile {
     }
   }
 
-  /** Adds a record, or the note that the session `id` is gone. */
+  /** Adds a record, or the note that the session `id` is gone; it is written before the next I/O. */
   append(record: SessionRecord | { readonly id: string; readonly gone: true }): void {
-    const line = `${JSON.stringify(record)}\n`;
+    if (this.#pending.length === 0) queueMicrotask(() => this.#flush());
+    this.#pending.push(`${JSON.stringify(record)}\n`);
+  }
+
+  #flush(): void {
+    if (this.#pending.length === 0) return;
+    const lines = this.#pending.join('');
+    this.#pending = [];
     try {
       mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-      // A compaction may have put another file in place while this line went to the old one.
-      while (!this.#appendOnce(line));
+      // A compaction may have put another file in place while these lines went to the old one.
+      for (let round = 0; round < 3 && !this.#appendOnce(lines); round++);
     } catch (error) {
       this.#warn('could not be written', error);
     }
   }
 
-  #appendOnce(line: string): boolean {
+  #appendOnce(lines: string): boolean {
     const file = openSync(this.path, 'a+', 0o600);
     try {
-      appendFileSync(file, isWhole(file) ? line : `\n${line}`);
+      const { size } = fstatSync(file);
+      const text = isWhole(file, size) ? lines : `\n${lines}`;
+      appendFileSync(file, text);
+      // What nobody else has changed need not be read again.
+      if (size === Math.max(this.#size, 0)) this.#size = size + Buffer.byteLength(text);
       return fstatSync(file).ino === statSync(this.path, { throwIfNoEntry: false })?.ino;
     } finally {
       closeSync(file);
@@ -91,6 +112,9 @@ export class SessionFile {
   #compact(): void {
     const lock = `${this.path}.lock`;
     try {
+      // One that is left of a process that died at it.
+      if (Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > staleLockMs)
+        rmSync(lock);
       closeSync(openSync(lock, 'wx', 0o600));
     } catch {
       // Another process is at it, or died at it: a file that stays long is no harm.
@@ -109,7 +133,7 @@ export class SessionFile {
     const old = openSync(this.path, 'r');
     try {
       const before = readFileSync(this.path);
-      const { records } = parse(before.toString('utf8'));
+      const { records } = this.#parse(before);
       const lines = [...records.values()].map((record) => `${JSON.stringify(record)}\n`);
       writeFileSync(`${this.path}.new`, lines.join(''), { mode: 0o600 });
       renameSync(`${this.path}.new`, this.path);
@@ -121,14 +145,22 @@ export class SessionFile {
     }
   }
 
+  /** The records that count: of each id the last one, none that has not been used for too long. */
+  #parse(bytes: Buffer): { records: Map<string, SessionRecord>; lineCount: number } {
+    const { records, lineCount } = parse(bytes.toString('utf8'));
+    for (const { id, at } of records.values()) {
+      if (Date.parse(at) < Date.now() - this.keepMs) records.delete(id);
+    }
+    return { records, lineCount };
+  }
+
   #warn(what: string, error: unknown): void {
     this.log.warn({ file: this.path, reason: messageOf(error) }, `session table ${what}`);
   }
 }
 
 /** Whether the last line has its end: a crash or a full disk can cut a record short. */
-function isWhole(file: number): boolean {
-  const { size } = fstatSync(file);
+function isWhole(file: number, size: number): boolean {
   const last = Buffer.alloc(1, '\n');
   readSync(file, last, 0, 1, Math.max(size - 1, 0));
   return last.toString() === '\n';

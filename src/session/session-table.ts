@@ -10,6 +10,9 @@ import type { Session } from './workspace-child';
 /** How many sessions of one agent are remembered; ids beyond that are good for this process only. */
 const maxRecords = 50_000;
 
+/** How exactly the last use of a session is known, in milliseconds. */
+const touchMs = 24 * 60 * 60 * 1_000;
+
 /** Namespace of the ids that we derive. */
 const namespace = '6f5c2b1e-3a0d-5d53-9a53-0d6a1c7f4e21';
 
@@ -53,6 +56,11 @@ export class SessionTable {
       session.child.sessions.delete(session.agentId);
   }
 
+  /** Whether that id is an open or remembered session's, of whichever agent's process. */
+  isGiven(editorId: string): boolean {
+    return this.#open.has(editorId) || this.#records.has(editorId);
+  }
+
   /** What is remembered of the session with that id, opened by this or another process. */
   recall(editorId: string): SessionRecord | undefined {
     if (!this.#records.has(editorId)) this.#read();
@@ -73,10 +81,17 @@ export class SessionTable {
 
   /** The editor's id for a session that an agent says it has: the one given last, else a derived one. */
   idForKnown(agentId: string, root: string, cwd: string): string {
+    const known = this.#givenFor(agentId, cwd);
+    if (known !== undefined) return known;
     this.#read();
-    const given = this.#given.get(agentId) ?? [];
-    const known = given.find((id) => isInside(cwd, this.#records.get(id)!.root));
-    return known ?? this.#remember(this.#derive(agentId, root), agentId, root, cwd);
+    return this.#givenFor(agentId, cwd) ?? this.#remember(this.#derive(agentId, root), agentId, root, cwd);
+  }
+
+  /** The session is used: it is remembered from now on for as long as a new one. */
+  touch(editorId: string): void {
+    const record = this.#records.get(editorId);
+    if (record === undefined || Date.now() - Date.parse(record.at) < touchMs) return;
+    this.#remember(record.id, record.agentId, record.root, record.cwd);
   }
 
   /** The session is gone for good. */
@@ -86,6 +101,10 @@ export class SessionTable {
     this.#records.delete(editorId);
     this.#given.set(record.agentId, this.#others(record));
     this.file?.append({ id: editorId, gone: true });
+  }
+
+  #givenFor(agentId: string, cwd: string): string | undefined {
+    return this.#given.get(agentId)?.find((id) => isInside(cwd, this.#records.get(id)!.root));
   }
 
   #derive(agentId: string, root: string): string {

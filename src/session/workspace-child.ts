@@ -37,6 +37,9 @@ export interface HeldTask {
   onFailure(reason: CaiError): void;
 }
 
+/** What a held task takes besides the bytes that it will write. */
+const taskBytes = 1_024;
+
 /** Capabilities and the like, as far as the proxy reads them. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -130,11 +133,11 @@ export class WorkspaceChild {
       task.run();
     } else if (this.#state !== 'starting') {
       task.onFailure(this.#endError());
-    } else if (this.#heldBytes + task.bytes > this.options.inputBudgetBytes) {
+    } else if (this.#heldBytes + task.bytes + taskBytes > this.options.inputBudgetBytes) {
       task.onFailure(this.#stalled());
     } else {
       this.#held.push(task);
-      this.#heldBytes += task.bytes;
+      this.#heldBytes += task.bytes + taskBytes;
     }
   }
 

@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
 import { isInside } from './path-map';
-import { resolvePath } from './real-path';
+import { isFilePath, resolvePath } from './real-path';
 
 /**
  * `path`, lexically normalised, if it and what it really leads to lie in one of `roots` (a file need not
@@ -15,8 +15,7 @@ import { resolvePath } from './real-path';
  * it, because the editor opens by name; `[acp] fs = "off"` does.
  */
 export async function confine(path: string, roots: readonly string[]): Promise<string> {
-  // A relative path means nothing here, and NUL would cut the path short in whatever opens it.
-  if (!path.startsWith('/') || path.includes('\0')) throw outside(path);
+  if (!isFilePath(path)) throw outside(path);
   const spelled = posix.resolve(path);
   const [target, ...folders] = await Promise.all([realPathOf(spelled), ...roots.map(folderOf)]);
   const existing = folders.filter((folder) => folder !== undefined);
@@ -58,6 +57,6 @@ async function isThere(path: string): Promise<boolean> {
 function outside(path: string): CaiError {
   return new CaiError(
     'OUTSIDE',
-    `${JSON.stringify(path)} is outside the session's folders: start a session in its folder, or add that folder to this one`,
+    `${JSON.stringify(path.slice(0, 200))} is outside the session's folders: start a session in its folder, or add that folder to this one`,
   );
 }

@@ -1,6 +1,7 @@
 /** The folders that belong to `cai` itself. Source: XDG Base Directory Specification. */
-import { homedir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { posix } from 'node:path';
+import { CaiError } from '../errors';
 
 /** Absolute paths; none of the folders need exist. */
 export interface OwnFolders {
@@ -14,9 +15,18 @@ export interface OwnFolders {
   readonly runtime?: string;
 }
 
-/** The folders for this environment. A relative value counts as unset, as the specification says. */
+/**
+ * The folders for this environment. A relative value counts as unset, as the specification says. Fails with
+ * `CONFIG` for a user without a home folder.
+ */
 export function ownFolders(env: NodeJS.ProcessEnv): OwnFolders {
-  const home = absolute(env.HOME) ?? homedir();
+  const home = absolute(env.HOME) ?? passwdUser()?.homedir;
+  if (home === undefined) {
+    throw new CaiError(
+      'CONFIG',
+      'no home folder: HOME is not set, and the user has no entry in the user database',
+    );
+  }
   const below = (base: string | undefined, standard: string) =>
     posix.join(absolute(base) ?? posix.join(home, standard), 'containai');
   const folders = {

@@ -1,5 +1,6 @@
 /** The two names that a file of the workspace has: the editor's and the agent's. */
 import { posix } from 'node:path';
+import { maxPathLength } from './real-path';
 
 /** The folders that stand for each other. Absolute; at least one on each side, the first is what is written. */
 export interface PathMapRoots {
@@ -72,7 +73,7 @@ class Direction {
   }
 
   path(path: string): string {
-    if (this.isIdentity || !path.startsWith('/')) return path;
+    if (this.isIdentity || !path.startsWith('/') || path.length > maxPathLength) return path;
     const plain = irregular.test(path) ? posix.normalize(path) : path;
     const root = this.#rootOf(plain);
     if (root === undefined || root === this.#to) return path;

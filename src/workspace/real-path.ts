@@ -10,6 +10,17 @@ export interface ResolvedPath {
   readonly links: readonly string[];
 }
 
+/** Longer strings name no file (PATH_MAX of Linux), and normalising them could take minutes. */
+export const maxPathLength = 4_096;
+
+/**
+ * Whether a string can be the absolute path of a file here and for whoever reads it after us: NUL ends it
+ * for some, and half of a surrogate pair stands for a byte of its own for others.
+ */
+export function isFilePath(path: string): boolean {
+  return path.startsWith('/') && path.length <= maxPathLength && !/\0|\p{Surrogate}/u.test(path);
+}
+
 /** As many links as Linux follows in one path. */
 const maxLinks = 40;
 

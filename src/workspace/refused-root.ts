@@ -1,5 +1,4 @@
 /** The folders that no agent is given as a workspace. */
-import { homedir } from 'node:os';
 import { posix } from 'node:path';
 import { ownFolders, passwdUser } from './own-folders';
 import { isInside } from './path-map';
@@ -35,7 +34,7 @@ interface Guarded extends ResolvedPath {
  */
 export async function rootRules(env: NodeJS.ProcessEnv): Promise<RootRules> {
   const [homes, systems, own, sockets] = await Promise.all([
-    guard([env.HOME, homedir(), passwdUser()?.homedir]),
+    guard([env.HOME, passwdUser()?.homedir]),
     guard(systemFolders),
     guard(Object.values(ownFolders(env))),
     guard(socketPaths(env)),

@@ -5,7 +5,7 @@ import { posix } from 'node:path';
 import { promisify } from 'node:util';
 import { CaiError } from '../errors';
 import { passwdUser } from './own-folders';
-import { ancestry, errorCodeOf } from './real-path';
+import { ancestry, errorCodeOf, isFilePath } from './real-path';
 import { rootRules } from './refused-root';
 import type { RefusalOf } from './refused-root';
 
@@ -42,6 +42,7 @@ export interface FindOptions {
  */
 export async function findWorkspace(cwd: string, options: FindOptions): Promise<Workspace> {
   if (!cwd.startsWith('/')) throw refuse(cwd, 'is not an absolute path: send the full path of the folder');
+  if (!isFilePath(cwd)) throw refuse(cwd.slice(0, 100), 'cannot be the path of a folder');
   const spelled = posix.resolve(cwd);
   const realCwd = await realFolder(spelled);
   const { refusalOfRoot, refusalOfCwd } = await rootRules(options.env);

@@ -64,7 +64,7 @@ export const leftAlone: readonly Decision[] = [
     reason: 'a URL or header of a server that is reached over the network, or a page for the browser',
     places: [
       ...['?type=http/url', '?type=sse/url', 'headers/*/value', 'providers/set/params/headers/{}'],
-      ...['baseUrl', '?mode=url/url'],
+      'baseUrl',
     ],
   },
   {
@@ -109,7 +109,11 @@ export const extensions: readonly Decision[] = [
   { reason: 'codex-acp: where a displayed command runs', places: ['_meta/terminal_info/cwd'] },
   {
     reason: 'Zed: sign-in by a command that the editor runs',
-    places: ['clientCapabilities/_meta/terminal-auth'],
+    places: [
+      'clientCapabilities/_meta/terminal-auth',
+      'initialize/result/_meta/terminal-auth',
+      'error/data/authMethods',
+    ],
   },
   {
     reason: 'v2 names the transport; editors that speak both may do so in v1',

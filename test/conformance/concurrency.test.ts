@@ -119,6 +119,8 @@ describe('a workspace whose agent does not answer initialize', () => {
 
   /** The first `count` messages of an agent behind its `initialize`, which is answered now. */
   async function receivedOnceGreeted(agent: Puppet, count: number): Promise<Json[]> {
+    // When the folder of another session has been looked up and its agent started, all the others wait.
+    await world.session(world.workspace('another'), 'a');
     await agent.greet(fullAgent);
     const received = [];
     while (received.length < count) received.push(await agent.inbox.next(() => true));

@@ -2,6 +2,7 @@
 import { sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import type { OpenSession } from '../support/turn';
+import { toEditor } from '../support/verbatim';
 import { World } from '../support/world';
 
 const mount = '/home/agent/workspace';
@@ -17,20 +18,12 @@ describe('what an update holds', () => {
   });
   afterAll(() => world.end());
 
-  /** The line that the editor gets for a line of the agent with this update, given as JSON text. */
-  async function passed(update: string): Promise<string> {
-    session.agent.send(lineOf('s', update) + '\n');
-    await world.editor.next('session/update');
-    return String(world.editor.lines.at(-1));
-  }
-
-  function lineOf(sessionId: string, update: string): string {
-    return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"${sessionId}","update":${update}}}`;
-  }
-
-  /** As `passed`, compared with what has to come. */
+  /** Lets the agent send an update, given as JSON text, and expects the editor's, byte for byte. */
   async function expectPassed(update: string, expected = update): Promise<void> {
-    expect(await passed(update)).toBe(lineOf(session.id, expected));
+    const line = (text: string): string =>
+      `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":${text}}}`;
+
+    expect(await toEditor(world, session, line(update))).toBe(line(expected));
   }
 
   test.each([

@@ -1,8 +1,8 @@
 /** The rule for keys that stand twice: what two parsers could read differently is not passed on. */
-import { sentBy, sentTo } from '../support/dialogue';
+import { expectNothingLeft, sentBy } from '../support/dialogue';
 import { failure } from '../support/messages';
+import type { OpenSession } from '../support/turn';
 import { toAgent, toEditor } from '../support/verbatim';
-import type { OpenSession } from '../support/verbatim';
 import { World } from '../support/world';
 
 describe('a key that stands twice', () => {
@@ -15,10 +15,7 @@ describe('a key that stands twice', () => {
     other = await world.session(world.workspace('own'), 'other-session', session.agent);
   });
   afterAll(() => world.end());
-  afterEach(async () => {
-    expect(await sentTo(world, session.agent)).toEqual([]);
-    expect(await sentBy(world, session.agent)).toEqual([]);
-  });
+  afterEach(() => expectNothingLeft(world, session.agent));
 
   /** Sends the agent's line, with `SESSION` and `OTHER` for its two sessions. */
   function says(text: string): void {

@@ -1,10 +1,11 @@
 /** Statements E: questions of agents to the user. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { sentBy, sentTo } from '../support/dialogue';
+import { endAgent, sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { askEditor } from '../support/turn';
 import type { OpenSession } from '../support/turn';
+import { toAgent, toEditor } from '../support/verbatim';
 import { World } from '../support/world';
 
 const method = 'elicitation/create';
@@ -188,37 +189,6 @@ describe('an elicitation', () => {
     expect(world.stderr).not.toContain('token');
   });
 
-  test('E5 the schema of a form passes byte for byte', async () => {
-    const params = (sessionId: string): string =>
-      `{"requestedSchema":{"type":"object","required":["z","a"],"properties":{"z":{"type":"_color","default":1.0},"10":{"type":"string"},` +
-      `"2":{"type":"array","items":{"enum":["b","a"]}},"a":{"type":"number","maximum":18446744073709551615}}},"mode":"form","message":"?","sessionId":"${sessionId}"}`;
-
-    first.agent.send(`{"jsonrpc":"2.0","id":0,"method":"${method}","params":${params('s')}}\n`);
-    const { id } = await world.editor.next(method);
-
-    expect(String(world.editor.lines.at(-1))).toBe(
-      `{"jsonrpc":"2.0","id":${String(id)},"method":"${method}","params":${params(first.id)}}`,
-    );
-  });
-
-  test.each([
-    '{"action":"accept","content":{"z":1.0,"10":[],"2":null,"a":18446744073709551615}}',
-    '{"content":null,"action":"accept"}',
-    '{"action":"decline","_meta":{"x":-0}}',
-    '{"action":"cancel"}',
-    '{"action":"_later","until":"noon"}',
-    '{"action":7}',
-    '{}',
-    'null',
-  ])('E5 the answer %s passes as it is', async (result) => {
-    const { id } = await asked(first, 5, 'e');
-
-    world.send(`{"jsonrpc":"2.0","result":${result},"id":${String(id)}}\n`);
-    await first.agent.inbox.response(5);
-
-    expect(String(first.agent.inbox.lines.at(-1))).toBe(`{"jsonrpc":"2.0","result":${result},"id":5}`);
-  });
-
   test('E6 an elicitation is answered to the agent that asked', async () => {
     await asked(first, 0, 'e');
     const ofSecond = await asked(second, 0, 'e');
@@ -227,6 +197,15 @@ describe('an elicitation', () => {
 
     expect(await second.agent.inbox.response(0)).toMatchObject({ result: { action: 'accept' } });
     expect(await sentTo(world, first.agent)).toEqual([]);
+  });
+
+  test('E6 the id of an elicitation that was accepted is free when its agent is gone', async () => {
+    const { id } = await asked(first, 0, 'e');
+    world.send({ id, result: { action: 'accept' } });
+    await first.agent.inbox.response(0);
+    await endAgent(world, first.agent);
+
+    expect(await asked(second, 0, 'e')).toMatchObject({ elicitationId: 'e' });
   });
 
   test('E6 an elicitation is taken back when its agent is gone, and a late answer goes nowhere', async () => {
@@ -242,5 +221,43 @@ describe('an elicitation', () => {
     expect(fromSecond.elicitationId).toBe('e');
     expect(await sentBy(world, second.agent)).toEqual([completed('e')]);
     expect(await sentTo(world, second.agent)).toEqual([]);
+  });
+});
+
+describe('what an elicitation holds', () => {
+  let world: World;
+  let session: OpenSession;
+  beforeAll(async () => {
+    world = await World.initialized();
+    session = await world.session(world.workspace('own'), 'agent-session');
+  });
+  afterAll(() => world.end());
+
+  test('E5 the schema of a form passes byte for byte', async () => {
+    const line = (id: unknown): string =>
+      `{"jsonrpc":"2.0","id":${String(id)},"method":"${method}","params":{"requestedSchema":{"type":"object","required":["z","a"],` +
+      `"properties":{"z":{"type":"_color","default":1.0},"10":{"type":"string"},"2":{"type":"array","items":{"enum":["b","a"]}},` +
+      `"a":{"type":"number","maximum":18446744073709551615}}},"mode":"form","message":"?","sessionId":"SESSION"}}`;
+
+    const received = await toEditor(world, session, line(0));
+
+    expect(received).toBe(line((JSON.parse(received) as Json).id));
+  });
+
+  test.each([
+    '{"action":"accept","content":{"z":1.0,"10":[],"2":null,"a":18446744073709551615}}',
+    '{"content":null,"action":"accept"}',
+    '{"action":"decline","_meta":{"x":-0}}',
+    '{"action":"cancel"}',
+    '{"action":"_later","until":"noon"}',
+    '{"action":7}',
+    '{}',
+    'null',
+  ])('E5 the answer %s passes as it is', async (result) => {
+    const params = byUrl({ sessionId: session.agentId }, 'e');
+    const asked = await askEditor(world, session.agent, { id: 5, method, params });
+    const line = (id: unknown): string => `{"jsonrpc":"2.0","result":${result},"id":${String(id)}}`;
+
+    expect(await toAgent(world, session, line(asked.id))).toBe(line(5));
   });
 });

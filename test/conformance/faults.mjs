@@ -1,13 +1,27 @@
 /**
- * Faults to be seeded into the proxy, one at a time: in `file`, `find` (which stands there once) becomes
- * `replace`, and at least one test of the statements in `breaks` has to fail.
+ * Faults to be seeded into the proxy, one at a time, as `run.mjs` does: in `file`, `find` (which stands
+ * there once) becomes `replace`, and a test of each statement in `breaks` has to fail. Each is a mistake
+ * that could be made.
  */
+import { lineFaults } from './faults/lines.mjs';
+import { requestFaults } from './faults/requests.mjs';
+import { agentRequestFaults } from './faults/agent-requests.mjs';
+import { sessionFaults } from './faults/sessions.mjs';
+import { pathFaults } from './faults/paths.mjs';
+import { lifeFaults } from './faults/life.mjs';
+import { initializeFaults } from './faults/initialize.mjs';
+import { signInFaults } from './faults/sign-in.mjs';
+import { sessionSetupFaults } from './faults/session-setup.mjs';
+
+/** All of them. */
 export const faults = [
-  {
-    name: "a child's request keeps its own id towards the editor",
-    file: 'src/acp/agent-requests.ts',
-    find: 'text: request.editorId };\n    this.core.toEditor',
-    replace: 'text: request.childId };\n    this.core.toEditor',
-    breaks: ['J2', 'J3'],
-  },
+  ...lineFaults,
+  ...requestFaults,
+  ...agentRequestFaults,
+  ...sessionFaults,
+  ...pathFaults,
+  ...lifeFaults,
+  ...initializeFaults,
+  ...signInFaults,
+  ...sessionSetupFaults,
 ];

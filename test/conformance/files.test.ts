@@ -112,10 +112,12 @@ describe.each([
     world.file('project/outside-cwd', '');
     world.file('outside/secret', '');
     world.file('project2/secret', '');
+    world.file('project/src2/secret', '');
     symlinkSync('../../outside', join(root, 'src/folder-out'));
     symlinkSync('../../outside/secret', join(root, 'src/file-out'));
     symlinkSync('../../outside/not-yet', join(root, 'src/new-out'));
     symlinkSync('../lib', join(root, 'src/folder-in'));
+    symlinkSync('../project/src', join(world.folder, 'outside/folder-in'));
     symlinkSync('loop', join(root, 'src/loop'));
     session = await openSession();
   });
@@ -156,10 +158,12 @@ describe.each([
     ['a file of the workspace outside the cwd', (r: string) => `${r}/outside-cwd`],
     ['the root above the cwd', (r: string) => r],
     ['a sibling whose name begins alike', (r: string) => `${r}2/secret`],
+    ['a sibling of the cwd whose name begins alike', (r: string) => `${r}/src2/secret`],
     ['.. out of the cwd', (r: string) => `${r}/src/../outside-cwd`],
     ['a link to a file outside', (r: string) => `${r}/src/file-out`],
     ['a link to a folder outside', (r: string) => `${r}/src/folder-out/secret`],
     ['a link to a file outside that is not there yet', (r: string) => `${r}/src/new-out`],
+    ['a link outside that leads into the cwd', (r: string) => `${r}/../outside/folder-in/a.ts`],
     ['a link to itself', (r: string) => `${r}/src/loop`],
     ['a relative path', () => 'a.ts'],
     ['an empty path', () => ''],

@@ -1,8 +1,8 @@
 /** Statements T2 to T8: lines, chunks, and lines that are no messages. */
-import { sentBy, sentTo } from '../support/dialogue';
+import { expectNothingLeft, sentBy, sentTo } from '../support/dialogue';
 import { failure, success } from '../support/messages';
+import type { OpenSession } from '../support/turn';
 import { toAgent, toEditor } from '../support/verbatim';
-import type { OpenSession } from '../support/verbatim';
 import { World } from '../support/world';
 
 /** Lines that are no JSON in UTF-8. */
@@ -28,7 +28,10 @@ const noMessages = [
   ['a response without an id', '{"jsonrpc":"2.0","result":{}}'],
 ] as const;
 
+/** A batch. */
 const batch = '[{"jsonrpc":"2.0","id":1,"method":"session/prompt"},{"jsonrpc":"2.0","method":"_a"}]';
+
+const defects = [...notJson, ...noMessages, ['a batch', batch]] as const;
 
 /** A notification whose text is in two, three and four bytes a character. */
 const foreign = '{"jsonrpc":"2.0","method":"_x","params":{"sessionId":"SESSION","t":"é€😀"}}';
@@ -46,34 +49,25 @@ describe('framing', () => {
   });
   afterAll(() => world.end());
   // Nothing of one test is left for the next.
-  afterEach(async () => {
+  afterEach(() => expectNothingLeft(world, session.agent));
+
+  test.each(defects)('T2 nothing reaches the agent when the editor sends %s', async (_, line) => {
+    world.send(Buffer.concat([Buffer.from(line), Buffer.from('\n')]));
+
+    const lines = session.agent.inbox.lines.length;
     expect(await sentTo(world, session.agent)).toEqual([]);
-    expect(await sentBy(world, session.agent)).toEqual([]);
+    expect(session.agent.inbox.lines).toHaveLength(lines + 1);
+    expect(await world.editor.next((message) => message.id === null)).toHaveProperty('error');
   });
 
-  test.each([...notJson, ...noMessages, ['a batch', batch]])(
-    'T2 nothing reaches the agent when the editor sends %s',
-    async (_, line) => {
-      world.send(Buffer.concat([Buffer.from(line), Buffer.from('\n')]));
+  test.each(defects)('T3 the editor sees nothing of it when the agent prints %s', async (_, line) => {
+    session.agent.send(Buffer.concat([Buffer.from(line), Buffer.from('\n')]));
 
-      const lines = session.agent.inbox.lines.length;
-      expect(await sentTo(world, session.agent)).toEqual([]);
-      expect(session.agent.inbox.lines).toHaveLength(lines + 1);
-      expect(await world.editor.next((message) => message.id === null)).toHaveProperty('error');
-    },
-  );
-
-  test.each([...notJson, ...noMessages, ['a batch', batch]])(
-    'T3 the editor sees nothing of it when the agent prints %s',
-    async (_, line) => {
-      session.agent.send(Buffer.concat([Buffer.from(line), Buffer.from('\n')]));
-
-      const lines = world.editor.lines.length;
-      expect(await sentBy(world, session.agent)).toEqual([]);
-      expect(world.editor.lines).toHaveLength(lines + 1);
-      expect(await sentTo(world, session.agent)).toEqual([]);
-    },
-  );
+    const lines = world.editor.lines.length;
+    expect(await sentBy(world, session.agent)).toEqual([]);
+    expect(world.editor.lines).toHaveLength(lines + 1);
+    expect(await sentTo(world, session.agent)).toEqual([]);
+  });
 
   test('T3 pretty-printed JSON, warnings and a prompt before a message are not forwarded', async () => {
     const pretty = JSON.stringify({ jsonrpc: '2.0', method: '_a', params: { a: [1] } }, undefined, 2);

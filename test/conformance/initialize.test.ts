@@ -1,4 +1,5 @@
 /** Statements I: initialize, before any session and once for the whole connection. */
+import { readdirSync } from 'node:fs';
 import { sentTo } from '../support/dialogue';
 import { hastened } from '../support/hastened';
 import { fullAgent, fullEditor, World } from '../support/world';
@@ -33,17 +34,13 @@ describe('initialize', () => {
     expect(world.stderr).toContain('/no/such/agent');
   });
 
-  test('I1 initialize is answered within 15 s when the agent is silent, which can be used later', async () => {
+  test('I1 initialize is answered within 15 s when the agent is silent', async () => {
     world = await World.start({ agentHello: false, env: hastened });
 
     const response = await world.request('initialize', hello);
 
     expect(response).toEqual({ jsonrpc: '2.0', id: 1, result: nothingPromised });
     expect(world.stderr).toContain('no answer in 15 s');
-    const agent = await world.agent();
-    await agent.greet(fullAgent);
-    expect(await world.session(agent.cwd, 's1', agent)).toMatchObject({ agentId: 's1' });
-    expect(world.editor.takeAll()).toEqual([]);
   });
 
   test('I1 a working directory that is no workspace is not given to the agent', async () => {
@@ -52,8 +49,9 @@ describe('initialize', () => {
     const response = await world.request('initialize', hello);
 
     expect(response.result).toEqual(fullAgent);
-    const agent = await world.agent();
-    expect(agent.cwd.startsWith(world.folder)).toBe(false);
+    const { cwd } = await world.agent();
+    expect(cwd).not.toBe(world.workspace('home'));
+    expect(readdirSync(cwd)).toEqual([]);
     const opened = await world.session(world.workspace('a'), 's1');
     expect(opened.agent.cwd).toBe(world.workspace('a'));
   });
@@ -163,6 +161,19 @@ describe('initialize', () => {
 
     expect(await world.editor.next(() => true)).toEqual({ jsonrpc: '2.0', id: 'i', result: fullAgent });
     expect(await world.editor.next(() => true)).toMatchObject({ id: 'n', result: {} });
+  });
+
+  test('I11 the answer stays what it was when the agent answers late, and the agent is used', async () => {
+    world = await World.start({ agentHello: false, env: hastened });
+    await world.request('initialize', hello);
+    const agent = await world.agent();
+
+    await agent.greet(fullAgent);
+    await world.session(agent.cwd, 's1', agent);
+    const again = await world.request('initialize', hello);
+
+    expect(again.result).toEqual(nothingPromised);
+    expect(world.editor.takeAll()).toEqual([]);
   });
 
   test('I11 a repeated initialize gets the same answer and reaches no agent', async () => {

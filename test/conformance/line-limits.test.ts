@@ -1,9 +1,9 @@
 /** Statement T10 and the rules for over-long lines. */
-import { exchange, sentBy, sentTo } from '../support/dialogue';
+import { exchange, expectNothingLeft, sentBy } from '../support/dialogue';
 import { failure, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
-import { toAgent, toEditor } from '../support/verbatim';
-import type { OpenSession } from '../support/verbatim';
+import type { OpenSession } from '../support/turn';
+import { toAgent } from '../support/verbatim';
 import { World } from '../support/world';
 
 const mib = 2 ** 20;
@@ -50,10 +50,7 @@ describe('over-long lines', () => {
     session = await world.session(world.workspace('own'), 'agents-session');
   });
   afterAll(() => world.end());
-  afterEach(async () => {
-    expect(await sentTo(world, session.agent)).toEqual([]);
-    expect(await sentBy(world, session.agent)).toEqual([]);
-  });
+  afterEach(() => expectNothingLeft(world, session.agent));
 
   test('T10 a line as long as the limit passes', async () => {
     const text = (x: string) => `{"jsonrpc":"2.0","method":"_x","params":{"t":"${x}"}}`;
@@ -81,7 +78,7 @@ describe('over-long lines', () => {
     ],
     [
       'behind what looks like it',
-      (x: string) => `{"params":"\\"id\\":1,${x}","method":"_x","id":"\\u0041"}`,
+      (x: string) => `{"params":"\\"id\\":1,\\"${x}","method":"_x","id":"\\u0041"}`,
       'A',
     ],
     ['that is null', (x: string) => `{"id":null,"method":"_x","params":"${x}"}`, null],

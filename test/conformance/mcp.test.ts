@@ -3,6 +3,7 @@ import { exchange, sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { askEditor } from '../support/turn';
 import type { OpenSession } from '../support/turn';
+import { toAgent } from '../support/verbatim';
 import { fullAgent, World } from '../support/world';
 
 const mount = '/home/agent/workspace';
@@ -107,6 +108,20 @@ describe('the MCP servers of a session', () => {
   );
 });
 
+/** Params of a request to a server of the editor. */
+const call = (requestId: unknown, serverId = 'server'): Json => ({
+  serverId,
+  requestId,
+  method: 'tools/call',
+  params: { name: 'search', requestId: 'inner', serverId: 'inner', _meta: { progressToken: 1 } },
+  _meta: { traceparent: '00' },
+});
+
+/** Params of what the server says about that request. */
+const progress = (requestId: unknown, serverId = 'server'): Json => ({
+  ...call(requestId, serverId),
+  method: 'notifications/progress',
+});
 describe('an MCP message', () => {
   let world: World;
   let first: OpenSession;
@@ -118,17 +133,6 @@ describe('an MCP message', () => {
   });
   afterEach(() => world.end());
 
-  const call = (requestId: unknown, serverId = 'server'): Json => ({
-    serverId,
-    requestId,
-    method: 'tools/call',
-    params: { name: 'search', requestId: 'inner', serverId: 'inner', _meta: { progressToken: 1 } },
-    _meta: { traceparent: '00' },
-  });
-  const progress = (requestId: unknown, serverId = 'server'): Json => ({
-    ...call(requestId, serverId),
-    method: 'notifications/progress',
-  });
   const toAgents = (params: Json): Json => ({ jsonrpc: '2.0', method, params });
 
   /** Lets an agent send an MCP request, under its request id 0; resolves with the editor's. */
@@ -178,23 +182,6 @@ describe('an MCP message', () => {
     expect(await sentBy(world, first.agent)).toEqual([]);
   });
 
-  test.each([
-    ['"result":{"result":null}'],
-    ['"result":{"result":{"b":1.0,"a":[18446744073709551615],"_meta":{}},"_meta":null}'],
-    ['"result":{"error":{"code":-32601,"message":"none","data":null,"novel":[]},"novel":1}'],
-    ['"result":{"result":1,"error":{"code":1,"message":""}}'],
-    ['"error":{"code":-33000,"message":"too much","data":{"limit":1.0}}'],
-    ['"error":{"code":-33001,"message":"gone"}'],
-    ['"error":{"code":-33002,"message":"failed","data":null}'],
-  ])('M4 the outcome %s passes byte for byte', async (outcome) => {
-    const { id } = await asked(first, call('a'), 4);
-
-    world.send(`{"jsonrpc":"2.0",${outcome},"id":${String(id)}}\n`);
-    await first.agent.inbox.response(4);
-
-    expect(String(first.agent.inbox.lines.at(-1))).toBe(`{"jsonrpc":"2.0",${outcome},"id":4}`);
-  });
-
   test('M5 two agents with the same request on the same server each get their own', async () => {
     const ofFirst = await asked(first, call('same'));
     const ofSecond = await asked(second, call('same'));
@@ -229,5 +216,30 @@ describe('an MCP message', () => {
 
     expect(received.params).toEqual(call('same'));
     expect(await sentTo(world, second.agent)).toEqual([toAgents(progress('same'))]);
+  });
+});
+
+describe('the outcome of an MCP message', () => {
+  let world: World;
+  let session: OpenSession;
+  beforeAll(async () => {
+    world = await World.initialized();
+    session = await world.session(world.workspace('own'), 'agent-session');
+  });
+  afterAll(() => world.end());
+
+  test.each([
+    ['"result":{"result":null}'],
+    ['"result":{"result":{"b":1.0,"a":[18446744073709551615],"_meta":{}},"_meta":null}'],
+    ['"result":{"error":{"code":-32601,"message":"none","data":null,"novel":[]},"novel":1}'],
+    ['"result":{"result":1,"error":{"code":1,"message":""}}'],
+    ['"error":{"code":-33000,"message":"too much","data":{"limit":1.0}}'],
+    ['"error":{"code":-33001,"message":"gone"}'],
+    ['"error":{"code":-33002,"message":"failed","data":null}'],
+  ])('M4 the outcome %s passes byte for byte', async (outcome) => {
+    const asked = await askEditor(world, session.agent, { id: 4, method, params: call('a') });
+    const line = (id: unknown): string => `{"jsonrpc":"2.0",${outcome},"id":${String(id)}}`;
+
+    expect(await toAgent(world, session, line(asked.id))).toBe(line(4));
   });
 });

@@ -42,9 +42,10 @@ describe('a prompt turn', () => {
       { method: 'session/update', params: { update: { sessionUpdate: 'plan', entries: [] } } },
     ];
 
-    for (const message of sent) {
-      agent.send({ ...message, params: { ...(message.params as Json), sessionId: session.agentId } });
-    }
+    const lines = sent.map(({ params, ...message }) =>
+      JSON.stringify({ jsonrpc: '2.0', ...message, params: { ...(params as Json), sessionId: 's' } }),
+    );
+    agent.send(`${lines.join('\n')}\n`);
 
     const received = await sentBy(world, agent);
     const withoutIds = received.map(({ method, params }) => ({ method, params }));

@@ -1,9 +1,9 @@
 /** Statements X: `$/cancel_request`, both ways. */
-import { exchange, sentBy, sentTo } from '../support/dialogue';
+import { exchange, expectNothingLeft, sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
-import type { OpenSession } from '../support/verbatim';
+import type { OpenSession } from '../support/turn';
 import { fullAgent, World } from '../support/world';
 
 const isCancel = '$/cancel_request';
@@ -21,10 +21,7 @@ describe('cancelling a request at an agent', () => {
     b = await world.session(world.workspace('b'), 's1');
   });
   afterAll(() => world.end());
-  afterEach(async () => {
-    expect(await sentTo(world, a.agent, b.agent)).toEqual([]);
-    for (const { agent } of [a, b]) expect(await sentBy(world, agent)).toEqual([]);
-  });
+  afterEach(() => expectNothingLeft(world, a.agent, b.agent));
 
   /** The editor asks an agent something; resolves when the agent has it. */
   async function askedBy(session: OpenSession, id: unknown): Promise<Json> {

@@ -1,9 +1,9 @@
 /** Statements J1 to J4: ids of requests, in both directions. */
-import { sentBy, sentTo } from '../support/dialogue';
+import { expectNothingLeft, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
+import type { OpenSession } from '../support/turn';
 import { nextLine } from '../support/verbatim';
-import type { OpenSession } from '../support/verbatim';
 import { World } from '../support/world';
 
 /** Ids as JSON text, in every form that is legal. */
@@ -30,10 +30,7 @@ describe('request ids', () => {
     b = await world.session(world.workspace('b'), 'agents-session');
   });
   afterAll(() => world.end());
-  afterEach(async () => {
-    expect(await sentTo(world, a.agent, b.agent)).toEqual([]);
-    for (const { agent } of [a, b]) expect(await sentBy(world, agent)).toEqual([]);
-  });
+  afterEach(() => expectNothingLeft(world, a.agent, b.agent));
 
   /** An agent asks the editor something in its session; resolves with the editor's id for it. */
   async function asks({ id: sessionId, agentId, agent }: OpenSession, id: string): Promise<unknown> {

@@ -1,33 +1,45 @@
 /*
  * `npm run conformance`: runs the conformance suite and prints, statement by statement, whether it holds.
  * `npm run conformance -- --faults`: proves that the suite can fail. Each fault of `faults.mjs` is built
- * into a copy of the proxy, and the tests of the statements that it breaks have to turn red.
+ * into a copy of the proxy, and a test of each statement that it breaks has to turn red. With `--only TEXT`
+ * the faults whose name or file has that text.
  * Exit status 0 only if every statement holds (or every fault is found).
  */
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, mkdirSync, copyFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { parseArgs } from 'node:util';
 import { faults } from './faults.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const repository = join(here, '../..');
 const statements = JSON.parse(readFileSync(join(here, 'statements.json'), 'utf8'));
-const scratch = mkdtempSync(join(tmpdir(), 'cai-conformance-'));
+const scratch = mkdtempSync(join(tmpdir(), 'cai-faults-'));
+/** How many faults are tried at once. */
+const jobCount = 2;
+/** What a fault keeps from coming is waited for so long, in milliseconds. */
+const patienceMs = '3000';
 
-/** Runs jest; returns one entry a test: its name, its file, whether it passed. */
-function runTests(args, env = {}) {
-  const output = join(scratch, 'results.json');
+/** Runs a program; resolves with what it wrote to stderr, whatever its exit status. */
+async function run(program, args, options) {
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], ...options });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text));
+  await once(child, 'close');
+  return stderr;
+}
+
+/** Runs jest; returns one entry a test that ran: its name, its file, whether it passed. */
+async function runTests(args, env = {}) {
+  const folder = mkdtempSync(join(scratch, 'run-'));
+  const output = join(folder, 'results.json');
   const jest = join(repository, 'node_modules/jest/bin/jest.js');
-  const { stderr } = spawnSync(process.execPath, [jest, '--json', `--outputFile=${output}`, ...args], {
-    cwd: repository,
-    env: { ...process.env, ...env },
-    encoding: 'utf8',
-  });
+  const options = { cwd: repository, env: { ...process.env, ...env } };
+  const stderr = await run(process.execPath, [jest, '--json', `--outputFile=${output}`, ...args], options);
   const results = JSON.parse(readFileSync(output, 'utf8'));
-  rmSync(output);
   const broken = results.testResults.filter(
     (file) => file.assertionResults.length === 0 && file.status === 'failed',
   );
@@ -39,14 +51,14 @@ function runTests(args, env = {}) {
   );
 }
 
-/** The id that a test's name begins with. */
-const idOf = (test) => /^([A-Z]\d+)\b/.exec(test.name)?.[1];
+/** The ids that a test's name begins with. */
+const idsOf = (test) => /^(?:[A-Z]\d+ )*/.exec(test.name)[0].trim().split(' ');
 
 function printTable(tests) {
   let held = 0;
   let failed = 0;
   for (const { id, level, statement, untested } of statements) {
-    const own = tests.filter((test) => idOf(test) === id);
+    const own = tests.filter((test) => idsOf(test).includes(id));
     const hasPassed = own.every((test) => test.hasPassed);
     const verdict = own.length === 0 ? (untested ? 'not tested' : 'NO TEST') : hasPassed ? 'holds' : 'FAILS';
     if (verdict === 'holds') held++;
@@ -56,7 +68,8 @@ function printTable(tests) {
     if (own.length === 0 && untested) console.log(`     ${untested}`);
     for (const test of own.filter((each) => !each.hasPassed)) console.log(`     red: ${test.name}`);
   }
-  const others = tests.filter((test) => idOf(test) === undefined && !test.hasPassed);
+  const known = new Set(statements.map(({ id }) => id));
+  const others = tests.filter((test) => !test.hasPassed && !idsOf(test).some((id) => known.has(id)));
   for (const test of others) console.log(`     red, of no statement: ${test.name}`);
   console.log(
     `\n${held} statements hold, ${failed} do not, ${statements.length - held - failed} are not tested`,
@@ -64,65 +77,104 @@ function printTable(tests) {
   return failed + others.length === 0;
 }
 
-/** Builds `bin/cai` with one fault in it; returns its path. */
-async function buildWith(fault, folder) {
-  const file = join(repository, fault.file);
-  const source = readFileSync(file, 'utf8');
-  const count = source.split(fault.find).length - 1;
-  if (count !== 1) throw new Error(`fault "${fault.name}": its text stands ${count} times in ${fault.file}`);
-  mkdirSync(join(folder, 'bin'), { recursive: true });
-  copyFileSync(join(repository, 'bin/cai'), join(folder, 'bin/cai'));
-  await build({
-    absWorkingDir: repository,
-    entryPoints: ['src/main.ts', 'src/commands/acp.ts'],
-    outbase: 'src',
-    outdir: join(folder, 'dist'),
-    bundle: true,
-    platform: 'node',
-    target: 'node20',
-    format: 'cjs',
-    external: ['./commands/*'],
-    supported: { 'dynamic-import': false },
-    plugins: [
-      {
-        name: 'fault',
-        setup: ({ onLoad }) =>
-          onLoad({ filter: /\.ts$/ }, ({ path }) =>
-            path === file
-              ? { contents: source.replace(fault.find, () => fault.replace), loader: 'ts' }
-              : undefined,
-          ),
-      },
-    ],
-  });
-  return join(folder, 'bin/cai');
+/** Why a fault cannot be seeded into the source as it is; undefined: it can. */
+function staleness(sources, { file, find, replace }) {
+  const count = readFileSync(join(sources, file), 'utf8').split(find).length - 1;
+  if (count !== 1) return `its text stands ${count} times in ${file}`;
+  return find === replace ? 'it changes nothing' : undefined;
 }
 
-async function runFaults() {
-  const whole = runTests(['test/conformance']);
-  let missed = 0;
-  for (const [index, fault] of faults.entries()) {
-    const cai = await buildWith(fault, join(scratch, String(index)));
-    const files = new Set(whole.filter((test) => fault.breaks.includes(idOf(test))).map((test) => test.file));
-    const pattern = `(^| )(${fault.breaks.join('|')}) `;
-    const paths = [...files].map((file) => relative(repository, file));
-    const tests = runTests(['-t', pattern, ...paths], { CAI_BIN: cai });
-    const red = new Set(tests.filter((test) => !test.hasPassed).map(idOf));
-    const isFound = fault.breaks.some((id) => red.has(id));
-    if (!isFound) missed++;
-    const verdict = isFound
-      ? `found by ${[...red].join(', ')}`
-      : `MISSED (should break ${fault.breaks.join(', ')})`;
-    console.log(`${String(index + 1).padStart(3)} ${fault.name}: ${verdict}`);
+/** Copies what `bin/cai` is built from, so that nobody's edits come between. */
+function copySources() {
+  const folder = join(scratch, 'sources');
+  for (const name of ['bin', 'src', 'package.json', 'tsconfig.json']) {
+    cpSync(join(repository, name), join(folder, name), { recursive: true });
   }
-  console.log(`\n${faults.length - missed} of ${faults.length} faults are found`);
-  return missed === 0;
+  return folder;
 }
 
+/** Builds a copy of the sources, with a fault in it if there is one; resolves with the environment of its tests. */
+async function build(sources, name, fault) {
+  const folder = join(scratch, name);
+  cpSync(sources, folder, { recursive: true });
+  symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));
+  if (fault !== undefined) {
+    const file = join(folder, fault.file);
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace(fault.find, () => fault.replace),
+    );
+  }
+  const said = await run('npm', ['run', '--silent', 'build'], { cwd: folder });
+  if (said.includes('[ERROR]')) throw new Error(`${name} cannot be built:\n${said}`);
+  // Temporary folders of tests that end in the midst go with ours.
+  return { CAI_BIN: join(folder, 'bin/cai'), CAI_TEST_PATIENCE_MS: patienceMs, TMPDIR: scratch };
+}
+
+/** Arguments of jest for the tests of these statements. */
+function argumentsFor(ids, files) {
+  return ['-t', `(^| )(${ids.join('|')}) `, '--runTestsByPath', ...files];
+}
+
+/** The tests that the faults are to turn red, run without any: all of them are green. */
+async function runSound(sources, ids) {
+  const anyId = new RegExp(`\\b(${ids.join('|')})\\b`);
+  const files = readdirSync(here)
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => join(here, name))
+    .filter((file) => anyId.test(readFileSync(file, 'utf8')));
+  const env = await build(sources, 'sound', undefined);
+  const tests = await runTests(argumentsFor(ids, files), env);
+  const red = tests.filter((test) => !test.hasPassed).map((test) => `red without a fault: ${test.name}`);
+  if (red.length > 0) throw new Error(red.join('\n'));
+  return tests;
+}
+
+/** Tries one fault; resolves with what came of it. */
+async function tryFault(sources, fault, number, sound) {
+  const { breaks } = fault;
+  const problem = staleness(sources, fault);
+  if (problem !== undefined) return { isFound: false, verdict: `NOT SEEDED: ${problem}` };
+  const own = sound.filter((test) => idsOf(test).some((id) => breaks.includes(id)));
+  if (own.length === 0) return { isFound: false, verdict: `MISSED: no test of ${breaks.join(', ')}` };
+  const env = await build(sources, `fault-${number}`, fault);
+  const args = argumentsFor(breaks, new Set(own.map((test) => test.file)));
+  const tests = await runTests(['--runInBand', ...args], env);
+  const red = tests.filter((test) => !test.hasPassed);
+  const green = breaks.filter((id) => !red.some((test) => idsOf(test).includes(id)));
+  if (green.length > 0) return { isFound: false, verdict: `MISSED: ${green.join(', ')} green` };
+  return { isFound: true, verdict: `found by ${breaks.join(', ')} (${red.length} of ${tests.length} red)` };
+}
+
+async function runFaults(part) {
+  const wanted = faults.filter(({ name, file }) => `${name} ${file}`.includes(part));
+  if (wanted.length === 0) throw new Error(`no fault has "${part}" in its name or file`);
+  const sources = copySources();
+  const sound = await runSound(sources, [...new Set(wanted.flatMap((fault) => fault.breaks))]);
+  const missed = [];
+  const rest = [...wanted.entries()];
+  const work = async () => {
+    for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
+      const [index, fault] = next;
+      const { isFound, verdict } = await tryFault(sources, fault, index + 1, sound);
+      const line = `${String(index + 1).padStart(3)} ${fault.name}: ${verdict}`;
+      console.log(line);
+      if (!isFound) missed.push(line);
+    }
+  };
+  await Promise.all(Array.from({ length: jobCount }, work));
+  console.log(`\n${wanted.length - missed.length} of ${wanted.length} faults are found`);
+  for (const line of missed) console.log(line);
+  return missed.length === 0;
+}
+
+const { values } = parseArgs({
+  options: { faults: { type: 'boolean' }, only: { type: 'string', default: '' } },
+});
 let isGood;
 try {
-  isGood = process.argv.includes('--faults') ? await runFaults() : printTable(runTests(['test/conformance']));
+  isGood = values.faults ? await runFaults(values.only) : printTable(await runTests(['test/conformance']));
 } finally {
-  rmSync(scratch, { recursive: true, force: true });
+  rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
 }
 process.exitCode = isGood ? 0 : 1;

@@ -194,24 +194,29 @@ describe('session/list', () => {
       expect(page2.cursor).toBeUndefined();
     });
 
-    test.each([
-      [undefined, { cursor: 'more' }],
-      [{}, { cursor: 'more' }],
-      [{ z: 1 }, { cursor: 'more', z: 1 }],
-      [{ cursor: null }, { cursor: 'more' }],
-    ])('S11 after a page with nothing new the next is asked for: %j', async (params, next) => {
-      const id = world.ask('session/list', params);
-      const asked = await first.agent.inbox.next('session/list');
-      first.agent.send({ id: asked.id, result: page([], 'more') });
-      const askedAgain = await first.agent.inbox.next('session/list');
-      first.agent.send({ id: askedAgain.id, result: page([]) });
-      const askedOther = await second.agent.inbox.next('session/list');
-      second.agent.send({ id: askedOther.id, result: page([row('1', second)]) });
+    test('S11 a page with nothing on it that is not the last of its agent is passed on', async () => {
+      const [, page1] = await listed({}, first, page([], 'more'));
+      const [asked2, page2] = await listed({ cursor: page1.cursor }, first, page([row('1', first)]));
 
-      const response = await world.editor.response(id);
-      expect([asked.params, askedAgain.params, askedOther.params]).toEqual([params, next, params]);
-      expect(rowsOf(response)).toEqual({ ids: [second.id], titles: ['1'], cursor: undefined });
+      expect(page1).toEqual({ ids: [], titles: [], cursor: expect.any(String) as string });
+      expect(asked2).toEqual({ cursor: 'more' });
+      expect(page2.ids).toEqual([first.id]);
     });
+
+    test.each([[undefined], [{}], [{ z: 1 }], [{ cursor: null }]])(
+      'S11 an agent that has nothing is passed over: %j',
+      async (params) => {
+        const id = world.ask('session/list', params);
+        const asked = await first.agent.inbox.next('session/list');
+        first.agent.send({ id: asked.id, result: page([]) });
+        const askedOther = await second.agent.inbox.next('session/list');
+        second.agent.send({ id: askedOther.id, result: page([row('1', second)]) });
+
+        const response = await world.editor.response(id);
+        expect([asked.params, askedOther.params]).toEqual([params, params]);
+        expect(rowsOf(response)).toEqual({ ids: [second.id], titles: ['1'], cursor: undefined });
+      },
+    );
 
     test('S11 an agent that fails is left out, and the last one’s failure is the answer', async () => {
       const id = world.ask('session/list', {});

@@ -106,26 +106,39 @@ describe('the next process', () => {
     expect(await loaded(world, after.id)).toBe('1');
   });
 
-  test('S6 S7 what an agent replays comes before the answer, in order, and nothing else', async () => {
-    const sessionId = await remembered('s1');
-    const world = await begin();
-    const params = { sessionId, cwd: world.workspace('a'), mcpServers: [] };
+  test.each([
+    ['S6', 'session/load', 500],
+    ['S7', 'session/resume', 0],
+  ])(
+    '%s what an agent replays in %s comes before the answer, in order, and nothing else',
+    async (_, method, count) => {
+      const sessionId = await remembered('s1');
+      const world = await begin();
+      const cwd = world.workspace('a');
 
-    for (const [method, count] of [
-      ['session/load', 500],
-      ['session/resume', 0],
-    ] as const) {
-      const id = world.ask(method, params);
-      const agent = world.agents.find(({ cwd }) => cwd === params.cwd) ?? (await world.agent(params.cwd));
+      const id = world.ask(method, { sessionId, cwd, mcpServers: [] });
+      const agent = await world.agent(cwd);
       const { id: asked } = await agent.inbox.next(method);
-      const replayed = Array.from({ length: count }, (_, n) => updateOf('s1', n));
+      const replayed = Array.from({ length: count }, (__, n) => updateOf('s1', n));
       const lines = [...replayed, success(asked, null)].map((line) => `${JSON.stringify(line)}\n`);
       agent.send(lines.join(''));
-      await world.editor.next((message) => message.method === undefined && message.id === id);
+      await world.editor.response(id);
 
-      expect(world.editor.takeAll()).toEqual(replayed.map((_, n) => updateOf(sessionId, n)));
+      expect(world.editor.takeAll()).toEqual(replayed.map((__, n) => updateOf(sessionId, n)));
       expect(await sentBy(world, agent)).toEqual([]);
-    }
+    },
+  );
+
+  test('S14 of a session that an earlier process has deleted reaches no agent', async () => {
+    const world = await begin();
+    const { id: sessionId, agent } = await world.session(world.workspace('a'), 's1');
+    await exchange(world, agent, 'session/delete', { sessionId }, { result: {} });
+    await leave(world);
+
+    const next = await begin();
+
+    expect(await next.request('session/delete', { sessionId })).toMatchObject({ result: {} });
+    expect(next.agents).toHaveLength(1);
   });
 
   test('S2 the table is the user’s own', async () => {

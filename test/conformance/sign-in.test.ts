@@ -6,7 +6,7 @@ import type { Puppet } from '../support/puppet';
 import { fullAgent, World } from '../support/world';
 
 const gateway =
-  '{"methodId":"key","_meta":{"gateway":{"headers":{"x":"s3cret"}},"n":1.0,"b":18446744073709551615}}';
+  '{"methodId":"key","_meta":{"gateway":{"headers":{"x":"s3cret"}},"n":1.0,"b":18446744073709551615,"é":"€"}}';
 
 describe('signing in', () => {
   let world: World;

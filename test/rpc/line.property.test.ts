@@ -43,6 +43,25 @@ describe('LineReader', () => {
     );
   });
 
+  test('joins a long line of pieces of any size', () => {
+    const size = fc.oneof(fc.constantFrom(0, 1, 1_000, 4_095, 4_096, 65_535, 65_536, 70_000), fc.nat(5_000));
+    fc.assert(
+      fc.property(fc.array(size, { maxLength: 40 }), (sizes) => {
+        const reader = new LineReader({ maxLineBytes: 10_000_000, maxSearchBytes: 0 });
+        const pieces = sizes.map((bytes, i) => Buffer.alloc(bytes, 'a'.charCodeAt(0) + (i % 26)));
+        for (const piece of [...pieces, Buffer.from('.\n')]) {
+          reader.push(piece);
+          if (piece.at(-1) !== 0x0a) expect(reader.next()).toBeUndefined();
+        }
+
+        const line = reader.next() as Buffer;
+
+        expect(line.equals(Buffer.concat([...pieces, Buffer.from('.')]))).toBe(true);
+      }),
+      { ...runs, numRuns: Math.ceil(runs.numRuns / 10) },
+    );
+  });
+
   test('tells once, of any over-long message, whom it concerns', () => {
     const id = fc.oneof(stringText, numberText);
     const form = fc.constantFrom('"method":"m","params":{', '"result":{', '"error":{"id":0,');
@@ -91,11 +110,15 @@ function textOf(line: Buffer | OverlongLine): string {
   return Buffer.isBuffer(line) ? line.toString('latin1') : 'over-long';
 }
 
-/** The lines of bytes, found the simple way. */
+/** The lines of bytes, found the simple way. CRs outside strings become spaces. */
 function linesOf(bytes: Buffer, limit: number): string[] {
   return bytes
     .toString('latin1')
     .split('\n')
-    .map((line) => (line.length > limit ? 'over-long' : line.replace(/\r$/, '')))
+    .map((line) => (line.length > limit ? 'over-long' : withSpaces(line.replace(/\r$/, ''))))
     .filter((line) => /[^ \t\r]/.test(line));
+}
+
+function withSpaces(line: string): string {
+  return line.replace(/("(?:[^"\\]|\\.)*(?:"|\\?$))|\r/gs, (_, string?: string) => string ?? ' ');
 }

@@ -6,11 +6,21 @@ const limit = 64;
 
 describe('LineReader', () => {
   test('cuts at LF, takes a CR before it off and leaves out blank lines', () => {
-    expect(read(['a\nb\r\n\n \t\r\nc c\r\r\n'])).toEqual(['a', 'b', 'c c\r']);
+    expect(read(['a\nb\r\n\n \t\r\nc c\r\n'])).toEqual(['a', 'b', 'c c']);
   });
 
   test('takes only LF for the end of a line', () => {
-    expect(read(['a\rb\u2028c\u0085d\ve\n'])).toEqual(['a\rb\u2028c\u0085d\ve']);
+    expect(read(['a\u2028b\u0085c\vd\n'])).toEqual(['a\u2028b\u0085c\vd']);
+  });
+
+  test('makes a CR between tokens a space, which no reader takes for a line end', () => {
+    expect(read(['{"a":\r[1,\r\r2],"b":"\\\\"\r}\r\r\n'])).toEqual(['{"a": [1,  2],"b":"\\\\" } ']);
+  });
+
+  test('leaves a CR in a string, which is no JSON', () => {
+    const line = '{"a":"x\ry\\"\r","b":"\\\r"}';
+
+    expect(read([`${line}\n`])).toEqual([line]);
   });
 
   test('counts a last line without a line end once no more will come', () => {
@@ -44,10 +54,10 @@ describe('LineReader', () => {
     const reader = new LineReader({ maxLineBytes: limit, maxSearchBytes: limit });
     reader.push(Buffer.from('a\nb\nc'));
 
-    expect(reader.next()?.toString()).toBe('a');
+    expect(textOf(reader.next())).toBe('a');
     reader.push(Buffer.from('d\n'));
-    expect(reader.next()?.toString()).toBe('b');
-    expect(reader.next()?.toString()).toBe('cd');
+    expect(textOf(reader.next())).toBe('b');
+    expect(textOf(reader.next())).toBe('cd');
     expect(reader.next()).toBeUndefined();
   });
 
@@ -112,7 +122,7 @@ describe('LineReader', () => {
       for (let i = 0; i < 100; i++) reader.push(Buffer.alloc(100, 'x'));
       reader.push(Buffer.from('"}\nnext\n'));
 
-      expect(reader.next()?.toString()).toBe('next');
+      expect(textOf(reader.next())).toBe('next');
     });
 
     test('at its end, when its id comes last', () => {
@@ -137,7 +147,7 @@ describe('LineReader', () => {
 
       expect(skimOf(reader.next())).toMatchObject({ id: undefined, length: 64 });
       reader.push(Buffer.from('","id":7}\nnext\n'));
-      expect(reader.next()?.toString()).toBe('next');
+      expect(textOf(reader.next())).toBe('next');
     });
 
     test('at the end of a shorter one that has no id', () => {
@@ -166,7 +176,7 @@ function read(chunks: readonly (string | Buffer)[], limits: Partial<LineLimits> 
   const lines: string[] = [];
   const pull = (): void => {
     for (let line = reader.next(); line !== undefined; line = reader.next()) {
-      lines.push(Buffer.isBuffer(line) ? line.toString() : `over-long ${line.skim.id}`);
+      lines.push(textOf(line) ?? `over-long ${skimOf(line)?.id}`);
     }
   };
   for (const chunk of chunks) {
@@ -176,6 +186,10 @@ function read(chunks: readonly (string | Buffer)[], limits: Partial<LineLimits> 
   reader.end();
   pull();
   return lines;
+}
+
+function textOf(line: Buffer | OverlongLine | undefined): string | undefined {
+  return Buffer.isBuffer(line) ? line.toString() : undefined;
 }
 
 function skimOf(line: Buffer | OverlongLine | undefined): Skim | undefined {

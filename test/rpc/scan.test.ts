@@ -92,6 +92,21 @@ describe('scan', () => {
     expect(read('{"jsonrpc":"2.0","id":1.0,"result":{}}').id).toBe('1.0');
   });
 
+  test('knows no id and no method that is longer than what may be kept', () => {
+    const name = (bytes: number): string => `"${'x'.repeat(bytes - 2)}"`;
+
+    expect(read(`{"jsonrpc":"2.0","id":${name(1_024)},"method":${name(1_024)}}`).id).toBe(name(1_024));
+    expect(read(`{"jsonrpc":"2.0","id":${name(1_025)},"method":"m"}`)).toMatchObject({
+      defect: 'envelope',
+      id: undefined,
+      method: 'm',
+    });
+    expect(read(`{"jsonrpc":"2.0","id":7,"method":${name(1_025)}}`)).toMatchObject({
+      defect: 'envelope',
+      id: '7',
+    });
+  });
+
   test('tells an error from a result', () => {
     expect(read('{"jsonrpc":"2.0","id":7,"error":{"code":1}}').isError).toBe(true);
     expect(read('{"jsonrpc":"2.0","id":7,"result":{"error":1}}').isError).toBe(false);

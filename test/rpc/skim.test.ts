@@ -26,6 +26,7 @@ describe('Skim', () => {
     ['half a number', '{"id":1.,"result":1}'],
     ['a string with a wrong escape', '{"id":"\\x","result":1}'],
     ['longer than what is kept', `{"id":"${'x'.repeat(255)}","result":1}`],
+    ['a number longer than what is kept', `{"id":${'1'.repeat(257)},"result":1}`],
   ])('knows no id that is %s', (_, text) => {
     expect(skimmed(text)).toMatchObject({ id: undefined, isResponse: true, isKnown: false });
   });

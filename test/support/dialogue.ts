@@ -35,6 +35,12 @@ export async function sentBy(world: World, agent: Puppet): Promise<Json[]> {
   return world.editor.takeAll();
 }
 
+/** Fails if these agents were sent, or have sent, anything that was not waited for. */
+export async function expectNothingLeft(world: World, ...agents: readonly Puppet[]): Promise<void> {
+  expect(await sentTo(world, ...agents)).toEqual([]);
+  for (const agent of agents) expect(await sentBy(world, agent)).toEqual([]);
+}
+
 /** The editor leaves, and each agent ends when its input does; resolves with the proxy's exit status. */
 export async function leave(world: World): Promise<number | null> {
   for (const agent of world.agents) void agent.sawEof.then(() => agent.order({ exit: 0 }));

@@ -4,8 +4,11 @@ export type Json = Record<string, unknown>;
 /** What one waits for: a method, or anything else that can be told from the message. */
 export type Expectation = string | ((message: Json) => boolean);
 
-/** How long a message may take, in milliseconds: far above what any takes, so that only a fault gets there. */
-const patienceMs = 15_000;
+/**
+ * How long a message may take, in milliseconds: far above what any takes, so that only a fault gets there.
+ * A run that seeds faults sets `CAI_TEST_PATIENCE_MS`, since it gets there on purpose.
+ */
+export const patienceMs = Number(process.env.CAI_TEST_PATIENCE_MS ?? 15_000);
 
 /**
  * The lines that one side has received. Waiting ends with a verdict: the message came, or the side is
@@ -56,9 +59,11 @@ export class Inbox {
     for (;;) {
       const index = this.#unread.findIndex(fits);
       if (index >= 0) return this.#unread.splice(index, 1)[0]!;
-      const missing = `${this.name}: no ${what}; unread: ${JSON.stringify(this.#unread)}`;
-      if (this.#over !== undefined) throw new Error(`${missing}; it is over: ${this.#over}`);
-      if (Date.now() >= deadline) throw new Error(`${missing}; given up`);
+      const end = this.#over ?? (Date.now() >= deadline ? 'it did not come in time' : undefined);
+      // The text of all that is unread is only made when it is needed: it may be megabytes.
+      if (end !== undefined) {
+        throw new Error(`${this.name}: no ${what}: ${end}; unread: ${JSON.stringify(this.#unread)}`);
+      }
       await this.#changed(deadline - Date.now());
     }
   }

@@ -85,10 +85,13 @@ export class Puppet {
     });
   }
 
-  /** Starts a process below it that outlives it and holds its stdout; resolves with the process id. */
-  async grandchild(): Promise<number> {
+  /**
+   * Starts a process below it that outlives it and holds its stdout, in its process group or in a session
+   * of its own; resolves with the process id.
+   */
+  async grandchild(place: 'group' | 'session' = 'group'): Promise<number> {
     const pid = new Promise<number>((resolve) => (this.#grandchild = resolve));
-    this.order({ spawn: true });
+    this.order({ spawn: place });
     return await pid;
   }
 

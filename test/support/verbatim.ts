@@ -3,10 +3,8 @@
  * session's id, which is another one on each side.
  */
 import type { Inbox } from './inbox';
+import type { OpenSession } from './turn';
 import type { World } from './world';
-
-/** An open session, as `World.session` gives it. */
-export type OpenSession = Awaited<ReturnType<World['session']>>;
 
 /** Sends the agent's line, given without its line end; resolves with what the editor gets of it. */
 export async function toEditor(

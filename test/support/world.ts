@@ -7,10 +7,10 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { Server } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { Inbox } from './inbox';
+import { Inbox, patienceMs } from './inbox';
 import type { Json } from './inbox';
 import { Puppet } from './puppet';
 
@@ -51,7 +51,7 @@ export const fullEditor: Json = {
 export interface WorldOptions {
   /** Arguments behind `--acp`; default: the agent `puppet`. */
   readonly args?: readonly string[];
-  readonly env?: NodeJS.ProcessEnv;
+  readonly env?: NodeJS.ProcessEnv | ((world: World) => NodeJS.ProcessEnv);
   /** More of the user's config, TOML. */
   readonly config?: string;
   /** Working directory of the proxy, absolute or below the world's folder; default: its workspace `own`. */
@@ -60,6 +60,8 @@ export interface WorldOptions {
   readonly agentHello?: Json | false | ((agent: Puppet) => Json | false);
   /** A folder to use instead of a new one: a second proxy of the same user. */
   readonly folder?: string;
+  /** The proxy's stdin instead of a pipe; then the world cannot send. */
+  readonly stdin?: Socket;
   /** Puts things below the world's folder before the proxy starts. */
   readonly prepare?: (world: World) => void;
 }
@@ -150,7 +152,7 @@ export class World {
 
   /** The next agent that was started and not yet returned; with `cwd`, the next in that folder. */
   async agent(cwd?: string): Promise<Puppet> {
-    const deadline = Date.now() + 15_000;
+    const deadline = Date.now() + patienceMs;
     for (;;) {
       const index = this.#arrived.findIndex((each) => cwd === undefined || each.cwd === cwd);
       if (index >= 0) return this.#arrived.splice(index, 1)[0]!;
@@ -230,7 +232,7 @@ export class World {
     const home = join(this.folder, 'home');
     const config = `[agents.puppet]\ncommand = ["${process.execPath}", "${puppet}"]\n${this.options.config ?? ''}`;
     this.file('home/.config/containai/config.toml', config);
-    const { cwd = 'own' } = this.options;
+    const { cwd = 'own', stdin } = this.options;
     const cai = process.env.CAI_BIN ?? join(repository, 'bin/cai');
     this.process = spawn(process.execPath, [cai, '--acp', ...(this.options.args ?? ['puppet'])], {
       cwd: isAbsolute(cwd) ? cwd : this.workspace(cwd),
@@ -239,11 +241,12 @@ export class World {
         HOME: home,
         CAI_ACP_DIRECT_SPAWN: '1',
         CAI_PUPPET_SOCKET: this.#socket,
-        ...this.options.env,
+        ...(typeof this.options.env === 'function' ? this.options.env(this) : this.options.env),
       },
-    });
+      stdio: [stdin ?? 'pipe', 'pipe', 'pipe'],
+    }) as ChildProcessWithoutNullStreams;
     this.#exit = once(this.process, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
-    this.process.stdin.on('error', () => undefined);
+    if (stdin === undefined) this.process.stdin.on('error', () => undefined);
     this.process.stdout.on('data', (chunk: Buffer) => this.editor.push(chunk));
     this.process.stdout.on('end', () => this.editor.end('the proxy has closed its stdout'));
     this.process.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));

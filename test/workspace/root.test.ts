@@ -357,7 +357,7 @@ describe('findWorkspace', () => {
       ['./src', 'is not an absolute path: send the full path of the folder'],
       ['C:\\src', 'is not an absolute path: send the full path of the folder'],
       ['/no/such/folder', 'does not exist: create it, or open another folder'],
-      ['/nul\0', 'cannot be opened (ERR_INVALID_ARG_VALUE): check its permissions'],
+      ['/nul\0', 'cannot be the path of a folder'],
       [__filename, 'is not a folder: open the folder that it lies in'],
       [join(__filename, 'x'), 'is not a folder: open the folder that it lies in'],
       ['/', "cannot be a workspace, because it is the whole file system: open a project's folder instead"],

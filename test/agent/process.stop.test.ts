@@ -1,0 +1,104 @@
+import type { StopLadder } from '../../src/agent/process';
+import { AgentRun, fixture, program } from './agent-run';
+
+const shortLadder: StopLadder = { termAfterMs: 50, killAfterMs: 50 };
+const longLadder: StopLadder = { termAfterMs: 60_000, killAfterMs: 60_000 };
+
+let run: AgentRun;
+
+afterEach(async () => {
+  const left = run.leftovers;
+  await run.clear();
+  expect(left).toEqual([]);
+});
+
+describe('stop', () => {
+  test('ends an agent by the end of its stdin, if that is enough', async () => {
+    run = new AgentRun(program('cat'));
+
+    await run.process.stop(longLadder);
+
+    expect((await run.ended).message).toBe('agent "cat" (cat) exited with status 0');
+  });
+
+  test('gives an agent time to say what it has to say', async () => {
+    run = new AgentRun(program('sh', '-c', 'cat; sleep 0.1; echo done'));
+    run.send('first');
+
+    await run.process.stop(longLadder);
+
+    expect(run.lines).toEqual(['first', 'done']);
+  });
+
+  test('goes on to SIGTERM, then to SIGKILL', async () => {
+    run = new AgentRun(fixture('ignores-eof-and-term'));
+    await run.line('ready');
+
+    await run.process.stop(shortLadder);
+
+    expect((await run.ended).message).toMatch(/was ended by SIGKILL$/);
+    expect(run.lines).toEqual(['ready', 'EOF', 'SIGTERM']);
+  });
+
+  test('asked again goes by the new ladder, and every caller waits for the end', async () => {
+    run = new AgentRun(fixture('ignores-eof-and-term'));
+    await run.line('ready');
+
+    const first = run.process.stop(longLadder);
+    await Promise.all([first, run.process.stop(shortLadder)]);
+
+    expect(run.endCount).toBe(1);
+  });
+
+  test('keeps its ladder when the agent closes its stdout on the way', async () => {
+    run = new AgentRun(fixture('closes-stdout', 'stubborn'));
+    await run.line('line');
+
+    await run.process.stop({ termAfterMs: 300, killAfterMs: 60_000 });
+
+    expect((await run.ended).message).toMatch(/was ended by SIGTERM$/);
+  });
+
+  test('ends what the agent has started in its group', async () => {
+    run = new AgentRun(program('sh', '-c', 'sleep 60 & sleep 60 & echo up; cat'));
+    await run.line('up');
+
+    await run.process.stop(longLadder);
+
+    expect(run.lines).toEqual(['up']);
+  });
+});
+
+describe('an agent that closes its stdout', () => {
+  test('is of no use and is ended', async () => {
+    run = new AgentRun(fixture('closes-stdout'));
+
+    expect((await run.ended).message).toMatch(/exited with status 0$/);
+    expect(run.lines).toEqual(['line']);
+  });
+});
+
+describe('an agent that leaves a child with its stdout', () => {
+  test('in its group has that ended too, by SIGKILL if need be', async () => {
+    run = new AgentRun(fixture('leaves-a-child', 'stubborn'));
+    await run.line('child is up');
+    run.send('go');
+
+    await run.process.stop(longLadder);
+
+    expect((await run.ended).message).toMatch(/exited with status 0$/);
+  });
+
+  test.each(['silent', 'noisy'])('in a session of its own, %s, has ended all the same', async (kind) => {
+    run = new AgentRun(fixture('leaves-a-child', kind));
+    await run.line('child is up');
+    run.send('go');
+
+    await run.process.stop(longLadder);
+
+    expect((await run.ended).message).toMatch(/exited with status 0$/);
+    // Without a container nobody knows of that child.
+    expect(run.leftovers).toHaveLength(1);
+    await run.clear();
+  });
+});

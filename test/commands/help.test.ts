@@ -1,0 +1,18 @@
+import { catalog } from '../../src/agent/catalog';
+import { runCli } from '../support/cli';
+
+describe('cai --help', () => {
+  test.each([[['--help']], [['-h']], [['help']], [[]], [['--acp', '--help']], [['acp', '-h']]])(
+    'says on stdout what there is: cai %j',
+    async (args) => {
+      const { status, stdout, stderr } = await runCli(args);
+
+      expect(status).toBe(0);
+      expect(stderr).toBe('');
+      for (const command of ['--acp', 'acp', '--version', '--help']) {
+        expect(stdout).toContain(`\n  cai ${command}`);
+      }
+      expect(stdout).toContain(`Agents: ${Object.keys(catalog).join(', ')}; default claude.`);
+    },
+  );
+});

@@ -1,0 +1,281 @@
+/** Statements N: `_meta`, extension methods, methods and values of the future. */
+import { exchange, expectNothingLeft, sentBy, sentTo } from '../support/dialogue';
+import type { Json } from '../support/inbox';
+import { failure, success } from '../support/messages';
+import type { OpenSession } from '../support/turn';
+import { toAgent, toEditor } from '../support/verbatim';
+import { World } from '../support/world';
+
+/** `_meta` as tracing wants it, with what else may stand there. */
+const meta =
+  '"_meta":{"traceparent":"00-0af7-b7ad-01","tracestate":"","baggage":"k=v","x.dev/y":{"sessionId":1,"path":[null]}}';
+
+/** What the agent may say: with `_meta` wherever it may stand, and with values that no enumeration has. */
+const ofAgent = [
+  [
+    'N1',
+    '_meta anywhere in a chunk',
+    `"method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"","annotations":{${meta}},${meta}},${meta}},${meta}},${meta}`,
+  ],
+  [
+    'N1',
+    '_meta anywhere in a tool call',
+    `"method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"","title":"","content":[{"type":"content","content":{"type":"text","text":"",${meta}},${meta}}],"locations":[{"path":"/x",${meta}}],${meta}}}`,
+  ],
+  [
+    'N1',
+    '_meta anywhere in a plan',
+    `"method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"plan","entries":[{"content":"","priority":"low","status":"pending",${meta}}],${meta}}}`,
+  ],
+  [
+    'N6',
+    'an unknown update',
+    '"method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"_hologram","path":"/x"}}',
+  ],
+  [
+    'N6',
+    'an unknown update without underscore',
+    '"method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"future"}}',
+  ],
+  [
+    'N6',
+    'an unknown content block',
+    '"method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"_hologram","uri":"file:///x"}}}',
+  ],
+  [
+    'N6',
+    'a tool call of unknown kind and status',
+    '"method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"","title":"","kind":"_k","status":"_s","content":[{"type":"_new"}]}}',
+  ],
+] as const;
+
+/** What the editor may say, likewise. */
+const ofEditor = [
+  ['N1', '_meta anywhere in a cancel', `"method":"session/cancel","params":{${meta},"sessionId":"SESSION"}`],
+  [
+    'N1',
+    '_meta anywhere in a prompt',
+    `"id":"n1","method":"session/prompt","params":{${meta},"sessionId":"SESSION","prompt":[{"type":"resource","resource":{"uri":"x:","text":"",${meta}},${meta}}]}`,
+  ],
+  [
+    'N1',
+    '_meta anywhere in a choice of mode',
+    `"id":"n2","method":"session/set_mode","params":{"sessionId":"SESSION","modeId":"m",${meta}}`,
+  ],
+  [
+    'N6',
+    'an unknown content block',
+    '"id":"n3","method":"session/prompt","params":{"sessionId":"SESSION","prompt":[{"type":"_hologram","uri":"file:///x"}]}',
+  ],
+  [
+    'N6',
+    'an unknown mode',
+    '"id":"n4","method":"session/set_mode","params":{"sessionId":"SESSION","modeId":"_m"}',
+  ],
+] as const;
+
+/** Members of a request or notification, with every shape of params. */
+const paramsOfAnyShape = [
+  ['an array', '"params":[1.0,{"a":null}],'],
+  ['an object', '"params":{"a":1.0},'],
+  ['no params', ''],
+  ['null', '"params":null,'],
+  ['a session that is a number', '"params":{"sessionId":5},'],
+];
+
+describe('what one agent is sent and sends', () => {
+  let world: World;
+  let session: OpenSession;
+  beforeAll(async () => {
+    world = await World.initialized();
+    session = await world.session(world.workspace('own'), 'agents-session');
+  });
+  afterAll(() => world.end());
+  afterEach(() => expectNothingLeft(world, session.agent));
+
+  test.each(ofAgent)('%s %s reaches the editor unchanged', async (_, __, members) => {
+    expect(await toEditor(world, session, `{"jsonrpc":"2.0",${members}}`)).toBe(
+      `{"jsonrpc":"2.0",${members}}`,
+    );
+  });
+
+  test.each(ofEditor)('%s %s reaches the agent unchanged', async (_, __, members) => {
+    expect(await toAgent(world, session, `{"jsonrpc":"2.0",${members}}`)).toBe(
+      `{"jsonrpc":"2.0",${members}}`,
+    );
+  });
+
+  test('N1 _meta of results and of the data of errors comes back unchanged', async () => {
+    for (const outcome of [
+      `"result":{"stopReason":"end_turn",${meta}}`,
+      `"error":{"code":1,"message":"","data":{${meta}}}`,
+    ]) {
+      const id = world.ask('session/prompt', { sessionId: session.id, prompt: [] });
+      await session.agent.inbox.next('session/prompt');
+      const line = `{"jsonrpc":"2.0","id":${id},${outcome}}`;
+
+      expect(await toEditor(world, session, line)).toBe(line);
+    }
+  });
+
+  test('N2 the proxy puts nothing of its own beside the fields of a request and its result', async () => {
+    const params = { cwd: world.workspace('own'), mcpServers: [] };
+    const result = { sessionId: 's2', modes: null };
+    const { request, response } = await exchange(world, session.agent, 'session/new', params, { result });
+
+    expect(request).toEqual({ jsonrpc: '2.0', id: response.id, method: 'session/new', params });
+    expect(response).toEqual(success(response.id, { ...result, sessionId: expect.any(String) as string }));
+  });
+
+  test.each(paramsOfAnyShape)(
+    'N3 a request of the editor with a method of its own, with %s, and its result',
+    async (_, params) => {
+      const request = `{"jsonrpc":"2.0",${params}"id":"n5","method":"_ask"}`;
+      const response = '{"jsonrpc":"2.0","id":"n5","result":[1.0,{"a":null}]}';
+
+      expect(await toAgent(world, session, request)).toBe(request);
+      expect(await toEditor(world, session, response)).toBe(response);
+    },
+  );
+
+  test.each(paramsOfAnyShape)(
+    'N3 a request of the agent with a method of its own, with %s, and its result',
+    async (_, params) => {
+      const line = await toEditor(world, session, `{"jsonrpc":"2.0",${params}"id":"n6","method":"_ask"}`);
+      const id = /"id":(\d+)/.exec(line)![1]!;
+      const response = (of: string) => `{"jsonrpc":"2.0","id":${of},"result":[1.0,{"a":null}]}`;
+
+      expect(line).toBe(`{"jsonrpc":"2.0",${params}"id":${id},"method":"_ask"}`);
+      expect(await toAgent(world, session, response(id))).toBe(response('"n6"'));
+    },
+  );
+
+  test("N3 -32601 is the agent's own, not the proxy's, and the other way round", async () => {
+    const error = { code: -32601, message: 'no such thing here', data: { method: '_other' } };
+    const { response } = await exchange(world, session.agent, '_ask', {}, { error });
+    session.agent.send({ id: 0, method: '_ask' });
+    world.send({ id: (await world.editor.next('_ask')).id, error });
+
+    expect(response).toEqual({ jsonrpc: '2.0', id: response.id, error });
+    expect(await session.agent.inbox.next(() => true)).toEqual({ jsonrpc: '2.0', id: 0, error });
+  });
+
+  test.each(paramsOfAnyShape)(
+    'N4 a notification with a method of its own, with %s, both ways',
+    async (_, params) => {
+      const line = `{"jsonrpc":"2.0",${params}"method":"_tell"}`;
+
+      expect(await toAgent(world, session, line)).toBe(line);
+      expect(await toEditor(world, session, line)).toBe(line);
+    },
+  );
+
+  test('N4 a notification for a session that nobody has is ignored', async () => {
+    world.send({ method: '_tell', params: { sessionId: 'no' } });
+
+    expect(await sentTo(world, session.agent)).toEqual([]);
+    expect(await sentBy(world, session.agent)).toEqual([]);
+  });
+
+  test('N6 an unknown outcome of a permission request, and an unknown reason to stop, are nothing else', async () => {
+    const { id: sessionId, agent, agentId } = session;
+    const prompt = world.ask('session/prompt', { sessionId, prompt: [] });
+    await agent.inbox.next('session/prompt');
+    agent.send({ id: 1, method: 'session/request_permission', params: { sessionId: agentId, options: [] } });
+    const result = { outcome: { outcome: '_perhaps', optionId: 'allow' } };
+    world.send({ id: (await world.editor.next('session/request_permission')).id, result });
+    expect(await agent.inbox.next(() => true)).toEqual(success(1, result));
+    agent.send({ id: prompt, result: { stopReason: '_bored' } });
+
+    expect(await world.editor.next(() => true)).toEqual(success(prompt, { stopReason: '_bored' }));
+  });
+});
+
+describe('with several agents', () => {
+  let world: World;
+  let a: OpenSession;
+  let b: OpenSession;
+  beforeAll(async () => {
+    world = await World.initialized();
+    a = await world.session(world.workspace('a'), 's1');
+    b = await world.session(world.workspace('b'), 's1');
+  });
+  afterAll(() => world.end());
+  afterEach(() => expectNothingLeft(world, ...world.agents));
+
+  test.each(['_ask', 'session/future', 'future/thing', 'session/new2'])(
+    'N5 %s goes to the agent of the session that it names, and its result comes back',
+    async (method) => {
+      for (const { id, agentId, agent } of [b, a]) {
+        const params = { deep: { sessionId: 'other' }, sessionId: id };
+        const { request, response } = await exchange(world, agent, method, params, { result: [method] });
+
+        expect(request.params).toEqual({ ...params, sessionId: agentId });
+        expect(response).toEqual(success(response.id, [method]));
+      }
+    },
+  );
+
+  test.each(['_ask', 'future/thing'])(
+    'N5 %s goes to the agent of the folder that it names',
+    async (method) => {
+      for (const { agent } of [b, a]) {
+        const { request } = await exchange(world, agent, method, { cwd: agent.cwd }, { result: {} });
+        expect(request.params).toEqual({ cwd: agent.cwd });
+      }
+    },
+  );
+
+  test.each(['_ask', 'future/thing'])(
+    'N5 %s without a target goes to the agent that was used last',
+    async (method) => {
+      for (const { agent } of [b, a]) {
+        await exchange(world, agent, '_ask', { cwd: agent.cwd }, { result: {} });
+        await exchange(world, agent, method, {}, { result: {} });
+      }
+      expect(await sentTo(world, ...world.agents)).toEqual([]);
+    },
+  );
+
+  test.each(['_ask', 'session/future', 'future/thing'])(
+    'N5 %s of an agent reaches the editor',
+    async (method) => {
+      const message: Json = { id: 1, method, params: { sessionId: 's1', x: 1 } };
+      b.agent.send(message);
+      const request = await world.editor.next(method);
+      world.send({ id: request.id, result: {} });
+
+      expect(request.params).toEqual({ sessionId: b.id, x: 1 });
+      expect(await b.agent.inbox.next(() => true)).toEqual(success(1, {}));
+    },
+  );
+
+  test('N5 a request for a session that nobody has is answered -32002 with its id', async () => {
+    const response = await world.request('session/future', { sessionId: 'no' });
+
+    expect(response).toEqual(failure(response.id, -32002, { sessionId: 'no' }));
+  });
+
+  test('N4 a notification without a target goes to every agent, once', async () => {
+    world.send({ method: '_tell', params: { x: 1 } });
+    const told = await sentTo(world, ...world.agents);
+
+    expect(told).toEqual(world.agents.map(() => ({ jsonrpc: '2.0', method: '_tell', params: { x: 1 } })));
+  });
+});
+
+describe('without an agent', () => {
+  let world: World;
+  afterEach(() => world.end());
+
+  test('N4 a notification is ignored, and a request refused', async () => {
+    world = await World.initialized({
+      args: ['missing'],
+      config: '[agents.missing]\ncommand = ["/no/such/agent"]',
+    });
+    world.send({ method: '_tell' });
+
+    expect(await world.request('_ask')).toEqual(failure(2, -32601, { method: '_ask' }));
+    expect(world.editor.takeAll()).toEqual([]);
+  });
+});

@@ -1,0 +1,75 @@
+/** Faults in initialize and in what each side is told of the other. */
+export const initializeFaults = [
+  {
+    name: 'initialize waits for ever for an agent that cannot be started',
+    file: 'src/acp/proxy.ts',
+    find: '        onFailure: (failure) => over({ reason: failure.message }),',
+    replace: '        onFailure: () => undefined,',
+    breaks: ['I1'],
+  },
+  {
+    name: "agents are asked for the editor's version",
+    file: 'src/acp/initialize.ts',
+    find: "if (kind === 'version') edits.push({ start, end, text: String(protocolVersion) });",
+    replace: '',
+    breaks: ['I2'],
+  },
+  {
+    name: 'an agent of another version is used',
+    file: 'src/acp/initialize.ts',
+    find: 'if (result?.protocolVersion !== protocolVersion) {',
+    replace: 'if (result === null) {',
+    breaks: ['I4'],
+  },
+  {
+    name: 'requests are served before initialize',
+    file: 'src/acp/proxy.ts',
+    find: '} else if (this.#hello !== undefined) {',
+    replace: '} else if (this.#hello !== undefined || request !== undefined) {',
+    breaks: ['I5'],
+  },
+  {
+    name: 'agents are told of files that the editor does not offer',
+    file: 'src/acp/initialize.ts',
+    find: 'childParams: bodyOf(message, edits)',
+    replace:
+      'childParams: JSON.stringify({ ...JSON.parse(bodyOf(message, edits)), clientCapabilities: { fs: { readTextFile: true } } })',
+    breaks: ['I6'],
+  },
+  {
+    name: 'initialize is written anew for agents',
+    file: 'src/acp/initialize.ts',
+    find: 'childParams: bodyOf(message, edits)',
+    replace: 'childParams: JSON.stringify(JSON.parse(bodyOf(message, edits)))',
+    breaks: ['I7'],
+  },
+  {
+    name: 'session/new needs a capability',
+    file: 'src/acp/methods.ts',
+    find: "stable('new', fields.sessionSetup, {",
+    replace: "stable('new', fields.sessionSetup, { capability: 'sessionCapabilities.new',",
+    breaks: ['I8'],
+  },
+  {
+    name: 'prompts need a capability',
+    file: 'src/acp/methods.ts',
+    find: "'session/prompt': stable('session', fields.prompt)",
+    replace:
+      "'session/prompt': stable('session', fields.prompt, { capability: 'promptCapabilities.embeddedContext' })",
+    breaks: ['I9'],
+  },
+  {
+    name: "agents are told of the editor's terminals",
+    file: 'src/acp/initialize.ts',
+    find: "edits.push({ start, end, text: 'false' })",
+    replace: "edits.push({ start, end, text: 'true' })",
+    breaks: ['I10'],
+  },
+  {
+    name: 'initialize can be repeated with another answer',
+    file: 'src/acp/proxy.ts',
+    find: '    if (this.#hello !== undefined) {\n      this.#core.answer(call, resultLine(id, this.#hello));\n      return;\n    }\n',
+    replace: '',
+    breaks: ['I11'],
+  },
+];

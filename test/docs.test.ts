@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+
+const repository = resolve(__dirname, '..');
+const read = (page: string): string => readFileSync(join(repository, page), 'utf8');
+const pages = readdirSync(join(repository, 'docs'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => join('docs', name));
+
+/** The fenced blocks of a page in a language. */
+function blocksOf(page: string, language: string): string[] {
+  return [...read(page).matchAll(/^```(\w*)\n(.*?)^```$/gms)]
+    .filter(([, name]) => name === language)
+    .map(([, , text]) => text!);
+}
+
+describe.each(['README.md', ...pages])('%s', (page) => {
+  test('links to files that exist', () => {
+    const links = [...read(page).matchAll(/\]\(([^)#]+)/g)].map(([, link]) => link!);
+    const missing = links.filter(
+      (link) => !/^https?:/.test(link) && !existsSync(join(repository, dirname(page), link)),
+    );
+
+    expect(missing).toEqual([]);
+  });
+
+  test('names npm scripts that exist', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const named = [...read(page).matchAll(/npm run (?:-s )?([\w:]+)/g)].map(([, name]) => name!);
+
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+});
+
+describe('README.md', () => {
+  test('has fewer than 200 lines', () => {
+    expect(read('README.md').split('\n').length).toBeLessThan(200);
+  });
+
+  test('has snippets for editors that are JSON', () => {
+    const snippets = blocksOf('README.md', 'json').map((block) => Object.keys(JSON.parse(block) as object));
+
+    expect(snippets.flat()).toEqual([
+      'agent_servers',
+      'acp.agents',
+      'acp.executable',
+      'acp.args',
+      'agent_servers',
+    ]);
+  });
+
+  test('has a command to copy that plays an editor for the bundled agent', () => {
+    const command = blocksOf('README.md', 'sh').find((block) => block.includes('CAI_ACP_TEST_MODE=1'))!;
+    const home = mkdtempSync(join(tmpdir(), 'cai-readme-'));
+
+    const { stdout, status } = spawnSync('sh', ['-c', command], {
+      cwd: repository,
+      env: { PATH: process.env.PATH, HOME: home },
+      encoding: 'utf8',
+    });
+
+    rmSync(home, { recursive: true });
+    const answers = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: number; result: Record<string, unknown> });
+    expect(status).toBe(0);
+    expect(answers.map(({ id }) => id)).toEqual([1, 2]);
+    expect(answers[0]!.result.protocolVersion).toBe(1);
+    expect(answers[1]!.result.sessionId).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});

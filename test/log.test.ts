@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { openLog } from '../src/log';
+import { compiled, run } from './support/program';
+
+const folder = mkdtempSync(join(tmpdir(), 'cai-log-'));
+let file: string;
+let count = 0;
+
+beforeEach(() => (file = join(folder, `${++count}`, 'deep', 'cai.log')));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Logs as many lines as its argument says, and exits. */
+const script = compiled(`
+  import { openLog } from './src/log';
+  const log = openLog(process.env);
+  for (let i = 0; i < Number(process.argv[2]); i++) log.warn({ i }, 'line');
+  process.exit(0);
+`);
+
+describe('openLog', () => {
+  test('writes a line an event, with its time, to the file that is named, and makes its folder', () => {
+    const before = new Date().toISOString();
+
+    const log = openLog({ CAI_LOG_FILE: file });
+    log.warn({ method: 'session/new', id: 7 }, 'something\nodd');
+    log.error('bad');
+
+    const lines = linesIn(file);
+    expect(lines).toMatchObject([
+      { level: 40, method: 'session/new', id: 7, msg: 'something\nodd' },
+      { level: 50, msg: 'bad' },
+    ]);
+    expect(String(lines[0]!.time) >= before).toBe(true);
+  });
+
+  test.each([
+    [undefined, ['warn', 'error']],
+    ['debug', ['debug', 'info', 'warn', 'error']],
+    ['info', ['info', 'warn', 'error']],
+    ['error', ['error']],
+    ['silent', []],
+  ])('at level %s writes %j', (level, expected) => {
+    const log = openLog({ CAI_LOG_FILE: file, CAI_LOG_LEVEL: level });
+
+    for (const name of ['debug', 'info', 'warn', 'error'] as const) log[name](name);
+
+    expect(linesIn(file).map(({ msg }) => msg)).toEqual(expected);
+  });
+
+  test.each(['loud', 'constructor', 'WARN'])('says that %s is no level, and writes warnings', (level) => {
+    const log = openLog({ CAI_LOG_FILE: file, CAI_LOG_LEVEL: level });
+
+    log.info('not written');
+    log.warn('written');
+
+    expect(linesIn(file)).toMatchObject([
+      { level: 40, wanted: level, msg: expect.stringContaining('not a level') as string },
+      { msg: 'written' },
+    ]);
+  });
+
+  test('adds to a file that is there', () => {
+    openLog({ CAI_LOG_FILE: file }).warn('one');
+    const { size } = statSync(file);
+
+    openLog({ CAI_LOG_FILE: file }).warn('two');
+
+    expect(linesIn(file).map(({ msg }) => msg)).toEqual(['one', 'two']);
+    expect(statSync(file).size).toBeGreaterThan(size);
+  });
+
+  test('refuses a file that cannot be opened', () => {
+    expect(() => openLog({ CAI_LOG_FILE: '/etc/hostname/cai.log' })).toThrow(
+      /^CAI_LOG_FILE cannot be used: .*hostname/,
+    );
+  });
+
+  test('drops lines that nobody takes from stderr, and goes on', async () => {
+    const program = run(script, ['20000']);
+    program.stderr.pause();
+
+    await once(program, 'exit');
+
+    program.stderr.resume();
+    const lines = (await text(program.stderr)).split('\n');
+    expect(lines.length).toBeGreaterThan(100);
+    expect(lines.length).toBeLessThan(20_000);
+  });
+
+  test('writes to stderr and never to stdout, all of it before an exit', async () => {
+    const program = run(script, ['1000']);
+
+    const [out, err] = await Promise.all([text(program.stdout), text(program.stderr)]);
+
+    expect(out).toBe('');
+    expect(err.trim().split('\n')).toHaveLength(1_000);
+  });
+});
+
+function linesIn(path: string): Record<string, unknown>[] {
+  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}

@@ -1,0 +1,232 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SessionFile } from '../../src/session/session-file';
+import { SessionTable } from '../../src/session/session-table';
+import type { Session, WorkspaceChild } from '../../src/session/workspace-child';
+import { noLog } from '../agent/agent-run';
+
+const folder = mkdtempSync(join(tmpdir(), 'cai-table-'));
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+let file: string;
+let count = 0;
+
+beforeEach(() => (file = join(folder, `${++count}.ndjson`)));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('idForNew', () => {
+  test('is a UUID of version 5 that is the same in every process', () => {
+    const ids = [newTable(), newTable()].map((table) => table.idForNew('s1', '/w', '/w/src'));
+
+    expect(ids[0]).toMatch(uuid);
+    expect(ids[0]![14]).toBe('5');
+    expect(ids[1]).toBe(ids[0]);
+  });
+
+  test('stays the same in versions to come', () => {
+    // Ids that editors have kept would be lost.
+    expect(newTable('claude').idForNew('s1', '/w', '/w')).toBe('11f73253-e926-56c3-867b-924fa1436fba');
+  });
+
+  test('differs by agent, by root and by the id that the agent has given', () => {
+    const ids = [
+      newTable('claude').idForNew('s1', '/w', '/w'),
+      newTable('gemini').idForNew('s1', '/w', '/w'),
+      newTable('claude').idForNew('s1', '/v', '/v'),
+      newTable('claude').idForNew('s2', '/w', '/w'),
+      newTable('claude').idForNew('s1"', '/w', '/w'),
+    ];
+
+    expect(new Set(ids).size).toBe(5);
+  });
+
+  test('does not depend on the working directory inside the root', () => {
+    expect(newTable().idForNew('s1', '/w', '/w/a')).toBe(newTable().idForNew('s1', '/w', '/w/b'));
+  });
+
+  test('is random where the agent counts anew, in this process and in others', async () => {
+    const table = tableOn(file);
+    const first = table.idForNew('1', '/w', '/w');
+
+    const second = table.idForNew('1', '/w', '/w');
+    await written();
+    const third = tableOn(file).idForNew('1', '/w', '/w');
+
+    expect(second[14]).toBe('4');
+    expect(third[14]).toBe('4');
+    expect(new Set([first, second, third]).size).toBe(3);
+  });
+
+  test('is random where the derived one is open, though nothing is remembered of it', () => {
+    const table = newTable();
+    const derived = newTable().idForNew('1', '/w', '/w');
+    table.open(sessionOf(newChild(), derived, 'other'));
+
+    expect(table.idForNew('1', '/w', '/w')[14]).toBe('4');
+  });
+
+  test('is the derived one again once that session is gone for good', async () => {
+    const table = tableOn(file);
+    const first = table.idForNew('1', '/w', '/w');
+
+    table.forget(first);
+    await written();
+
+    expect(tableOn(file).idForNew('1', '/w', '/w')).toBe(first);
+  });
+});
+
+describe('idForKnown', () => {
+  test('is the id that was given last for the agent’s id', async () => {
+    const table = tableOn(file);
+    table.idForNew('1', '/w', '/w');
+    const last = table.idForNew('1', '/w', '/w');
+    await written();
+
+    expect(table.idForKnown('1', '/w', '/w/src')).toBe(last);
+    expect(tableOn(file).idForKnown('1', '/w', '/w/src')).toBe(last);
+  });
+
+  test('is that of the workspace in which the session works', () => {
+    const table = tableOn(file);
+    const here = table.idForNew('1', '/w', '/w');
+    const there = table.idForNew('1', '/v', '/v');
+
+    expect(table.idForKnown('1', '/w', '/w')).toBe(here);
+    expect(table.idForKnown('1', '/v', '/v')).toBe(there);
+    expect(table.idForKnown('1', '/ww', '/ww')).not.toBe(here);
+  });
+
+  test('is derived, and remembered, for a session that was never given one', async () => {
+    const id = tableOn(file).idForKnown('1', '/w', '/w/src');
+    await written();
+
+    expect(id).toBe(newTable().idForNew('1', '/w', '/w'));
+    expect(tableOn(file).recall(id)).toMatchObject({ agentId: '1', root: '/w', cwd: '/w/src' });
+  });
+});
+
+describe('recall', () => {
+  test('knows what another process has opened, also after this one began', async () => {
+    const table = tableOn(file);
+    expect(table.recall('nobody')).toBeUndefined();
+
+    const id = tableOn(file).idForNew('s1', '/w', '/w/src');
+    await written();
+
+    expect(table.recall(id)).toMatchObject({ id, agent: 'claude', agentId: 's1', root: '/w', cwd: '/w/src' });
+  });
+
+  test('knows nothing of the sessions of other agents', async () => {
+    const id = tableOn(file, 'gemini').idForNew('s1', '/w', '/w');
+    await written();
+
+    expect(tableOn(file, 'claude').recall(id)).toBeUndefined();
+  });
+
+  test('knows nothing of a session that is gone, here or elsewhere', async () => {
+    const table = tableOn(file);
+    const id = table.idForNew('s1', '/w', '/w');
+
+    table.forget(id);
+    await written();
+
+    expect(table.recall(id)).toBeUndefined();
+    expect(tableOn(file).recall(id)).toBeUndefined();
+  });
+
+  test('works without a file', () => {
+    const table = newTable();
+    const id = table.idForNew('s1', '/w', '/w');
+
+    expect(table.recall(id)).toMatchObject({ agentId: 's1' });
+    table.forget(id);
+    table.forget('nobody');
+    expect(table.recall(id)).toBeUndefined();
+  });
+});
+
+describe('open and close', () => {
+  test('a session is found by its id, and by its agent’s at the child', () => {
+    const [table, child] = [newTable(), newChild()];
+    const session = sessionOf(child, 'e1', 'a1');
+
+    table.open(session);
+
+    expect(table.find('e1')).toBe(session);
+    expect(table.all()).toEqual([session]);
+    expect(child.sessions.get('a1')).toBe(session);
+  });
+
+  test('an agent’s id names only the session that was bound to it last', () => {
+    const [table, child] = [newTable(), newChild()];
+    table.open(sessionOf(child, 'e1', 'a1'));
+    const second = sessionOf(child, 'e2', 'a1');
+
+    table.open(second);
+
+    expect(table.find('e1')).toBeUndefined();
+    expect(table.all()).toEqual([second]);
+    expect(child.sessions.get('a1')).toBe(second);
+  });
+
+  test('a session that is opened in another child has left the first', () => {
+    const [table, first, second] = [newTable(), newChild(), newChild()];
+    table.open(sessionOf(first, 'e1', 'a1'));
+
+    table.open(sessionOf(second, 'e1', 'a2'));
+
+    expect(first.sessions.size).toBe(0);
+    expect(table.find('e1')?.child).toBe(second);
+  });
+
+  test('two children may use the same id', () => {
+    const [table, first, second] = [newTable(), newChild(), newChild()];
+
+    table.open(sessionOf(first, 'e1', 'a'));
+    table.open(sessionOf(second, 'e2', 'a'));
+
+    expect(table.all().map(({ editorId }) => editorId)).toEqual(['e1', 'e2']);
+  });
+
+  test('a closed session is found nowhere, and one that took its place stays', () => {
+    const [table, child] = [newTable(), newChild()];
+    const old = sessionOf(child, 'e1', 'a1');
+    table.open(old);
+    const replaced = sessionOf(child, 'e1', 'a1');
+    table.open(replaced);
+
+    table.close(old);
+    expect(table.find('e1')).toBe(replaced);
+    expect(child.sessions.get('a1')).toBe(replaced);
+    table.close(replaced);
+
+    expect(table.find('e1')).toBeUndefined();
+    expect(child.sessions.size).toBe(0);
+  });
+});
+
+/** What was remembered is written when the code that did so is done. */
+async function written(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+function newTable(agent = 'claude'): SessionTable {
+  return new SessionTable(agent, undefined);
+}
+
+/** The table of a process of its own. */
+function tableOn(path: string, agent = 'claude'): SessionTable {
+  return new SessionTable(agent, new SessionFile(path, Infinity, noLog));
+}
+
+/** What the table uses of a child. */
+function newChild(): WorkspaceChild {
+  return { sessions: new Map() } as unknown as WorkspaceChild;
+}
+
+function sessionOf(child: WorkspaceChild, editorId: string, agentId: string): Session {
+  const map = undefined as unknown as Session['map'];
+  return { editorId, agentId, child, roots: [], map };
+}
