@@ -36,6 +36,8 @@ export interface AgentCommand {
   readonly displayName: string;
   /** Program and arguments. */
   readonly command: readonly [string, ...string[]];
+  /** What to do when the program is not there. */
+  readonly remedy: string;
 }
 
 /** What decides which command a name stands for. */
@@ -46,6 +48,8 @@ export interface CatalogOptions {
   readonly isDirect: boolean;
   /** `CAI_ACP_TEST_MODE=1`: any name, run exactly as `<name> --acp`. */
   readonly isTestMode: boolean;
+  /** The user's config file, for advice. */
+  readonly configFile: string;
   /** Folder against which a name with a slash is resolved, in test mode. */
   readonly cwd: string;
 }
@@ -57,7 +61,8 @@ export interface CatalogOptions {
 export function resolveAgent(name: string, args: readonly string[], options: CatalogOptions): AgentCommand {
   if (options.isTestMode) {
     const program = name.includes('/') && !isAbsolute(name) ? resolve(options.cwd, name) : name;
-    return { name, displayName: name, command: [program, '--acp', ...args] };
+    const remedy = 'in test mode the name is the program: check it';
+    return { name, displayName: name, command: [program, '--acp', ...args], remedy };
   }
   const configured = own(options.agents, name);
   const known = own(catalog, name);
@@ -67,11 +72,12 @@ export function resolveAgent(name: string, args: readonly string[], options: Cat
     const names = [...new Set([...Object.keys(catalog), ...Object.keys(options.agents)])].join(', ');
     throw new CaiError(
       'UNSUPPORTED_AGENT',
-      `Unsupported agent: ${name}\nKnown agents: ${names}. Another one can be added to your config: [agents.NAME] command = ["program", "argument"].`,
+      `Unsupported agent: ${name}\nKnown agents: ${names}. Another one can be added to ${options.configFile}: a line [agents.NAME], and below it command = ["program", "argument"].`,
     );
   }
   const displayName = configured?.name ?? known?.displayName ?? name;
-  return { name, displayName, command: [program, ...rest, ...args] };
+  const remedy = `install it, or name its full path in ${options.configFile}: a line [agents.${name}], and below it command = ["/full/path"]`;
+  return { name, displayName, command: [program, ...rest, ...args], remedy };
 }
 
 function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {

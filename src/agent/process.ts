@@ -234,7 +234,7 @@ export class AgentProcess {
   }
 
   #reason(): CaiError {
-    const { name, command } = this.options.agent;
+    const { name } = this.options.agent;
     if (this.#spawnError !== undefined) return this.#startFailure(this.#spawnError);
     const { code, signal } = this.#exit!;
     const how = signal === null ? `exited with status ${code ?? 0}` : `was ended by ${signal}`;
@@ -243,17 +243,21 @@ export class AgentProcess {
     const said = last === '' ? '' : `: ${last}`;
     return new CaiError(
       'AGENT_EXITED',
-      `agent "${name}" (${command[0]}) ${how}${said}`,
+      `agent "${name}" ${how}${said === '' ? ': run its command in a terminal to see why' : said}`,
       tail === '' ? undefined : { details: tail },
     );
   }
 
   #startFailure(error: NodeJS.ErrnoException): CaiError {
-    const { name, command } = this.options.agent;
-    const cause =
-      error.code === 'ENOENT' && existsSync(this.options.cwd)
-        ? `"${command[0]}" was not found: install it, or name its command in your config as [agents.${name}] command`
-        : `"${command[0]}": ${error.message}`;
+    const { name, command, remedy } = this.options.agent;
+    const program = `"${command[0]}"`;
+    const causes: Readonly<Record<string, string>> = {
+      ENOENT: existsSync(this.options.cwd)
+        ? `${program} was not found: ${remedy}`
+        : `the folder ${this.options.cwd} is gone`,
+      EACCES: `${program} may not be executed: make it executable (chmod +x), or correct the command`,
+    };
+    const cause = causes[error.code ?? ''] ?? `${program}: ${error.message}`;
     return new CaiError('AGENT_START', `agent "${name}" could not be started: ${cause}`);
   }
 }

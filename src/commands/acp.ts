@@ -14,7 +14,7 @@ import { LineReader } from '../rpc/line';
 import { LineWriter } from '../rpc/writer';
 import { SessionFile } from '../session/session-file';
 import { SessionTable } from '../session/session-table';
-import { loadConfig } from '../workspace/config';
+import { configFileOf, loadConfig } from '../workspace/config';
 import type { Config } from '../workspace/config';
 import { ownFolders } from '../workspace/own-folders';
 import type { Workspace } from '../workspace/root';
@@ -34,13 +34,17 @@ export async function run(args: readonly string[]): Promise<number> {
     agents: config.agents,
     isDirect,
     isTestMode: env.CAI_ACP_TEST_MODE === '1',
+    configFile: configFileOf(env),
     cwd: workingDirectory(),
   });
   const childEnv = { ...env, PATH: absolutePath(env.PATH), CAI_NO_UPDATE_CHECK: '1' };
   if (process.stdin.isTTY && process.stdout.isTTY) {
     if (agentArgs.length > 0)
       return await runInteractive(isDirect ? agent : contained(agent, undefined), childEnv);
-    throw new CaiError('USAGE', `this is for an editor to start, not for a terminal: see "cai --help"`);
+    throw new CaiError(
+      'USAGE',
+      'this is for an editor to start, not for a terminal: put it into the settings of your editor, as the README shows',
+    );
   }
   const connection = new Connection(agent, config, childEnv, isDirect);
   return await connection.run();

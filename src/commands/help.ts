@@ -9,7 +9,11 @@ Usage:
   cai --help
 
 Agents: ${Object.keys(catalog).join(', ')}; default claude.
-Others: [agents.NAME] command = ["program", "argument"] in $XDG_CONFIG_HOME/containai/config.toml.
+Others, in $XDG_CONFIG_HOME/containai/config.toml (~/.config/containai/config.toml):
+  [agents.NAME]
+  command = ["program", "argument"]
+
+In a terminal, with arguments for the agent, the agent itself runs there: to sign in, for example.
 
 Environment:
   CAI_ACP_DIRECT_SPAWN=1       run the agent on this machine, without a container

@@ -72,12 +72,17 @@ export const configKeys: readonly Key[] = [
   key('sessions', 'keep', 'keepMs', duration(), '90d'),
 ];
 
+/** Where the user's configuration is read. */
+export function configFileOf(env: NodeJS.ProcessEnv): string {
+  return posix.join(ownFolders(env).config, 'config.toml');
+}
+
 /**
  * The user's configuration, from `config.toml` in our config folder; without that file, what holds by
  * default. Fails with `CaiError('CONFIG')` for a file that cannot be read or says something unknown.
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  const file = posix.join(ownFolders(env).config, 'config.toml');
+  const file = configFileOf(env);
   // `configKeys` has a row for each field, of that field's type, and `agents` may be missing.
   return { agents: {}, ...readConfig(readIfThere(file), file, configKeys) } as Config;
 }

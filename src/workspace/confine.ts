@@ -57,6 +57,6 @@ async function isThere(path: string): Promise<boolean> {
 function outside(path: string): CaiError {
   return new CaiError(
     'OUTSIDE',
-    `${JSON.stringify(path.slice(0, 200))} is outside the session's folders: start a session in its folder, or add that folder to this one`,
+    `${JSON.stringify(path.slice(0, 1_000))} is outside the session's folders: start a session in its folder, or add that folder to this one`,
   );
 }

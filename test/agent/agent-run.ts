@@ -15,12 +15,12 @@ export const noLog = openLog({ CAI_LOG_LEVEL: 'silent' });
 /** The command of an agent below `fixtures/agents`. */
 export function fixture(name: string, ...args: string[]): AgentCommand {
   const script = resolve(__dirname, `../../fixtures/agents/${name}.mjs`);
-  return { name, displayName: name, command: [process.execPath, script, ...args] };
+  return { name, displayName: name, command: [process.execPath, script, ...args], remedy: 'install it' };
 }
 
 /** The command of a program on PATH. */
 export function program(...command: [string, ...string[]]): AgentCommand {
-  return { name: command[0], displayName: command[0], command };
+  return { name: command[0], displayName: command[0], command, remedy: 'install it' };
 }
 
 /** A started agent and what it has said. */

@@ -2,7 +2,13 @@ import { catalog, resolveAgent } from '../../src/agent/catalog';
 import type { CatalogOptions } from '../../src/agent/catalog';
 import { CaiError } from '../../src/errors';
 
-const usual: CatalogOptions = { agents: {}, isDirect: false, isTestMode: false, cwd: '/work' };
+const usual: CatalogOptions = {
+  agents: {},
+  isDirect: false,
+  isTestMode: false,
+  configFile: '/c/config.toml',
+  cwd: '/work',
+};
 
 describe('catalog', () => {
   test.each(Object.entries(catalog))('%s has a name for people and commands without a shell', (_, entry) => {
@@ -16,7 +22,7 @@ describe('catalog', () => {
 
 describe('resolveAgent', () => {
   test('finds a known agent, with the arguments of the command line behind its own', () => {
-    expect(resolveAgent('gemini', ['--model', 'x y'], usual)).toEqual({
+    expect(resolveAgent('gemini', ['--model', 'x y'], usual)).toMatchObject({
       name: 'gemini',
       displayName: 'Gemini CLI',
       command: ['gemini', '--acp', '--model', 'x y'],
@@ -29,7 +35,7 @@ describe('resolveAgent', () => {
       own: { command: ['own'], name: 'My Agent' },
     };
 
-    expect(resolveAgent('claude', ['-y'], { ...usual, agents })).toEqual({
+    expect(resolveAgent('claude', ['-y'], { ...usual, agents })).toMatchObject({
       name: 'claude',
       displayName: 'Claude',
       command: ['/opt/claude', '-x', '-y'],
@@ -47,7 +53,7 @@ describe('resolveAgent', () => {
       expect(failure.code).toBe('UNSUPPORTED_AGENT');
       expect(failure.message.split('\n')[0]).toBe(`Unsupported agent: ${name}`);
       expect(failure.message).toContain('claude, gemini, codex, opencode, qwen, copilot, cursor, own');
-      expect(failure.message).toContain('[agents.NAME] command');
+      expect(failure.message).toContain('/c/config.toml: a line [agents.NAME], and below it command');
     },
   );
 
@@ -61,7 +67,7 @@ describe('resolveAgent', () => {
       ['/opt/agent', '/opt/agent'],
       ['claude', 'claude'],
     ])('runs %s as "%s --acp"', (name, program) => {
-      expect(resolveAgent(name, ['-x'], options)).toEqual({
+      expect(resolveAgent(name, ['-x'], options)).toMatchObject({
         name,
         displayName: name,
         command: [program, '--acp', '-x'],

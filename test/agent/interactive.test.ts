@@ -6,7 +6,7 @@ import { compiled, run } from '../support/program';
 const script = compiled(`
   import { runInteractive } from './src/agent/interactive';
   const command = process.argv.slice(2);
-  runInteractive({ name: 'a', displayName: 'A', command }, { ...process.env, CAI_SAMPLE: 'é' }).then(
+  runInteractive({ name: 'a', displayName: 'A', command, remedy: '' }, { ...process.env, CAI_SAMPLE: 'é' }).then(
     (status) => process.exit(status),
     (error) => { console.log(error.code + ': ' + error.message); process.exit(99); },
   );

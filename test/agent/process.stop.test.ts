@@ -18,7 +18,9 @@ describe('stop', () => {
 
     await run.process.stop(longLadder);
 
-    expect((await run.ended).message).toBe('agent "cat" (cat) exited with status 0');
+    expect((await run.ended).message).toBe(
+      'agent "cat" exited with status 0: run its command in a terminal to see why',
+    );
   });
 
   test('gives an agent time to say what it has to say', async () => {
@@ -36,7 +38,7 @@ describe('stop', () => {
 
     await run.process.stop(shortLadder);
 
-    expect((await run.ended).message).toMatch(/was ended by SIGKILL$/);
+    expect((await run.ended).message).toMatch(/was ended by SIGKILL/);
     expect(run.lines).toEqual(['ready', 'EOF', 'SIGTERM']);
   });
 
@@ -56,7 +58,7 @@ describe('stop', () => {
 
     await run.process.stop({ termAfterMs: 300, killAfterMs: 60_000 });
 
-    expect((await run.ended).message).toMatch(/was ended by SIGTERM$/);
+    expect((await run.ended).message).toMatch(/was ended by SIGTERM/);
   });
 
   test('ends what the agent has started in its group', async () => {
@@ -73,7 +75,7 @@ describe('an agent that closes its stdout', () => {
   test('is of no use and is ended', async () => {
     run = new AgentRun(fixture('closes-stdout'));
 
-    expect((await run.ended).message).toMatch(/exited with status 0$/);
+    expect((await run.ended).message).toMatch(/exited with status 0/);
     expect(run.lines).toEqual(['line']);
   });
 });
@@ -86,7 +88,7 @@ describe('an agent that leaves a child with its stdout', () => {
 
     await run.process.stop(longLadder);
 
-    expect((await run.ended).message).toMatch(/exited with status 0$/);
+    expect((await run.ended).message).toMatch(/exited with status 0/);
   });
 
   test.each(['silent', 'noisy'])('in a session of its own, %s, has ended all the same', async (kind) => {
@@ -96,7 +98,7 @@ describe('an agent that leaves a child with its stdout', () => {
 
     await run.process.stop(longLadder);
 
-    expect((await run.ended).message).toMatch(/exited with status 0$/);
+    expect((await run.ended).message).toMatch(/exited with status 0/);
     // Without a container nobody knows of that child.
     expect(run.leftovers).toHaveLength(1);
     await run.clear();

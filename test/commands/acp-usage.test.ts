@@ -53,7 +53,9 @@ describe('cai --acp', () => {
       const { status, stdout } = await runInTerminal(args, userWith(''));
 
       expect(status).toBe(2);
-      expect(stdout).toBe('cai: this is for an editor to start, not for a terminal: see "cai --help"\r\n');
+      expect(stdout).toBe(
+        'cai: this is for an editor to start, not for a terminal: put it into the settings of your editor, as the README shows\r\n',
+      );
     },
   );
 });

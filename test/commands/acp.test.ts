@@ -105,8 +105,8 @@ describe('cai --acp', () => {
     const opened = await world.request('session/new', { cwd: world.workspace('a'), mcpServers: [] });
 
     expect(initialized.result).toEqual({ protocolVersion: 1, agentCapabilities: {}, authMethods: [] });
-    const message =
-      'agent "gone" could not be started: "no-such-agent" was not found: install it, or name its command in your config as [agents.gone] command';
+    const file = `${world.folder}/home/.config/containai/config.toml`;
+    const message = `agent "gone" could not be started: "no-such-agent" was not found: install it, or name its full path in ${file}: a line [agents.gone], and below it command = ["/full/path"]`;
     expect(opened.error).toEqual({ code: -32603, message });
   });
 });

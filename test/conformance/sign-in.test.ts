@@ -14,7 +14,7 @@ describe('signing in', () => {
 
   beforeEach(async () => {
     const agentHello = ({ cwd }: Puppet): Json | false => (cwd.endsWith('/slow') ? false : fullAgent);
-    world = await World.initialized({ agentHello });
+    world = await World.initialized({ agentHello, env: { CAI_LOG_LEVEL: 'debug' } });
     first = await world.agent();
   });
   afterEach(() => world.end());

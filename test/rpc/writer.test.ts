@@ -221,6 +221,27 @@ describe('drain', () => {
     expect(gate.batches.map(({ length }) => length)).toEqual([6, turnBytes, turnBytes, turnBytes]);
   });
 
+  test('goes on as long as something is taken, however long all of it takes', async () => {
+    await stall();
+    fill(newLane(), 'a', 6 * turnBytes);
+    const slow = setInterval(() => gate.open(), 100);
+
+    await writer.drain(400);
+
+    clearInterval(slow);
+    expect(gate.batches.join('')).toHaveLength('first\n'.length + 6 * turnBytes);
+  });
+
+  test('leaves no timer behind', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    newLane().queue(Buffer.from('a\n'));
+
+    await opened(writer.drain(60_000));
+
+    expect(timers()).toBe(before);
+  });
+
   test('gives up when nothing was taken for that long, and not before', async () => {
     await stall();
     fill(newLane(), 'a', 3 * turnBytes);

@@ -110,22 +110,22 @@ export const agentRequestFaults = [
   },
   {
     name: 'two agents may give their elicitations the same id',
-    file: 'src/acp/agent-requests.ts',
-    find: '    while (this.#elicitations.has(editorId)) editorId = JSON.parse(newOwnId()) as string;\n',
+    file: 'src/acp/elicitation-table.ts',
+    find: '    while (this.#editorIds.has(editorId)) editorId = JSON.parse(newOwnId()) as string;\n',
     replace: '',
     breaks: ['E3'],
   },
   {
     name: 'an elicitation that was declined can be completed',
     file: 'src/acp/agent-requests.ts',
-    find: '      if (!isAccepted) this.#elicitations.delete(editorId);\n',
+    find: '      if (!isAccepted) this.#elicitations.end(child, agentId);\n',
     replace: '',
     breaks: ['E3'],
   },
   {
     name: 'the elicitations of an agent that is gone keep their ids',
     file: 'src/acp/agent-requests.ts',
-    find: '      if (elicitation.child === child) this.#elicitations.delete(id);\n',
+    find: '    this.#elicitations.forget(child);\n',
     replace: '',
     breaks: ['E6'],
   },
@@ -149,5 +149,37 @@ export const agentRequestFaults = [
     find: 'splice(message.line, [{ start, end, text: owner.agentRequest }])',
     replace: 'splice(message.line, [])',
     breaks: ['M5'],
+  },
+  {
+    name: 'updates outside a turn are dropped',
+    file: 'src/acp/agent-requests.ts',
+    find: "      case 'editor':\n        this.#pass(call);\n",
+    replace:
+      "      case 'editor':\n" +
+      "        if (call.row.origin === 'extension' || call.message.kind === 'request') this.#pass(call);\n" +
+      '        else if (call.session !== undefined && call.child.open.hasPrompt(call.session)) this.#pass(call);\n',
+    breaks: ['P9'],
+  },
+  {
+    name: 'updates of a kind that is an extension are dropped',
+    file: 'src/acp/agent-requests.ts',
+    find: "      case 'editor':\n        this.#pass(call);\n",
+    replace:
+      "      case 'editor':\n        if (!call.message.line.includes('\"sessionUpdate\":\"_')) this.#pass(call);\n",
+    breaks: ['N6', 'U8'],
+  },
+  {
+    name: 'an MCP request that is answered keeps its owner',
+    file: 'src/acp/agent-requests.ts',
+    find: '      this.#mcp.delete(keyOf(server, editorRequest));\n',
+    replace: '',
+    breaks: ['M3', 'M5'],
+  },
+  {
+    name: 'a path outside the folders of a session that leads inside is served',
+    file: 'src/workspace/confine.ts',
+    find: 'if (!isSpelledInside || target',
+    replace: 'if (target',
+    breaks: ['C4'],
   },
 ];

@@ -72,4 +72,11 @@ export const initializeFaults = [
     replace: '',
     breaks: ['I11'],
   },
+  {
+    name: "the editor is not offered an agent's MCP over ACP",
+    file: 'src/acp/initialize.ts',
+    find: 'bodyOf(answer, signInEdits(answer)), capabilities',
+    replace: `bodyOf(answer, signInEdits(answer)).replace('"acp":true', '"acp":false'), capabilities`,
+    breaks: ['M2'],
+  },
 ];

@@ -127,17 +127,25 @@ export const lifeFaults = [
     breaks: ['T1'],
   },
   {
-    name: 'params are logged',
+    name: 'the params of the editor are logged',
     file: 'src/acp/proxy.ts',
     find: "this.options.log.debug({ id: message.id, method: message.method }, 'from editor');",
     replace: "this.options.log.debug({ line: line.toString() }, 'from editor');",
+    breaks: ['A1'],
+  },
+  {
+    name: 'the params of agents are logged',
+    file: 'src/acp/proxy.ts',
+    find: 'this.#plansOf(child)));\n',
+    replace:
+      "this.#plansOf(child)));\n    this.options.log.debug({ line: line.toString() }, 'from agent');\n",
     breaks: ['E4'],
   },
   {
     name: 'agents are not told to leave updates to the proxy',
     file: 'src/commands/acp.ts',
-    find: "{ ...env, CAI_NO_UPDATE_CHECK: '1' }",
-    replace: '{ ...env }',
+    find: ", CAI_NO_UPDATE_CHECK: '1'",
+    replace: '',
     breaks: ['A5'],
   },
   {

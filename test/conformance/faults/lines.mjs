@@ -183,4 +183,20 @@ export const lineFaults = [
     replace: 'params === undefined ? \',"params":{}\' : ',
     breaks: ['S11'],
   },
+  {
+    name: 'a line that is edited is parsed and written anew',
+    file: 'src/rpc/splice.ts',
+    find: '  pieces.push(line.subarray(at), lineEnd);\n',
+    replace:
+      '  const text = Buffer.concat([...pieces, line.subarray(at)]).toString();\n' +
+      '  pieces.splice(0, pieces.length, Buffer.from(JSON.stringify(JSON.parse(text))), lineEnd);\n',
+    breaks: ['P4', 'U7', 'C5', 'E5', 'J9', 'M4'],
+  },
+  {
+    name: 'an unknown kind of content is read like an image',
+    file: 'src/rpc/walk.ts',
+    find: 'frame.plan.variants.get(unquote(this.text, at, end));',
+    replace: "(frame.plan.variants.get(unquote(this.text, at, end)) ?? frame.plan.variants.get('image'));",
+    breaks: ['U8'],
+  },
 ];

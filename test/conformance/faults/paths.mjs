@@ -98,4 +98,11 @@ export const pathFaults = [
     replace: "  if (refusal !== undefined && root === '/') {\n",
     breaks: ['I1'],
   },
+  {
+    name: 'the folder of a terminal that is shown is forgotten',
+    file: 'src/acp/fields.ts',
+    find: "  _meta: { terminal_info: { cwd: 'path' } },\n",
+    replace: '',
+    breaks: ['C7'],
+  },
 ];

@@ -162,4 +162,32 @@ export const requestFaults = [
     replace: 'const replays = this.#replays;',
     breaks: ['A2'],
   },
+  {
+    name: 'session/cancel ends the session',
+    file: 'src/acp/editor-calls.ts',
+    find: '    else this.core.toAgent(session.child, call, { map: session.map, session });\n',
+    replace:
+      '    else {\n' +
+      '      this.core.toAgent(session.child, call, { map: session.map, session });\n' +
+      "      if (message.method === 'session/cancel') this.core.sessions.close(session);\n" +
+      '    }\n',
+    breaks: ['P7', 'X6'],
+  },
+  {
+    name: 'the proxy adds the root to the params of session/new',
+    file: 'src/acp/core.ts',
+    find: "    const childId = request.id === 'null'",
+    replace:
+      '    const root = { start: message.bodyStart + 1, end: message.bodyStart + 1, text: `"root":"${child.root}",` };\n' +
+      "    if (message.method === 'session/new') edits.push(root);\n" +
+      "    const childId = request.id === 'null'",
+    breaks: ['N2', 'S9'],
+  },
+  {
+    name: 'nobody is served while an agent starts',
+    file: 'src/acp/proxy.ts',
+    find: 'return this.#isInitializing ||',
+    replace: "return this.#isInitializing || this.#children.all.some(({ state }) => state === 'starting') ||",
+    breaks: ['P3'],
+  },
 ];

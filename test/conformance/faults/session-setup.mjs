@@ -24,7 +24,7 @@ export const sessionSetupFaults = [
   {
     name: 'a relative further folder is taken',
     file: 'src/acp/open-session.ts',
-    find: 'if (!isAbsolute(root)) {',
+    find: 'if (!isFilePath(root)) {',
     replace: "if (root === '') {",
     breaks: ['S4'],
   },
@@ -38,10 +38,10 @@ export const sessionSetupFaults = [
   {
     name: 'a session is bound only after it was loaded',
     file: 'src/acp/open-session.ts',
-    find: '    this.core.sessions.open(session);\n    this.core.toAgent(child, call, {\n      map: place.map,\n      session,\n',
+    find: '    this.core.sessions.open(session);\n    this.core.sessions.touch(editorId);\n    this.core.toAgent(child, call, {\n',
     replace:
-      '    this.core.toAgent(child, call, {\n      map: place.map,\n      session,\n      onResult: () => this.core.sessions.open(session),\n',
-    breaks: ['S6'],
+      '    this.core.sessions.touch(editorId);\n    this.core.toAgent(child, call, {\n      onResult: () => this.core.sessions.open(session),\n',
+    breaks: ['S6', 'P3'],
   },
   {
     name: 'messages of agents are sent twice',

@@ -38,7 +38,7 @@ export const sessionFaults = [
   {
     name: 'what the agent says of a closed session is still delivered',
     file: 'src/acp/proxy.ts',
-    find: 'if (namesSession && session === undefined && row !== unknownAgentMethod) {',
+    find: 'if (namesSession && session === undefined && !isOwn) {',
     replace: "if (namesSession && session === undefined && message.kind === 'request') {",
     breaks: ['S15'],
   },

@@ -1,0 +1,299 @@
+/** An agent that means harm: it costs the others nothing, and nothing of it acts on the host. */
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { exchange, leave, sentBy, sentTo } from '../support/dialogue';
+import { hastened } from '../support/hastened';
+import type { Json } from '../support/inbox';
+import { failure } from '../support/messages';
+import { askEditor, chunk, startTurn } from '../support/turn';
+import type { OpenSession } from '../support/turn';
+import { World } from '../support/world';
+
+let world: World;
+/** A session of the agent that means harm. */
+let hostile: OpenSession;
+/** A session of an agent in another workspace. */
+let calm: OpenSession;
+
+async function start(options: Parameters<typeof World.initialized>[0] = {}): Promise<void> {
+  world = await World.initialized(options);
+  hostile = await world.session(world.workspace('own'), 'hostile');
+  calm = await world.session(world.workspace('calm'), 'calm');
+}
+
+/** Another agent's turn goes on as ever. */
+async function expectOthersServed(): Promise<void> {
+  const turn = await startTurn(world, calm);
+  expect(await turn.end()).toMatchObject({ result: { stopReason: 'end_turn' } });
+}
+
+/** Lets the hostile agent send a request; resolves with its answer once that comes without the editor. */
+async function refusalOf(request: Json | string): Promise<Json> {
+  const { agent } = hostile;
+  agent.send(request);
+  expect(await sentBy(world, agent)).toEqual([]);
+  return await agent.inbox.response(1);
+}
+
+describe('others are served though an agent', () => {
+  beforeAll(() => start());
+  afterAll(() => world.end());
+
+  test('lists thousands of sessions that nobody knew', async () => {
+    const cwd = hostile.agent.cwd;
+    const sessions = Array.from({ length: 4_000 }, (_, n) => ({ sessionId: `row-${n}`, cwd }));
+
+    hostile.agent.send({ method: '_session/list/changes', params: { sessions } });
+
+    await expectOthersServed();
+    const { params } = await world.editor.next('_session/list/changes');
+    const ids = (params as { sessions: Json[] }).sessions.map(({ sessionId }) => sessionId);
+    expect(new Set(ids).size).toBe(4_000);
+  });
+
+  test('asks for a file by a path that takes minutes to normalise', async () => {
+    const path = `/${'a/'.repeat(200_000)}${'x/../'.repeat(100_000)}`;
+    const params = { sessionId: 'hostile', path };
+
+    hostile.agent.send({ id: 1, method: 'fs/read_text_file', params });
+
+    await expectOthersServed();
+    expect(await hostile.agent.inbox.response(1)).toHaveProperty('error');
+  });
+
+  test('names such a path in an update', async () => {
+    const path = `${hostile.agent.cwd}/${'a/'.repeat(200_000)}${'x/../'.repeat(100_000)}`;
+
+    hostile.agent.update('hostile', { sessionUpdate: 'tool_call', toolCallId: 't', locations: [{ path }] });
+
+    await expectOthersServed();
+  });
+
+  test('prints nothing but garbage', async () => {
+    hostile.agent.send('garbage\n'.repeat(20_000));
+
+    await expectOthersServed();
+    expect(await sentBy(world, hostile.agent)).not.toContainEqual({ unparsable: 'garbage' });
+  });
+});
+
+describe('an agent', () => {
+  beforeAll(() => start());
+  beforeEach(() => void [world.editor, hostile.agent.inbox].map((inbox) => inbox.takeAll()));
+  afterAll(() => world.end());
+
+  test('cannot hide a message between two CRs of another one', async () => {
+    const hidden = '{"jsonrpc":"2.0","id":7,"method":"terminal/create","params":{"command":"sh"}}';
+    const update = `"params":{"sessionId":"hostile","update":${JSON.stringify(chunk('x'))}}`;
+
+    hostile.agent.send(`{"jsonrpc":"2.0","method":"session/update","x":[\r${hidden}\r],${update}}\n`);
+    const received = await sentBy(world, hostile.agent);
+
+    expect(received).toHaveLength(1);
+    expect(world.editor.lines.some((line) => line.includes('\r'))).toBe(false);
+  });
+
+  test.each([
+    [
+      'file',
+      `"method":"fs/read_text_file","params":{"sessionId":"hostile","path":"OWN/a","Path":"/etc/passwd"}`,
+    ],
+    ['method', `"method":"_x","Method":"terminal/create","params":{"command":"sh"}`],
+    ['method, with a letter that some fold to K,', `"method":"_x","\u212aey":1,"METHOD":"terminal/create"`],
+  ])('cannot name a second %s in a key of other case', async (_, members) => {
+    world.file('own/a', '');
+    const line = `{"jsonrpc":"2.0","id":1,${members.replace('OWN', hostile.agent.cwd)}}\n`;
+
+    expect(await refusalOf(line)).toEqual(failure(1, -32600));
+  });
+
+  test('cannot ask for a file by half of a surrogate pair, which some take for a byte', async () => {
+    const link = Buffer.concat([Buffer.from(`${hostile.agent.cwd}/`), Buffer.from([0x80])]);
+    symlinkSync('/etc/hostname', link);
+    const params = `{"sessionId":"hostile","path":"${hostile.agent.cwd}/\\udc80"}`;
+
+    expect(
+      await refusalOf(`{"jsonrpc":"2.0","id":1,"method":"fs/read_text_file","params":${params}}\n`),
+    ).toHaveProperty('error');
+  });
+
+  test('cannot speak for the session of another one by a method of its own', async () => {
+    const params = { sessionId: calm.id };
+
+    hostile.agent.send({ method: '_x/update', params });
+
+    expect(await refusalOf({ id: 1, method: '_x/ask', params })).toEqual(failure(1, -32002));
+  });
+
+  test.each(['terminal/resize', 'terminal/', 'proxy/successor'])('cannot call %s', async (method) => {
+    expect(await refusalOf({ id: 1, method, params: {} })).toEqual(failure(1, -32601, { method }));
+  });
+
+  test.each(['file:///tmp/evil.desktop', 'vscode://evil', 'ms-settings:', '//host', '', 7, null])(
+    'cannot have the editor open %j',
+    async (url) => {
+      const params = { sessionId: 'hostile', mode: 'url', elicitationId: 'e', message: 'open', url };
+
+      expect(await refusalOf({ id: 1, method: 'elicitation/create', params })).toEqual(failure(1, -32602));
+    },
+  );
+
+  test('is not heard with an id, or a method, that is too long to be kept', async () => {
+    const long = 'x'.repeat(2_000);
+    const params = { sessionId: 'hostile', toolCall: { toolCallId: 't' }, options: [] };
+
+    hostile.agent.send({ id: long, method: 'session/request_permission', params });
+    hostile.agent.send({ method: `_${long}`, params: {} });
+
+    expect(await sentBy(world, hostile.agent)).toEqual([]);
+  });
+
+  test.each([
+    ['session/request_permission', { sessionId: 'x'.repeat(5_000) }],
+    ['elicitation/create', { sessionId: 'hostile', mode: 'form', elicitationId: 'x'.repeat(5_000) }],
+    ['mcp/message', { serverId: 'x'.repeat(5_000), requestId: 1 }],
+    ['mcp/message', { serverId: 'x', requestId: 'x'.repeat(5_000) }],
+  ])('is refused %s with an id in it that is too long to be kept', async (method, params) => {
+    expect(await refusalOf({ id: 1, method, params })).toEqual(failure(1, -32600));
+  });
+
+  test('has the path that it was refused in no log', async () => {
+    const params = { sessionId: 'hostile', path: '/somewhere/token-abc' };
+
+    expect(await refusalOf({ id: 1, method: 'fs/read_text_file', params })).toHaveProperty('error');
+    await sentTo(world, hostile.agent);
+    expect(world.stderr).toContain('refused to an agent');
+    expect(world.stderr).not.toContain('token-abc');
+  });
+});
+
+describe('an agent', () => {
+  afterEach(() => world.end());
+
+  test('opens no more sessions by naming them than it was asked for', async () => {
+    await start();
+    const opening = world.ask('session/new', { cwd: hostile.agent.cwd, mcpServers: [] });
+    const asked = await hostile.agent.inbox.next('session/new');
+
+    for (let n = 0; n < 50; n++) hostile.agent.say(`early-${n}`, 'hello');
+    const updates = await sentBy(world, hostile.agent);
+    hostile.agent.send({ id: asked.id, error: { code: -32603, message: 'no' } });
+    await world.editor.response(opening);
+
+    expect(updates).toHaveLength(1);
+    const { sessionId } = updates[0]!.params as { sessionId: string };
+    expect(await world.request('session/prompt', { sessionId, prompt: [] })).toMatchObject({
+      error: { code: -32002 },
+    });
+  });
+
+  test('has each of its requests answered though its session is opened anew meanwhile', async () => {
+    await start();
+    const path = world.file('own/a', '');
+    const { agent, id } = hostile;
+    const rounds = 20;
+
+    for (let n = 0; n < rounds; n++) {
+      world.ask('session/load', { sessionId: id, cwd: agent.cwd, mcpServers: [] });
+      agent.send({ id: n, method: 'fs/read_text_file', params: { sessionId: 'hostile', path } });
+    }
+    for (let n = 0; n < rounds; n++) {
+      const load = await agent.inbox.next('session/load');
+      agent.send({ id: load.id, result: {} });
+      await world.editor.response(load.id);
+    }
+    const passed = await sentBy(world, agent);
+    const refused = await sentTo(world, agent);
+
+    expect(passed.length + refused.length).toBe(rounds);
+  });
+
+  test('that answers every list with an empty page and a cursor keeps nobody waiting', async () => {
+    await start();
+
+    const page = { result: { sessions: [], nextCursor: 'again' } };
+    const { response } = await exchange(world, hostile.agent, 'session/list', {}, page);
+
+    expect(response.result).toEqual({ sessions: [], nextCursor: expect.any(String) as string });
+  });
+
+  test('that does not answer a list keeps nobody from the others’ sessions', async () => {
+    await start({ env: hastened });
+    const row = { sessionId: 'calm', cwd: calm.agent.cwd };
+
+    const { response } = await exchange(
+      world,
+      calm.agent,
+      'session/list',
+      {},
+      { result: { sessions: [row] } },
+    );
+
+    expect(response.result).toMatchObject({ sessions: [{ ...row, sessionId: calm.id }] });
+  });
+
+  test.each([
+    ['authenticate', { methodId: 'key' }],
+    ['logout', {}],
+    ['providers/set', { providerId: 'p' }],
+  ])('that does not answer %s keeps nobody from using the others', async (method, params) => {
+    await start({ env: hastened });
+
+    const { response } = await exchange(world, calm.agent, method, params, { result: { from: 'calm' } });
+
+    expect(response.result).toEqual({ from: 'calm' });
+  });
+
+  test('is not listened to before it has answered initialize', async () => {
+    world = await World.start({ agentHello: false });
+    const answered = world.ask('initialize', { protocolVersion: 1, clientCapabilities: {} });
+    const agent = await world.agent();
+    const hello = await agent.inbox.next('initialize');
+
+    agent.send({ id: 1, method: '_x', params: {} });
+
+    expect(await agent.inbox.response(1)).toEqual(failure(1, -32600));
+    expect(world.editor.takeAll()).toEqual([]);
+    agent.send({ id: hello.id, result: { protocolVersion: 1 } });
+    await world.editor.response(answered);
+  });
+
+  test.each([
+    ['beside its sign-in methods', { authMethods: [], _meta: { 'terminal-auth': { command: 'sh' } } }],
+    ['in an array for a sign-in method', { authMethods: [[{ id: 'x', type: 'terminal', args: ['sh'] }]] }],
+    [
+      'in an object for the list of them',
+      { authMethods: { 0: { type: 'terminal', args: ['sh'] }, length: 1 } },
+    ],
+  ])('hands the editor no command %s', async (_, more) => {
+    world = await World.start({ agentHello: { protocolVersion: 1, agentCapabilities: {}, ...more } });
+
+    const { result } = await world.request('initialize', { protocolVersion: 1, clientCapabilities: {} });
+
+    expect(result).toMatchObject({ authMethods: [] });
+    expect(JSON.stringify(result)).not.toContain('"sh"');
+  });
+
+  test('hands the editor no command in its demand to sign in', async () => {
+    await start();
+    const authMethods = [{ id: 'x', type: 'terminal', args: ['sh'] }, { id: 'y' }];
+    const error = { code: -32000, message: 'Authentication required', data: { authMethods } };
+
+    const params = { cwd: hostile.agent.cwd, mcpServers: [] };
+    const { response } = await exchange(world, hostile.agent, 'session/new', params, { error });
+
+    expect(response.error).toEqual({ ...error, data: { authMethods: [{ id: 'y' }] } });
+  });
+
+  test('without a workspace may leave what it likes in its folder', async () => {
+    world = await World.initialized({ cwd: '/' });
+    const agent = await world.agent();
+    mkdirSync(join(agent.cwd, 'left'), { mode: 0 });
+
+    agent.order({ exit: 3 });
+    await agent.gone;
+    await world.session(world.workspace('own'), 's');
+
+    expect(await leave(world)).toBe(0);
+  });
+});

@@ -1,0 +1,127 @@
+/** An editor that is careless or gone: the proxy goes on as long as it can, and leaves nothing behind. */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { exchange, leave, sentTo } from '../support/dialogue';
+import { failure, success } from '../support/messages';
+import { startTurn } from '../support/turn';
+import { World } from '../support/world';
+
+describe('an editor', () => {
+  let world: World;
+  afterEach(() => world.end());
+
+  test('that does not read stderr is served though there is much to say', async () => {
+    world = await World.initialized();
+    const session = await world.session(world.workspace('own'), 's');
+    world.process.stderr.pause();
+
+    session.agent.send('garbage\n'.repeat(20_000));
+    const turn = await startTurn(world, session);
+
+    expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+    const left = leave(world);
+    await session.agent.gone;
+    // Its process counts as over for us only when its output is read to the end.
+    world.process.stderr.resume();
+    expect(await left).toBe(0);
+  });
+
+  test('that has closed stderr is served', async () => {
+    world = await World.initialized();
+    const session = await world.session(world.workspace('own'), 's');
+    world.process.stderr.destroy();
+
+    session.agent.send('garbage\n'.repeat(100));
+    const turn = await startTurn(world, session);
+
+    expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+  });
+
+  test('that leaves while a session is looked up leaves no agent behind', async () => {
+    world = await startWithSlowGit();
+    const first = await world.agent();
+    const opening = world.ask('session/new', { cwd: world.workspace('slow'), mcpServers: [] });
+    await sentTo(world, first);
+
+    world.process.kill('SIGTERM');
+    await first.sawEof;
+    world.file('go', '');
+    const response = await world.editor.response(opening);
+
+    expect(response).toEqual(failure(opening, -32603));
+    expect(await world.exited()).toBe(0);
+    expect(world.agents).toEqual([first]);
+  });
+
+  test('is refused what an agent that does not start has no room for, however small it is', async () => {
+    const isSlow = ({ cwd }: { cwd: string }): boolean => cwd.endsWith('slow');
+    world = await World.initialized({
+      config: '[acp]\nqueue_to_agent = "1MiB"\n',
+      agentHello: (agent) => (isSlow(agent) ? false : { protocolVersion: 1, agentCapabilities: {} }),
+    });
+    const cwd = world.workspace('slow');
+
+    const asked = Array.from({ length: 2_000 }, () => world.ask('session/new', { cwd, mcpServers: [] }));
+
+    // What was held is far less than 1 MiB of lines, but each costs memory besides.
+    expect(await world.editor.response(asked.at(-1))).toEqual(failure(asked.at(-1), -32603));
+    expect((await world.agent(cwd)).inbox.lines).toHaveLength(1);
+  });
+
+  test('that signs in again and again does not make later agents start ever more slowly', async () => {
+    world = await World.initialized();
+    const first = await world.agent();
+    const providers = Array.from({ length: 110 }, (_, n) => ({ providerId: `p${n}` }));
+    for (const params of providers) await exchange(world, first, 'providers/set', params, { result: {} });
+
+    const opening = world.ask('session/new', { cwd: world.workspace('later'), mcpServers: [] });
+    const later = await world.agent(join(world.folder, 'later'));
+    const repeated: unknown[] = [];
+    for (;;) {
+      const { id, method, params } = await later.inbox.next((message) => message.method !== 'initialize');
+      if (method === 'session/new') {
+        later.send({ id, result: { sessionId: 's' } });
+        break;
+      }
+      repeated.push(params);
+      later.send({ id, result: {} });
+    }
+
+    await world.editor.response(opening);
+    expect(repeated).toEqual(providers.slice(-100));
+  });
+
+  test('that asks for a session in a folder whose path takes minutes to normalise holds up nobody', async () => {
+    world = await World.initialized();
+    const session = await world.session(world.workspace('own'), 's');
+    const cwd = `/${'a/'.repeat(200_000)}${'x/../'.repeat(100_000)}`;
+
+    const opening = world.ask('session/new', { cwd, mcpServers: [] });
+    const turn = await startTurn(world, session);
+
+    await turn.end();
+    expect(await world.editor.response(opening)).toEqual(failure(opening, -32602));
+  });
+
+  test.each(['/\\udc80', '/\\u0000'])('cannot open a session in "%s"', async (name) => {
+    world = await World.initialized();
+    const cwd = `"${world.folder}${name}"`;
+
+    world.send(`{"jsonrpc":"2.0","id":"x","method":"session/new","params":{"cwd":${cwd},"mcpServers":[]}}\n`);
+
+    expect(await world.editor.response('x')).toEqual(failure('x', -32602));
+  });
+});
+
+/** A proxy whose `git` has no answer for the workspace `slow` until there is a file `go`. */
+async function startWithSlowGit(): Promise<World> {
+  return await World.initialized({
+    env: ({ folder }) => ({ PATH: `${folder}/bin:${process.env.PATH}`, CAI_PUPPET_IGNORE: '1' }),
+    prepare: ({ folder }) => {
+      mkdirSync(join(folder, 'bin'));
+      const wait = `case "$2" in */slow) while [ ! -e "${folder}/go" ]; do sleep 0.02; done;; esac`;
+      writeFileSync(join(folder, 'bin/git'), `#!/bin/sh\n${wait}\nPATH="\${PATH#*:}" exec git "$@"\n`);
+      chmodSync(join(folder, 'bin/git'), 0o755);
+    },
+  });
+}
