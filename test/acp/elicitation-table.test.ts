@@ -1,9 +1,9 @@
 import { ElicitationTable } from '../../src/acp/elicitation-table';
 import { maxOpenRequests } from '../../src/session/request-table';
-import type { WorkspaceChild } from '../../src/session/workspace-child';
+import { WorkspaceChild } from '../../src/session/workspace-child';
 
 /** A child is only told from others here. */
-const newChild = (): WorkspaceChild => ({}) as WorkspaceChild;
+const newChild = (): WorkspaceChild => Object.create(WorkspaceChild.prototype) as WorkspaceChild;
 
 describe('ElicitationTable', () => {
   const [one, other] = [newChild(), newChild()];

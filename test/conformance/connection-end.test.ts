@@ -6,7 +6,7 @@ import { leave } from '../support/dialogue';
 import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
-import { isAlive, untilGone } from '../support/processes';
+import { isAlive, untilGone, untilIdle } from '../support/processes';
 import { permissionParams, startTurn } from '../support/turn';
 import { World } from '../support/world';
 
@@ -75,6 +75,15 @@ describe('the end of stdin', () => {
     await untilGone(agent.pid, pid);
   });
 
+  test('L2 ends what agents leave behind', async () => {
+    world = await World.initialized();
+    const { agent } = await world.session(world.workspace('own'), 's1');
+    const pid = await agent.grandchild();
+
+    expect(await leave(world)).toBe(0);
+    expect(isAlive(pid)).toBe(false);
+  });
+
   test('L2 does not wait for a turn that the agent does not end', async () => {
     world = await World.initialized({ env: hastened });
     const session = await world.session(world.workspace('own'), 's1');
@@ -98,6 +107,26 @@ describe('the end of stdin', () => {
     expect(await world.editor.next('session/update')).toHaveProperty('params.sessionId', id);
     expect(await world.editor.response(opening)).toHaveProperty('result.sessionId');
     expect(await world.editor.response(asked)).toEqual(success(asked, 1));
+  });
+
+  test('L3 what is due is still written to an editor that is slow to read', async () => {
+    world = await World.initialized();
+    const { id: sessionId, agent } = await world.session(world.workspace('own'), 's1');
+    const asked = world.ask('_ask', { sessionId });
+    world.process.stdout.pause();
+    world.process.stdin.end();
+    await agent.inbox.next('_ask');
+    for (let i = 0; i < 400; i++) agent.say('s1', 'x'.repeat(2_000));
+    agent.send({ id: asked, result: {} });
+    await agent.sawEof;
+    agent.order({ exit: 0 });
+    await agent.gone;
+    await untilIdle(world.process.pid!);
+    world.process.stdout.resume();
+
+    expect(await world.exited()).toBe(0);
+    expect(await world.editor.response(asked)).toEqual(success(asked, {}));
+    expect(world.editor.takeAll()).toHaveLength(400);
   });
 
   test('L3 an editor that asks and goes gets all answers, in one go', async () => {

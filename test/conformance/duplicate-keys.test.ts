@@ -97,12 +97,26 @@ describe('a key that stands twice', () => {
     expect(await world.editor.response(id)).toEqual(failure(id, -32603));
   });
 
+  test('D1 a key that is written with escapes is the one that it stands for', async () => {
+    const text = '{"jsonrpc":"2.0","m\\u0065thod":"_a","params":{"session\\u0049d":"SESSION"}}';
+
+    expect(await toEditor(world, session, text)).toBe(text);
+    expect(await toAgent(world, session, text)).toBe(text);
+  });
+
   test('D1 a request of the editor with two of sessionId is answered -32600', async () => {
     world.send(
       `{"jsonrpc":"2.0","id":"r","method":"session/prompt","params":{"sessionId":"${session.id}","sessionId":"${other.id}"}}\n`,
     );
 
     expect(await world.editor.next(() => true)).toEqual(failure('r', -32600));
+  });
+
+  test('D1 a key that is written with escapes, and stands once, is that key', async () => {
+    const text = '{"jsonrpc":"2.0","m\\u0065thod":"_a","params":{"\\u0073essionId":"SESSION"}}';
+
+    expect(await toEditor(world, session, text)).toBe(text);
+    expect(await toAgent(world, session, text)).toBe(text);
   });
 
   test.each([

@@ -166,7 +166,12 @@ export function memberPlans(source: PlanSource): PlanSource {
   return Object.fromEntries(Object.entries(source).filter(([key]) => key !== '*' && key !== '='));
 }
 
+/** One of the keys stands twice, or in another case, which some parsers take for the same. */
 function hasTwice(node: Node, keys: readonly string[]): boolean {
   const met = node.members.map(([key]) => key);
-  return keys.some((key) => met.indexOf(key) !== met.lastIndexOf(key));
+  return keys.some((key) => {
+    const inAnyCase = new RegExp(`^${key}$`, 'iu');
+    const found = met.filter((each) => inAnyCase.test(each));
+    return found.length > 1 || found.some((each) => each !== key && !keys.includes(each));
+  });
 }

@@ -71,9 +71,15 @@ function textsOf(members: PlanSource): Record<string, fc.Arbitrary<string>> {
   return Object.fromEntries(Object.entries(members).map(([key, below]) => [key, valueFor(below)]));
 }
 
+/** A key, seldom in capitals. */
+function named(key: string): fc.Arbitrary<string> {
+  const capitals = { weight: 1, arbitrary: spelled(key.toUpperCase()) };
+  return fc.oneof({ weight: 60, arbitrary: spelled(key) }, capitals);
+}
+
 /** An object with these members in any order; some may be missing, some stand twice, others be added. */
 function objectOf(members: Record<string, fc.Arbitrary<string>>): fc.Arbitrary<string> {
-  const wanted = Object.entries(members).map(([key, value]) => memberText(spelled(key), value));
+  const wanted = Object.entries(members).map(([key, value]) => memberText(named(key), value));
   const other = memberText(fc.oneof(stringText, spelled('_meta'), spelled('type')), valueText);
   const again = wanted.length === 0 ? other : fc.oneof(...wanted);
   return fc

@@ -41,6 +41,21 @@ describe('compilePlan', () => {
   });
 });
 
+describe('Plan.hasInOtherCase', () => {
+  test.each(['SESSIONID', 'sessionid', 'SessionId', '\u017fe\u017fsionId', 'É', 'to\u212aen'])(
+    'knows %s',
+    (key) => {
+      expect(compilePlan({ sessionId: 'session', é: 'path', token: 'path' }).hasInOtherCase(key)).toBe(true);
+    },
+  );
+
+  test.each(['session', 'sessionId ', 'ë', ''])('does not know %j', (key) => {
+    expect(compilePlan({ sessionId: 'session', é: 'path', '?type': { x: {} } }).hasInOtherCase(key)).toBe(
+      false,
+    );
+  });
+});
+
 describe('Plan.indexOf', () => {
   test('finds a key by its bytes in the text', () => {
     const plan = compilePlan({ a: 'path', ab: 'path', é: 'path' });

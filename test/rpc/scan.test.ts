@@ -52,7 +52,9 @@ describe('scan', () => {
       ['envelope', '{"jsonrpc":"2.0","id":[7],"method":"m"}'],
       ['duplicate', '{"jsonrpc":"2.0","id":7,"method":"m","method":"n"}'],
       ['duplicate', '{"jsonrpc":"2.0","id":7,"\\u0069d":7,"method":"m"}'],
+      ['duplicate', '{"jsonrpc":"2.0","id":7,"method":"m","Id":8}'],
       ['duplicate', '{"jsonrpc":"2.0","method":"m","params":{"a":1,"a":1}}'],
+      ['duplicate', '{"jsonrpc":"2.0","method":"m","params":{"a":1,"A":1}}'],
       ['duplicate', '{"params":{"a":1,"\\u0061":1},"method":"m","jsonrpc":"2.0"}'],
       ['duplicate', '{"jsonrpc":"2.0","id":7,"result":{"b":1,"b":1}}'],
       ['duplicate', '{"jsonrpc":"2.0","id":7,"error":{"data":{},"data":{}}}'],
@@ -85,6 +87,10 @@ describe('scan', () => {
     expect(message).toMatchObject({ id: '"\\u0061"', method: 'm\n', isError: false });
     expect(part(message, message.idStart, message.idEnd)).toBe('"\\u0061"');
     expect(part(message, message.bodyStart, message.bodyEnd)).toBe('{"z":1}');
+  });
+
+  test.each(['0', '9', '-1', '""', 'null'])('knows the id %s', (id) => {
+    expect(read(`{"jsonrpc":"2.0","id":${id},"method":"m"}`)).toMatchObject({ kind: 'request', id });
   });
 
   test('keeps the text of an id that a double cannot hold', () => {

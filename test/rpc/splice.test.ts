@@ -12,6 +12,31 @@ describe('splice', () => {
     expect(spliced.toString()).toBe('{"a":"€","b":2}\n');
   });
 
+  test('takes edits in any order', () => {
+    const edits = [
+      { start: 5, end: 6, text: 'C' },
+      { start: 1, end: 2, text: 'A' },
+      { start: 3, end: 4, text: 'B' },
+    ];
+
+    expect(splice(Buffer.from('-a-b-c-'), edits).toString()).toBe('-A-B-C-\n');
+    expect(edits.map(({ text }) => text)).toEqual(['C', 'A', 'B']);
+  });
+
+  test('joins a long line that falls into many pieces', () => {
+    const line = Buffer.alloc(100_000, 'x');
+    const edits = Array.from({ length: 100 }, (_, i) => ({
+      start: 1_000 * i,
+      end: 1_000 * i + 1,
+      text: 'y',
+    }));
+
+    const spliced = splice(line, edits);
+
+    expect(Buffer.isBuffer(spliced)).toBe(true);
+    expect(spliced.toString()).toBe(`${`y${'x'.repeat(999)}`.repeat(100)}\n`);
+  });
+
   test('puts in where a place is empty, and takes out where the text is', () => {
     const line = Buffer.from('{"a":1}');
 

@@ -81,6 +81,10 @@ describe('Walk.value', () => {
         ['cwd', '"1"'],
         ['session', '"2"'],
       ]);
+      expect(placesIn('{"x":"-","cmd":"1","id":"2"}', plan)).toEqual([
+        ['cwd', '"1"'],
+        ['session', '"2"'],
+      ]);
       expect(placesIn('{}', plan)).toEqual([]);
     });
 
@@ -108,6 +112,10 @@ describe('Walk.value', () => {
       ['the tag, with keys before it', '{"uri":1,"type":"x","type":"x"}'],
       ['a key of the variant, before the tag', '{"uri":1,"uri":1,"type":"x"}'],
       ['a key of the variant, around the tag', '{"uri":1,"type":"x","uri":1}'],
+      ['a wanted key in capitals, which some parsers take for it', '{"A":1}'],
+      ['a key of the variant in capitals', '{"type":"x","Uri":1}'],
+      ['the tag in capitals', '{"TYPE":"x"}'],
+      ['a wanted key in capitals, with escapes', '{"b":[{"\\u0049d":1}]}'],
     ])('are told of %s', (_, text) => {
       const walk = new Walk(Buffer.from(text));
 
@@ -117,7 +125,7 @@ describe('Walk.value', () => {
     });
 
     test.each([
-      ['a key that nobody wants', '{"z":1,"z":2}'],
+      ['a key that nobody wants', '{"z":1,"z":2,"Z":3}'],
       ['a key of a variant that this is not', '{"uri":1,"uri":1,"type":"y"}'],
       ['a wanted name at another place', '{"z":{"a":1,"a":1},"b":[{"a":1,"a":1}]}'],
       ['wanted keys that stand once, read twice', '{"a":1,"uri":1,"type":"x"}'],
@@ -173,6 +181,8 @@ describe('Walk.value', () => {
     '[1 2]',
     '{1:2}',
     '{"a" 1}',
+    '{"a"x1}',
+    '{xa":1}',
   ])('refuses %j', (text) => {
     expect(new Walk(Buffer.from(text)).value(0, compilePlan({ a: 'path' }))).toBe(-1);
   });

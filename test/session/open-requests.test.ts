@@ -124,6 +124,29 @@ describe('whenQuiet', () => {
     expect(told).toEqual(['second: answer 2', 'first: answer 1', 'quiet']);
   });
 
+  test('calls back each who waits for a session, once, and nobody else', () => {
+    const other = {};
+    open.add('1', asker('one', prompt));
+    open.add('2', asker('two', { ...prompt, session: other }));
+    open.whenQuiet(session, () => told.push('quiet'));
+    open.whenQuiet(session, () => told.push('quiet too'));
+    open.whenQuiet(other, () => told.push('other is quiet'));
+
+    open.settle('1', answer('1'));
+    open.settle('2', answer('2'));
+    open.add('3', asker('three', prompt));
+    open.settle('3', answer('3'));
+
+    expect(told).toEqual([
+      'one: answer 1',
+      'quiet',
+      'quiet too',
+      'two: answer 2',
+      'other is quiet',
+      'three: answer 3',
+    ]);
+  });
+
   test.each([
     ['an answer that could not be passed on', () => open.fail('1', reason)],
     ['the end of the agent', () => open.failAll(reason)],

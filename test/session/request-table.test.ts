@@ -122,6 +122,7 @@ describe('requests of agents', () => {
     table.take(passed[0]!.editorId);
 
     expect(pass(a)).toBeDefined();
+    expect(pass(a)).toBeUndefined();
   });
 });
 

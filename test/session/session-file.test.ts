@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import {
   appendFileSync,
   chmodSync,
@@ -9,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,6 @@ import { dirname, join } from 'node:path';
 import { openLog } from '../../src/log';
 import { SessionFile } from '../../src/session/session-file';
 import type { SessionRecord } from '../../src/session/session-file';
-import { compiled, run } from '../support/program';
 
 const folder = mkdtempSync(join(tmpdir(), 'cai-file-'));
 
@@ -81,6 +80,48 @@ describe('SessionFile', () => {
     await add(odd);
 
     expect(newFile().load()!.get('a')).toEqual(odd);
+  });
+
+  test('has one line a record and no other', async () => {
+    await add(record('a'));
+    await add(record('b'), record('c'));
+
+    expect(linesIn(path)).toEqual(
+      [record('a'), record('b'), record('c')].map((each) => JSON.stringify(each)),
+    );
+  });
+
+  test('gives what another process has added between two records of its own', async () => {
+    const file = newFile();
+    file.append(record('a'));
+    file.load();
+    await add(record('b'));
+    file.append(record('c'));
+
+    expect([...file.load()!.keys()]).toEqual(['a', 'b', 'c']);
+  });
+
+  test('does not read again what it has added itself', () => {
+    const file = newFile();
+    file.append(record('a'));
+    file.load();
+    file.append(record('b'));
+
+    expect(file.load()).toBeUndefined();
+  });
+
+  test('gives no record that has not been used for too long', async () => {
+    const ago = (ms: number): string => new Date(Date.now() - ms).toISOString();
+    await add(
+      record('old', { at: ago(70_000) }),
+      record('renewed', { at: ago(70_000) }),
+      record('new', { at: ago(50_000) }),
+    );
+    await add(record('renewed', { at: ago(0) }), record('odd', { at: 'some day' }));
+
+    const file = new SessionFile(path, 60_000, openLog({ CAI_LOG_FILE: logPath }));
+
+    expect([...file.load()!.keys()]).toEqual(['new', 'renewed', 'odd']);
   });
 });
 
@@ -156,6 +197,18 @@ describe('compaction', () => {
     expect(existsSync(`${path}.lock`)).toBe(true);
   });
 
+  test('is done all the same when the process that was at it has died', () => {
+    fill(1_001, 2);
+    writeFileSync(`${path}.lock`, '');
+    const minuteAgo = new Date(Date.now() - 61_000);
+    utimesSync(`${path}.lock`, minuteAgo, minuteAgo);
+
+    newFile().load();
+
+    expect(linesIn(path)).toHaveLength(2);
+    expect(existsSync(`${path}.lock`)).toBe(false);
+  });
+
   test('that fails is told of in the log, and the records count all the same', () => {
     fill(1_001, 2);
     mkdirSync(`${path}.new`);
@@ -176,44 +229,6 @@ describe('compaction', () => {
     expect(newFile().load()?.size).toBe(2);
     chmodSync(dirname(path), 0o700);
   });
-});
-
-describe('several processes at once', () => {
-  /** Adds records of its own and renews one that all share, and looks at the file as it goes. */
-  const script = compiled(`
-    import { openLog } from './src/log';
-    import { SessionFile } from './src/session/session-file';
-    const [name, path] = process.argv.slice(2);
-    const file = new SessionFile(path, Infinity, openLog(process.env));
-    const record = (id, cwd) => ({ id, agent: 'a', agentId: id, root: '/', cwd, at: '' });
-    process.stdin.once('data', async () => {
-      for (let i = 0; i < 600; i++) {
-        file.append(record('shared', name + i));
-        if (i % 3 === 0) file.append(record(name + i, '/'));
-        await undefined;
-        if (i % 20 === 0) file.load();
-      }
-      process.stdin.destroy();
-    });
-    process.stdout.write('ready');
-  `);
-
-  test('lose nothing, though they compact the file meanwhile', async () => {
-    const names = ['one-', 'two-', 'three-'];
-    const programs = names.map((name) => run(script, [name, path], { CAI_LOG_FILE: logPath }));
-    await Promise.all(programs.map((program) => once(program.stdout, 'data')));
-
-    for (const program of programs) program.stdin.write('go');
-    await Promise.all(programs.map((program) => once(program, 'exit')));
-
-    const wanted = names.flatMap((name) => Array.from({ length: 200 }, (_, i) => `${name}${3 * i}`));
-    const ids = [...newFile().load()!.keys()];
-    expect(wanted.filter((id) => !ids.includes(id))).toEqual([]);
-    expect(ids).toHaveLength(wanted.length + 1);
-    // 2,400 lines were written.
-    expect(linesIn(path).length).toBeLessThan(2_000);
-    expect(logged()).toEqual([]);
-  }, 30_000);
 });
 
 /** Adds records as another process does. */

@@ -88,6 +88,17 @@ describe('idForKnown', () => {
     expect(tableOn(file).idForKnown('1', '/w', '/w/src')).toBe(last);
   });
 
+  test('is the one before, once the last is gone for good', () => {
+    const table = newTable();
+    const [first, second, third] = [1, 2, 3].map(() => table.idForNew('1', '/w', '/w'));
+
+    table.forget(second!);
+    expect(table.idForKnown('1', '/w', '/w')).toBe(third);
+    table.forget(third!);
+
+    expect(table.idForKnown('1', '/w', '/w')).toBe(first);
+  });
+
   test('is that of the workspace in which the session works', () => {
     const table = tableOn(file);
     const here = table.idForNew('1', '/w', '/w');
@@ -144,6 +155,52 @@ describe('recall', () => {
     table.forget(id);
     table.forget('nobody');
     expect(table.recall(id)).toBeUndefined();
+  });
+});
+
+describe('isGiven', () => {
+  test('knows what is open and what is remembered', () => {
+    const table = newTable();
+    const id = table.idForNew('s1', '/w', '/w');
+    table.open(sessionOf(newChild(), 'e1', 'a1'));
+
+    expect([id, 'e1', 'nobody', 's1'].map((each) => table.isGiven(each))).toEqual([true, true, false, false]);
+  });
+});
+
+describe('touch', () => {
+  const day = 24 * 60 * 60 * 1_000;
+
+  test.each([
+    [day - 60_000, false],
+    [day + 60_000, true],
+  ])('of a session that was used %d ms ago renews it: %s', async (age, isRenewed) => {
+    const at = new Date(Date.now() - age).toISOString();
+    fileAt(file).append({ id: 'e1', agent: 'claude', agentId: 'a1', root: '/w', cwd: '/w/src', at });
+    await written();
+    const table = tableOn(file);
+    expect(table.recall('e1')?.at).toBe(at);
+
+    table.touch('e1');
+    table.touch('nobody');
+    await written();
+
+    const renewed = tableOn(file).recall('e1')!;
+    expect(renewed).toMatchObject({ agentId: 'a1', root: '/w', cwd: '/w/src' });
+    expect(Date.parse(renewed.at) > Date.parse(at)).toBe(isRenewed);
+  });
+});
+
+describe('a table that is full', () => {
+  test('still gives ids, for this process', () => {
+    const table = newTable();
+    for (let i = 0; i < 50_000; i++) table.idForNew(`s${i}`, '/w', '/w');
+
+    const id = table.idForNew('one more', '/w', '/w');
+
+    expect(id).toMatch(uuid);
+    expect(table.recall(id)).toBeUndefined();
+    expect(table.recall(table.idForKnown('s49999', '/w', '/w'))).toBeDefined();
   });
 });
 
@@ -218,7 +275,11 @@ function newTable(agent = 'claude'): SessionTable {
 
 /** The table of a process of its own. */
 function tableOn(path: string, agent = 'claude'): SessionTable {
-  return new SessionTable(agent, new SessionFile(path, Infinity, noLog));
+  return new SessionTable(agent, fileAt(path));
+}
+
+function fileAt(path: string): SessionFile {
+  return new SessionFile(path, Infinity, noLog);
 }
 
 /** What the table uses of a child. */
