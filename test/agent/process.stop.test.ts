@@ -53,7 +53,7 @@ describe('stop', () => {
   });
 
   test('keeps its ladder when the agent closes its stdout on the way', async () => {
-    run = new AgentRun(fixture('closes-stdout', 'stubborn'));
+    run = new AgentRun(fixture('closes-stdout', 'late'));
     await run.line('line');
 
     await run.process.stop({ termAfterMs: 300, killAfterMs: 60_000 });

@@ -179,6 +179,11 @@ describe('the end of a session', () => {
     await unused.sawEof;
     const turn = await startTurn(world, session);
     await turn.end();
+    // Another one that loses its session only now is ended first.
+    const other = await world.session(world.workspace('b'), 's1');
+    await exchange(world, other.agent, 'session/close', { sessionId: other.id }, { result: {} });
+    await other.agent.sawEof;
+    await (await startTurn(world, session)).end();
     await exchange(world, agent, 'session/close', { sessionId: id }, { result: {} });
     await agent.sawEof;
 

@@ -25,7 +25,7 @@ describe('several processes at once', () => {
         file.append(record('shared', name + i));
         if (i % 3 === 0) file.append(record(name + i, '/'));
         await undefined;
-        if (i % 20 === 0) file.load();
+        if (i % 7 === 0) file.load();
       }
       process.stdin.destroy();
     });

@@ -26,7 +26,7 @@ export const lifeFaults = [
     file: 'src/acp/children.ts',
     find: 'existing === undefined || isFresh ?',
     replace: 'existing === undefined || existing.sessions.size > 0 ?',
-    breaks: ['P12', 'S3'],
+    breaks: ['P12'],
   },
   {
     name: 'an agent with a session counts as idle',

@@ -80,8 +80,8 @@ export const pathFaults = [
   {
     name: 'a relative working directory is resolved',
     file: 'src/workspace/root.ts',
-    find: "  if (!cwd.startsWith('/')) throw refuse(cwd, 'is not an absolute path: send the full path of the folder');\n",
-    replace: '',
+    find: "  if (!cwd.startsWith('/')) throw refuse(cwd, 'is not an absolute path: send the full path of the folder');\n  if (!isFilePath(cwd))",
+    replace: "  if (cwd.includes('\\0'))",
     breaks: ['S4'],
   },
   {
