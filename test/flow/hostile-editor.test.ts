@@ -65,7 +65,9 @@ describe('an editor', () => {
 
     // What was held is far less than 1 MiB of lines, but each costs memory besides.
     expect(await world.editor.response(asked.at(-1))).toEqual(failure(asked.at(-1), -32603));
-    expect((await world.agent(cwd)).inbox.lines).toHaveLength(1);
+    const agent = await world.agent(cwd);
+    await agent.inbox.next('initialize');
+    expect(agent.inbox.lines).toHaveLength(1);
   });
 
   test('that signs in again and again does not make later agents start ever more slowly', async () => {

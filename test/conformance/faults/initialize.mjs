@@ -25,7 +25,7 @@ export const initializeFaults = [
     name: 'requests are served before initialize',
     file: 'src/acp/proxy.ts',
     find: '} else if (this.#hello !== undefined) {',
-    replace: '} else if (this.#hello !== undefined || request !== undefined) {',
+    replace: "} else if (this.#hello !== undefined || message.kind === 'request') {",
     breaks: ['I5'],
   },
   {

@@ -209,7 +209,7 @@ export const lifeFaults = [
     file: 'src/agent/process.ts',
     find: 'void this.#endLeftovers(this.pid!);',
     replace: 'this.#isGroupGone = true;',
-    breaks: ['L1', 'L2'],
+    breaks: ['L1'],
   },
   {
     name: 'an agent that closes its output is left alone',

@@ -24,9 +24,9 @@ export const lineFaults = [
   {
     name: 'params that stand before the method are not looked at',
     file: 'src/rpc/scan.ts',
-    find: 'if (start < 0 || body === member.error) return false;',
-    replace: 'if (start < 0 || body !== member.result) return false;',
-    breaks: ['J9', 'D1'],
+    find: 'walk.memberStarts[body === member.params ? member.method : member.id]!',
+    replace: 'walk.memberStarts[member.id]!',
+    breaks: ['J9'],
   },
   {
     name: 'a key that stands twice is accepted',

@@ -41,7 +41,7 @@ export const signInFaults = [
     name: 'commands for the host stay in sign-in methods',
     file: 'src/acp/initialize.ts',
     find: "if (meta?.['terminal-auth'] === undefined) return text;",
-    replace: 'if (meta !== null) return text;',
+    replace: "if (meta?.['terminal-auth'] !== null) return text;",
     breaks: ['A7'],
   },
   {
