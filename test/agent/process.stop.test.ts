@@ -55,10 +55,12 @@ describe('stop', () => {
   test('keeps its ladder when the agent closes its stdout on the way', async () => {
     run = new AgentRun(fixture('closes-stdout', 'late'));
     await run.line('line');
+    const start = performance.now();
 
     await run.process.stop({ termAfterMs: 300, killAfterMs: 60_000 });
 
     expect((await run.ended).message).toMatch(/was ended by SIGTERM/);
+    expect(performance.now() - start).toBeLessThan(3_000);
   });
 
   test('ends what the agent has started in its group', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SessionFile } from '../../src/session/session-file';
@@ -7,9 +7,11 @@ import { noLog } from '../agent/agent-run';
 import { compiled, run } from '../support/program';
 
 const folder = mkdtempSync(join(tmpdir(), 'cai-files-'));
-const path = join(folder, 'sessions.ndjson');
+let path: string;
+let count = 0;
 const logPath = join(folder, 'log');
 
+beforeEach(() => (path = join(folder, `${++count}.ndjson`)));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('several processes at once', () => {
@@ -47,5 +49,36 @@ describe('several processes at once', () => {
     // 2,400 lines were written.
     expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(2_000);
     expect(existsSync(logPath) ? readFileSync(logPath, 'utf8') : '').toBe('');
+  }, 30_000);
+
+  /** Adds records of its own, and says so after every tenth. */
+  const writer = compiled(`
+    import { openLog } from './src/log';
+    import { SessionFile } from './src/session/session-file';
+    const [path] = process.argv.slice(2);
+    const file = new SessionFile(path, Infinity, openLog(process.env));
+    const next = (i) => {
+      file.append({ id: 'id ' + i, agent: 'a', agentId: 'a', root: '/', cwd: '/', at: '' });
+      if (i % 10 === 9) process.stdout.write('.');
+      if (i < 999) setImmediate(next, i + 1);
+    };
+    next(0);
+  `);
+
+  test('lose nothing that one writes while another puts a new file in place', async () => {
+    const outdated = JSON.stringify({ id: 'shared', agent: 'a', agentId: 'a', root: '/', cwd: '/', at: '' });
+    const program = run(writer, [path], { CAI_LOG_FILE: logPath });
+    program.stdout.on('data', () => {
+      // It stops anywhere, often between the opening of the file and the writing.
+      program.kill('SIGSTOP');
+      appendFileSync(path, `${outdated}\n`.repeat(3_000));
+      new SessionFile(path, Infinity, noLog).load();
+      program.kill('SIGCONT');
+    });
+
+    await once(program, 'close');
+
+    const ids = new SessionFile(path, Infinity, noLog).load()!;
+    expect(Array.from({ length: 1_000 }, (_, i) => `id ${i}`).filter((id) => !ids.has(id))).toEqual([]);
   }, 30_000);
 });
