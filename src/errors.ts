@@ -28,6 +28,20 @@ const failures = {
   INVALID_PARAMS: { rpc: rpcCode.invalidParams, exit: 2 },
   /** No container engine can be used. */
   NO_ENGINE: { rpc: rpcCode.internalError, exit: 11 },
+  /** There is no such container. */
+  CONTAINER_NOT_FOUND: { rpc: rpcCode.internalError, exit: 10 },
+  /** The image is not there and cannot be built. */
+  IMAGE: { rpc: rpcCode.internalError, exit: 11 },
+  /** The container cannot be created or started, or has ended. */
+  CONTAINER_START: { rpc: rpcCode.internalError, exit: 11 },
+  /** The keys for SSH cannot be made or read. */
+  SSH_SETUP: { rpc: rpcCode.internalError, exit: 12 },
+  /** sshd in the container cannot be reached or does not let us in, or the connection is lost. */
+  SSH_CONNECT: { rpc: rpcCode.internalError, exit: 13 },
+  /** sshd in the container has another key than the one that the container was made with. */
+  HOST_KEY: { rpc: rpcCode.internalError, exit: 14 },
+  /** The container is not ours, or is not as we made it. */
+  FOREIGN_CONTAINER: { rpc: rpcCode.internalError, exit: 15 },
   /** The agent could not be started, or ended before it could answer. */
   AGENT_START: { rpc: rpcCode.internalError, exit: 11 },
   /** The agent ended while a request was open. */

@@ -2,7 +2,7 @@
  * Start here: which command is it? `--acp` is looked for first, and each command's code is loaded only
  * when it is wanted, because an editor waits for this process at every start.
  */
-import { CaiError } from './errors';
+import type { CaiError } from './errors';
 
 /** The arguments are those behind the program's name; resolves with the exit status. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -12,8 +12,6 @@ export async function main(args: readonly string[]): Promise<number> {
     if ((command === '--acp' || command === 'acp') && !wantsHelp)
       return await (await import('./commands/acp')).run(rest);
     switch (command) {
-      case 'exec':
-        return await (await import('./commands/exec')).run();
       case '--version':
       case 'version':
         return await (await import('./commands/version')).run();
@@ -25,7 +23,7 @@ export async function main(args: readonly string[]): Promise<number> {
       case undefined:
         return await (await import('./commands/help')).run();
       default:
-        throw new CaiError('USAGE', `"${command}" is not a command: see "cai --help"`);
+        return await (await import('./commands/containers')).run(command, rest);
     }
   } catch (error) {
     return report(error);

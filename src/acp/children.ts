@@ -2,9 +2,7 @@
  * The children: which one serves a workspace, how one is started and initialized, what a new one has to
  * be told of earlier sign-ins, and when one is no longer needed.
  */
-import { mkdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, posix } from 'node:path';
+import { posix } from 'node:path';
 import type { AgentCommand } from '../agent/catalog';
 import { hastyStop, patientStop } from '../agent/process';
 import type { StopLadder } from '../agent/process';
@@ -17,7 +15,7 @@ import type { Message } from '../rpc/scan';
 import type { LineWriter } from '../rpc/writer';
 import { WorkspaceChild } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
-import { ownFolders } from '../workspace/own-folders';
+import { emptyFolder } from '../workspace/empty-folder';
 import { createPathMap, isInside } from '../workspace/path-map';
 import type { PathMap } from '../workspace/path-map';
 import type { Workspace } from '../workspace/root';
@@ -37,8 +35,11 @@ export interface ChildrenOptions {
   readonly writer: LineWriter;
   /** For starts, ends and what could not be repeated. */
   readonly log: Log;
-  /** Where a workspace stands for the agent, when it is not at its own path. */
-  readonly mount: string | undefined;
+  /**
+   * What an agent calls the root of a workspace: where it is mounted, then links to that. `undefined`: the
+   * agent sees the files of this machine.
+   */
+  placesOf(root: string): readonly [string, ...string[]] | undefined;
   /** The command that runs the agent for a workspace, or, without one, for none. */
   commandFor(workspace: Workspace | undefined): AgentCommand;
   /** Each line of a child, in order. */
@@ -99,18 +100,23 @@ export class Children {
   /** Between the editor's paths and the agent's, for a session opened in `workspace`. */
   mapFor(workspace: Workspace): PathMap {
     const { root, spelledRoot, cwd, realCwd } = workspace;
-    const { mount } = this.options;
+    const places = this.options.placesOf(root);
     // Where a link leads into the midst of the workspace, only the part below it has a name that way.
     const isBelow = isInside(cwd, spelledRoot);
     const hostRoots = isBelow ? [spelledRoot, root] : [cwd, realCwd];
-    const agentRoots =
-      mount === undefined ? hostRoots : [isBelow ? mount : posix.join(mount, posix.relative(root, realCwd))];
-    return createPathMap({ hostRoots, agentRoots });
+    const below = isBelow ? '' : posix.relative(root, realCwd);
+    return createPathMap({
+      hostRoots,
+      agentRoots: places?.map((place) => posix.join(place, below)) ?? hostRoots,
+    });
   }
 
-  /** Whether an agent whose paths `map` translates has a name for a folder of the host. */
-  serves(folder: string, map: PathMap): boolean {
-    return this.options.mount === undefined || map.isIdentity || map.toAgent(folder) !== folder;
+  /** Whether the agents of `workspace` have a folder of the host. */
+  serves(folder: string, workspace: Workspace): boolean {
+    const { root, spelledRoot, cwd } = workspace;
+    if (this.options.placesOf(root) === undefined) return true;
+    const mounted = this.options.config.mounts.map(({ path }) => path);
+    return [root, spelledRoot, cwd, ...mounted].some((each) => isInside(posix.normalize(folder), each));
   }
 
   /** Children that start from now on are sent this request too, after those before it. */
@@ -165,18 +171,19 @@ export class Children {
   #start(workspace: Workspace | undefined): WorkspaceChild {
     if (this.#isEnding)
       throw new CaiError('AGENT_EXITED', 'the proxy is ending: no agent is started any more');
-    const { config, env, log, writer, mount } = this.options;
-    const root = workspace?.root ?? this.#emptyFolder();
+    const { config, env, log, writer, placesOf } = this.options;
+    const root = workspace?.root ?? emptyFolder(this.options.env);
+    const agent = this.options.commandFor(workspace);
     const child = new WorkspaceChild({
       process: {
-        agent: this.options.commandFor(workspace),
+        agent,
         cwd: root,
         env,
         limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: 1024 * 1024 },
         log,
       },
       root: workspace?.root,
-      map: createPathMap({ hostRoots: [root], agentRoots: [mount ?? root] }),
+      map: createPathMap({ hostRoots: [root], agentRoots: placesOf(root) ?? [root] }),
       writer,
       inputBudgetBytes: config.acp.queueToAgentBytes,
       log,
@@ -187,6 +194,7 @@ export class Children {
     child.start({
       onLine: (line) => this.options.onLine(child, line),
       onEnd: (reason) => this.#onEnd(child, reason),
+      onStatus: (line) => this.#onStatus(child, line),
     });
     child.ask('initialize', this.hello, {
       resultPlan: helloPlan,
@@ -194,21 +202,15 @@ export class Children {
       onAnswer: (answer) => this.#onHello(child, answer, replays),
       onFailure: (reason) => this.#abandon(child, reason),
     });
-    this.#limitStart(child);
+    if (agent.hasStatus !== true) this.#limitStart(child);
     log.info({ root: workspace?.root }, 'agent started');
     return child;
   }
 
-  /** Where an agent runs that serves no workspace: an empty folder of ours. */
-  #emptyFolder(): string {
-    const folder = join(ownFolders(this.options.env).state, 'no-workspace');
-    try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      return folder;
-    } catch {
-      // Without a state folder nothing is kept, but everything else works.
-      return tmpdir();
-    }
+  /** Images are built and containers made without a limit of time; an agent that runs has one. */
+  #onStatus(child: WorkspaceChild, line: string): void {
+    if (line === 'started') this.#limitStart(child);
+    else this.options.log.warn({ root: child.root }, line);
   }
 
   /** An agent that never answers `initialize` fails what waits for it. */

@@ -4,8 +4,8 @@ import { fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
 import { isFilePath } from '../workspace/real-path';
-import { findWorkspace } from '../workspace/root';
 import type { Workspace } from '../workspace/root';
+import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from './children';
 import type { Call, Core } from './core';
 
@@ -152,7 +152,7 @@ export class SessionOpener {
 
   #lookUp(cwd: string): Promise<Workspace> {
     const known = this.#lookUps.get(cwd);
-    const found = known ?? findWorkspace(cwd, { env: this.env }).finally(() => this.#lookUps.delete(cwd));
+    const found = known ?? findCheckedWorkspace(cwd, this.env).finally(() => this.#lookUps.delete(cwd));
     this.#lookUps.set(cwd, found);
     return found;
   }
@@ -167,7 +167,7 @@ export class SessionOpener {
       const workspace = await this.#lookUp(textOf(call.message, cwd));
       const map = this.children.mapFor(workspace);
       const roots = [workspace.cwd, ...furtherRoots(call.message)];
-      for (const root of roots.slice(1)) requireServable(root, this.children.serves(root, map));
+      for (const root of roots.slice(1)) requireServable(root, this.children.serves(root, workspace));
       return { workspace, place: { roots, map } };
     } catch (error) {
       this.core.fail(call, error);
@@ -195,6 +195,6 @@ function requireServable(root: string, isServed: boolean): void {
   if (isServed) return;
   throw new CaiError(
     'WORKSPACE',
-    `additionalDirectories: "${root}" lies outside the workspace and is not mounted for the agent`,
+    `additionalDirectories: "${root}" lies outside the workspace and is not mounted for the agent: add a table [[mounts]] with path = "${root}" to your configuration`,
   );
 }

@@ -15,8 +15,8 @@ import type { LineWriter } from '../rpc/writer';
 import type { SessionTable } from '../session/session-table';
 import type { WorkspaceChild } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
-import { findWorkspace } from '../workspace/root';
 import type { Workspace } from '../workspace/root';
+import { findCheckedWorkspace } from '../workspace/trust';
 import { AgentRequests } from './agent-requests';
 import type { AgentCall } from './agent-requests';
 import { Children } from './children';
@@ -54,8 +54,8 @@ export interface ProxyOptions {
   readonly writer: LineWriter;
   /** For everything that is not for the editor. */
   readonly log: Log;
-  /** Where a workspace stands for the agent, when it is not at its own path. */
-  readonly mount: string | undefined;
+  /** As in `ChildrenOptions`. */
+  placesOf(root: string): readonly [string, ...string[]] | undefined;
   /** The command that runs the agent for a workspace, or, without one, for none. */
   commandFor(workspace: Workspace | undefined): AgentCommand;
   /** After `mustWait`: the editor may be read on. */
@@ -260,7 +260,7 @@ export class Proxy {
 
   async #ownWorkspace(): Promise<Workspace | undefined> {
     try {
-      return await findWorkspace(this.options.cwd, { env: this.options.env });
+      return await findCheckedWorkspace(this.options.cwd, this.options.env);
     } catch (error) {
       this.options.log.info({ reason: messageOf(error) }, 'the working directory is no workspace');
       return undefined;

@@ -11,21 +11,23 @@ export interface CatalogEntry {
   readonly inContainer: readonly string[];
   /** Its command when it is a direct child, looked up on PATH. */
   readonly direct: readonly string[];
+  /** The npm packages, with their versions, that its image has for it; none: npm has it not. */
+  readonly packages: readonly string[];
 }
 
 /** The agents that need no configuration. Commands as their packages install them. */
 export const catalog: Readonly<Record<string, CatalogEntry>> = {
-  claude: entry('Claude', ['claude-agent-acp']),
-  gemini: entry('Gemini CLI', ['gemini', '--acp']),
-  codex: entry('Codex', ['codex-acp']),
-  opencode: entry('OpenCode', ['opencode', 'acp']),
-  qwen: entry('Qwen Code', ['qwen', '--acp']),
-  copilot: entry('GitHub Copilot', ['copilot', '--acp']),
+  claude: entry('Claude', ['claude-agent-acp'], '@agentclientprotocol/claude-agent-acp@0.100.0'),
+  gemini: entry('Gemini CLI', ['gemini', '--acp'], '@google/gemini-cli@0.61.0'),
+  codex: entry('Codex', ['codex-acp'], '@agentclientprotocol/codex-acp@2.6.0'),
+  opencode: entry('OpenCode', ['opencode', 'acp'], 'opencode-ai@1.18.33'),
+  qwen: entry('Qwen Code', ['qwen', '--acp'], '@qwen-code/qwen-code@0.24.4'),
+  copilot: entry('GitHub Copilot', ['copilot', '--acp'], '@github/copilot@1.0.102'),
   cursor: entry('Cursor', ['cursor-agent', 'acp']),
 };
 
-function entry(displayName: string, command: readonly string[]): CatalogEntry {
-  return { displayName, inContainer: command, direct: command };
+function entry(displayName: string, command: readonly string[], ...packages: string[]): CatalogEntry {
+  return { displayName, inContainer: command, direct: command, packages };
 }
 
 /** What to start for a name. */
@@ -38,6 +40,11 @@ export interface AgentCommand {
   readonly command: readonly [string, ...string[]];
   /** What to do when the program is not there. */
   readonly remedy: string;
+  /**
+   * Whether the program says on descriptor 3 what it does before the agent runs: a sentence a line, then
+   * `started`.
+   */
+  readonly hasStatus?: boolean;
 }
 
 /** What decides which command a name stands for. */

@@ -5,7 +5,8 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import type { Writable } from 'node:stream';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import { CaiError } from '../errors';
 import type { Log } from '../log';
 import { LineReader } from '../rpc/line';
@@ -33,7 +34,7 @@ const readOnMs = 2_000;
 const leftoverMs = 2_000;
 const leftoverCheckMs = 50;
 /** How much of stderr is kept, in characters. */
-const stderrTailLength = 2_000;
+const stderrTailLength = 4_000;
 
 /** How a process is started, and who is told what it says. */
 export interface AgentProcessOptions {
@@ -49,6 +50,8 @@ export interface AgentProcessOptions {
   readonly log: Log;
   /** Each line of its stdout, in order; not called while paused. */
   onLine(line: Buffer | OverlongLine): void;
+  /** Each line of its status, of which the last is `started`; never for a command without status. */
+  onStatus?(line: string): void;
   /** Once, after its last line. `reason` says how it ended and quotes the tail of its stderr. */
   onEnd(reason: CaiError): void;
 }
@@ -84,7 +87,13 @@ export class AgentProcess {
     const { agent, cwd, env } = this.options;
     const [program, ...args] = agent.command;
     try {
-      const child = spawn(program, args, { cwd, env, stdio: 'pipe', detached: true });
+      const stdio = Array<'pipe'>(agent.hasStatus === true ? 4 : 3).fill('pipe');
+      const child = spawn(program, args, {
+        cwd,
+        env,
+        stdio,
+        detached: true,
+      }) as ChildProcessWithoutNullStreams;
       child.on('error', (error) => {
         this.#spawnError = error;
         if (child.pid === undefined) this.#finish();
@@ -117,6 +126,9 @@ export class AgentProcess {
       this.#pull();
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.#onStderr(text));
+    const status = child.stdio[3] as Readable | undefined;
+    status?.on('error', () => undefined);
+    if (status !== undefined) createInterface(status).on('line', (line) => this.options.onStatus?.(line));
   }
 
   /** Its process id; undefined when it could not be started. */
@@ -234,16 +246,18 @@ export class AgentProcess {
   }
 
   #reason(): CaiError {
-    const { name } = this.options.agent;
+    const { agent } = this.options;
     if (this.#spawnError !== undefined) return this.#startFailure(this.#spawnError);
     const { code, signal } = this.#exit!;
     const how = signal === null ? `exited with status ${code ?? 0}` : `was ended by ${signal}`;
     const tail = this.#stderrTail.trim();
+    const ours = agent.hasStatus === true ? ourMessage(tail) : undefined;
+    if (ours !== undefined) return new CaiError('AGENT_EXITED', `agent "${agent.name}": ${ours}`);
     const last = tail.slice(tail.lastIndexOf('\n') + 1);
     const said = last === '' ? '' : `: ${last}`;
     return new CaiError(
       'AGENT_EXITED',
-      `agent "${name}" ${how}${said === '' ? ': run its command in a terminal to see why' : said}`,
+      `agent "${agent.name}" ${how}${said === '' ? ': run its command in a terminal to see why' : said}`,
       tail === '' ? undefined : { details: tail },
     );
   }
@@ -260,4 +274,10 @@ export class AgentProcess {
     const cause = causes[error.code ?? ''] ?? `${program}: ${error.message}`;
     return new CaiError('AGENT_START', `agent "${name}" could not be started: ${cause}`);
   }
+}
+
+/** What a command of ours said last, which can have several lines; `undefined`: it said nothing itself. */
+function ourMessage(stderr: string): string | undefined {
+  const begin = `\n${stderr}`.lastIndexOf('\ncai: ');
+  return begin < 0 ? undefined : stderr.slice(begin + 'cai: '.length);
 }

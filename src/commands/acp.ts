@@ -16,6 +16,7 @@ import { SessionFile } from '../session/session-file';
 import { SessionTable } from '../session/session-table';
 import { configFileOf, loadConfig } from '../workspace/config';
 import type { Config } from '../workspace/config';
+import { fallbackMount, mountPointOf } from '../workspace/mount';
 import { ownFolders } from '../workspace/own-folders';
 import type { Workspace } from '../workspace/root';
 
@@ -68,8 +69,23 @@ function workingDirectory(): string {
 function contained(agent: AgentCommand, workspace: Workspace | undefined): AgentCommand {
   const cai = join(__dirname, '../../bin/cai');
   const place = workspace === undefined ? ['--no-workspace'] : ['--workspace', workspace.root];
-  const exec = ['exec', ...place, '--agent', agent.name, '--quiet', '--', ...agent.command];
-  return { ...agent, command: [process.execPath, cai, ...exec] };
+  const options = [...place, '--agent', agent.name, '--quiet', '--status-fd', '3'];
+  return {
+    ...agent,
+    hasStatus: true,
+    command: [process.execPath, cai, 'exec', ...options, '--', ...agent.command],
+  };
+}
+
+/** What the agent calls the root of a workspace; `undefined`: as we do. */
+function placesOf(
+  root: string,
+  env: NodeJS.ProcessEnv,
+  isDirect: boolean,
+): [string, ...string[]] | undefined {
+  const forced = env.CAI_ACP_WORKSPACE_MOUNT;
+  if (isDirect) return forced === undefined ? undefined : [forced];
+  return [forced ?? mountPointOf(root), fallbackMount];
 }
 
 /** The editor's two pipes and the proxy between them and the agents. */
@@ -109,7 +125,7 @@ class Connection {
       ),
       writer: this.#writer,
       log,
-      mount: env.CAI_ACP_WORKSPACE_MOUNT,
+      placesOf: (root) => placesOf(root, env, isDirect),
       commandFor: (workspace) => (isDirect ? agent : contained(agent, workspace)),
       onRoom: () => this.#pull(),
     });

@@ -1,9 +1,179 @@
+/** `cai exec`: runs one command in the container of a workspace, as if it ran here. */
+import { Socket } from 'node:net';
+import { constants } from 'node:os';
+import { posix } from 'node:path';
+import type { Writable } from 'node:stream';
+import { commandEnvironment } from '../container/environment';
+import type { Variables } from '../container/environment';
+import { relay } from '../container/relay';
+import type { RemoteProcess, RemoteSignal, SshConnection } from '../container/ssh';
 import { CaiError } from '../errors';
+import { commandLine, runCommandLine } from './command-line';
+import { Target, withTargetOptions } from './target';
+import type { TargetOptions } from './target';
 
-/** `cai exec`: runs a command in a workspace's container, which this version cannot do yet. */
-export function run(): Promise<number> {
-  throw new CaiError(
-    'NO_ENGINE',
-    'containers are not available in this version: set CAI_ACP_DIRECT_SPAWN=1 to run the agent on this machine, without isolation',
+/** The options of `cai exec`. */
+export interface ExecOptions extends TargetOptions {
+  /** Folder to start in, as it is named inside. */
+  readonly cwd?: string;
+  /** `NAME=value`, or `NAME` for the value that it has here. */
+  readonly env: readonly string[];
+  /** Whether the command gets a terminal. */
+  readonly tty?: boolean;
+  /** Descriptor that is told what happens before the command runs, and whose end is ours. */
+  readonly statusFd?: number;
+}
+
+const description = `Runs a command in the container of a workspace, which is made and started when needed.
+stdin, stdout, stderr, signals and the exit status are the command's own.`;
+
+const footer = `
+Exit status: the command's own, 128+N if signal N ended it; else 2 usage, 10 no such container,
+11 start failed, 12 keys for SSH, 13 connection, 14 wrong host key, 15 not a container of ours.`;
+
+/** Resolves with the exit status of the command. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = withTargetOptions(commandLine('exec', description))
+    .argument('<command...>', 'program and arguments, started without a shell')
+    .option('--cwd <folder>', 'folder to start in, as the container names it')
+    .option(
+      '-e, --env <name[=value]>',
+      'set a variable; without a value the one that it has here',
+      collect,
+      [],
+    )
+    .option('-t, --tty', 'give the command a terminal')
+    .option(
+      '--status-fd <number>',
+      'say there what happens, a line each and at last "started"; its end ends the command',
+      Number,
+    )
+    .passThroughOptions()
+    .addHelpText('after', footer);
+  return await runCommandLine(command, args, async () => {
+    const [program, ...rest] = command.args;
+    return await runInContainer([program!, ...rest], command.opts<ExecOptions>());
+  });
+}
+
+/** Runs `argv`; resolves with its exit status. */
+export async function runInContainer(
+  argv: readonly [string, ...string[]],
+  options: ExecOptions,
+): Promise<number> {
+  if (options.tty === true && !(process.stdin.isTTY && process.stdout.isTTY))
+    throw new CaiError('USAGE', '-t needs a terminal on stdin and stdout: leave it out');
+  const extra = variables(options.env);
+  const guard = new Guard();
+  const status = options.statusFd === undefined ? undefined : guard.openLifeline(options.statusFd);
+  const target = await Target.find(options, process.env, status);
+  const { container, connection } = await target.connect();
+  guard.watch(connection);
+  try {
+    const env = [
+      ...commandEnvironment(container, target.config, process.env),
+      ...extra,
+      ...terminalType(options),
+    ];
+    const terminal =
+      options.tty === true ? { ...windowSize(), term: process.env.TERM ?? 'xterm' } : undefined;
+    const remote = await connection.run({ argv, cwd: options.cwd ?? startFolder(target), env }, terminal);
+    guard.command = remote;
+    status?.write('started\n');
+    if (terminal !== undefined) useTerminal(remote);
+    return await relay(remote, process);
+  } catch (reason) {
+    throw await target.explain(reason, container);
+  } finally {
+    if (options.tty === true) process.stdin.setRawMode(false);
+    connection.end();
+  }
+}
+
+/** Where we are, as the container names it. */
+function startFolder({ workspace, settings }: Target): string {
+  if (workspace === undefined) return settings.workingFolder;
+  return posix.join(settings.workingFolder, posix.relative(workspace.root, workspace.realCwd));
+}
+
+function variables(given: readonly string[]): Variables {
+  return given.flatMap((each) => {
+    const [, name, , value] = /^([^=]+)(=(.*))?$/s.exec(each) ?? [];
+    if (name === undefined) throw new CaiError('USAGE', '-e needs NAME=value or NAME');
+    const chosen = value ?? process.env[name];
+    return chosen === undefined ? [] : [[name, chosen] as const];
+  });
+}
+
+function terminalType({ tty }: ExecOptions): Variables {
+  const names = tty === true ? ['TERM', 'COLORTERM'] : [];
+  return names.flatMap((name) =>
+    process.env[name] === undefined ? [] : [[name, process.env[name]] as const],
   );
+}
+
+function useTerminal(remote: RemoteProcess): void {
+  process.stdin.setRawMode(true);
+  process.stdout.on('resize', () => {
+    const { columns, rows } = windowSize();
+    remote.resize(columns, rows);
+  });
+}
+
+function windowSize(): { columns: number; rows: number } {
+  return { columns: process.stdout.columns, rows: process.stdout.rows };
+}
+
+function collect(value: string, earlier: readonly string[]): string[] {
+  return [...earlier, value];
+}
+
+const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+
+/** How often the parent is looked at, in milliseconds. */
+const parentCheckMs = 1_000;
+
+/**
+ * Passes signals on, and ends everything when nobody is left who wants it. Before the command runs a
+ * signal ends us as it would have; a signal that is repeated ends the command by ending its connection.
+ */
+class Guard {
+  /** The command, once it runs. */
+  command: RemoteProcess | undefined;
+  #connection: SshConnection | undefined;
+  readonly #seen = new Set<string>();
+  readonly #parent = process.ppid;
+
+  constructor() {
+    for (const signal of forwarded) process.on(signal, () => this.#take(signal));
+    // A parent that was killed closes neither our input, if others hold it, nor our output.
+    setInterval(() => {
+      if (process.ppid !== this.#parent) this.#leave('SIGHUP');
+    }, parentCheckMs).unref();
+  }
+
+  /** A stream whose other end is held by somebody who wants the command; we leave when it is closed. */
+  openLifeline(fd: number): Writable {
+    const lifeline = new Socket({ fd });
+    // Closing is told by the end, or by an error where something is still unread.
+    lifeline.on('error', () => undefined).on('close', () => this.#leave('SIGHUP'));
+    return lifeline.resume().unref();
+  }
+
+  /** What to end when we leave. */
+  watch(connection: SshConnection): void {
+    this.#connection = connection;
+  }
+
+  #take(signal: (typeof forwarded)[number]): void {
+    const isRepeated = this.#seen.has(signal) && (signal === 'SIGINT' || signal === 'SIGTERM');
+    this.#seen.add(signal);
+    if (this.command === undefined || isRepeated) this.#leave(signal);
+    else this.command.signal(signal.slice('SIG'.length) as RemoteSignal);
+  }
+
+  #leave(signal: (typeof forwarded)[number]): void {
+    this.#connection?.destroy();
+    process.exit(128 + constants.signals[signal]);
+  }
 }

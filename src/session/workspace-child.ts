@@ -106,7 +106,7 @@ export class WorkspaceChild {
   }
 
   /** Starts the agent. `onEnd` comes once, after its last line, when everything open has failed. */
-  start(handlers: Pick<AgentProcessOptions, 'onLine' | 'onEnd'>): void {
+  start(handlers: Pick<AgentProcessOptions, 'onLine' | 'onEnd' | 'onStatus'>): void {
     this.#process = new AgentProcess({
       ...this.options.process,
       onLine: handlers.onLine,

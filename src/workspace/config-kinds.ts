@@ -1,11 +1,21 @@
 /** The kinds of values that a config file has. */
+import { posix } from 'node:path';
+import { isFilePath } from './real-path';
+
+/** What paths in a file are relative to. All absolute. */
+export interface Base {
+  /** The folder that the file lies in. */
+  readonly folder: string;
+  /** What `~` stands for. */
+  readonly home: string;
+}
 
 /** How a value is read. */
 export interface Kind<T> {
   /** Completes "must be ...". */
   readonly expected: string;
-  /** The value as the program uses it; `undefined`: not of this kind. */
-  read(value: unknown): T | undefined;
+  /** The value as the program uses it; `undefined`: not of this kind. `base` counts for paths alone. */
+  read(value: unknown, base?: Base): T | undefined;
 }
 
 /** A string that is not empty. */
@@ -38,6 +48,65 @@ export function oneOf<const T extends string>(...choices: readonly T[]): Kind<T>
   return {
     expected: choices.map((choice) => JSON.stringify(choice)).join(' or '),
     read: (value) => choices.find((choice) => choice === value),
+  };
+}
+
+/** A whole number. */
+export function wholeNumber(least: number): Kind<number> {
+  return {
+    expected: `a whole number, at least ${least}`,
+    read: (value) =>
+      Number.isSafeInteger(value) && (value as number) >= least ? (value as number) : undefined,
+  };
+}
+
+/** A number, also one with a fraction. */
+export function decimal(least: number): Kind<number> {
+  return {
+    expected: `a number, at least ${least}`,
+    read: (value) => (Number.isFinite(value) && (value as number) >= least ? (value as number) : undefined),
+  };
+}
+
+/** A path, read as an absolute one without `.` and `..`. */
+export const path: Kind<string> = {
+  expected: 'a path: absolute, from "~/", or from the folder of this file',
+  read: (value, base = { folder: '/', home: '/' }) => {
+    if (typeof value !== 'string' || value === '') return undefined;
+    const whole = /^~(?=\/|$)/.test(value) ? base.home + value.slice(1) : posix.join(base.folder, value);
+    const absolute = posix.resolve(value.startsWith('/') ? value : whole);
+    return isFilePath(absolute) ? absolute : undefined;
+  },
+};
+
+/** A path that does not depend on where the file lies. */
+export const absolutePath: Kind<string> = {
+  expected: 'a path: absolute, or from "~/"',
+  read: (value, base) => (/^(\/|~(\/|$))/.test(String(value)) ? path.read(value, base) : undefined),
+};
+
+/** The address of a server that speaks HTTP. */
+export const url: Kind<string> = {
+  expected: 'a URL that begins with "http://" or "https://"',
+  read: (value) =>
+    typeof value === 'string' && /^https?:\/\/\S+$/.test(value) && URL.canParse(value) ? value : undefined,
+};
+
+/** A string of that form. */
+export function matching(expected: string, form: RegExp): Kind<string> {
+  return { expected, read: (value) => (typeof value === 'string' && form.test(value) ? value : undefined) };
+}
+
+/** A list of different strings that each pass `isElement`; it can be empty. */
+export function listOf(expected: string, isElement: (element: string) => boolean): Kind<readonly string[]> {
+  return {
+    expected,
+    read: (value) => {
+      if (!Array.isArray(value) || new Set(value).size < value.length) return undefined;
+      return value.every((element): element is string => typeof element === 'string' && isElement(element))
+        ? value
+        : undefined;
+    },
   };
 }
 

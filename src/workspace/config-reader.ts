@@ -1,91 +1,147 @@
-/** Turns TOML text into an object, as a table of keys says, and explains what does not fit. */
+/** Turns TOML text into settings, as a table of keys says, and those into an object; explains what does not fit. */
 import { parse, TomlError } from 'smol-toml';
 import { CaiError } from '../errors';
-import type { Kind } from './config-kinds';
+import type { Base, Kind } from './config-kinds';
 import { nearest } from './nearest';
+import { quoted } from './quoted';
+import type { RepositoryRule } from './repository-rules';
+import { placesIn } from './toml-places';
+import type { Path } from './toml-places';
 
 /** One key that a file may have. */
 export interface Key {
-  /** From the top of the file; `*` stands for a name that the user chooses: `['agents', '*', 'command']`. */
+  /**
+   * From the top of the file; `*` stands for a name that the user chooses, `[]` for each table of a list:
+   * `['agents', '*', 'command']`, `['mounts', '[]', 'path']`.
+   */
   readonly path: readonly string[];
   /** Name of the field that it sets, in the object that its table becomes. */
   readonly field: string;
   /** How its value is read. */
   readonly kind: Kind<unknown>;
   /** What holds without it, as it would stand in the file; `undefined`: the field is left out. */
-  readonly standard: string | boolean | undefined;
+  readonly standard: string | boolean | number | readonly string[] | undefined;
   /** Whether each table that can have it must have it. */
   readonly isRequired: boolean;
+  /** What the file of a repository may do with it. */
+  readonly repository: RepositoryRule<unknown>;
 }
 
 /** What a table of TOML becomes; without a prototype, because users choose some of the names. */
 export type Table = Record<string, unknown>;
 
-type Path = readonly string[];
-
-/**
- * What the file says, completed with what holds without it: nested tables, with the fields of `keys`.
- * Fails with `CaiError('CONFIG')` that names `file`, line and key: not TOML, a key that is unknown, of the
- * wrong kind, or missing. Values are not quoted, because they may be secrets.
- */
-export function readConfig(source: string, file: string, keys: readonly Key[]): Table {
-  return new ConfigReader(source, file, keys).read();
+/** A text with settings. */
+export interface Source {
+  /** Its file, for messages. */
+  readonly file: string;
+  /** The text, TOML. */
+  readonly text: string;
+  /** What paths in it are relative to. */
+  readonly base: Base;
 }
 
-class ConfigReader {
-  readonly #result = newTable();
+/** A key and its value, as a file has it. */
+export interface Setting {
+  /** The row of the table of keys. */
+  readonly key: Key;
+  /** The key's path in the file, with names and positions. */
+  readonly path: Path;
+  /** The value as it stands in the file; it was accepted, so it is a string, number, boolean or list. */
+  readonly written: unknown;
+  /** The value as the program uses it. */
+  readonly value: unknown;
+}
+
+/**
+ * The settings of a text, in its order. Fails with `CaiError('CONFIG')` that names file, line, column and
+ * key: not TOML, a key that is unknown, of the wrong kind, or missing. Values are not quoted, because they
+ * may be secrets.
+ */
+export function readSettings(source: Source, keys: readonly Key[]): Setting[] {
+  const reader = new SettingsReader(source, keys);
+  reader.visit(parseToml(source), []);
+  return reader.settings;
+}
+
+/** The object that settings make, completed with what holds without them. A later setting of a key wins. */
+export function assemble(settings: readonly Setting[], keys: readonly Key[]): Table {
+  const result = newTable();
+  for (const { path, field, kind, standard } of keys) {
+    if (standard === undefined || path.some(isPlaceholder)) continue;
+    tableAt(result, path.slice(0, -1))[field] = kind.read(standard);
+  }
+  for (const { key, path, value } of settings) {
+    const table = tableAt(result, path.slice(0, -1));
+    for (const { path: sibling, field, kind, standard } of keys) {
+      if (standard !== undefined && !(field in table) && isPath(path.slice(0, -1), sibling.slice(0, -1)))
+        table[field] = kind.read(standard);
+    }
+    table[key.field] = value;
+  }
+  return result;
+}
+
+/** A path as people write it: `acp.idle`, `agents.NAME.command`, `mounts[0].path`. */
+export function nameOf(path: Path): string {
+  return path
+    .map((name) =>
+      typeof name === 'number' ? `[${name}]` : name === '[]' ? name : `.${name === '*' ? 'NAME' : name}`,
+    )
+    .join('')
+    .replace(/^\./, '');
+}
+
+class SettingsReader {
+  readonly settings: Setting[] = [];
 
   constructor(
-    private readonly source: string,
-    private readonly file: string,
+    private readonly source: Source,
     private readonly keys: readonly Key[],
   ) {}
 
-  read(): Table {
-    for (const { path, field, kind, standard } of this.keys) {
-      if (standard !== undefined) tableAt(this.#result, path.slice(0, -1))[field] = kind.read(standard);
-    }
-    this.#visit(parseToml(this.source, this.file), []);
-    return this.#result;
-  }
-
-  #visit(table: Table, path: Path): void {
+  visit(table: Table, path: Path): void {
     for (const [name, value] of Object.entries(table)) this.#take([...path, name], value);
     const missing = this.keys.find(
-      (key) => key.isRequired && leadsTo(key, path, 1) && !Object.hasOwn(table, key.path.at(-1)!),
+      (key) =>
+        key.isRequired && isPath(path, key.path.slice(0, -1)) && !Object.hasOwn(table, key.path.at(-1)!),
     );
     if (missing !== undefined) {
-      this.#fail(
-        path,
-        `lacks ${JSON.stringify(missing.path.at(-1))}, which must be ${missing.kind.expected}`,
-      );
+      this.#fail(path, `lacks "${missing.path.at(-1)!}", which must be ${missing.kind.expected}`);
     }
   }
 
-  #take(path: Path, value: unknown): void {
-    const key = this.keys.find((candidate) => leadsTo(candidate, path, 0));
+  #take(path: Path, written: unknown): void {
+    const key = this.keys.find((candidate) => isPath(path, candidate.path));
     if (key !== undefined) {
-      const field = key.kind.read(value);
-      if (field === undefined) this.#fail(path, `must be ${key.kind.expected}`);
-      tableAt(this.#result, path.slice(0, -1))[key.field] = field;
-    } else if (!this.keys.some((candidate) => leadsTo(candidate, path))) {
+      const value = key.kind.read(written, this.source.base);
+      if (value === undefined) this.#fail(path, `must be ${key.kind.expected}`);
+      this.settings.push({ key, path, written, value });
+    } else if (!this.#leadsOn(path)) {
       this.#fail(path, `is not a known key${suggestion(path, this.keys)}`);
-    } else if (isTable(value)) {
-      this.#visit(value, path);
+    } else if (this.#leadsOn([...path, 0])) {
+      if (!isTableList(written)) this.#fail(path, `must be a list of tables: write [[${nameOf(path)}]]`);
+      written.forEach((table, index) => this.visit(table, [...path, index]));
+    } else if (isTable(written)) {
+      this.visit(written, path);
     } else {
       this.#fail(path, 'must be a table');
     }
   }
 
+  #leadsOn(path: Path): boolean {
+    return this.keys.some((key) => isPath(path, key.path.slice(0, path.length)));
+  }
+
   #fail(path: Path, why: string): never {
-    const place = `${this.file}:${lineOf(path, this.source)}`;
-    throw new CaiError('CONFIG', `${place}: ${JSON.stringify(path.join('.'))} ${why}`);
+    const { file, text } = this.source;
+    const { line, column } = placesIn(text)(path);
+    throw new CaiError('CONFIG', `${file}:${line}:${column}: ${quoted(nameOf(path))} ${why}`);
   }
 }
 
-function parseToml(source: string, file: string): Table {
+function parseToml({ text, file }: Source): Table {
   try {
-    return parse(source);
+    return parse(text);
   } catch (reason) {
     if (!(reason instanceof TomlError)) throw reason;
     // What follows the first line quotes the file.
@@ -94,10 +150,17 @@ function parseToml(source: string, file: string): Table {
   }
 }
 
-/** Whether `path` begins the key's path, with `more` segments to follow (default: any number). */
-function leadsTo(key: Key, path: Path, more = key.path.length - path.length): boolean {
-  if (more < 0 || key.path.length !== path.length + more) return false;
-  return path.every((name, index) => key.path[index] === name || key.path[index] === '*');
+/** Whether a path in a file is what `pattern` stands for. */
+function isPath(path: Path, pattern: readonly string[]): boolean {
+  if (path.length !== pattern.length) return false;
+  return path.every((name, index) => {
+    if (typeof name === 'number') return pattern[index] === '[]';
+    return pattern[index] === '*' || (pattern[index] === name && !isPlaceholder(name));
+  });
+}
+
+function isPlaceholder(name: string): boolean {
+  return name === '*' || name === '[]';
 }
 
 /** A key of that name in another table, else the likely meaning of a slip. */
@@ -108,56 +171,28 @@ function suggestion(path: Path, keys: readonly Key[]): string {
     .map((key) => key.path.slice(0, path.length));
   // A name that the user chose is no slip.
   const alike = sections.map((section) =>
-    section.map((name, index) => (name === '*' ? path[index]! : name)).join('.'),
+    nameOf(section.map((name, index) => (isPlaceholder(name) ? path[index]! : name))),
   );
-  const meant = elsewhere?.path.join('.').replace('*', 'NAME') ?? nearest(path.join('.'), alike);
-  return meant === undefined ? '' : `: did you mean ${JSON.stringify(meant)}?`;
-}
-
-/**
- * Number of the line on which the statement begins that first mentions `path`. TOML has many ways to write
- * a key; the parser knows them all, so it is asked about ever longer beginnings of the file.
- */
-function lineOf(path: Path, source: string): number {
-  const lines = source.split('\n');
-  let start = 1;
-  for (let end = 1; end <= lines.length; end++) {
-    const beginning = parseBeginning(`${lines.slice(0, end).join('\n')}\n`);
-    if (beginning === undefined) continue;
-    if (has(beginning, path)) break;
-    start = end + 1;
-  }
-  return start;
-}
-
-/** `undefined`: it ends within a statement. */
-function parseBeginning(source: string): Table | undefined {
-  try {
-    return parse(source);
-  } catch {
-    // The whole file is valid, so this can only be an end in the wrong place.
-    return undefined;
-  }
-}
-
-function has(table: Table, path: Path): boolean {
-  let value: unknown = table;
-  return path.every((name) => {
-    if (!isTable(value) || !Object.hasOwn(value, name)) return false;
-    value = value[name];
-    return true;
-  });
+  const meant = elsewhere === undefined ? nearest(nameOf(path), alike) : nameOf(elsewhere.path);
+  return meant === undefined ? '' : `: did you mean ${quoted(meant)}?`;
 }
 
 function isTable(value: unknown): value is Table {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
+function isTableList(value: unknown): value is Table[] {
+  return Array.isArray(value) && value.every(isTable);
+}
+
 function newTable(): Table {
   return Object.create(null) as Table;
 }
 
-/** The table at `path`, made if it is not there. */
+/** The table at `path`, made if it is not there, as are the lists on the way. */
 function tableAt(root: Table, path: Path): Table {
-  return path.reduce((table, name) => (table[name] ??= newTable()) as Table, root);
+  return path.reduce<Table>(
+    (table, name, index) => (table[name] ??= typeof path[index + 1] === 'number' ? [] : newTable()) as Table,
+    root,
+  );
 }

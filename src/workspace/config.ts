@@ -2,12 +2,29 @@
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
-import { command, duration, flag, oneOf, size, text } from './config-kinds';
+import {
+  absolutePath,
+  command,
+  decimal,
+  duration,
+  flag,
+  listOf,
+  matching,
+  oneOf,
+  path,
+  size,
+  text,
+  url,
+  wholeNumber,
+} from './config-kinds';
 import type { Kind } from './config-kinds';
-import { readConfig } from './config-reader';
-import type { Key } from './config-reader';
-import { ownFolders } from './own-folders';
+import { assemble, readSettings } from './config-reader';
+import type { Key, Setting, Source } from './config-reader';
+import { isExtraHost, isImportable, isPackage } from './config-words';
+import { homeFolder, ownFolders } from './own-folders';
 import { errorCodeOf } from './real-path';
+import { addition, anyKnownAgent, lower, lowerMemory, only, sooner } from './repository-rules';
+import type { RepositoryRule } from './repository-rules';
 
 /** An agent that the user has added, or a known one with another command. */
 export interface ConfiguredAgent {
@@ -15,6 +32,16 @@ export interface ConfiguredAgent {
   readonly command: readonly [string, ...string[]];
   /** What people call it. */
   readonly name?: string;
+  /** What npm installs for it in our image: `name` or `name@version`. */
+  readonly packages?: readonly string[];
+}
+
+/** A folder or file of the host that the agent has besides its workspace. */
+export interface ConfiguredMount {
+  /** Absolute, on the host and in the container. */
+  readonly path: string;
+  /** The agent cannot write there. */
+  readonly isReadOnly: boolean;
 }
 
 /** The configuration in effect. What each key means to the user stands in `docs/configuration.md`. */
@@ -25,6 +52,8 @@ export interface Config {
     readonly default: string;
     /** What shares one process: the sessions of a workspace, or nothing. */
     readonly process: 'workspace' | 'session';
+    /** What shares its sign-in and history: all workspaces, or nothing. */
+    readonly data: 'shared' | 'workspace';
   };
   /** By the user's name for them, which can be any string: only own properties count. */
   readonly agents: Readonly<Record<string, ConfiguredAgent>>;
@@ -52,24 +81,101 @@ export interface Config {
     /** How long a session that is not used stays in that file. */
     readonly keepMs: number;
   };
+  /** Limits of a container. */
+  readonly container: {
+    /** Most memory; without it half of the engine's, at most 8 GiB. */
+    readonly memoryBytes?: number;
+    /** Most processors, also a part of one; without it all. */
+    readonly cpus?: number;
+    /** Most processes and threads. */
+    readonly pids: number;
+    /** How long a container without a command is kept; 0: for ever. */
+    readonly idleMs: number;
+    /** Further names of hosts: `name:address`, where the address is an IP or `host-gateway`. */
+    readonly extraHosts: readonly string[];
+  };
+  /** How images are made. */
+  readonly image: {
+    /** Whether a missing image is built when it is needed. */
+    readonly autoBuild: boolean;
+    /** The image that ours begins with. */
+    readonly base: string;
+    /** Absolute path of a Dockerfile that adds to our image. */
+    readonly dockerfile?: string;
+  };
+  /** The environment of agents. */
+  readonly env: {
+    /** Names of variables of the host that agents get, each once. */
+    readonly import: readonly string[];
+  };
+  /** What agents get besides their workspace; no path twice. */
+  readonly mounts: readonly ConfiguredMount[];
+  /** The container engine. */
+  readonly engine: {
+    /** Name of its docker context. */
+    readonly context?: string;
+  };
+  /** How the network is reached, while images are built and from containers. */
+  readonly network: {
+    /** Absolute path of a file with further certificates, PEM. */
+    readonly caFile?: string;
+    /** Where npm finds packages. */
+    readonly npmRegistry?: string;
+    /** Proxy for HTTP; may hold a password. */
+    readonly httpProxy?: string;
+    /** Proxy for HTTPS; may hold a password. */
+    readonly httpsProxy?: string;
+    /** Hosts that are reached without a proxy, parted by commas. */
+    readonly noProxy?: string;
+  };
 }
 
-/** Every key, with what holds without it. `docs/configuration.md` has the same list. */
+const imageName = matching('the name of an image, such as "node:22-bookworm-slim"', /^\w[\w./:@-]*$/);
+const packages = listOf('a list of different npm packages, such as ["my-agent@1.2.3"]', isPackage);
+const variables = listOf(
+  'a list of different names of variables, but for those that the container sets itself or that load code (PATH, HOME, LD_PRELOAD and the like)',
+  isImportable,
+);
+const hosts = listOf(
+  'a list of different strings "name:address", the address an IP or host-gateway',
+  isExtraHost,
+);
+
+/** Every key, with what holds without it and what a repository may do. `docs/configuration.md` has the same list. */
 export const configKeys: readonly Key[] = [
-  key('agent', 'default', 'default', text, 'claude'),
-  key('agent', 'process', 'process', oneOf('workspace', 'session'), 'workspace'),
+  key('agent', 'default', 'default', text, anyKnownAgent, 'claude'),
+  key('agent', 'process', 'process', oneOf('workspace', 'session'), 'never', 'workspace'),
+  key('agent', 'data', 'data', oneOf('shared', 'workspace'), only('workspace'), 'shared'),
   agentKey('command', command, true),
   agentKey('name', text, false),
-  key('acp', 'fs', 'fs', oneOf('editor', 'off'), 'editor'),
+  agentKey('packages', packages, false),
+  key('acp', 'fs', 'fs', oneOf('editor', 'off'), 'never', 'editor'),
   // A timer of Node holds 24.8 days.
-  key('acp', 'idle', 'idleMs', duration('24d'), '10m'),
-  key('acp', 'start_timeout', 'startTimeoutMs', duration('24d'), '2m'),
-  key('acp', 'max_line_from_editor', 'maxLineFromEditorBytes', size('1MiB'), '64MiB'),
-  key('acp', 'max_line_to_editor', 'maxLineToEditorBytes', size('1MiB'), '32MiB'),
-  key('acp', 'queue_to_editor', 'queueToEditorBytes', size('1KiB'), '8MiB'),
-  key('acp', 'queue_to_agent', 'queueToAgentBytes', size('1KiB'), '64MiB'),
-  key('sessions', 'persist', 'persist', flag, true),
-  key('sessions', 'keep', 'keepMs', duration(), '90d'),
+  key('acp', 'idle', 'idleMs', duration('24d'), 'never', '10m'),
+  key('acp', 'start_timeout', 'startTimeoutMs', duration('24d'), 'never', '2m'),
+  key('acp', 'max_line_from_editor', 'maxLineFromEditorBytes', size('1MiB'), 'never', '64MiB'),
+  key('acp', 'max_line_to_editor', 'maxLineToEditorBytes', size('1MiB'), 'never', '32MiB'),
+  key('acp', 'queue_to_editor', 'queueToEditorBytes', size('1KiB'), 'never', '8MiB'),
+  key('acp', 'queue_to_agent', 'queueToAgentBytes', size('1KiB'), 'never', '64MiB'),
+  key('sessions', 'persist', 'persist', flag, 'never', true),
+  key('sessions', 'keep', 'keepMs', duration(), 'never', '90d'),
+  key('container', 'memory', 'memoryBytes', size('64MiB'), lowerMemory),
+  key('container', 'cpus', 'cpus', decimal(0.01), lower),
+  key('container', 'pids', 'pids', wholeNumber(64), lower, 1_024),
+  key('container', 'idle', 'idleMs', duration(), sooner, '30m'),
+  key('container', 'extra_hosts', 'extraHosts', hosts, 'never', []),
+  key('image', 'auto_build', 'autoBuild', flag, only(false), true),
+  key('image', 'base', 'base', imageName, 'trusted', 'node:22-bookworm-slim'),
+  key('image', 'dockerfile', 'dockerfile', path, 'trusted'),
+  key('env', 'import', 'import', variables, addition, []),
+  mountKey('path', 'path', absolutePath),
+  mountKey('read_only', 'isReadOnly', flag, false),
+  key('engine', 'context', 'context', text, 'never'),
+  key('network', 'ca_file', 'caFile', path, 'never'),
+  key('network', 'npm_registry', 'npmRegistry', url, 'never'),
+  key('network', 'http_proxy', 'httpProxy', url, 'never'),
+  key('network', 'https_proxy', 'httpsProxy', url, 'never'),
+  key('network', 'no_proxy', 'noProxy', text, 'never'),
 ];
 
 /** Where the user's configuration is read. */
@@ -82,9 +188,21 @@ export function configFileOf(env: NodeJS.ProcessEnv): string {
  * default. Fails with `CaiError('CONFIG')` for a file that cannot be read or says something unknown.
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  return configOf(readSettings(userSource(env), configKeys));
+}
+
+/** The text of the user's file, empty if there is none. Fails with `CaiError('CONFIG')`. */
+export function userSource(env: NodeJS.ProcessEnv): Source {
   const file = configFileOf(env);
-  // `configKeys` has a row for each field, of that field's type, and `agents` may be missing.
-  return { agents: {}, ...readConfig(readIfThere(file), file, configKeys) } as Config;
+  return { file, text: readIfThere(file), base: { folder: posix.dirname(file), home: homeFolder(env) } };
+}
+
+/** The configuration that settings make. */
+export function configOf(settings: readonly Setting[]): Config {
+  // `configKeys` has a row for each field, of that field's type; what a section has no default for is missing.
+  const { agents = {}, mounts = [], engine = {}, network = {}, ...rest } = assemble(settings, configKeys);
+  const byPath = new Map((mounts as Config['mounts']).map((mount) => [mount.path, mount]));
+  return { ...rest, agents, engine, network, mounts: [...byPath.values()] } as unknown as Config;
 }
 
 function readIfThere(file: string): string {
@@ -98,17 +216,18 @@ function readIfThere(file: string): string {
   }
 }
 
-type Section = Exclude<keyof Config, 'agents'>;
+type Section = Exclude<keyof Config, 'agents' | 'mounts'>;
 
 /** A key of a table that is always there; `field` is of the type that `kind` reads. */
 function key<S extends Section, F extends keyof Config[S] & string>(
   section: S,
   name: string,
   field: F,
-  kind: Kind<Config[S][F]>,
-  standard: string | boolean,
+  kind: Kind<NonNullable<Config[S][F]>>,
+  repository: RepositoryRule<NonNullable<Config[S][F]>>,
+  standard?: Key['standard'],
 ): Key {
-  return { path: [section, name], field, kind, standard, isRequired: false };
+  return { path: [section, name], field, kind, standard, isRequired: false, repository };
 }
 
 /** A key of the table of one agent. */
@@ -117,5 +236,16 @@ function agentKey<F extends keyof ConfiguredAgent>(
   kind: Kind<NonNullable<ConfiguredAgent[F]>>,
   isRequired: boolean,
 ): Key {
-  return { path: ['agents', '*', field], field, kind, standard: undefined, isRequired };
+  return { path: ['agents', '*', field], field, kind, standard: undefined, isRequired, repository: 'never' };
+}
+
+/** A key of one of the mounts; without a default it is required. */
+function mountKey<F extends keyof ConfiguredMount>(
+  name: string,
+  field: F,
+  kind: Kind<ConfiguredMount[F]>,
+  standard?: Key['standard'],
+): Key {
+  const isRequired = standard === undefined;
+  return { path: ['mounts', '[]', name], field, kind, standard, isRequired, repository: 'trusted' };
 }

@@ -20,13 +20,7 @@ export interface OwnFolders {
  * `CONFIG` for a user without a home folder.
  */
 export function ownFolders(env: NodeJS.ProcessEnv): OwnFolders {
-  const home = absolute(env.HOME) ?? passwdUser()?.homedir;
-  if (home === undefined) {
-    throw new CaiError(
-      'CONFIG',
-      'no home folder: HOME is not set, and the user has no entry in the user database',
-    );
-  }
+  const home = homeFolder(env);
   const below = (base: string | undefined, standard: string) =>
     posix.join(absolute(base) ?? posix.join(home, standard), 'containai');
   const folders = {
@@ -36,6 +30,16 @@ export function ownFolders(env: NodeJS.ProcessEnv): OwnFolders {
   };
   const runtime = absolute(env.XDG_RUNTIME_DIR);
   return runtime === undefined ? folders : { ...folders, runtime: posix.join(runtime, 'containai') };
+}
+
+/** The user's home folder, absolute. Fails with `CONFIG` for a user without one. */
+export function homeFolder(env: NodeJS.ProcessEnv): string {
+  const home = absolute(env.HOME) ?? passwdUser()?.homedir;
+  if (home !== undefined) return home;
+  throw new CaiError(
+    'CONFIG',
+    'no home folder: HOME is not set, and the user has no entry in the user database',
+  );
 }
 
 /**

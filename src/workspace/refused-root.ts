@@ -14,6 +14,8 @@ export interface RootRules {
   readonly refusalOfRoot: RefusalOf;
   /** Why a folder cannot be worked in, whatever the root is. */
   readonly refusalOfCwd: RefusalOf;
+  /** Why a file or folder cannot be mounted besides a workspace, even where the user wants it. */
+  readonly refusalOfMount: RefusalOf;
 }
 
 const unixFolders =
@@ -39,22 +41,24 @@ export async function rootRules(env: NodeJS.ProcessEnv): Promise<RootRules> {
     guard(Object.values(ownFolders(env))),
     guard(socketPaths(env)),
   ]);
-  const refusalOfRoot = (folder: string) => {
-    if (folder === '/') return 'it is the whole file system';
-    if (homes.some(({ real }) => real === folder)) return 'it is the home folder';
-    if (systems.some(({ path, real }) => folder === path || folder === real)) return 'it is a system folder';
-    const home = heldBy(folder, homes);
-    if (home !== undefined) return `it holds the home folder ${home}`;
+  const refusalOfMount = (folder: string) => {
     const ours = heldBy(folder, own);
     if (ours !== undefined) return `it holds cai's own folder ${ours}`;
     const socket = heldBy(folder, sockets);
     return socket === undefined ? undefined : `it holds the socket of a container engine, ${socket}`;
   };
+  const refusalOfRoot = (folder: string) => {
+    if (folder === '/') return 'it is the whole file system';
+    if (homes.some(({ real }) => real === folder)) return 'it is the home folder';
+    if (systems.some(({ path, real }) => folder === path || folder === real)) return 'it is a system folder';
+    const home = heldBy(folder, homes);
+    return home === undefined ? refusalOfMount(folder) : `it holds the home folder ${home}`;
+  };
   const refusalOfCwd = (folder: string) => {
     const ours = own.find(({ real }) => isInside(folder, real));
     return ours === undefined ? undefined : `it lies in cai's own folder ${ours.path}`;
   };
-  return { refusalOfRoot, refusalOfCwd };
+  return { refusalOfRoot, refusalOfCwd, refusalOfMount };
 }
 
 function heldBy(folder: string, guarded: readonly Guarded[]): string | undefined {

@@ -1,9 +1,9 @@
 /** Which folder is the workspace of a session. */
-import { execFile } from 'node:child_process';
 import { lstat, readFile, realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { promisify } from 'node:util';
 import { CaiError } from '../errors';
+import { askGit } from './git';
+import type { GitOptions } from './git';
 import { passwdUser } from './own-folders';
 import { ancestry, errorCodeOf, isFilePath } from './real-path';
 import { rootRules } from './refused-root';
@@ -24,23 +24,14 @@ export interface Workspace {
   readonly realCwd: string;
 }
 
-/** How a workspace is looked for. */
-export interface FindOptions {
-  /** Names the home folder, our folders and the engine's socket; git runs in it. */
-  readonly env: NodeJS.ProcessEnv;
-  /** Program name or path; default `git`. */
-  readonly git?: string;
-  /** After which git is killed; default 2000. */
-  readonly gitTimeoutMs?: number;
-}
-
 /**
  * The workspace of a working directory: the top level of its git work tree, else the nearest folder with
  * `.containai/config.toml` of the user or root, else the directory itself. A root that would give away
  * too much does not count, and the next rule decides. Rejects with `CaiError('WORKSPACE')` for a `cwd`
  * that is not an absolute path of an existing folder, or if that folder itself cannot be a workspace.
+ * `options.env` also names the home folder, our folders and the engine's socket.
  */
-export async function findWorkspace(cwd: string, options: FindOptions): Promise<Workspace> {
+export async function findWorkspace(cwd: string, options: GitOptions): Promise<Workspace> {
   if (!cwd.startsWith('/')) throw refuse(cwd, 'is not an absolute path: send the full path of the folder');
   if (!isFilePath(cwd)) throw refuse(cwd.slice(0, 100), 'cannot be the path of a folder');
   const spelled = posix.resolve(cwd);
@@ -77,10 +68,11 @@ async function realFolder(spelled: string): Promise<string> {
  * `.git` that git used. Linked worktrees and submodules hold a `.git` file and count. Whatever fails
  * (no git, a git that hangs, a repository of somebody else, a bare one) is no answer.
  */
-async function gitRootOf(folder: string, options: FindOptions): Promise<string | undefined> {
+async function gitRootOf(folder: string, options: GitOptions): Promise<string | undefined> {
   try {
-    // A newline in a path cuts it short; what is left is no ancestor, or not the git folder.
-    const [root, gitDir] = (await askGit(folder, options)).split('\n');
+    // Two lines. A newline in a path cuts it short; what is left is no ancestor, or not the git folder.
+    const args = ['-C', folder, 'rev-parse', '--show-toplevel', '--absolute-git-dir'];
+    const [root, gitDir] = (await askGit(args, options)).split('\n');
     if (root === undefined || gitDir === undefined || !ancestry(folder).includes(root)) return undefined;
     return (await gitDirOf(root)) === (await realpath(gitDir)) ? root : undefined;
   } catch {
@@ -95,17 +87,6 @@ async function gitDirOf(root: string): Promise<string | undefined> {
   if ((await stat(dotGit)).isDirectory()) return realpath(dotGit);
   const named = /^gitdir: (.*?)[\r\n]*$/s.exec(await readFile(dotGit, 'utf8'))?.[1];
   return named === undefined ? undefined : realpath(posix.resolve(root, named));
-}
-
-/** Two lines: top level and git folder. */
-async function askGit(folder: string, options: FindOptions): Promise<string> {
-  const { git = 'git', gitTimeoutMs: timeout = 2_000 } = options;
-  const args = ['-C', folder, 'rev-parse', '--show-toplevel', '--absolute-git-dir'];
-  // `GIT_DIR` and its like would make it answer for another repository.
-  const env = Object.fromEntries(Object.entries(options.env).filter(([name]) => !name.startsWith('GIT_')));
-  const asking = promisify(execFile)(git, args, { env, timeout, killSignal: 'SIGKILL' });
-  asking.child.stdin?.end();
-  return (await asking).stdout;
 }
 
 /** The nearest ancestor-or-self with a marker, if it can be a root. */

@@ -144,7 +144,18 @@ describe('an agent that ends by itself', () => {
 
     expect(run.lines).toEqual(['answer']);
     expect(reason.message).toMatch(/status 1: the end$/);
-    expect(String(reason.data?.details).length).toBeLessThanOrEqual(2_000);
+    expect(String(reason.data?.details).length).toBeLessThanOrEqual(4_000);
+  });
+
+  test('with a status has it told line by line, and what it said itself is the reason', async () => {
+    const status: string[] = [];
+    const command = { ...fixture('tells-status'), hasStatus: true };
+    run = new AgentRun(command, { onStatus: (line) => status.push(line) });
+
+    const reason = await run.ended;
+
+    expect(status).toEqual(['building the image', 'started']);
+    expect(reason.message).toBe('agent "tells-status": the image cannot be built:\nstep 1\nstep 2');
   });
 
   test('while it is paused has all its lines given, then its end told', async () => {

@@ -32,9 +32,14 @@ describe('cai --acp', () => {
   );
 
   test.each([
-    ['an unknown key', '[acp]\n\nidel = "1m"', 3, '"acp.idel" is not a known key: did you mean "acp.idle"?'],
-    ['a wrong value', '[acp]\nidle = 10', 2, '"acp.idle" must be a duration'],
-    ['an agent without a command', '\n[agents.x]\nname = "X"', 2, '"agents.x" lacks "command"'],
+    [
+      'an unknown key',
+      '[acp]\n\nidel = "1m"',
+      '3:1',
+      '"acp.idel" is not a known key: did you mean "acp.idle"?',
+    ],
+    ['a wrong value', '[acp]\nidle = 10', '2:1', '"acp.idle" must be a duration'],
+    ['an agent without a command', '\n[agents.x]\nname = "X"', '2:9', '"agents.x" lacks "command"'],
     ['what is not TOML', '[acp\n', '1:5', ''],
   ])('ends before anything else for a config with %s', async (_, config, place, text) => {
     const options = { ...userWith(config), input: hello };

@@ -1,5 +1,21 @@
-import { command, duration, flag, oneOf, size, text } from '../../src/workspace/config-kinds';
+import {
+  absolutePath,
+  command,
+  decimal,
+  duration,
+  flag,
+  listOf,
+  matching,
+  oneOf,
+  path,
+  size,
+  text,
+  url,
+  wholeNumber,
+} from '../../src/workspace/config-kinds';
 import type { Kind } from '../../src/workspace/config-kinds';
+
+const base = { folder: '/folder', home: '/home/u' };
 
 const cases: readonly (readonly [
   string,
@@ -67,6 +83,68 @@ const cases: readonly (readonly [
     ['121m', '3h'],
   ],
   [
+    'wholeNumber',
+    wholeNumber(2),
+    [
+      [2, 2],
+      [2 ** 53 - 1, 2 ** 53 - 1],
+    ],
+    [1, 2.5, '2', -3, NaN, Infinity, 2 ** 53, null],
+  ],
+  [
+    'decimal',
+    decimal(0.5),
+    [
+      [0.5, 0.5],
+      [3, 3],
+    ],
+    [0.4, 0, '1', -1, NaN, Infinity, true],
+  ],
+  [
+    'path',
+    path,
+    [
+      ['/a/../b/', '/b'],
+      ['~', '/home/u'],
+      ['~/a', '/home/u/a'],
+      ['a', '/folder/a'],
+      ['./../a', '/a'],
+      ['~u/a', '/folder/~u/a'],
+    ],
+    ['', 1, 'a\0b', ['/a'], `/${'a'.repeat(5_000)}`, '\ud800'],
+  ],
+  [
+    'absolutePath',
+    absolutePath,
+    [
+      ['/a', '/a'],
+      ['~/a/../b', '/home/u/b'],
+    ],
+    ['', 'a', './a', '~u/a', 1, '/a\0b', ['/a']],
+  ],
+  [
+    'url',
+    url,
+    [
+      ['http://proxy.example:3128', 'http://proxy.example:3128'],
+      ['https://user:word@[::1]/x', 'https://user:word@[::1]/x'],
+    ],
+    ['', 'proxy.example:3128', 'ftp://x', 'http://', 'http://a b', 'http://x\n', 'file:///etc/passwd', 1],
+  ],
+  ['matching', matching('a', /^a+$/), [['aa', 'aa']], ['', 'ab', 1, ['aa'], 'a\nb']],
+  [
+    'listOf',
+    listOf('letters', (element) => /^[a-z]$/.test(element)),
+    [
+      [[], []],
+      [
+        ['b', 'a'],
+        ['b', 'a'],
+      ],
+    ],
+    ['a', ['aa'], ['a', 1], ['a', 'a'], [['a']], { 0: 'a' }, null],
+  ],
+  [
     'size',
     size('1MiB'),
     [
@@ -80,11 +158,11 @@ const cases: readonly (readonly [
 
 describe.each(cases)('%s', (_, kind, good, bad) => {
   test.each(good)('reads %j as %j', (value, expected) => {
-    expect(kind.read(value)).toEqual(expected);
+    expect(kind.read(value, base)).toEqual(expected);
   });
 
   test.each(bad.map((value) => [value]))('does not read %j', (value) => {
-    expect(kind.read(value)).toBeUndefined();
+    expect(kind.read(value, base)).toBeUndefined();
   });
 });
 
@@ -93,6 +171,8 @@ describe('what is expected', () => {
     [oneOf('a', 'b').expected, '"a" or "b"'],
     [duration().expected, 'a duration such as "10m" (whole number and s, m, h or d)'],
     [duration('24d').expected, 'a duration such as "10m" (whole number and s, m, h or d), at most 24d'],
+    [wholeNumber(2).expected, 'a whole number, at least 2'],
+    [decimal(0.5).expected, 'a number, at least 0.5'],
     [size('1MiB').expected, 'a size such as "64MiB" (whole number and KiB, MiB or GiB), at least 1MiB'],
   ])('%s', (expected, sentence) => {
     expect(expected).toBe(sentence);

@@ -1,10 +1,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configKeys, loadConfig } from '../../src/workspace/config';
+import { nameOf } from '../../src/workspace/config-reader';
+import type { Key } from '../../src/workspace/config-reader';
 import { newFolder } from './temp-folder';
 
 const defaults = {
-  agent: { default: 'claude', process: 'workspace' },
+  agent: { default: 'claude', process: 'workspace', data: 'shared' },
   agents: {},
   acp: {
     fs: 'editor',
@@ -16,6 +18,12 @@ const defaults = {
     queueToAgentBytes: 67_108_864,
   },
   sessions: { persist: true, keepMs: 7_776_000_000 },
+  container: { pids: 1_024, idleMs: 1_800_000, extraHosts: [] },
+  image: { autoBuild: true, base: 'node:22-bookworm-slim' },
+  env: { import: [] },
+  mounts: [],
+  engine: {},
+  network: {},
 };
 
 let configHome: string;
@@ -23,7 +31,7 @@ let env: NodeJS.ProcessEnv;
 
 beforeEach(() => {
   configHome = newFolder();
-  env = { XDG_CONFIG_HOME: configHome };
+  env = { XDG_CONFIG_HOME: configHome, HOME: '/home/u' };
 });
 
 describe('loadConfig', () => {
@@ -42,9 +50,11 @@ describe('loadConfig', () => {
       [agent]
       default = "mine"
       process = "session"
+      data = "workspace"
       [agents.mine]
       command = ["my-agent", "--acp"]
       name = "Mine"
+      packages = ["my-agent@1.2.3", "@mine/tool"]
       [acp]
       fs = "off"
       idle = "0s"
@@ -56,11 +66,42 @@ describe('loadConfig', () => {
       [sessions]
       persist = false
       keep = "1h"
+      [container]
+      memory = "4GiB"
+      cpus = 1.5
+      pids = 64
+      idle = "0s"
+      extra_hosts = ["db:10.0.0.2", "host:host-gateway"]
+      [image]
+      auto_build = false
+      base = "node:24-trixie"
+      dockerfile = "Dockerfile.mine"
+      [env]
+      import = ["API_KEY"]
+      [[mounts]]
+      path = "~/data"
+      read_only = true
+      [[mounts]]
+      path = "/srv/cache"
+      [engine]
+      context = "rootless"
+      [network]
+      ca_file = "~/ca.pem"
+      npm_registry = "https://npm.example"
+      http_proxy = "http://proxy.example:3128"
+      https_proxy = "http://proxy.example:3129"
+      no_proxy = "localhost,.example"
     `);
 
     expect(loadConfig(env)).toEqual({
-      agent: { default: 'mine', process: 'session' },
-      agents: { mine: { command: ['my-agent', '--acp'], name: 'Mine' } },
+      agent: { default: 'mine', process: 'session', data: 'workspace' },
+      agents: {
+        mine: {
+          command: ['my-agent', '--acp'],
+          name: 'Mine',
+          packages: ['my-agent@1.2.3', '@mine/tool'],
+        },
+      },
       acp: {
         fs: 'off',
         idleMs: 0,
@@ -71,6 +112,31 @@ describe('loadConfig', () => {
         queueToAgentBytes: 1_073_741_824,
       },
       sessions: { persist: false, keepMs: 3_600_000 },
+      container: {
+        memoryBytes: 4_294_967_296,
+        cpus: 1.5,
+        pids: 64,
+        idleMs: 0,
+        extraHosts: ['db:10.0.0.2', 'host:host-gateway'],
+      },
+      image: {
+        autoBuild: false,
+        base: 'node:24-trixie',
+        dockerfile: join(configHome, 'containai/Dockerfile.mine'),
+      },
+      env: { import: ['API_KEY'] },
+      mounts: [
+        { path: '/home/u/data', isReadOnly: true },
+        { path: '/srv/cache', isReadOnly: false },
+      ],
+      engine: { context: 'rootless' },
+      network: {
+        caFile: '/home/u/ca.pem',
+        npmRegistry: 'https://npm.example',
+        httpProxy: 'http://proxy.example:3128',
+        httpsProxy: 'http://proxy.example:3129',
+        noProxy: 'localhost,.example',
+      },
     });
   });
 
@@ -89,6 +155,20 @@ describe('loadConfig', () => {
     ['agents.mine.name = "Mine"', 'lacks "command"'],
     ['agent.process = "thread"', '"workspace" or "session"'],
     ['[acp]\nidel = "1h"', 'did you mean "acp.idle"?'],
+    ['agent.data = "mine"', '"shared" or "workspace"'],
+    ['agents.mine = { command = ["a"], packages = ["--global"] }', 'a list of different npm packages'],
+    ['container.memory = "1MiB"', 'at least 64MiB'],
+    ['container.memory = 4', 'a size such as'],
+    ['container.cpus = 0', 'a number, at least 0.01'],
+    ['container.pids = 0', 'a whole number, at least 64'],
+    ['container.extra_hosts = ["db"]', 'a list of different strings "name:address"'],
+    ['image.base = "a b"', 'the name of an image'],
+    ['image.base = "--network"', 'the name of an image'],
+    ['env.import = ["PATH"]', 'a list of different names of variables'],
+    ['env.import = ["A", "A"]', 'a list of different names of variables'],
+    ['[[mounts]]\npath = "data"', 'a path: absolute, or from "~/"'],
+    ['[[mounts]]\nread_only = true', 'lacks "path"'],
+    ['network.http_proxy = "proxy.example"', 'a URL'],
   ])('refuses %j', (source, why) => {
     write(source);
 
@@ -97,10 +177,19 @@ describe('loadConfig', () => {
         code: 'CONFIG',
         exitCode: 2,
         message: expect.stringMatching(
-          new RegExp(`^${configHome}/containai/config\\.toml:\\d+: .*${escape(why)}`),
+          new RegExp(`^${configHome}/containai/config\\.toml:\\d+:\\d+: .*${escape(why)}`),
         ) as string,
       }) as Error,
     );
+  });
+
+  test('takes the last of two mounts of one path', () => {
+    write('mounts = [{ path = "/a" }, { path = "/b" }, { path = "/a/", read_only = true }]');
+
+    expect(loadConfig(env).mounts).toEqual([
+      { path: '/a', isReadOnly: true },
+      { path: '/b', isReadOnly: false },
+    ]);
   });
 
   test('does not take a file that it cannot read for none', () => {
@@ -129,7 +218,7 @@ describe('docs/configuration.md', () => {
 
     expect(rows).toEqual(
       configKeys.map(({ path, standard, isRequired }) => [
-        `\`${path.join('.').replace('*', 'NAME')}\``,
+        `\`${nameOf(path)}\``,
         standard === undefined ? (isRequired ? 'required' : 'none') : `\`${JSON.stringify(standard)}\``,
       ]),
     );
@@ -139,14 +228,25 @@ describe('docs/configuration.md', () => {
     const text = readFileSync(join(__dirname, '../../docs/configuration.md'), 'utf8');
 
     for (const { path, kind } of configKeys) {
-      const row = text
-        .split('\n')
-        .find((line) => line.startsWith(`| \`${path.join('.').replace('*', 'NAME')}\``));
+      const row = text.split('\n').find((line) => line.startsWith(`| \`${nameOf(path)}\``));
       const [, bound, amount] = /(at most|at least) (\w+)$/.exec(kind.expected) ?? [];
       const choices = kind.expected.startsWith('"') ? kind.expected.split(' or ') : [];
       const stated =
         bound === undefined ? choices.map((choice) => `\`${choice}\``) : [`${bound} \`${amount!}\``];
       for (const words of stated) expect(row).toContain(words);
+    }
+  });
+
+  test('tells of each key what a repository may do with it', () => {
+    const words = (repository: Key['repository']) => {
+      if (repository === 'never') return 'no';
+      return repository === 'trusted' || repository.isAddition === true ? 'if trusted' : 'narrower';
+    };
+    const rows = readFileSync(join(__dirname, '../../docs/configuration.md'), 'utf8').split('\n');
+
+    for (const { path, repository } of configKeys) {
+      const row = rows.find((line) => line.startsWith(`| \`${nameOf(path)}\``))!;
+      expect([nameOf(path), row.split('|')[4]!.trim()]).toEqual([nameOf(path), words(repository)]);
     }
   });
 

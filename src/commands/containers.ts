@@ -1,0 +1,30 @@
+/**
+ * The commands that need the user's configuration or a container engine. They are bundled together, apart
+ * from `cai --acp`, and each is loaded only when it is run.
+ */
+import { CaiError } from '../errors';
+
+/** A command: its arguments are those behind its name; resolves with the exit status. */
+interface Command {
+  run(args: readonly string[]): Promise<number>;
+}
+
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  build: () => import('./build'),
+  exec: () => import('./exec'),
+  shell: () => import('./shell'),
+  forward: () => import('./forward'),
+  ps: () => import('./ps'),
+  stop: () => import('./stop'),
+  rm: () => import('./rm'),
+  doctor: () => import('./doctor'),
+  config: () => import('./config'),
+  trust: () => import('./trust'),
+};
+
+/** Runs the command of that name. Rejects with `CaiError('USAGE')` if there is none. */
+export async function run(name: string, args: readonly string[]): Promise<number> {
+  const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (load === undefined) throw new CaiError('USAGE', `"${name}" is not a command: see "cai --help"`);
+  return await (await load()).run(args);
+}

@@ -1,0 +1,84 @@
+/** `cai ps`: the containers of this user. */
+import { ownContainers } from '../container/own-containers';
+import type { OwnContainer } from '../container/own-containers';
+import type { Engine } from '../container/engine';
+import { countCommands } from '../container/provide';
+import { CaiError } from '../errors';
+import { commandLine, runCommandLine } from './command-line';
+import { connectEngine, hostUserId } from './selection';
+import { table } from './table';
+
+interface Options {
+  readonly all?: true;
+  readonly json?: true;
+  readonly context?: string;
+}
+
+/** Writes the list to stdout, and to stderr a hint if it is empty; resolves with 0. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = commandLine('ps', 'Lists your containers that run, by workspace and agent.')
+    .option('--all', 'the others, too')
+    .option('--json', 'as JSON; times in milliseconds')
+    .option('--context <name>', 'Docker context');
+  return await runCommandLine(command, args, () => list(command.opts<Options>()));
+}
+
+async function list({ all, json, context }: Options): Promise<number> {
+  const engine = await connectEngine(process.env, context);
+  const containers = await ownContainers(engine, hostUserId());
+  const shown = containers.filter(({ state }) => all === true || isAlive(state));
+  const sessions = await Promise.all(shown.map((container) => sessionsIn(engine, container)));
+  const now = Date.now();
+  const text = json === true ? asJson(shown, sessions, now) : asTable(shown, sessions, now);
+  process.stdout.write(text);
+  if (shown.length === 0) process.stderr.write(`cai: ${hint(containers.length)}\n`);
+  return 0;
+}
+
+function isAlive(state: string): boolean {
+  return ['running', 'paused', 'restarting'].includes(state);
+}
+
+function hint(hidden: number): string {
+  if (hidden === 0) return 'no containers: "cai exec" makes one for the workspace that you are in';
+  return `no container runs: "cai ps --all" lists the ${hidden} that ${hidden === 1 ? 'is' : 'are'} there`;
+}
+
+/** How many commands of ours run in it. It may end meanwhile. */
+async function sessionsIn(engine: Engine, { id, state }: OwnContainer): Promise<number> {
+  if (state !== 'running') return 0;
+  return await countCommands(engine, id).catch((reason: unknown) => {
+    if (reason instanceof CaiError && reason.code !== 'NO_ENGINE') return 0;
+    throw reason;
+  });
+}
+
+function asTable(containers: readonly OwnContainer[], sessions: readonly number[], now: number): string {
+  const rows = containers.map(({ name, agent, workspace, state, createdAt }, index) => {
+    return [name, agent, workspace ?? '-', state, ageOf(now - createdAt), String(sessions[index])];
+  });
+  return table([['NAME', 'AGENT', 'WORKSPACE', 'STATE', 'AGE', 'SESSIONS'], ...rows]);
+}
+
+function asJson(containers: readonly OwnContainer[], sessions: readonly number[], now: number): string {
+  const objects = containers.map(({ id, name, agent, workspace, state, createdAt }, index) => ({
+    name,
+    id,
+    agent,
+    workspace: workspace ?? null,
+    state,
+    createdAt: new Date(createdAt).toISOString(),
+    ageMs: Math.max(now - createdAt, 0),
+    sessions: sessions[index],
+  }));
+  return `${JSON.stringify(objects, undefined, 2)}\n`;
+}
+
+/** The largest unit alone: `45s`, `12m`, `3h`, `9d`. */
+export function ageOf(ageMs: number): string {
+  const seconds = Math.max(Math.floor(ageMs / 1_000), 0);
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h`;
+  return `${Math.floor(seconds / 86_400)}d`;
+}

@@ -1,0 +1,77 @@
+/** Which of our existing containers a command is about. Needs neither the workspace nor a valid configuration of it. */
+import { resolve } from 'node:path';
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { resolveEngine } from '../container/context';
+import { Engine } from '../container/engine';
+import { ownContainers } from '../container/own-containers';
+import type { OwnContainer } from '../container/own-containers';
+import { CaiError } from '../errors';
+import { loadConfig } from '../workspace/config';
+import { quoted } from '../workspace/quoted';
+import { findWorkspace } from '../workspace/root';
+
+/** The options that say which. */
+export interface SelectionOptions {
+  /** A folder in the workspace; `false`: none. */
+  readonly workspace?: string | false;
+  /** Name of the agent; all of them if absent. */
+  readonly agent?: string;
+  /** Those of all workspaces. */
+  readonly all?: true;
+  /** Docker context. */
+  readonly context?: string;
+}
+
+/** Adds them. */
+export function withSelectionOptions(command: Command): Command {
+  return command
+    .option('-w, --workspace <folder>', 'of which workspace: any folder in it (default: the current one)')
+    .option('--no-workspace', 'the ones without a workspace')
+    .option('-a, --agent <name>', 'of this agent only')
+    .addOption(new Option('--all', 'of all workspaces').conflicts('workspace'))
+    .option('--context <name>', 'Docker context');
+}
+
+/** The user that `cai` runs as: whose containers are ours. */
+export function hostUserId(): number {
+  return process.getuid?.() ?? 0;
+}
+
+/** The engine of the user's environment and configuration. Rejects with `CaiError`. */
+export async function connectEngine(env: NodeJS.ProcessEnv, context: string | undefined): Promise<Engine> {
+  return await Engine.connect(resolveEngine(env, context, loadConfig(env).engine.context));
+}
+
+/**
+ * The containers that the options name, and the engine that has them. Rejects with `CONTAINER_NOT_FOUND` if
+ * there is none, unless all are wanted.
+ */
+export async function select(
+  options: SelectionOptions,
+  env: NodeJS.ProcessEnv,
+): Promise<{ readonly engine: Engine; readonly containers: readonly OwnContainer[] }> {
+  const { workspace: folder, agent, all, context } = options;
+  const root = all === true || folder === false ? undefined : await rootOf(resolve(folder ?? '.'), env);
+  const engine = await connectEngine(env, context);
+  const containers = (await ownContainers(engine, hostUserId())).filter(
+    (each) => (all === true || each.workspace === root) && (agent === undefined || each.agent === agent),
+  );
+  if (containers.length > 0 || all === true) return { engine, containers };
+  const which = root === undefined ? 'without a workspace' : `of the workspace ${quoted(root)}`;
+  const whose = agent === undefined ? '' : ` for the agent ${quoted(agent)}`;
+  throw new CaiError(
+    'CONTAINER_NOT_FOUND',
+    `there is no container ${which}${whose}: "cai ps --all" lists those that are there`,
+  );
+}
+
+/** A folder that is gone, or can no longer be a workspace, may have been the root of one. */
+async function rootOf(folder: string, env: NodeJS.ProcessEnv): Promise<string> {
+  try {
+    return (await findWorkspace(folder, { env })).root;
+  } catch (reason) {
+    if (!(reason instanceof CaiError) || reason.code !== 'WORKSPACE') throw reason;
+    return folder;
+  }
+}

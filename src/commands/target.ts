@@ -1,0 +1,151 @@
+/** Which container a command is about: the options that say so, and the way to it. */
+import { resolve } from 'node:path';
+import type { Writable } from 'node:stream';
+import type { Command } from 'commander';
+import { resolveAgent } from '../agent/catalog';
+import { resolveEngine } from '../container/context';
+import { Engine } from '../container/engine';
+import { findImage, provideImage } from '../container/image';
+import { imageRequestOf } from '../container/image-request';
+import { clientKey } from '../container/keys';
+import { openProgress } from '../container/progress';
+import type { Progress } from '../container/progress';
+import { provideContainer } from '../container/provide';
+import type { RunningContainer } from '../container/provide';
+import { settingsOf } from '../container/settings';
+import type { Settings } from '../container/spec';
+import { SshConnection } from '../container/ssh';
+import { CaiError } from '../errors';
+import type { Config } from '../workspace/config';
+import { configFileOf } from '../workspace/config';
+import { loadWorkspaceConfig } from '../workspace/effective-config';
+import { ownFolders } from '../workspace/own-folders';
+import { findWorkspace } from '../workspace/root';
+import type { Workspace } from '../workspace/root';
+import { checkRoot } from '../workspace/trust';
+
+/** The options that every command about one container has. */
+export interface TargetOptions {
+  /** A folder in the workspace; `false`: none. */
+  readonly workspace?: string | false;
+  /** Name of the agent. */
+  readonly agent?: string;
+  /** Docker context. */
+  readonly context?: string;
+  /** Whether an existing container is replaced. */
+  readonly fresh?: boolean;
+  /** Whether nothing but errors is said. */
+  readonly quiet?: boolean;
+}
+
+/** Adds them. */
+export function withTargetOptions(command: Command): Command {
+  return command
+    .option('-w, --workspace <folder>', 'workspace: any folder in it (default: the current one)')
+    .option('--no-workspace', 'a container of its own without any folder of this machine')
+    .option('-a, --agent <name>', 'whose container (default: "agent.default" of the configuration)')
+    .option('--context <name>', 'Docker context')
+    .option('--fresh', 'make the container anew; what the agent keeps in its data volume stays')
+    .option('-q, --quiet', 'say nothing but errors');
+}
+
+/** A container that may not be there yet. */
+export class Target {
+  private constructor(
+    /** `undefined`: none. */
+    readonly workspace: Workspace | undefined,
+    /** In effect for that workspace. */
+    readonly config: Config,
+    /** Name of the agent. */
+    readonly agent: string,
+    /** What its container is to be. */
+    readonly settings: Settings,
+    /** Where it is to be. */
+    readonly engine: Engine,
+    private readonly options: TargetOptions,
+    private readonly env: NodeJS.ProcessEnv,
+    private readonly voice: Voice,
+  ) {}
+
+  /** Rejects with the `CaiError` of what is wrong: folder, configuration, agent, engine. */
+  static async find(options: TargetOptions, env: NodeJS.ProcessEnv, status?: Writable): Promise<Target> {
+    const voice = voiceOf(options, status);
+    const { workspace: folder = '.' } = options;
+    const workspace = folder === false ? undefined : await findWorkspace(resolve(folder), { env });
+    if (workspace !== undefined) checkRoot(env, workspace.cwd, workspace.root);
+    const { config, notices } = loadWorkspaceConfig(env, workspace?.root);
+    for (const notice of notices) voice.tell(notice);
+    const agent = options.agent ?? config.agent.default;
+    resolveAgent(agent, [], { agents: config.agents, isDirect: false, isTestMode: env.CAI_ACP_TEST_MODE === '1', configFile: configFileOf(env), cwd: '/' }); // prettier-ignore
+    const hostUser = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    const settings = await settingsOf({ config, workspace: workspace?.root, agent, hostUser, env });
+    const engine = await Engine.connect(resolveEngine(env, options.context, config.engine.context));
+    return new Target(workspace, config, agent, settings, engine, options, env, voice);
+  }
+
+  /** Its container, running: made or started if necessary. */
+  async open(): Promise<RunningContainer> {
+    const { config, engine, options, env } = this;
+    const request = imageRequestOf(env, config, this.workspace?.root, this.agent);
+    const key = await clientKey(ownFolders(env).state);
+    return await provideContainer(engine, {
+      settings: this.settings,
+      imageIfThere: () => findImage(engine, request),
+      image: () => provideImage(engine, request, this.voice.progress),
+      authorizedKey: key.publicKey,
+      isFresh: options.fresh === true,
+      env,
+      tell: this.voice.tell,
+    });
+  }
+
+  /**
+   * A connection to its container. The container may end for want of work just when it is wanted, so the
+   * way there is tried twice; no command has been sent by then.
+   */
+  async connect(): Promise<{ container: RunningContainer; connection: SshConnection }> {
+    const container = await this.open();
+    try {
+      return { container, connection: await this.#connectTo(container) };
+    } catch (reason) {
+      if (!(reason instanceof CaiError) || reason.code !== 'SSH_CONNECT') throw reason;
+      const again = await this.open();
+      if (again.id === container.id && again.port === container.port) throw reason;
+      return { container: again, connection: await this.#connectTo(again) };
+    }
+  }
+
+  /** What was thrown while a command ran; if its container has ended, that and why. */
+  async explain(reason: unknown, { name, id }: RunningContainer): Promise<unknown> {
+    if (!(reason instanceof CaiError) || reason.code !== 'SSH_CONNECT') return reason;
+    const info = await this.engine.inspectContainer(id).catch(() => undefined);
+    if (info?.isRunning === true) return reason;
+    const why =
+      info === undefined
+        ? 'was removed'
+        : info.isOomKilled
+          ? 'was killed for using too much memory: raise container.memory in the configuration'
+          : `ended with status ${info.exitCode}`;
+    return new CaiError('CONTAINER_START', `the container ${name} ${why}`, undefined, { cause: reason });
+  }
+
+  async #connectTo(container: RunningContainer): Promise<SshConnection> {
+    const { privateKey } = await clientKey(ownFolders(this.env).state);
+    const { port, hostKey, name } = container;
+    return await SshConnection.open({ port, hostKey, privateKey, container: name });
+  }
+}
+
+/** Whom to tell what happens before a command runs. */
+interface Voice {
+  readonly tell: (notice: string) => void;
+  readonly progress: Progress;
+}
+
+/** To a program that watches the command each line is a sentence; to a person we say who speaks. */
+function voiceOf({ quiet }: TargetOptions, status: Writable | undefined): Voice {
+  if (status !== undefined)
+    return { tell: (notice) => void status.write(`${notice}\n`), progress: openProgress(status, false) };
+  const tell = (notice: string) => void (quiet === true || process.stderr.write(`cai: ${notice}\n`));
+  return { tell, progress: openProgress(process.stderr, quiet === true) };
+}

@@ -1,0 +1,279 @@
+/** The image of an agent: found, or built from the Dockerfile of this package and what the user adds. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { catalog } from '../agent/catalog';
+import { CaiError, messageOf } from '../errors';
+import type { Config } from '../workspace/config';
+import { quoted } from '../workspace/quoted';
+import { folderContext, textContext } from './build-context';
+import { withBuildLock } from './build-lock';
+import type { Engine } from './engine';
+import type { ImageInfo } from './engine-info';
+import type { Progress } from './progress';
+
+/** What decides about an image. */
+export interface ImageRequest {
+  /** Name of the agent. */
+  readonly agent: string;
+  /** The npm packages that it needs. */
+  readonly packages: readonly string[];
+  /** `[image]` of the configuration. */
+  readonly image: Config['image'];
+  /** `[network]` of the configuration. */
+  readonly network: Config['network'];
+  /** Our own state folder. */
+  readonly stateFolder: string;
+  /**
+   * Root of the workspace whose own configuration, which the user trusts for that workspace, has a say in
+   * `[image]`: its image is its own.
+   */
+  readonly repository?: string;
+  /** Network of the build steps, as the engine names it; its own choice if absent. */
+  readonly buildNetwork?: string;
+}
+
+/** An image as the engine knows it. */
+export type EngineImage = ImageInfo;
+
+/** How `cai build` differs from the build of a missing image. */
+export interface BuildOptions {
+  /** Nothing from earlier builds is used again. */
+  readonly noCache: boolean;
+  /** The newest base image, Debian packages and agents. Packages that the user has named stay as named. */
+  readonly upgrade: boolean;
+}
+
+/** What an engine has to do for us. */
+export type ImageEngine = Pick<Engine, 'build' | 'inspectImage' | 'pull' | 'removeImage'>;
+
+/**
+ * Labels of our images. `containai.managed` is none of them: containers inherit labels, and one that
+ * somebody else starts from our image is not ours.
+ */
+const imageLabel = {
+  /** Hash of everything that the image is made from, but for what build steps fetch. */
+  recipe: 'containai.recipe',
+  /** The npm packages that were asked for. */
+  packages: 'containai.packages',
+} as const;
+
+/** The tag of an agent's image: `containai:<agent>`, where the name is fit for one. */
+export function imageTagOf({ agent, repository }: Pick<ImageRequest, 'agent' | 'repository'>): string {
+  const isFit = /^\w[\w.-]{0,63}$/.test(agent) && !agent.endsWith(baseSuffix);
+  const name = isFit ? agent : `${agent.replace(/\W+/g, '-').slice(0, 40)}-${hash([agent])}`;
+  return `containai:${name.replace(/^-+/, '')}${repository === undefined ? '' : `-${hash([repository])}`}`;
+}
+
+const baseSuffix = '-base';
+
+/** The image as it is; undefined if there is none. */
+export async function findImage(
+  engine: Pick<ImageEngine, 'inspectImage'>,
+  request: ImageRequest,
+): Promise<EngineImage | undefined> {
+  return await engine.inspectImage(imageTagOf(request));
+}
+
+/**
+ * The image, built if there is none; of several processes one builds, and the others wait for it. One that
+ * was built from something else is reported and used. Rejects with `CaiError('IMAGE')` where it may not or
+ * cannot be built.
+ */
+export async function provideImage(
+  engine: ImageEngine,
+  request: ImageRequest,
+  progress: Progress,
+): Promise<EngineImage> {
+  const tag = imageTagOf(request);
+  const found = await findImage(engine, request);
+  if (found !== undefined) {
+    const recipe = found.labels[imageLabel.recipe];
+    // An image without that label was made by other means, and that is how the user wants it.
+    if (recipe !== undefined && recipe !== readRecipe(request).hash)
+      progress.say(`the image ${tag} was built by another version or configuration: ${remedy(request)}`);
+    return found;
+  }
+  if (!request.image.autoBuild) {
+    throw new CaiError(
+      'IMAGE',
+      `there is no image ${tag}, and "image.auto_build" is off: ${remedy(request)}`,
+    );
+  }
+  const standard = { noCache: false, upgrade: false };
+  return await locked(
+    request,
+    progress,
+    async () => (await findImage(engine, request)) ?? (await build(engine, request, standard, progress)),
+  );
+}
+
+/** Builds the image, also if there is one. Rejects with `CaiError('IMAGE')`. */
+export async function buildImage(
+  engine: ImageEngine,
+  request: ImageRequest,
+  options: BuildOptions,
+  progress: Progress,
+): Promise<EngineImage> {
+  return await locked(request, progress, () => build(engine, request, options, progress));
+}
+
+function remedy({ agent, repository }: ImageRequest): string {
+  return `cai build --agent ${agent}${repository === undefined ? '' : ` --workspace ${quoted(repository)}`}`;
+}
+
+async function locked<T>(request: ImageRequest, progress: Progress, work: () => Promise<T>): Promise<T> {
+  const tag = imageTagOf(request);
+  const tellWho = (pid: number) => progress.say(`waiting for process ${pid}, which builds ${tag}`);
+  try {
+    return await withBuildLock(join(request.stateFolder, 'builds'), tag.replace(':', '-'), tellWho, work);
+  } finally {
+    progress.end();
+  }
+}
+
+/** The texts that the image is made from. */
+interface Recipe {
+  readonly dockerfile: string;
+  /** The user's. */
+  readonly addition: string | undefined;
+  readonly hash: string;
+}
+
+function readRecipe({ packages, image }: ImageRequest): Recipe {
+  const dockerfile = readFileSync(join(__dirname, '../..', 'Dockerfile'), 'utf8');
+  const addition = image.dockerfile === undefined ? undefined : readSetting('image.dockerfile', image.dockerfile); // prettier-ignore
+  return { dockerfile, addition, hash: hash([dockerfile, packages, image.base, addition]) };
+}
+
+async function build(
+  engine: ImageEngine,
+  request: ImageRequest,
+  options: BuildOptions,
+  progress: Progress,
+): Promise<EngineImage> {
+  const { agent, image, network, buildNetwork } = request;
+  const recipe = readRecipe(request);
+  checkPossible(request, recipe);
+  const base = await provideBase(engine, image.base, options.upgrade, progress);
+  const tag = imageTagOf(request);
+  const before = await engine.inspectImage(tag);
+  const packages = options.upgrade ? request.packages.map((name) => newest(agent, name)) : request.packages;
+  const ours = image.dockerfile === undefined ? tag : tag + baseSuffix;
+  const common = {
+    labels: { [imageLabel.recipe]: recipe.hash, [imageLabel.packages]: packages.join(' ') },
+    noCache: options.noCache || options.upgrade,
+    pull: false,
+    ...(buildNetwork !== undefined && { networkMode: buildNetwork }),
+  };
+  const run = async (to: string, context: ReturnType<typeof textContext>, dockerfile: string, args: Args) => {
+    progress.begin(`building ${to}`);
+    const buildArgs = { ...proxyArguments(network), ...args };
+    await engine.build(context, { ...common, tag: to, dockerfile, buildArgs }, (event) => {
+      progress.report(event);
+    });
+  };
+  await run(ours, textContext({ Dockerfile: recipe.dockerfile, ...networkFiles(network) }), 'Dockerfile', {
+    BASE_IMAGE: image.base,
+    PACKAGES: packages.join(' '),
+    ...pathOf(base),
+  });
+  if (image.dockerfile !== undefined) {
+    const file = basename(image.dockerfile);
+    await run(tag, folderContext(dirname(image.dockerfile), file), file, { CAI_IMAGE: ours });
+  }
+  const made = await engine.inspectImage(tag);
+  if (made === undefined) throw new CaiError('IMAGE', `${tag} was built, but the engine does not have it`);
+  if (before !== undefined && before.id !== made.id) await removeNameless(engine, before.id);
+  return made;
+}
+
+/** What the new image has taken the name from; it stays while it has another name or a container. */
+async function removeNameless(engine: ImageEngine, id: string): Promise<void> {
+  const image = await engine.inspectImage(id);
+  if (image?.tags.length === 0) await engine.removeImage(id).catch(() => undefined);
+}
+
+type Args = Readonly<Record<string, string>>;
+
+function checkPossible({ agent, packages, image }: ImageRequest, { addition }: Recipe): void {
+  if (packages.length === 0 && addition === undefined && Object.hasOwn(catalog, agent)) {
+    throw new CaiError(
+      'IMAGE',
+      `${agent} cannot be installed from npm: write a Dockerfile that adds it, and name that file as "dockerfile" below [image] in the configuration`,
+    );
+  }
+  if (addition !== undefined && !/^\s*FROM\s.*\bCAI_IMAGE\b/im.test(addition)) {
+    throw new CaiError(
+      'IMAGE',
+      `${image.dockerfile} does not build on our image: it has to begin with the lines "ARG CAI_IMAGE" and "FROM \${CAI_IMAGE}"`,
+    );
+  }
+}
+
+/** Only the versions that we have chosen are ours to change. */
+function newest(agent: string, name: string): string {
+  const isOurs = Object.hasOwn(catalog, agent) && catalog[agent]!.packages.includes(name);
+  return isOurs ? name.replace(/(?<=.)@[^@/]*$/, '@latest') : name;
+}
+
+/** The base image. A newer one that cannot be had is no reason not to build on the one that is there. */
+async function provideBase(
+  engine: ImageEngine,
+  name: string,
+  mustBeNewest: boolean,
+  progress: Progress,
+): Promise<EngineImage | undefined> {
+  const found = await engine.inspectImage(name);
+  if (found !== undefined && !mustBeNewest) return found;
+  try {
+    progress.begin(`pulling ${name}`);
+    await engine.pull(name, (event) => progress.report(event));
+    return await engine.inspectImage(name);
+  } catch (reason) {
+    if (found !== undefined) {
+      progress.say(`no newer ${name} can be had, so the one that is there is used: ${messageOf(reason)}`);
+      return found;
+    }
+    if (!(reason instanceof CaiError) || reason.code !== 'IMAGE') throw reason;
+    const advice = `check the network, or name another one as "base" below [image] in the configuration`;
+    throw new CaiError('IMAGE', `${reason.message}\nIt is the base image: ${advice}.`, undefined, {
+      cause: reason,
+    });
+  }
+}
+
+/** What our image cannot inherit, because it begins with nothing. */
+function pathOf(base: EngineImage | undefined): Args {
+  const path = base?.env.find((each) => each.startsWith('PATH='))?.slice('PATH='.length);
+  return path === undefined ? {} : { BASE_PATH: path };
+}
+
+function networkFiles({ caFile, npmRegistry }: Config['network']): Record<string, string> {
+  return {
+    ...(caFile !== undefined && { 'network/ca.pem': readSetting('network.ca_file', caFile) }),
+    ...(npmRegistry !== undefined && { 'network/npmrc': `registry=${npmRegistry}\n` }),
+  };
+}
+
+/** Arguments that builders know by themselves, and keep out of the history. Source: Dockerfile reference. */
+function proxyArguments({ httpProxy, httpsProxy, noProxy }: Config['network']): Args {
+  const values = { HTTP_PROXY: httpProxy, HTTPS_PROXY: httpsProxy, NO_PROXY: noProxy };
+  const pairs = Object.entries(values).flatMap(([name, value]) =>
+    // Some programs read only the one form, some only the other.
+    value === undefined ? [] : [[name, value] as const, [name.toLowerCase(), value] as const],
+  );
+  return Object.fromEntries(pairs);
+}
+
+function readSetting(key: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (reason) {
+    throw new CaiError('IMAGE', `"${key}" names ${path}, which cannot be read: ${messageOf(reason)}`);
+  }
+}
+
+function hash(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12);
+}

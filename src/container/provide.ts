@@ -1,0 +1,218 @@
+/** Finds the container of a workspace and an agent; makes and starts it when needed. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CaiError, messageOf } from '../errors';
+import { gitIdentity } from '../workspace/git';
+import { checkContainer } from './check';
+import { containerUser } from './container-user';
+import type { ContainerInfo } from './container-info';
+import type { Engine } from './engine';
+import { containerFiles, systemCaFile } from './files';
+import type { EngineImage } from './image';
+import { newHostKey } from './keys';
+import { configHash, containerName, createRequest, label } from './spec';
+import type { Circumstances, Settings } from './spec';
+
+/** What container is wanted, and who is to be told what. */
+export interface ContainerRequest {
+  /** What it is to be. */
+  readonly settings: Settings;
+  /** Its image, as far as it is there. */
+  readonly imageIfThere: () => Promise<EngineImage | undefined>;
+  /** Its image, built if it is missing. */
+  readonly image: () => Promise<EngineImage>;
+  /** Public key that sshd is to let in, as a line of `authorized_keys`. */
+  readonly authorizedKey: string;
+  /** Whether an existing container is replaced. */
+  readonly isFresh: boolean;
+  /** Finds git's author. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Takes a sentence for the user. */
+  readonly tell: (notice: string) => void;
+}
+
+/** A container that runs. */
+export interface RunningContainer {
+  /** The engine's id of it. */
+  readonly id: string;
+  /** Its name. */
+  readonly name: string;
+  /** Port of its sshd on the host's loopback. */
+  readonly port: number;
+  /** Fingerprint of the host key that it was made with. */
+  readonly hostKey: string;
+  /** Environment of its first process: the image's and ours, `NAME=value`. */
+  readonly env: readonly string[];
+  /** Its host name. */
+  readonly hostname: string;
+}
+
+/** How long another process may take from creating a container to starting it. */
+const makerPatienceMs = 30_000;
+
+/**
+ * The running container for the request. Its unique name is the lock between processes: of several that
+ * create it at once one succeeds, and the others wait for that one to start it. Rejects with `CaiError`
+ * (`FOREIGN_CONTAINER`, `IMAGE`, `CONTAINER_START`).
+ */
+export async function provideContainer(engine: Engine, request: ContainerRequest): Promise<RunningContainer> {
+  const { settings, tell } = request;
+  const { agent, workspace, hostUser } = settings;
+  const name = containerName(workspace ?? '', agent, hostUser.uid);
+  let mustReplace = request.isFresh;
+  let hasStarted = false;
+  for (;;) {
+    const info = await engine.inspectContainer(name);
+    if (info?.state === 'removing') {
+      await sleep(50);
+      continue;
+    }
+    if (info === undefined) {
+      mustReplace = false;
+      await make(engine, name, request);
+      continue;
+    }
+    if (mustReplace && info.labels[label.managed] === 'true') {
+      await engine.removeContainer(info.id, { force: true });
+      continue;
+    }
+    checkContainer(info, workspace, agent);
+    if (info.state === 'created') {
+      await waitForMaker(engine, info);
+      continue;
+    }
+    if (await isOutdated(info, request)) {
+      if (!(await isBusy(engine, info))) {
+        tell(`the container ${name} is made anew, because its configuration or image has changed`);
+        mustReplace = true;
+        continue;
+      }
+      tell(
+        `the configuration or the image has changed since the container ${name} was made, and commands run in it: --fresh ends them and makes it anew`,
+      );
+    }
+    if (info.isRunning) return running(info);
+    if (hasStarted) throw await endedAtOnce(engine, info);
+    hasStarted = true;
+    await start(engine, info);
+  }
+}
+
+function running(info: ContainerInfo): RunningContainer {
+  const { id, name, hostPort, env, hostname, labels } = info;
+  if (hostPort === undefined) {
+    throw new CaiError(
+      'CONTAINER_START',
+      `the container ${name} has no port for SSH on this machine: use --fresh to make it anew`,
+    );
+  }
+  return { id, name, port: hostPort, hostKey: labels[label.hostKey] ?? '', env, hostname };
+}
+
+async function isOutdated(info: ContainerInfo, request: ContainerRequest): Promise<boolean> {
+  if (info.labels[label.configHash] !== configHash(request.settings)) return true;
+  const image = await request.imageIfThere();
+  return image !== undefined && image.id !== info.imageId;
+}
+
+async function isBusy(engine: Engine, info: ContainerInfo): Promise<boolean> {
+  return info.isRunning && (await countCommands(engine, info.id)) > 0;
+}
+
+/** How many commands of `cai` run in a container. */
+export async function countCommands(engine: Engine, id: string): Promise<number> {
+  const processes = await engine.processes(id);
+  // The login shell that becomes the supervisor has its path among its arguments, too.
+  return processes.filter((args) => /^(?:\S*\/)?perl \/run\/cai\/supervisor\b/.test(args)).length;
+}
+
+/** Returns when the name may have been taken by somebody else, too. */
+async function make(engine: Engine, name: string, request: ContainerRequest): Promise<void> {
+  const { settings, tell } = request;
+  const image = await request.image();
+  const { memoryBytes, isRootless } = await engine.about();
+  const { user, notice } = await containerUser(settings.hostUser, settings.workspace, isRootless);
+  const circumstances: Circumstances = { image: image.id, user, engineMemoryBytes: memoryBytes };
+  const { privateKey, fingerprint } = newHostKey();
+  const id = await engine.createContainer(name, createRequest(settings, name, circumstances, fingerprint));
+  if (id === undefined) return;
+  if (notice !== undefined) tell(notice);
+  try {
+    await engine.putFiles(id, await filesFor(engine, id, circumstances, privateKey, request));
+    await engine.startContainer(id);
+  } catch (reason) {
+    // Somebody with `--fresh` may have removed it.
+    if ((await engine.inspectContainer(id)) === undefined) return;
+    // Half made it would be in everybody's way.
+    await engine.removeContainer(id, { force: true }).catch(() => undefined);
+    throw cannotStart(name, reason);
+  }
+}
+
+async function filesFor(
+  engine: Engine,
+  id: string,
+  { user }: Circumstances,
+  hostKey: string,
+  { settings, authorizedKey, env }: ContainerRequest,
+): Promise<Buffer> {
+  const read = async (path: string) => (await engine.readFile(id, path))?.toString() ?? '';
+  const [passwd, group, identity] = await Promise.all([
+    read('/etc/passwd'),
+    read('/etc/group'),
+    gitIdentity(env),
+  ]);
+  const extra = settings.certificates;
+  return await containerFiles({
+    user,
+    workingFolder: settings.workingFolder,
+    authorizedKey,
+    hostKey,
+    passwd,
+    group,
+    gitIdentity: identity,
+    ...(extra !== undefined && { ca: { extra, system: await read(systemCaFile) } }),
+  });
+}
+
+/** A container that stays half made was left by a process that has died, and is removed. */
+async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> {
+  const end = Date.now() + makerPatienceMs;
+  for (let pauseMs = 20; Date.now() < end; pauseMs = Math.min(2 * pauseMs, 500)) {
+    await sleep(pauseMs);
+    const now = await engine.inspectContainer(info.id);
+    if (now?.state !== 'created') return;
+  }
+  await engine.removeContainer(info.id, { force: true });
+}
+
+async function start(engine: Engine, info: ContainerInfo): Promise<void> {
+  if (info.state === 'paused') {
+    throw new CaiError(
+      'CONTAINER_START',
+      `the container ${info.name} is paused: docker unpause ${info.name}`,
+    );
+  }
+  try {
+    await engine.startContainer(info.id);
+  } catch (reason) {
+    // Somebody else may have removed it.
+    if ((await engine.inspectContainer(info.id)) === undefined) return;
+    throw cannotStart(info.name, reason);
+  }
+}
+
+async function endedAtOnce(engine: Engine, { id, name, exitCode }: ContainerInfo): Promise<CaiError> {
+  const log = (await engine.logsTail(id, 5)).trim();
+  const what = `the container ${name} ended with status ${exitCode} as soon as it was started`;
+  const why = log === '' ? '' : `:\n${log}\n`;
+  return new CaiError(
+    'CONTAINER_START',
+    `${what}${why || '; '}use "cai build" for a complete image, then --fresh`,
+  );
+}
+
+function cannotStart(name: string, reason: unknown): CaiError {
+  if (reason instanceof CaiError && reason.code !== 'NO_ENGINE') return reason;
+  const what = `the container ${name} cannot be started: ${messageOf(reason)}`;
+  return new CaiError('CONTAINER_START', what, undefined, { cause: reason });
+}

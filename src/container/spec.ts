@@ -1,0 +1,230 @@
+/** What the container of a workspace and an agent is to be: its name, what is mounted, and its rights. */
+import { createHash } from 'node:crypto';
+import { posix } from 'node:path';
+import { agentHome } from '../workspace/mount';
+import type { ContainerMount } from './container-info';
+
+/** Where a container's sshd listens, inside. */
+export const sshPort = 2222;
+
+/** The labels that tell our containers, and what they were made for. */
+export const label = {
+  /** `true` on everything that we made, volumes and images too. */
+  managed: 'containai.managed',
+  /** Root of the workspace, empty without one. */
+  workspace: 'containai.workspace',
+  /** Name of the agent. */
+  agent: 'containai.agent',
+  /** Of `Settings`: tells a container that was made for another configuration. */
+  configHash: 'containai.config-hash',
+  /** JSON of `Recorded`: what the container was made with. */
+  spec: 'containai.spec',
+  /** Fingerprint of its SSH host key, `SHA256:...`. */
+  hostKey: 'containai.host-key',
+  /** Id of the host's user that made it. */
+  user: 'containai.user',
+} as const;
+
+/** A folder of the host or a volume, and where it is inside. */
+export interface Mount extends ContainerMount {
+  /** `bind`: `source` is a path of the host; `volume`: the name of a volume. */
+  readonly type: 'bind' | 'volume';
+}
+
+/** Whom the commands in a container run as, by number. */
+export interface ContainerUser {
+  /** User id. */
+  readonly uid: number;
+  /** Group id. */
+  readonly gid: number;
+}
+
+/** What the user's configuration and the workspace say of a container, before any engine is asked. */
+export interface Settings {
+  /** Name of the agent. */
+  readonly agent: string;
+  /** Root of the workspace; `undefined`: none. */
+  readonly workspace: string | undefined;
+  /** Where commands start: where the workspace is mounted, or the home folder. */
+  readonly workingFolder: string;
+  /** The host's user that `cai` runs as. */
+  readonly hostUser: ContainerUser;
+  /** What is mounted besides the workspace: of git and of the user's choice. */
+  readonly folders: readonly Omit<Mount, 'type'>[];
+  /** Whether the agent's data volume serves all workspaces or this one. */
+  readonly data: 'shared' | 'workspace';
+  /** Limit of memory; `undefined`: by the size of the machine. */
+  readonly memoryBytes: number | undefined;
+  /** Limit of processors; `undefined`: none. */
+  readonly cpus: number | undefined;
+  /** Limit of processes and threads. */
+  readonly pids: number;
+  /** After how long without a command the container ends; 0: never. */
+  readonly idleMs: number;
+  /** Lines for /etc/hosts, `name:address`. */
+  readonly extraHosts: readonly string[];
+  /** Certificates to trust besides those of the image, as PEM. */
+  readonly certificates: string | undefined;
+  /** Hash of the files of our package that are put in, of which a later version may have others. */
+  readonly filesHash: string;
+}
+
+/** What the engine and the file system add to that when a container is made. */
+export interface Circumstances {
+  /** Id of the image, not its tag. */
+  readonly image: string;
+  /** Whom everything in it runs as. */
+  readonly user: ContainerUser;
+  /** Memory of the engine's machine. */
+  readonly engineMemoryBytes: number;
+}
+
+/** What a container is made with and the engine tells of it: the two must stay equal. */
+export interface Recorded {
+  /** Id of the image. */
+  readonly image: string;
+  /** `uid:gid`. */
+  readonly user: string;
+  /** `type source target ro|rw`, sorted. */
+  readonly mounts: readonly string[];
+  /** Capabilities beyond none, sorted, without the prefix `CAP_`. */
+  readonly capabilities: readonly string[];
+  /** Whether all other capabilities are dropped and none can be gained, and nothing is shared with the host. */
+  readonly isConfined: boolean;
+  /** Limit in bytes. */
+  readonly memoryBytes: number;
+  /** Limit of processes. */
+  readonly pids: number;
+  /** Addresses of the host on which sshd is published. */
+  readonly publishedOn: readonly string[];
+}
+
+/** `cai-<folder>-<12 hex digits>`, the same for the same user, workspace and agent. */
+export function containerName(workspace: string, agent: string, hostUser: number): string {
+  const folder = posix.basename(workspace).toLowerCase().replace(/[^a-z0-9_.-]+/g, '-').slice(0, 30); // prettier-ignore
+  return `cai-${folder.replace(/^[^a-z0-9]+/, '') || 'none'}-${hash([workspace, agent, hostUser]).slice(0, 12)}`;
+}
+
+/** Two containers with the same hash and the same image are alike. */
+export function configHash(settings: Settings): string {
+  return hash(Object.entries(settings).sort(([a], [b]) => (a < b ? -1 : 1))).slice(0, 16);
+}
+
+/** Root on a rootless engine is the user of the host, and sshd needs these to let it in. */
+const rootCapabilities = ['SETGID', 'SETUID', 'SYS_CHROOT'];
+
+/** No agent needs more, and the machine keeps half. */
+const mostMemoryBytes = 8 * 2 ** 30;
+
+/** What a container with these settings is made with, and compared with at each later use. */
+export function recordedOf(settings: Settings, name: string, circumstances: Circumstances): Recorded {
+  const { image, user, engineMemoryBytes } = circumstances;
+  return {
+    image,
+    user: `${user.uid}:${user.gid}`,
+    mounts: mountsOf(settings, name).map(mountText).sort(),
+    capabilities: user.uid === 0 ? rootCapabilities : [],
+    isConfined: true,
+    memoryBytes: settings.memoryBytes ?? Math.min(mostMemoryBytes, Math.floor(engineMemoryBytes / 2)),
+    pids: settings.pids,
+    publishedOn: ['127.0.0.1'],
+  };
+}
+
+/** One line for a mount. */
+export function mountText({ type, source, target, isReadOnly }: ContainerMount): string {
+  return `${type} ${source} ${target} ${isReadOnly ? 'ro' : 'rw'}`;
+}
+
+function mountsOf(settings: Settings, name: string): Mount[] {
+  const { workspace, workingFolder, folders, agent, hostUser, data } = settings;
+  const volume = dataVolumeName(agent, hostUser.uid, data, name);
+  return [
+    { type: 'volume', source: volume, target: dataFolder, isReadOnly: false },
+    ...(workspace === undefined
+      ? []
+      : [{ type: 'bind', source: workspace, target: workingFolder, isReadOnly: false } as const]),
+    ...folders.map((folder) => ({ type: 'bind', ...folder }) as const),
+  ];
+}
+
+/** The body of the engine's request to create the container. Source: Docker Engine API, ContainerCreate. */
+export function createRequest(
+  settings: Settings,
+  name: string,
+  circumstances: Circumstances,
+  hostKey: string,
+) {
+  const recorded = recordedOf(settings, name, circumstances);
+  const owner = { [label.managed]: 'true', [label.agent]: settings.agent, [label.user]: String(settings.hostUser.uid) }; // prettier-ignore
+  return {
+    Image: recorded.image,
+    User: recorded.user,
+    Entrypoint: [],
+    Cmd: ['/usr/bin/perl', '/run/cai/keeper'],
+    WorkingDir: settings.workingFolder,
+    Env: Object.entries(environmentOf(settings, circumstances.user)).map(
+      ([variable, value]) => `${variable}=${value}`,
+    ),
+    Labels: {
+      ...owner,
+      [label.workspace]: settings.workspace ?? '',
+      [label.configHash]: configHash(settings),
+      [label.spec]: JSON.stringify(recorded),
+      [label.hostKey]: hostKey,
+    },
+    ExposedPorts: { [`${sshPort}/tcp`]: {} },
+    HostConfig: {
+      Init: true,
+      // One without a workspace has nothing that is worth keeping.
+      AutoRemove: settings.workspace === undefined,
+      CapDrop: ['ALL'],
+      CapAdd: [...recorded.capabilities],
+      SecurityOpt: ['no-new-privileges'],
+      Memory: recorded.memoryBytes,
+      MemorySwap: recorded.memoryBytes,
+      NanoCpus: Math.round((settings.cpus ?? 0) * 1e9),
+      PidsLimit: recorded.pids,
+      ExtraHosts: [...settings.extraHosts],
+      Mounts: mountsOf(settings, name).map(({ type, source, target, isReadOnly }) => ({
+        Type: type,
+        Source: source,
+        Target: target,
+        ReadOnly: isReadOnly,
+        ...(type === 'volume' && { VolumeOptions: { NoCopy: true, Labels: owner, DriverConfig: {} } }),
+      })),
+      PortBindings: { [`${sshPort}/tcp`]: [{ HostIp: '127.0.0.1', HostPort: '' }] },
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
+    },
+  };
+}
+
+/** Added to the image's environment. Holds no secrets, because everybody with the engine can see it. */
+function environmentOf(settings: Settings, user: ContainerUser): Record<string, string> {
+  return {
+    CAI_HOST_WORKSPACE: settings.workspace ?? '',
+    CAI_IDLE_SECONDS: String(Math.ceil(settings.idleMs / 1000)),
+    // Beside the folder it would keep a file in the home folder, which does not last.
+    CLAUDE_CONFIG_DIR: `${agentHome}/.claude`,
+    // Agents refuse to work as root outside of a sandbox.
+    ...(user.uid === 0 && { IS_SANDBOX: '1' }),
+    ...(settings.certificates !== undefined && { NODE_EXTRA_CA_CERTS: caFile }),
+  };
+}
+
+/** Where an agent keeps sign-ins and history: outlives the container. */
+export const dataFolder = `${agentHome}/.data`;
+
+/** Where programs inside find the certificates of the user's configuration. */
+export const caFile = '/run/cai/ca.pem';
+
+/** The volume of an agent: the user's for all workspaces, or one for each. */
+function dataVolumeName(agent: string, hostUser: number, data: Settings['data'], container: string): string {
+  // A name that engines do not take becomes one.
+  const text = /^[a-z0-9][a-z0-9_.-]{0,30}$/.test(agent) ? agent : hash(agent).slice(0, 12);
+  return data === 'workspace' ? `${container}-data` : `cai-data-${text}-${hostUser}`;
+}
+
+function hash(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+}

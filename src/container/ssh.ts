@@ -1,0 +1,294 @@
+/** The SSH side of a container: a connection to its sshd, commands on it, and ways to its ports. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { constants } from 'node:os';
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client } from 'ssh2';
+import type { Algorithms, ClientChannel, ExecOptions } from 'ssh2';
+import { CaiError, messageOf } from '../errors';
+import { openOutput } from './channel-output';
+import { fingerprintOf } from './keys';
+import { encodeHeader } from './remote-command';
+import type { RemoteCommand } from './remote-command';
+
+/** The one command that sshd is ever asked to run. */
+const supervisor = 'exec /run/cai/supervisor';
+const userName = 'agent';
+
+/** A container that no longer answers is noticed after one interval more than that: 16 seconds. */
+const keepalive = { keepaliveInterval: 4_000, keepaliveCountMax: 3 };
+/** How long after its end a connection may take to close, in milliseconds. */
+const closeMs = 1_000;
+/** Between two attempts, in milliseconds: sshd needs some tens of them to start. */
+const firstPauseMs = 5;
+const maxPauseMs = 100;
+
+/** Quick in Node without native code, and known to every sshd of the last ten years. */
+const algorithms: Algorithms = {
+  kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org'],
+  serverHostKey: ['ssh-ed25519'],
+  cipher: ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com'],
+  compress: ['none'],
+};
+
+/** While the supervisor reads its header, the terminal passes every byte as it is, and repeats none. */
+const rawTerminal = { ECHO: 0, ICANON: 0, ISIG: 0, IEXTEN: 0, ICRNL: 0, IXON: 0, OPOST: 0 } as const;
+
+/** Where a container's sshd is, and by what it is known. */
+export interface SshTarget {
+  /** On 127.0.0.1. */
+  readonly port: number;
+  /** The only host key that is accepted: `SHA256:...`. */
+  readonly hostKey: string;
+  /** The key that we log in with, in OpenSSH's format. */
+  readonly privateKey: string;
+  /** Name of the container, for messages. */
+  readonly container: string;
+}
+
+/** A terminal for a command. */
+export interface RemoteTerminal {
+  /** Its width, in characters. */
+  readonly columns: number;
+  /** Its height, in lines. */
+  readonly rows: number;
+  /** Its type, as in `TERM`; the command's `TERM` comes from its environment. */
+  readonly term: string;
+}
+
+/** The signals that can be sent to a command. */
+export type RemoteSignal = 'TERM' | 'INT' | 'HUP' | 'QUIT' | 'USR1' | 'USR2';
+
+/** A command that runs in a container. */
+export interface RemoteProcess {
+  /** Its end is passed on, and ends nothing else. */
+  readonly stdin: Writable;
+  /** With a terminal, all output. It and `stderr` share one window: who leaves one unread gets no more of the other. */
+  readonly stdout: Readable;
+  /** Must be read or resumed, like `stdout`. */
+  readonly stderr: Readable;
+  /** For the command and its process group; nothing once the command has ended, or if sshd refuses. */
+  signal(name: RemoteSignal): void;
+  /** Tells a new size of the terminal. */
+  resize(columns: number, rows: number): void;
+  /**
+   * Resolves with its exit status, 128 + N if signal N ended it, once all its output has arrived. Rejects with
+   * `SSH_CONNECT` if the connection is lost before.
+   */
+  readonly exited: Promise<{ readonly status: number }>;
+}
+
+/** A connection to the sshd of a container. When it ends, for whatever reason, its commands are ended. */
+export class SshConnection {
+  /** Resolves when the connection has ended without our doing. */
+  readonly lost: Promise<CaiError>;
+  #loss: CaiError | undefined;
+  #hasEnded = false;
+
+  /**
+   * Connects and logs in, and waits for an sshd that is still starting. Rejects with `HOST_KEY` if something else
+   * answers, and with `SSH_CONNECT` if nothing does within `timeoutMs` or it does not let us in.
+   */
+  static async open(target: SshTarget, timeoutMs = 10_000): Promise<SshConnection> {
+    const deadline = Date.now() + timeoutMs;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+      try {
+        return await SshConnection.#attempt(target, deadline - Date.now());
+      } catch (reason) {
+        if (reason instanceof CaiError) throw reason;
+        if (!isStarting(reason) || Date.now() + pauseMs >= deadline) throw cannotConnect(target, reason);
+      }
+      await pause(pauseMs);
+    }
+  }
+
+  static #attempt(target: SshTarget, timeoutMs: number): Promise<SshConnection> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: '127.0.0.1', port: target.port, noDelay: true });
+      const client = new Client();
+      client.on('error', (error) => {
+        socket.destroy();
+        reject(error);
+      });
+      client.on('close', () => reject(new Error('the connection was closed')));
+      client.on('ready', () => resolve(new SshConnection(target, client, socket)));
+      client.connect({
+        sock: socket,
+        username: userName,
+        privateKey: target.privateKey,
+        authHandler: ['publickey'],
+        readyTimeout: Math.max(timeoutMs, 1),
+        hostVerifier: (key: Buffer) => {
+          const offered = fingerprintOf(key);
+          if (offered !== target.hostKey) reject(wrongHostKey(target, offered));
+          return offered === target.hostKey;
+        },
+        algorithms,
+        ...keepalive,
+      });
+    });
+  }
+
+  private constructor(
+    private readonly target: SshTarget,
+    private readonly client: Client,
+    private readonly socket: Socket,
+  ) {
+    let reason = 'it was closed';
+    client.on('error', (error) => (reason = error.message));
+    this.lost = new Promise((resolve) => {
+      client.on('close', () => {
+        this.#loss = this.#hasEnded ? this.#failure('it was ended') : this.#failure(reason);
+        if (!this.#hasEnded) resolve(this.#loss);
+      });
+    });
+  }
+
+  /**
+   * Starts a command, with a terminal if one is given. That the program is not there is told by its status, as a
+   * shell does. Rejects with `USAGE` for text that cannot be passed on, and with `SSH_CONNECT`.
+   */
+  async run(command: RemoteCommand, terminal?: RemoteTerminal): Promise<RemoteProcess> {
+    const header = encodeHeader(command);
+    const size = terminal && { cols: terminal.columns, rows: terminal.rows, width: 0, height: 0 };
+    const options: ExecOptions = size ? { pty: { ...size, term: terminal.term, modes: rawTerminal } } : {};
+    const process = await this.#request<RemoteProcess>((done) => {
+      this.client.exec(supervisor, options, (error, channel) => {
+        if (error) done(error);
+        else done(undefined, this.#process(channel));
+      });
+    });
+    process.stdin.write(header);
+    if (terminal) await terminalIsReady(process.stdout);
+    return process;
+  }
+
+  /**
+   * A stream to a port of the container, on its loopback address. Rejects with `SSH_CONNECT`, also if nothing
+   * listens there.
+   */
+  async openTunnel(port: number): Promise<Duplex> {
+    return await this.#request<ClientChannel>((done) =>
+      this.client.forwardOut('127.0.0.1', 0, '127.0.0.1', port, done),
+    );
+  }
+
+  /** Ends the connection, with what is already sent, and so whatever runs on it. */
+  end(): void {
+    this.#hasEnded = true;
+    this.client.end();
+    // Who no longer answers does not hold us.
+    setTimeout(() => this.socket.destroy(), closeMs).unref();
+  }
+
+  /** Ends the connection at once. */
+  destroy(): void {
+    this.#hasEnded = true;
+    this.socket.destroy();
+  }
+
+  #request<T>(send: (done: (error: Error | undefined, result?: T) => void) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const fail = (reason: unknown) => reject(this.#loss ?? this.#failure(messageOf(reason)));
+      try {
+        send((error, result) => (error === undefined ? resolve(result!) : fail(error)));
+      } catch (reason) {
+        fail(reason);
+      }
+    });
+  }
+
+  #process(channel: ClientChannel): RemoteProcess {
+    // What is written when the command has ended is nobody's loss.
+    channel.on('error', () => undefined);
+    const exited = this.#exitOf(channel);
+    const { id, requests } = requestsOf(channel);
+    let isOpen = true;
+    channel.on('close', () => (isOpen = false));
+    return {
+      ...openOutput(channel),
+      stdin: channel,
+      signal(name) {
+        if (isOpen) requests.signal(id, name);
+      },
+      resize(columns, rows) {
+        if (isOpen) requests.windowChange(id, rows, columns, 0, 0);
+      },
+      exited,
+    };
+  }
+
+  #exitOf(channel: ClientChannel): Promise<{ status: number }> {
+    const exited = new Promise<{ status: number }>((resolve, reject) => {
+      let status: number | undefined;
+      channel.on('exit', (code: number | null, signal?: string) => {
+        status = code ?? 128 + constants.signals[signal as NodeJS.Signals];
+      });
+      channel.on('close', () => {
+        if (status === undefined || this.#loss) reject(this.#loss ?? this.#failure('it gave no exit status'));
+        else resolve({ status });
+      });
+    });
+    // Whoever waits for it is told; who does not is told by `lost`.
+    exited.catch(() => undefined);
+    return exited;
+  }
+
+  #failure(reason: string): CaiError {
+    return new CaiError(
+      'SSH_CONNECT',
+      `the connection to container "${this.target.container}" failed: ${reason}`,
+    );
+  }
+}
+
+/** What ssh2 sends requests with. */
+interface Requests {
+  signal(channel: number, name: RemoteSignal): void;
+  windowChange(channel: number, rows: number, columns: number, height: number, width: number): void;
+}
+
+/**
+ * ssh2's own methods for these requests do nothing once stdin has ended, though a channel takes requests until it is
+ * closed. Source: RFC 4254, 5.3.
+ */
+function requestsOf(channel: ClientChannel): { readonly id: number; readonly requests: Requests } {
+  const { outgoing, _client } = channel as unknown as {
+    readonly outgoing: { readonly id: number };
+    readonly _client: { readonly _protocol: Requests };
+  };
+  return { id: outgoing.id, requests: _client._protocol };
+}
+
+/** Takes away the NUL byte by which the supervisor says that the terminal is no longer raw. */
+async function terminalIsReady(stdout: Readable): Promise<void> {
+  await once(stdout, 'readable');
+  const output = stdout.read() as Buffer | null;
+  // Nothing, or something else, comes from what is no supervisor: its words may say why.
+  if (output === null) return;
+  const rest = output[0] === 0 ? output.subarray(1) : output;
+  if (rest.length > 0) stdout.unshift(rest);
+}
+
+/** Whether it looks as if sshd were only not there yet. */
+function isStarting(reason: unknown): boolean {
+  const { code, message } = reason as NodeJS.ErrnoException;
+  return ['ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code ?? '') || message.includes('before handshake');
+}
+
+function cannotConnect({ container, port }: SshTarget, reason: unknown): CaiError {
+  const isRefused = (reason as { level?: string }).level === 'client-authentication';
+  const why = isRefused
+    ? 'does not accept our SSH key: remove it with "cai rm", and it is made anew when it is wanted'
+    : `cannot be reached on port ${port} (${messageOf(reason)}): see "docker logs ${container}"`;
+  return new CaiError('SSH_CONNECT', `container "${container}" ${why}`, undefined, { cause: reason });
+}
+
+function wrongHostKey({ container, port, hostKey }: SshTarget, offered: string): CaiError {
+  return new CaiError(
+    'HOST_KEY',
+    `port ${port} answers with host key ${offered}, but container "${container}" was made with ${hostKey}: if you have not changed it yourself, remove it with "cai rm"`,
+  );
+}

@@ -1,0 +1,60 @@
+/** The part of a workspace's git repository that lies outside the workspace. */
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { askGit } from './git';
+import { isInside } from './path-map';
+import { rootRules } from './refused-root';
+
+/**
+ * Real path of the git folder that `root` (a real path) needs beside itself: the common folder of the
+ * repository whose linked worktree it is, or the folder of a submodule in the repository above it.
+ * `undefined`: none.
+ *
+ * `root/.git` is a file that the agent can write, so what it names counts only if it lies where git puts
+ * such a folder and names `root` in return, in a file that the agent could not reach before. Its
+ * `commondir` is not read: the agent can write it once the folder is mounted.
+ */
+export async function outerGitFolder(root: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  try {
+    const named = /^gitdir: (.*?)[\r\n]*$/s.exec(await readFile(posix.join(root, '.git'), 'utf8'))?.[1];
+    if (named === undefined) return undefined;
+    const gitFolder = await realpath(posix.resolve(root, named));
+    if (isInside(gitFolder, root)) return undefined;
+    const folder = (await ofWorktree(gitFolder, root)) ?? (await ofSubmodule(gitFolder, root, env));
+    if (folder === undefined || isInside(root, folder) || !(await isRepository(folder))) return undefined;
+    return (await rootRules(env)).refusalOfRoot(folder) === undefined ? folder : undefined;
+  } catch {
+    // No git, a folder that is gone, or nothing that we may read: git inside will say what is missing.
+    return undefined;
+  }
+}
+
+/** `<common>/worktrees/<name>`, whose file `gitdir` names the worktree. Source: gitrepository-layout(5). */
+async function ofWorktree(gitFolder: string, root: string): Promise<string | undefined> {
+  const worktrees = posix.dirname(gitFolder);
+  if (posix.basename(worktrees) !== 'worktrees') return undefined;
+  const back = (await readFile(posix.join(gitFolder, 'gitdir'), 'utf8')).replace(/\n$/, '');
+  const target = posix.resolve(gitFolder, back);
+  const isOurs = posix.basename(target) === '.git' && (await realpath(posix.dirname(target))) === root;
+  return isOurs ? posix.dirname(worktrees) : undefined;
+}
+
+/** `<repository>/modules/<name>`, whose `core.worktree` names the submodule. */
+async function ofSubmodule(
+  gitFolder: string,
+  root: string,
+  env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
+  if (!gitFolder.includes('/modules/')) return undefined;
+  const args = ['config', '--file', posix.join(gitFolder, 'config'), '--get', 'core.worktree'];
+  const back = (await askGit(args, { env })).replace(/\n$/, '');
+  return (await realpath(posix.resolve(gitFolder, back))) === root ? gitFolder : undefined;
+}
+
+async function isRepository(folder: string): Promise<boolean> {
+  const [head, objects] = await Promise.all([
+    stat(posix.join(folder, 'HEAD')),
+    stat(posix.join(folder, 'objects')),
+  ]);
+  return head.isFile() && objects.isDirectory();
+}

@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+/** How git is asked. */
+export interface GitOptions {
+  /** It runs in this environment. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Program name or path; default `git`. */
+  readonly git?: string;
+  /** After which it is killed; default 2000. */
+  readonly gitTimeoutMs?: number;
+}
+
+/**
+ * What git prints on stdout. Rejects if there is no git, if it fails, or if it takes too long. Without
+ * `GIT_DIR` and its like, which would make it answer for another repository.
+ */
+export async function askGit(args: readonly string[], options: GitOptions): Promise<string> {
+  const { git = 'git', gitTimeoutMs: timeout = 2_000 } = options;
+  const env = Object.fromEntries(Object.entries(options.env).filter(([name]) => !name.startsWith('GIT_')));
+  const asking = promisify(execFile)(git, args, { env, timeout, killSignal: 'SIGKILL' });
+  asking.child.stdin?.end();
+  return (await asking).stdout;
+}
+
+/** Whom commits of this user name as author, by git's configuration outside of any repository. */
+export async function gitIdentity(env: NodeJS.ProcessEnv): Promise<{ name?: string; email?: string }> {
+  const [name, email] = await Promise.all(['name', 'email'].map((key) => globalValue(`user.${key}`, env)));
+  return { ...(name !== undefined && { name }), ...(email !== undefined && { email }) };
+}
+
+async function globalValue(key: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  try {
+    return (await askGit(['config', '--global', '--get', key], { env })).replace(/\n$/, '') || undefined;
+  } catch {
+    // Not set, or no git: the author is then whatever git inside makes of it.
+    return undefined;
+  }
+}

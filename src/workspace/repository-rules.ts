@@ -1,0 +1,55 @@
+/**
+ * What the config file of a repository may do with a key. It is a stranger's, and the agent can write to
+ * it: by itself it may only narrow what the agent may do.
+ */
+import { totalmem } from 'node:os';
+import { agentNames } from './agent-names';
+
+/**
+ * `never`: not even with the user's trust. `trusted`: with it. A `Narrowing`: without it what narrows, with
+ * it everything.
+ */
+export type RepositoryRule<T> = 'never' | 'trusted' | Narrowing<T>;
+
+/** Tells what narrows. */
+export interface Narrowing<T> {
+  /**
+   * Whether `wanted` gives the agent no more than `held`, which is the user's value or what holds by default
+   * (`undefined`: the key has no default). `user`: the rest of the user's configuration.
+   */
+  admits(wanted: T, held: T | undefined, user: Readonly<Record<string, unknown>>): boolean;
+  /** For a list: the elements are added to the user's instead of taking their place. */
+  readonly isAddition?: true;
+}
+
+/** Less is narrower; without a value there is no limit. */
+export const lower: Narrowing<number> = {
+  admits: (wanted, held) => wanted <= (held ?? Infinity),
+};
+
+/** Less is narrower; without a value half of the memory, and 8 GiB, are the limits. */
+export const lowerMemory: Narrowing<number> = {
+  admits: (wanted, held) => wanted <= (held ?? Math.min(8 * 2 ** 30, totalmem() / 2)),
+};
+
+/** Sooner is narrower; 0 is never. */
+export const sooner: Narrowing<number> = {
+  admits: (wanted, held) => held === undefined || held === 0 || (wanted > 0 && wanted <= held),
+};
+
+/** The narrowest value there is. */
+export function only<T>(narrowest: T): Narrowing<T> {
+  return { admits: (wanted, held) => wanted === narrowest || wanted === held };
+}
+
+/** Any agent that can be named on the command line. */
+export const anyKnownAgent: Narrowing<string> = {
+  admits: (wanted, held, user) =>
+    wanted === held || agentNames.includes(wanted) || Object.hasOwn(user.agents ?? {}, wanted),
+};
+
+/** What the user's list has already. */
+export const addition: Narrowing<readonly string[]> = {
+  admits: (wanted, held = []) => wanted.every((element) => held.includes(element)),
+  isAddition: true,
+};

@@ -1,0 +1,121 @@
+/**
+ * What the user has agreed to: the exact content of a repository's config file, and how wide the workspace
+ * of a folder is. Small files in our state folder, one for each path, which no agent can write.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { CaiError, messageOf } from '../errors';
+import { ownFolders } from './own-folders';
+import { isInside } from './path-map';
+import { quoted } from './quoted';
+import { findWorkspace } from './root';
+import type { Workspace } from './root';
+
+/** What is recorded: the digest of a repository's file, or the root that a folder belongs to. */
+type RecordKind = 'trusted' | 'roots';
+
+/** Whether the user trusts `file` with the content of that digest. */
+export function isTrusted(env: NodeJS.ProcessEnv, file: string, digest: string): boolean {
+  return read(env, 'trusted', file) === digest;
+}
+
+/** From now on `file` is trusted with that content, and no longer with another. Fails with `CaiError('CONFIG')`. */
+export function trustFile(env: NodeJS.ProcessEnv, file: string, digest: string): void {
+  write(env, 'trusted', file, digest);
+}
+
+/** From now on `file` is trusted with no content; whether it was with one. Fails with `CaiError('CONFIG')`. */
+export function forgetFile(env: NodeJS.ProcessEnv, file: string): boolean {
+  return remove(env, 'trusted', file);
+}
+
+/**
+ * The root that was recorded for a working directory as it is spelled, if `root`, which it has now, is
+ * neither that nor below it.
+ */
+export function outgrownRoot(env: NodeJS.ProcessEnv, cwd: string, root: string): string | undefined {
+  const recorded = read(env, 'roots', cwd);
+  return recorded === undefined || isInside(root, recorded) ? undefined : recorded;
+}
+
+/**
+ * Lets a working directory, as it is spelled, belong to `root` if it never had another or one that is no
+ * narrower, and records it. Fails with `CaiError('WORKSPACE')` for a wider root or one elsewhere: what the
+ * agent or a stranger changes in a repository must not choose what is mounted. A record that cannot be read
+ * or written is none: the folder is then as new each time.
+ */
+export function checkRoot(env: NodeJS.ProcessEnv, cwd: string, root: string): void {
+  const recorded = read(env, 'roots', cwd);
+  if (recorded === root) return;
+  if (recorded !== undefined && !isInside(root, recorded)) {
+    const folder = quoted(cwd);
+    throw new CaiError(
+      'WORKSPACE',
+      `${folder} belonged to the workspace ${quoted(recorded)} and now leads to ${quoted(root)}, which holds more or lies elsewhere: if that is right, run: cai trust ${folder}`,
+    );
+  }
+  try {
+    write(env, 'roots', cwd, root);
+  } catch {
+    // Without a place for records, work goes on.
+  }
+}
+
+/** The workspace of a working directory, found and checked. Rejects as `findWorkspace` and `checkRoot` do. */
+export async function findCheckedWorkspace(cwd: string, env: NodeJS.ProcessEnv): Promise<Workspace> {
+  const workspace = await findWorkspace(cwd, { env });
+  checkRoot(env, workspace.cwd, workspace.root);
+  return workspace;
+}
+
+/** From now on the working directory belongs to `root`. Fails with `CaiError('CONFIG')`. */
+export function trustRoot(env: NodeJS.ProcessEnv, cwd: string, root: string): void {
+  write(env, 'roots', cwd, root);
+}
+
+/** From now on the working directory is as new; whether it had a root. Fails with `CaiError('CONFIG')`. */
+export function forgetRoot(env: NodeJS.ProcessEnv, cwd: string): boolean {
+  return remove(env, 'roots', cwd);
+}
+
+function fileOf(env: NodeJS.ProcessEnv, kind: RecordKind, path: string): string {
+  const name = createHash('sha256').update(path).digest('hex');
+  return posix.join(ownFolders(env).state, kind, `${name}.json`);
+}
+
+/** `undefined` too for a record that is damaged. */
+function read(env: NodeJS.ProcessEnv, kind: RecordKind, path: string): string | undefined {
+  try {
+    const record = JSON.parse(readFileSync(fileOf(env, kind, path), 'utf8')) as Record<
+      string,
+      unknown
+    > | null;
+    return record?.path === path && typeof record.value === 'string' ? record.value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** By renaming, so that whoever reads meanwhile sees the old record or the new one. */
+function write(env: NodeJS.ProcessEnv, kind: RecordKind, path: string, value: string): void {
+  const file = fileOf(env, kind, path);
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    mkdirSync(posix.dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(draft, `${JSON.stringify({ path, value })}\n`, { mode: 0o600, flag: 'wx' });
+    renameSync(draft, file);
+  } catch (reason) {
+    throw new CaiError('CONFIG', `${posix.dirname(file)} cannot be written: ${messageOf(reason)}`);
+  }
+}
+
+function remove(env: NodeJS.ProcessEnv, kind: RecordKind, path: string): boolean {
+  const wasThere = read(env, kind, path) !== undefined;
+  try {
+    rmSync(fileOf(env, kind, path), { force: true });
+  } catch (reason) {
+    throw new CaiError('CONFIG', `what was trusted cannot be forgotten: ${messageOf(reason)}`);
+  }
+  return wasThere;
+}

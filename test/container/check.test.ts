@@ -1,0 +1,66 @@
+import { checkContainer } from '../../src/container/check';
+import type { ContainerInfo, ContainerRights } from '../../src/container/container-info';
+import { containerInfo } from './given';
+
+const check = (info: ContainerInfo): void => checkContainer(info, '/home/u/app', 'claude');
+
+/** The container with other rights. */
+function withRights(changes: Partial<ContainerRights>): ContainerInfo {
+  const info = containerInfo();
+  return { ...info, rights: { ...info.rights, ...changes } };
+}
+
+describe('checkContainer', () => {
+  it('accepts a container that is as it was made', () => {
+    expect(() => check(containerInfo())).not.toThrow();
+  });
+
+  it.each<[string, ContainerInfo]>([
+    ['another image', containerInfo({ imageId: 'sha256:other' })],
+    ['another user', containerInfo({ user: '0:0' })],
+    ['the user of the image', containerInfo({ user: '' })],
+    [
+      'one mount more',
+      containerInfo({
+        mounts: [...containerInfo().mounts, { type: 'bind', source: '/', target: '/host', isReadOnly: true }],
+      }),
+    ],
+    ['one mount less', containerInfo({ mounts: containerInfo().mounts.slice(1) })],
+    ['a capability', withRights({ capAdd: ['SYS_ADMIN'] })],
+    ['the standard capabilities', withRights({ capDrop: [] })],
+    ['new privileges', withRights({ securityOpt: [] })],
+    ['no seccomp', withRights({ securityOpt: ['no-new-privileges', 'seccomp=unconfined'] })],
+    ['all rights', withRights({ isPrivileged: true })],
+    ['a device', withRights({ devices: ['/dev/kvm:/dev/kvm'] })],
+    ['a further group', withRights({ groups: ['docker'] })],
+    ["the host's processes", withRights({ pidMode: 'host' })],
+    ["the host's network", withRights({ networkMode: 'host' })],
+    ['a further network', withRights({ networks: ['other'] })],
+    ["the host's user ids", withRights({ usernsMode: 'host' })],
+    ['more memory', withRights({ memoryBytes: 0 })],
+    ['more processes', withRights({ pidsLimit: 0 })],
+    ['a port for everybody', withRights({ ports: [{ port: '2222/tcp', hostIp: '0.0.0.0' }] })],
+  ])('refuses one with %s, and tells expected, actual and remedy', (_what, info) => {
+    expect(() => check(info)).toThrow(
+      expect.objectContaining({
+        code: 'FOREIGN_CONTAINER',
+        exitCode: 15,
+        message: expect.stringMatching(
+          /^the container cai-x is not as it was made: \w+ should be .+, and is .+: use --fresh/,
+        ),
+      }),
+    );
+  });
+
+  it.each([
+    [{ 'containai.managed': 'yes' }, 'was not made by cai'],
+    [{ 'containai.workspace': '/home/u/other' }, 'was made for another workspace or agent'],
+    [{ 'containai.agent': 'gemini' }, 'was made for another workspace or agent'],
+    [{ 'containai.spec': '{' }, 'has no readable record'],
+    [{ 'containai.spec': 'null' }, 'has no readable record'],
+  ])('refuses one with the label %j', (change, what) => {
+    const info = containerInfo();
+
+    expect(() => check({ ...info, labels: { ...info.labels, ...change } })).toThrow(what);
+  });
+});

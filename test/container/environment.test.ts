@@ -1,0 +1,43 @@
+import { commandEnvironment } from '../../src/container/environment';
+
+const container = { env: ['PATH=/bin', 'A=b=c', 'EMPTY='], hostname: 'box' };
+
+describe('commandEnvironment', () => {
+  it('is that of the container, with the user of it', () => {
+    const variables = commandEnvironment(container, { env: { import: [] }, network: {} }, { SECRET: 'x' });
+
+    expect(variables).toEqual([
+      ['PATH', '/bin'],
+      ['A', 'b=c'],
+      ['EMPTY', ''],
+      ['HOME', '/home/agent'],
+      ['USER', 'agent'],
+      ['LOGNAME', 'agent'],
+      ['HOSTNAME', 'box'],
+    ]);
+  });
+
+  it('lets in the variables that the user names, as far as they are set, and no other', () => {
+    const config = { env: { import: ['KEY', 'UNSET', 'EMPTY'] }, network: {} };
+
+    const variables = commandEnvironment(container, config, { KEY: 'k', EMPTY: '', SECRET: 'x' });
+
+    expect(variables.slice(7)).toEqual([
+      ['KEY', 'k'],
+      ['EMPTY', ''],
+    ]);
+  });
+
+  it('has the proxies in both cases, and tells Node to use them', () => {
+    const network = { httpsProxy: 'http://p:1', noProxy: 'local', npmRegistry: 'http://r/' };
+
+    expect(commandEnvironment(container, { env: { import: [] }, network }, {}).slice(7)).toEqual([
+      ['https_proxy', 'http://p:1'],
+      ['HTTPS_PROXY', 'http://p:1'],
+      ['no_proxy', 'local'],
+      ['NO_PROXY', 'local'],
+      ['NODE_USE_ENV_PROXY', '1'],
+      ['npm_config_registry', 'http://r/'],
+    ]);
+  });
+});

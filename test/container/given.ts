@@ -1,0 +1,84 @@
+import type { ContainerInfo } from '../../src/container/container-info';
+import { createRequest } from '../../src/container/spec';
+import type { Circumstances, Settings } from '../../src/container/spec';
+
+/** Settings of an ordinary container, with changes. */
+export function settings(changes: Partial<Settings> = {}): Settings {
+  return {
+    agent: 'claude',
+    workspace: '/home/u/app',
+    workingFolder: '/home/u/app',
+    hostUser: { uid: 1000, gid: 1000 },
+    folders: [],
+    data: 'shared',
+    memoryBytes: undefined,
+    cpus: undefined,
+    pids: 1024,
+    idleMs: 1_800_000,
+    extraHosts: [],
+    certificates: undefined,
+    filesHash: 'files',
+    ...changes,
+  };
+}
+
+export const circumstances: Circumstances = {
+  image: 'sha256:image',
+  user: { uid: 1000, gid: 1000 },
+  engineMemoryBytes: 8 * 2 ** 30,
+};
+
+/** What an engine tells of the container that was made from those, with changes. */
+export function containerInfo(changes: Partial<ContainerInfo> = {}): ContainerInfo {
+  const { Labels, HostConfig, Cmd, WorkingDir, User, Image } = createRequest(
+    settings(),
+    'cai-x',
+    circumstances,
+    'SHA256:key',
+  );
+  return {
+    id: 'f'.repeat(64),
+    name: 'cai-x',
+    state: 'running',
+    isRunning: true,
+    exitCode: 0,
+    isOomKilled: false,
+    createdAt: 0,
+    startedAt: 0,
+    labels: Labels,
+    env: [],
+    hostname: 'ffffffffffff',
+    user: User,
+    command: Cmd,
+    workingFolder: WorkingDir,
+    imageId: Image,
+    hostPort: 40_000,
+    mounts: HostConfig.Mounts.map(({ Type, Source, Target, ReadOnly }) => ({
+      type: Type,
+      source: Source,
+      target: Target,
+      isReadOnly: ReadOnly,
+    })),
+    rights: {
+      capAdd: HostConfig.CapAdd,
+      capDrop: HostConfig.CapDrop,
+      securityOpt: HostConfig.SecurityOpt,
+      isPrivileged: false,
+      devices: [],
+      groups: [],
+      pidMode: 'private',
+      ipcMode: 'private',
+      utsMode: 'private',
+      usernsMode: 'private',
+      networkMode: 'bridge',
+      networks: [],
+      init: true,
+      pidsLimit: HostConfig.PidsLimit,
+      memoryBytes: HostConfig.Memory,
+      nanoCpus: 0,
+      extraHosts: [],
+      ports: [{ port: '2222/tcp', hostIp: '127.0.0.1' }],
+    },
+    ...changes,
+  };
+}

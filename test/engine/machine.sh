@@ -1,0 +1,281 @@
+#!/usr/bin/env bash
+# Makes a Debian 12 machine ready for the engine tests. As root:
+#
+#   machine.sh start   packages, the ordinary user `cai-test`, an engine of its own, the base image;
+#                      what is there already is used
+#   machine.sh env     prints what the tests need to know, for `eval`
+#   machine.sh stop    ends the engine with its containers, and takes back what `start` changed in the
+#                      machine's network; packages, user and images stay
+#
+# All its files are in one folder: $CAI_TEST_STATE, else /var/lib/containai-test. npm and apt reach their
+# mirrors as this machine is configured. Another engine on the machine is neither used nor disturbed.
+set -euo pipefail
+
+state=${CAI_TEST_STATE:-/var/lib/containai-test}
+host=unix://$state/docker.sock
+log=$state/machine.log
+user=cai-test
+uid=4711
+suite=bookworm
+image=node:22-bookworm-slim
+bridge=cai-test0
+gateway=10.211.47.1/24
+start_timeout_s=60
+stop_timeout_s=30
+# They could name another engine.
+unset DOCKER_CONTEXT DOCKER_TLS_VERIFY DOCKER_CERT_PATH
+
+say() { printf 'machine: %s\n' "$1" >&2; }
+
+fail() {
+  say "$1"
+  exit 1
+}
+
+# logged SENTENCE COMMAND...: the command's output only matters if it fails, and then the sentence says why.
+logged() {
+  local sentence=$1
+  shift
+  if ! "$@" </dev/null >>"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    fail "$sentence; above are the last lines of $log"
+  fi
+}
+
+is_missing() { ! command -v "$1" >/dev/null; }
+
+install_packages() (
+  packages=()
+  if is_missing dockerd || is_missing docker; then packages+=(docker.io); fi
+  if is_missing debootstrap; then packages+=(debootstrap); fi
+  if is_missing ip; then packages+=(iproute2); fi
+  if is_missing pgrep; then packages+=(procps); fi
+  # On a kernel with AppArmor the engine cannot start a container without its parser.
+  if grep -qs Y /sys/module/apparmor/parameters/enabled && is_missing apparmor_parser; then
+    packages+=(apparmor)
+  fi
+  if ((${#packages[@]} == 0)); then exit; fi
+  # Debian starts the services that it installs, and the engine to run is ours.
+  if [[ ! -e /usr/sbin/policy-rc.d ]]; then
+    trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+    printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+    chmod 755 /usr/sbin/policy-rc.d
+  fi
+  say "installing ${packages[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  logged 'apt cannot read its mirrors' apt-get update
+  logged "apt cannot install ${packages[*]}" apt-get install -y --no-install-recommends "${packages[@]}"
+)
+
+make_user() {
+  if getent passwd "$user" >/dev/null; then return; fi
+  if getent passwd "$uid" >/dev/null; then fail "user id $uid is taken, so there can be no user $user"; fi
+  logged "the user $user cannot be made" useradd --uid "$uid" --user-group --create-home --shell /bin/bash "$user"
+}
+
+# firewall -I or -D: the rules for our bridge, before those of another engine, which may drop all else.
+firewall() {
+  iptables -w -t nat "$1" POSTROUTING -s "$gateway" ! -o "$bridge" -j MASQUERADE &&
+    iptables -w "$1" FORWARD -i "$bridge" -j ACCEPT &&
+    iptables -w "$1" FORWARD -o "$bridge" -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+}
+
+# The engine's own bridge would be shared with any other engine, and its firewall rules replace theirs.
+make_network() {
+  local forwarding=/proc/sys/net/ipv4/ip_forward
+  if [[ -e /sys/class/net/$bridge ]]; then
+    local owner
+    owner=$(cat "/sys/class/net/$bridge/ifalias")
+    if [[ $owner != "$state" ]]; then fail "the bridge $bridge belongs to ${owner:-somebody else}: stop that first"; fi
+    return
+  fi
+  firewall -D 2>/dev/null || true
+  logged "the bridge $bridge cannot be made" ip link add name "$bridge" type bridge
+  ip link set dev "$bridge" alias "$state"
+  logged "the bridge $bridge cannot be $gateway" ip address add "$gateway" dev "$bridge"
+  logged "the bridge $bridge cannot be used" ip link set dev "$bridge" up
+  logged 'the firewall cannot be opened for containers' firewall -I
+  if [[ $(<"$forwarding") == 0 ]]; then
+    touch "$state/did-not-forward"
+    echo 1 >"$forwarding"
+  fi
+}
+
+remove_network() {
+  if [[ $(cat "/sys/class/net/$bridge/ifalias" 2>/dev/null) != "$state" ]]; then return; fi
+  firewall -D 2>/dev/null || true
+  ip link delete "$bridge"
+  if [[ -e $state/did-not-forward ]]; then
+    # Another engine that came later needs it.
+    if ! pgrep -x dockerd >/dev/null; then echo 0 >/proc/sys/net/ipv4/ip_forward; fi
+    rm "$state/did-not-forward"
+  fi
+}
+
+engine() { docker --host "$host" "$@"; }
+
+engine_answers() { engine version >/dev/null 2>&1; }
+
+# Prints the process id of our engine; fails if it does not run. The file alone may name somebody else.
+engine_pid() {
+  local pid
+  pid=$(cat "$state/docker.pid" 2>/dev/null) &&
+    grep -qzxF -- "--host=$host" "/proc/$pid/cmdline" 2>/dev/null &&
+    printf '%s' "$pid"
+}
+
+start_engine() {
+  if engine_answers; then return; fi
+  if pid=$(engine_pid); then fail "the engine runs as process $pid, but does not answer: see $state/dockerd.log"; fi
+  make_network
+  # After a SIGKILL: a process 1 that never reaps keeps the ids taken, and then the new engine waits for the old.
+  rm -f "$state/docker.pid" "$state/exec/containerd/containerd.pid"
+  # Neither the machine's configuration of an engine nor the containers of one are to be ours.
+  printf '{}\n' >"$state/daemon.json"
+  setsid dockerd "--host=$host" --group="$user" --config-file="$state/daemon.json" --pidfile="$state/docker.pid" \
+    --data-root="$state/data" --exec-root="$state/exec" \
+    --containerd-namespace=cai-test --containerd-plugins-namespace=cai-test-plugins \
+    --bridge="$bridge" --iptables=false --ip6tables=false \
+    </dev/null >"$state/dockerd.log" 2>&1 9>&- &
+  local pid=$! deadline=$((SECONDS + start_timeout_s))
+  until engine_answers; do
+    if ! kill -0 "$pid" 2>/dev/null || ((SECONDS >= deadline)); then
+      tail -n 20 "$state/dockerd.log" >&2
+      fail "the engine does not start; above are the last lines of $state/dockerd.log"
+    fi
+    sleep 0.1
+  done
+}
+
+# Ends the engine. One that was killed has left its containers running: they end with their shims.
+stop_engine() {
+  local containers volumes
+  if engine_answers; then
+    containers=$(engine ps --all --quiet)
+    if [[ -n $containers ]]; then xargs <<<"$containers" docker --host "$host" rm --force >/dev/null; fi
+    volumes=$(engine volume ls --quiet)
+    if [[ -n $volumes ]]; then xargs <<<"$volumes" docker --host "$host" volume rm >/dev/null; fi
+  fi
+  local pid deadline=$((SECONDS + stop_timeout_s))
+  if pid=$(engine_pid); then
+    kill "$pid"
+    while engine_pid >/dev/null; do
+      if ((SECONDS >= deadline)); then kill -KILL "$pid"; fi
+      sleep 0.1
+    done
+  fi
+  for pid in $(pgrep -f -- "-address $state/exec/containerd/containerd.sock"); do
+    pkill -KILL -P "$pid" || true
+    kill -KILL "$pid" 2>/dev/null || true
+  done
+  local mount
+  for mount in $(findmnt --raw --noheadings --output TARGET | grep "^$state/" | sort --reverse); do umount "$mount"; done
+  rm -rf "$state/exec" "$state/docker.sock" "$state/docker.pid"
+}
+
+# The machine's own apt sources for that release: "ADDRESS SUITE COMPONENT", one a line.
+apt_sources() {
+  apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+    sort --unique | grep -E " $suite([-/](updates|security))? "
+}
+
+# Makes the image that the official one of this name stands for: Debian, Node 22 with npm, the user `node`.
+make_image() (
+  local sources mirror root version arch
+  # apt does not name what it has not fetched yet.
+  sources=$(apt_sources) || { logged 'apt cannot read its mirrors' apt-get update && sources=$(apt_sources); } ||
+    fail "apt on this machine has no source for $suite"
+  mirror=$(awk -v suite="$suite" '$2 == suite && $3 == "main" { print $1; exit }' <<<"$sources")
+  if [[ -z $mirror ]]; then fail "apt on this machine has no source for $suite main"; fi
+  arch=$(uname -m)
+  folder=$(mktemp -d "$state/image-XXXXXX")
+  trap 'rm -rf "$folder"' EXIT
+  root=$folder/root
+
+  say "making $image"
+  eval "$(apt-config shell http_proxy Acquire::http::Proxy https_proxy Acquire::https::Proxy)"
+  if [[ -n ${http_proxy:-} ]]; then export http_proxy; fi
+  if [[ -n ${https_proxy:-} ]]; then export https_proxy; fi
+  logged "debootstrap cannot make $suite" debootstrap --variant=minbase "$suite" "$root" "$mirror"
+  rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
+  : >"$root/etc/hostname"
+  : >"$root/etc/resolv.conf"
+  sed 's/^/deb /' <<<"$sources" >"$root/etc/apt/sources.list"
+  {
+    printf 'Acquire::Languages "none";\n'
+    apt-config dump | grep -E '^Acquire::(Check-|https?::Proxy )' || true
+  } >"$root/etc/apt/apt.conf.d/90machine"
+
+  local modules=$folder/node_modules node=node-linux-${arch/x86_64/x64}
+  node=${node/aarch64/arm64}
+  logged 'npm cannot fetch Node 22' \
+    npm install --prefix "$folder" --no-save --ignore-scripts --no-audit --no-fund "$node@22" npm@10
+  install "$modules/$node/bin/node" "$root/usr/local/bin/node"
+  mkdir -p "$root/usr/local/lib/node_modules"
+  cp -r "$modules/npm" "$root/usr/local/lib/node_modules/"
+  chown -R 0:0 "$root/usr/local/lib/node_modules"
+  local name
+  for name in npm npx; do ln -s "../lib/node_modules/npm/bin/$name-cli.js" "$root/usr/local/bin/$name"; done
+  ln -s node "$root/usr/local/bin/nodejs"
+  chroot "$root" useradd --uid 1000 --user-group --create-home --shell /bin/bash node
+  # Like the official one, it has an entry point that takes for an argument of node what is no command.
+  cat >"$root/usr/local/bin/docker-entrypoint.sh" <<'SH'
+#!/bin/sh
+if command -v -- "$1" >/dev/null; then exec "$@"; fi
+exec node "$@"
+SH
+  chmod 755 "$root/usr/local/bin/docker-entrypoint.sh"
+  version=$(chroot "$root" node --print process.versions.node)
+
+  tar -C "$root" --numeric-owner -c . | engine import \
+    --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
+    --change "ENV NODE_VERSION=$version" \
+    --change 'ENTRYPOINT ["docker-entrypoint.sh"]' \
+    --change 'CMD ["node"]' \
+    - "$image" >>"$log" || fail "the engine does not take the image $image"
+)
+
+# Certificates that this machine adds, in a file that the ordinary user can read; none if it adds none.
+copy_ca_file() {
+  local file=${NODE_EXTRA_CA_CERTS:-}
+  if [[ -z $file ]]; then file=$(npm config get cafile 2>>"$log"); fi
+  rm -f "$state/ca.crt"
+  case $file in '' | null | undefined) return ;; esac
+  install -m 644 "$file" "$state/ca.crt" || fail "the certificates in $file cannot be read"
+}
+
+start() {
+  install -d -m 711 "$state"
+  exec 9>"$state/lock"
+  flock 9
+  : >"$log"
+  install_packages
+  make_user
+  start_engine
+  if ! engine image inspect "$image" >/dev/null 2>&1; then make_image; fi
+  copy_ca_file
+  say "ready: an engine answers on $host"
+}
+
+print_env() {
+  if ! engine_answers; then fail "no engine answers on $host: run \"machine.sh start\" first"; fi
+  printf 'export %s=%q\n' CAI_TEST_STATE "$state" DOCKER_HOST "$host" CAI_TEST_USER "$user"
+  if [[ -e $state/ca.crt ]]; then printf 'export CAI_TEST_CA_FILE=%q\n' "$state/ca.crt"; fi
+  printf 'export CAI_TEST_NPM_REGISTRY=%q\n' "$(npm config get registry 2>/dev/null)"
+}
+
+stop() {
+  if [[ ! -d $state ]]; then return; fi
+  exec 9>"$state/lock"
+  flock 9
+  stop_engine
+  remove_network
+}
+
+if ((EUID != 0)); then fail 'only root can make a machine ready'; fi
+case ${1:-} in
+  start) start ;;
+  env) print_env ;;
+  stop) stop ;;
+  *) fail 'usage: machine.sh start | env | stop' ;;
+esac

@@ -1,0 +1,59 @@
+/*
+ * `npm run test:engine`: the tests of this folder, on the engine that `DOCKER_HOST` names or the one of this
+ * machine. Arguments are jest's. Exit status 2 if there is no engine, or nobody to run `cai` as;
+ * `machine.sh` provides both.
+ */
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+
+const answerTimeoutMs = 5_000;
+const testTimeoutMs = 120_000;
+
+/** Where the engine is, as `http.request` takes it. */
+function addressOf(host) {
+  const { protocol, hostname, port, pathname } = new URL(host);
+  return protocol === 'unix:' ? { socketPath: pathname } : { hostname, port };
+}
+
+/** Why no engine can be used; undefined: one answers. Source: Docker Engine API, SystemPing. */
+async function defectOf(host) {
+  try {
+    const asked = request({ ...addressOf(host), path: '/_ping' }).end();
+    asked.setTimeout(answerTimeoutMs, () => asked.destroy(new Error('no answer in time')));
+    const [answer] = await once(asked, 'response');
+    answer.resume();
+    return answer.statusCode === 200 ? undefined : `status ${answer.statusCode}`;
+  } catch (error) {
+    return error.message;
+  }
+}
+
+/**
+ * Why the tests cannot run `cai`; undefined: they can. The user has to be named also where it can only be
+ * one, because the containers and data volumes of that user are removed afterwards.
+ */
+function refusalOf(user) {
+  const self = userInfo().username;
+  if (user === self || (user !== undefined && self === 'root')) return undefined;
+  const who = self === 'root' ? 'the user' : `yourself, ${self},`;
+  return `CAI_TEST_USER has to name ${who} to run cai as, whose containers and volumes are then removed`;
+}
+
+const host = process.env.DOCKER_HOST ?? 'unix:///var/run/docker.sock';
+const defect = await defectOf(host);
+const refusal = defect ? `no engine answers on ${host}: ${defect}` : refusalOf(process.env.CAI_TEST_USER);
+if (refusal === undefined) {
+  const jest = join(import.meta.dirname, '../../node_modules/jest/bin/jest.js');
+  const own = ['--testPathIgnorePatterns=/node_modules/', '--testMatch=**/test/engine/**/*.test.ts'];
+  const options = ['--runInBand', '--verbose', `--testTimeout=${testTimeoutMs}`];
+  const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
+  process.exitCode = status ?? 1;
+} else {
+  process.stderr.write(`test:engine: ${refusal}; see test/engine/machine.sh\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,197 @@
+/**
+ * What the engine tests share: an ordinary user who has `cai` installed, folders of that user, and the end
+ * of everything that was made. The user is `CAI_TEST_USER`; only root can be somebody else.
+ */
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { Running } from './running';
+import type { Ended } from './running';
+
+const repository = resolve(__dirname, '../..');
+
+/** Whom `cai` runs as. */
+export const user = idsOf(process.env.CAI_TEST_USER);
+
+/** Real path of the folder that holds all of this test file: readable for the user, and removed afterwards. */
+export const folder = realpathSync(mkdtempSync(join(tmpdir(), 'cai-engine-')));
+
+/** `cai` as a package manager would have installed it. */
+const bin = join(install(), 'bin/cai');
+const started: Running[] = [];
+let lastHome = 0;
+let lastWorkspace = 0;
+
+afterAll(async () => {
+  for (const each of started) each.child.kill('SIGKILL');
+  await Promise.allSettled(started.map((each) => each.ended));
+  await removeEverything();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+});
+
+/** How a run differs from the usual. */
+export interface RunOptions {
+  /** Environment besides the user's own; undefined takes a variable away. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Working directory; default: the user's home folder. */
+  readonly cwd?: string;
+}
+
+/** A user's `cai`: with a home folder of its own, and with a configuration that reaches this machine's mirrors. */
+export class Cai {
+  /** The home folder, which holds the XDG folders as well. */
+  readonly home = join(folder, `home-${++lastHome}`);
+  /** The user's whole environment. */
+  readonly env: NodeJS.ProcessEnv = {
+    PATH: process.env.PATH,
+    HOME: this.home,
+    XDG_CONFIG_HOME: join(this.home, 'config'),
+    XDG_STATE_HOME: join(this.home, 'state'),
+    XDG_DATA_HOME: join(this.home, 'data'),
+    XDG_CACHE_HOME: join(this.home, 'cache'),
+    XDG_RUNTIME_DIR: join(this.home, 'run'),
+    ...(process.env.DOCKER_HOST !== undefined && { DOCKER_HOST: process.env.DOCKER_HOST }),
+  };
+  /** Where the user's configuration stands. */
+  readonly configFile = join(this.home, 'config/containai/config.toml');
+
+  /** `config` is what the user has configured besides the network, TOML. */
+  constructor(config = '') {
+    ownFolder(this.home);
+    ownFolder(join(this.home, 'run'));
+    chmodSync(join(this.home, 'run'), 0o700);
+    this.configure(config);
+  }
+
+  /** Replaces what the user has configured besides the network. */
+  configure(config: string): void {
+    ownFile(this.configFile, `${networkSettings()}\n${config}`);
+  }
+
+  /** Starts `cai`; its stdin is open. */
+  start(args: readonly string[], options: RunOptions = {}): Running {
+    return this.startProgram(process.execPath, [bin, ...args], options);
+  }
+
+  /** Runs `cai` on this input to its end, whatever that is, but no longer than `limitMs`. */
+  async run(
+    args: readonly string[],
+    options: RunOptions & { readonly input?: string | Buffer; readonly limitMs?: number } = {},
+  ): Promise<Ended> {
+    const program = this.start(args, options);
+    program.child.stdin.end(options.input ?? '');
+    return await program.ends(options.limitMs);
+  }
+
+  /** `cai` on a terminal of its own, of which stdin and stdout are the other end. */
+  startInTerminal(args: readonly string[], options: RunOptions = {}): Running {
+    const words = [process.execPath, bin, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
+    return this.startProgram('script', ['-qec', words.join(' '), '/dev/null'], options);
+  }
+
+  /** Starts any program as this user; its stdin is open. */
+  startProgram(file: string, args: readonly string[], options: RunOptions = {}): Running {
+    const child = spawn(file, args, {
+      cwd: options.cwd ?? this.home,
+      env: { ...this.env, ...options.env },
+      ...identity(),
+    });
+    const program = new Running([file, ...args].join(' '), child);
+    started.push(program);
+    return program;
+  }
+}
+
+/** A new folder of the user with an empty git repository. */
+export function newWorkspace(name = `workspace-${++lastWorkspace}`): string {
+  const path = join(folder, name);
+  ownFolder(path);
+  execFileSync('git', ['init', '--quiet', path], { env: { PATH: process.env.PATH }, ...identity() });
+  return path;
+}
+
+/** Makes a folder that belongs to the user, with those above it below `folder`. */
+export function ownFolder(path: string): void {
+  if (path === folder) return;
+  ownFolder(dirname(path));
+  mkdirSync(path, { recursive: true });
+  chownSync(path, user.uid, user.gid);
+}
+
+/** Writes a file that belongs to the user, in a folder of the user below `folder`. */
+export function ownFile(path: string, content: string | Buffer): void {
+  ownFolder(dirname(path));
+  writeFileSync(path, content);
+  chownSync(path, user.uid, user.gid);
+}
+
+/** What Docker's own command line says, without white space around it; rejects when it fails. */
+export async function docker(...args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)('docker', args, { maxBuffer: 64 * 2 ** 20 });
+  return stdout.trim();
+}
+
+/**
+ * Removes the containers of workspaces below `folder`, those of the user without any workspace, and the
+ * user's volumes that no container uses then.
+ */
+export async function removeEverything(): Promise<void> {
+  const ours = ['--filter', 'label=containai.managed=true', '--filter', `label=containai.user=${user.uid}`];
+  const format = '{{.ID}} {{.Label "containai.workspace"}}';
+  const containers = linesOf(await docker('ps', '--all', '--no-trunc', ...ours, '--format', format))
+    .map((line) => ({ id: line.split(' ', 1).join(), workspace: line.slice(line.indexOf(' ') + 1) }))
+    .filter(({ workspace }) => workspace === '' || workspace.startsWith(`${folder}/`));
+  if (containers.length > 0) await docker('rm', '--force', ...containers.map(({ id }) => id));
+  for (const volume of linesOf(await docker('volume', 'ls', '--quiet', ...ours))) {
+    // One that somebody else's container uses stays.
+    await docker('volume', 'rm', volume).catch(() => undefined);
+  }
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '');
+}
+
+/** The configuration with which builds and agents reach the mirrors that this machine reaches. */
+function networkSettings(): string {
+  const { CAI_TEST_CA_FILE: caFile, CAI_TEST_NPM_REGISTRY: npmRegistry } = process.env;
+  const settings = Object.entries({ ca_file: caFile, npm_registry: npmRegistry });
+  const lines = settings.flatMap(([key, value]) => (value ? [`${key} = ${JSON.stringify(value)}`] : []));
+  return ['[network]', ...lines, ''].join('\n');
+}
+
+/** Copies what the package publishes; returns the folder. */
+function install(): string {
+  const installed = join(folder, 'package');
+  const { files } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { files: string[] };
+  for (const name of [...files, 'package.json']) {
+    cpSync(join(repository, name), join(installed, name), { recursive: true });
+  }
+  // Neither what `mkdtemp` makes nor what is checked out here need be readable for others.
+  execFileSync('chmod', ['-R', 'a+rX', folder]);
+  return installed;
+}
+
+/** What makes a child process run as the user. */
+function identity(): { uid?: number; gid?: number } {
+  return process.getuid?.() === user.uid ? {} : user;
+}
+
+/** Nobody is taken for granted: whoever it is loses containers and volumes. */
+function idsOf(name: string | undefined): { uid: number; gid: number } {
+  if (!name) throw new Error('CAI_TEST_USER is not set: start these tests by "npm run test:engine"');
+  const id = (which: string): number => Number(execFileSync('id', [which, name], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}

@@ -1,0 +1,249 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { configKeys, loadConfig } from '../../src/workspace/config';
+import { nameOf } from '../../src/workspace/config-reader';
+import { loadWorkspaceConfig } from '../../src/workspace/effective-config';
+import { trustFile } from '../../src/workspace/trust';
+import { newFolder } from './temp-folder';
+
+let root: string;
+let userFile: string;
+let file: string;
+let env: NodeJS.ProcessEnv;
+
+beforeEach(() => {
+  const home = newFolder();
+  env = { HOME: home };
+  root = newFolder();
+  userFile = join(home, '.config/containai/config.toml');
+  file = join(root, '.containai/config.toml');
+  mkdirSync(join(home, '.config/containai'), { recursive: true });
+  mkdirSync(join(root, '.containai'));
+});
+
+const user = (...lines: string[]): void => writeFileSync(userFile, lines.join('\n'));
+const repository = (...lines: string[]): void => writeFileSync(file, lines.join('\n'));
+const load = () => loadWorkspaceConfig(env, root);
+const trust = (): void => trustFile(env, file, load().repository!.digest);
+const originOf = (name: string) => load().origins.find((origin) => origin.name === name);
+
+describe('loadWorkspaceConfig', () => {
+  test.each(['a workspace without a file', 'no workspace'])("is the user's configuration for %s", (which) => {
+    user('[container]', 'pids = 100', '[[mounts]]', 'path = "/a"');
+
+    const loaded = loadWorkspaceConfig(env, which === 'no workspace' ? undefined : root);
+
+    expect(loaded.config).toEqual(loadConfig(env));
+    expect(loaded).toMatchObject({ notices: [], repository: undefined });
+  });
+
+  test('lets a repository narrow', () => {
+    user('container.memory = "4GiB"', 'container.idle = "0s"');
+    repository(
+      'agent = { default = "gemini", data = "workspace" }',
+      'container = { memory = "2GiB", cpus = 1, pids = 64, idle = "1h" }',
+      'image.auto_build = false',
+    );
+
+    const { config, notices, repository: found } = load();
+
+    expect(config).toMatchObject({
+      agent: { default: 'gemini', data: 'workspace' },
+      container: { memoryBytes: 2 ** 31, cpus: 1, pids: 64, idleMs: 3_600_000 },
+      image: { autoBuild: false },
+    });
+    expect(notices).toEqual([]);
+    expect(found).toMatchObject({ file, isTrusted: false, widening: [] });
+  });
+
+  test('lets a repository name an agent of the user', () => {
+    user('[agents.mine]', 'command = ["mine"]');
+    repository('agent.default = "mine"');
+
+    expect(load().config.agent.default).toBe('mine');
+  });
+
+  /** The repository's line, the user's, and what the notice calls it. */
+  const widening: readonly (readonly [string, string, string])[] = [
+    ['agent.default = "somebody"', '', 'agent.default'],
+    ['agent.data = "shared"', 'agent.data = "workspace"', 'agent.data'],
+    ['container.memory = "5GiB"', 'container.memory = "4GiB"', 'container.memory'],
+    ['container.memory = "9GiB"', '', 'container.memory'],
+    ['container.cpus = 2', 'container.cpus = 1', 'container.cpus'],
+    ['container.pids = 1025', '', 'container.pids'],
+    ['container.idle = "31m"', '', 'container.idle'],
+    ['container.idle = "0s"', '', 'container.idle'],
+    ['image.auto_build = true', 'image.auto_build = false', 'image.auto_build'],
+    ['image.base = "evil"', '', 'image.base'],
+    ['image.dockerfile = "Dockerfile"', '', 'image.dockerfile'],
+    ['env.import = ["TOKEN"]', 'env.import = ["KEY"]', 'env.import'],
+    ['mounts = [{ path = "/", read_only = true }]', '', 'mounts[0]'],
+  ];
+
+  test.each(widening)('ignores that a repository widens: %s', (line, held, name) => {
+    user(held);
+    repository('', line);
+
+    const { config, notices, repository: found } = load();
+
+    expect(config).toEqual(loadConfig(env));
+    expect(notices).toEqual([
+      `${file}:2: "${name}" is ignored, because it would allow the agent more than you do: if you want it, run: cai trust "${root}"`,
+    ]);
+    expect(found!.isTrusted).toBe(false);
+    expect(found!.widening[0]!.name).toContain(name);
+  });
+
+  test.each(widening)('takes it from a repository that is trusted: %s', (line, held, name) => {
+    user(held);
+    repository('', line);
+    trust();
+
+    const { config, notices, repository: found } = load();
+
+    expect(config).not.toEqual(loadConfig(env));
+    expect(notices).toEqual([]);
+    expect(found).toMatchObject({ isTrusted: true });
+    expect(load().origins.find((origin) => origin.name.startsWith(name))!.from).toContain(`${file}:2`);
+  });
+
+  test('every key that a repository can set has a case', () => {
+    const settable = configKeys.filter(({ repository: rule }) => rule !== 'never');
+
+    const missing = settable.filter(
+      ({ path }) => !widening.some(([line]) => path[0] === 'mounts' || line.startsWith(nameOf(path))),
+    );
+
+    expect(missing).toEqual([]);
+  });
+
+  test.each([
+    ['agents.mine.command = ["evil"]', 'agents.mine.command'],
+    ['agent.process = "session"', 'agent.process'],
+    ['acp.fs = "off"', 'acp.fs'],
+    ['sessions.persist = false', 'sessions.persist'],
+    ['container.extra_hosts = ["api.example:10.0.0.1"]', 'container.extra_hosts'],
+    ['engine.context = "theirs"', 'engine.context'],
+    ['network.http_proxy = "http://theirs.example"', 'network.http_proxy'],
+    ['network.ca_file = "ca.pem"', 'network.ca_file'],
+  ])('ignores, trusted or not, what no repository can set: %s', (line, name) => {
+    repository(line);
+    const notice = `${file}:1: "${name}" is ignored, because a repository cannot set it: if you want it, put it into ${userFile}`;
+
+    expect(load()).toMatchObject({ config: loadConfig(env), notices: [notice] });
+    trust();
+    expect(load()).toMatchObject({ config: loadConfig(env), notices: [notice] });
+    expect(load().repository!.widening).toEqual([]);
+  });
+
+  test('no longer trusts a file that has changed, and trusts it again when it is as it was', () => {
+    repository('container.pids = 2000');
+    trust();
+    expect(load().config.container.pids).toBe(2_000);
+
+    repository('container.pids = 2000 ');
+    expect(load().config.container.pids).toBe(1_024);
+    expect(load().notices).toHaveLength(1);
+
+    repository('container.pids = 2000');
+    expect(load().config.container.pids).toBe(2_000);
+  });
+
+  test('does not trust the same content elsewhere', () => {
+    repository('container.pids = 2000');
+    trust();
+    const other = newFolder();
+    mkdirSync(join(other, '.containai'));
+    writeFileSync(join(other, '.containai/config.toml'), 'container.pids = 2000');
+
+    expect(loadWorkspaceConfig(env, other).config.container.pids).toBe(1_024);
+  });
+
+  test("adds a trusted repository's lists to the user's", () => {
+    user('env.import = ["KEY", "BOTH"]', '[[mounts]]', 'path = "/a"', '[[mounts]]', 'path = "/b"');
+    repository(
+      'env.import = ["BOTH", "TOKEN"]',
+      '[[mounts]]',
+      'path = "/b"',
+      'read_only = true',
+      '[[mounts]]',
+      'path = "/d"',
+    );
+    trust();
+
+    expect(load().config.env.import).toEqual(['KEY', 'BOTH', 'TOKEN']);
+    expect(load().config.mounts).toEqual([
+      { path: '/a', isReadOnly: false },
+      { path: '/b', isReadOnly: true },
+      { path: '/d', isReadOnly: false },
+    ]);
+    expect(originOf('env.import')).toEqual({
+      name: 'env.import',
+      value: ['KEY', 'BOTH', 'TOKEN'],
+      from: [`${userFile}:1`, `${file}:1`],
+    });
+    expect(originOf('mounts[3].path')).toEqual({ name: 'mounts[3].path', value: '/d', from: [`${file}:6`] });
+    expect(load().repository!.widening).toEqual([
+      { name: 'env.import', line: 1, held: ['KEY', 'BOTH'], wanted: ['KEY', 'BOTH', 'TOKEN'] },
+      { name: 'mounts[0].path', line: 3, held: undefined, wanted: '/b' },
+      { name: 'mounts[0].read_only', line: 4, held: undefined, wanted: true },
+      { name: 'mounts[1].path', line: 6, held: undefined, wanted: '/d' },
+    ]);
+  });
+
+  test('tells of each key where it comes from', () => {
+    user('', 'acp.idle = "1h"', '[agents.mine]', 'command = ["mine"]');
+    repository('container.pids = 100');
+
+    const names = load().origins.map(({ name }) => name);
+
+    expect(names).toEqual(
+      configKeys
+        .map(({ path }) => nameOf(path))
+        .filter((name) => !/^mounts|NAME\.(name|packages)$/.test(name))
+        .map((name) => name.replace('NAME', 'mine')),
+    );
+    expect(originOf('acp.idle')).toEqual({ name: 'acp.idle', value: '1h', from: [`${userFile}:2`] });
+    expect(originOf('agents.mine.command')!.from).toEqual([`${userFile}:4`]);
+    expect(originOf('container.pids')).toEqual({
+      name: 'container.pids',
+      value: 100,
+      from: [`${file}:1`],
+    });
+    expect(originOf('container.idle')).toEqual({ name: 'container.idle', value: '30m', from: ['default'] });
+    expect(originOf('container.memory')!.value).toBeUndefined();
+  });
+
+  test('tells what widens with what holds without it', () => {
+    user('container.cpus = 1');
+    repository('container.cpus = 2', 'container.pids = 2000', 'image.dockerfile = "Dockerfile"');
+
+    expect(load().repository!.widening).toEqual([
+      { name: 'container.cpus', line: 1, held: 1, wanted: 2 },
+      { name: 'container.pids', line: 2, held: 1024, wanted: 2000 },
+      { name: 'image.dockerfile', line: 3, held: undefined, wanted: 'Dockerfile' },
+    ]);
+  });
+
+  test('counts what is ignored beyond twenty, and lets no name of a stranger steer a terminal', () => {
+    repository(...Array.from({ length: 30 }, (_, index) => `agents."\\u009b${index}".command = ["x"]`));
+
+    const { notices } = load();
+
+    expect(notices).toHaveLength(21);
+    expect(notices[0]).toContain('"agents.\\u009b0.command" is ignored');
+    expect(notices[20]).toBe(`${file}: 10 more keys are ignored`);
+  });
+
+  test.each(['user', 'repository'])("fails for an invalid file of the %s's, with its place", (whose) => {
+    user(whose === 'user' ? '[acp]\nidel = "1h"' : '');
+    repository(whose === 'user' ? '' : '[acp]\nidel = "1h"');
+
+    expect(load).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG',
+        message: `${whose === 'user' ? userFile : file}:2:1: "acp.idel" is not a known key: did you mean "acp.idle"?`,
+      }) as Error,
+    );
+  });
+});

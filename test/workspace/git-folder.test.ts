@@ -1,0 +1,107 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { outerGitFolder } from '../../src/workspace/git-folder';
+import { newFolder } from './temp-folder';
+
+const env = { PATH: process.env.PATH, HOME: '/nonexistent' };
+
+function git(folder: string, ...args: string[]): void {
+  const identity = [
+    '-c',
+    'user.name=t',
+    '-c',
+    'user.email=t@example.org',
+    '-c',
+    'protocol.file.allow=always',
+  ];
+  execFileSync('git', [...identity, '-C', folder, ...args], { stdio: 'pipe' });
+}
+
+function repository(name: string): string {
+  const folder = join(newFolder(), name);
+  mkdirSync(folder);
+  git(folder, 'init', '-q');
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'first');
+  return folder;
+}
+
+describe('outerGitFolder', () => {
+  let main: string;
+  let worktree: string;
+
+  beforeEach(() => {
+    main = repository('main');
+    worktree = join(newFolder(), 'tree');
+    git(main, 'worktree', 'add', '-q', worktree);
+  });
+
+  it('is the common folder for a linked worktree', async () => {
+    expect(await outerGitFolder(worktree, env)).toBe(join(main, '.git'));
+  });
+
+  it('is the folder of a submodule', async () => {
+    const above = repository('above');
+    git(above, 'submodule', '--quiet', 'add', main, 'deps/sub');
+
+    expect(await outerGitFolder(join(above, 'deps/sub'), env)).toBe(join(above, '.git/modules/deps/sub'));
+  });
+
+  it.each([
+    ['an ordinary repository', () => main],
+    ['a folder without git', () => newFolder()],
+  ])('is nothing for %s', async (_what, folder) => {
+    expect(await outerGitFolder(folder(), env)).toBeUndefined();
+  });
+
+  describe('given a .git file that somebody has written', () => {
+    let root: string;
+    const point = (target: string): void => writeFileSync(join(root, '.git'), `gitdir: ${target}\n`);
+
+    beforeEach(() => {
+      root = newFolder();
+    });
+
+    it('does not follow it to the worktree of another folder', async () => {
+      point(join(main, '.git/worktrees/tree'));
+
+      expect(await outerGitFolder(root, env)).toBeUndefined();
+    });
+
+    it('does not follow it to a repository itself', async () => {
+      point(join(main, '.git'));
+
+      expect(await outerGitFolder(root, env)).toBeUndefined();
+    });
+
+    it('does not take a folder in the workspace for an outer one', async () => {
+      mkdirSync(join(root, 'fake/worktrees/x'), { recursive: true });
+      writeFileSync(join(root, 'fake/worktrees/x/gitdir'), join(root, '.git'));
+      point('fake/worktrees/x');
+
+      expect(await outerGitFolder(root, env)).toBeUndefined();
+    });
+  });
+
+  it('does not believe the commondir that an agent may have changed', async () => {
+    writeFileSync(join(main, '.git/worktrees/tree/commondir'), '/\n');
+
+    expect(await outerGitFolder(worktree, env)).toBe(join(main, '.git'));
+  });
+
+  it('does not give away a folder that holds the home folder', async () => {
+    const home = join(main, '.git/home');
+    mkdirSync(home);
+
+    expect(await outerGitFolder(worktree, { ...env, HOME: home })).toBeUndefined();
+  });
+
+  it('reads the back-link through links', async () => {
+    const link = join(newFolder(), 'link');
+    symlinkSync(worktree, link);
+    const back = join(main, '.git/worktrees/tree/gitdir');
+    writeFileSync(back, readFileSync(back, 'utf8').replace(worktree, link));
+
+    expect(await outerGitFolder(worktree, env)).toBe(join(main, '.git'));
+  });
+});

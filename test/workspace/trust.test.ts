@@ -1,0 +1,204 @@
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  checkRoot,
+  findCheckedWorkspace,
+  forgetFile,
+  forgetRoot,
+  isTrusted,
+  outgrownRoot,
+  trustFile,
+  trustRoot,
+} from '../../src/workspace/trust';
+import { compiled, run } from '../support/program';
+import { newFolder } from './temp-folder';
+
+let state: string;
+let env: NodeJS.ProcessEnv;
+
+beforeEach(() => {
+  const home = newFolder();
+  state = join(home, 'state');
+  env = { ...process.env, HOME: home, XDG_STATE_HOME: state };
+});
+
+const filesOf = (kind: string): string[] =>
+  readdirSync(join(state, 'containai', kind)).map((name) => join(state, 'containai', kind, name));
+
+describe('a trusted file', () => {
+  test('is trusted with the content that was recorded last, and no other', () => {
+    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(false);
+
+    trustFile(env, '/r/c.toml', 'aa');
+    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(true);
+    expect(isTrusted(env, '/r/c.toml', 'bb')).toBe(false);
+    expect(isTrusted(env, '/s/c.toml', 'aa')).toBe(false);
+
+    trustFile(env, '/r/c.toml', 'bb');
+    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(false);
+    expect(isTrusted(env, '/r/c.toml', 'bb')).toBe(true);
+  });
+
+  test('is forgotten', () => {
+    trustFile(env, '/r/c.toml', 'aa');
+
+    expect(forgetFile(env, '/r/c.toml')).toBe(true);
+    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(false);
+    expect(forgetFile(env, '/r/c.toml')).toBe(false);
+  });
+
+  test('is recorded for the owner alone, with nothing left beside it', () => {
+    const umask = process.umask(0);
+    trustFile(env, '/r/c.toml', 'aa');
+    process.umask(umask);
+
+    const [file, ...more] = filesOf('trusted');
+    expect(more).toEqual([]);
+    expect(statSync(file!).mode & 0o777).toBe(0o600);
+    expect(statSync(join(state, 'containai/trusted')).mode & 0o777).toBe(0o700);
+  });
+
+  test.each([
+    '',
+    'null',
+    '[]',
+    '{"path":"/r/c.toml","value":',
+    '{"path":"/other","value":"aa"}',
+    '{"path":"/r/c.toml"}',
+  ])('is not trusted by a damaged record: %s', (content) => {
+    trustFile(env, '/r/c.toml', 'aa');
+    writeFileSync(filesOf('trusted')[0]!, content);
+
+    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(false);
+    trustFile(env, '/r/c.toml', 'aa');
+    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(true);
+  });
+
+  test('cannot be recorded without a place for it', () => {
+    env = { ...env, XDG_STATE_HOME: '/dev/null/state' };
+
+    expect(() => trustFile(env, '/r/c.toml', 'aa')).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG',
+        message: expect.stringMatching(/cannot be written/) as string,
+      }) as Error,
+    );
+    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(false);
+    expect(() => forgetFile(env, '/r/c.toml')).toThrow(expect.objectContaining({ code: 'CONFIG' }) as Error);
+  });
+});
+
+describe('checkRoot', () => {
+  const widerThan = (recorded: string, root: string) =>
+    expect.objectContaining({
+      code: 'WORKSPACE',
+      rpcCode: -32602,
+      message: expect.stringMatching(
+        `^"/a/b/c" belonged to the workspace "${recorded}" and now leads to "${root}".*: cai trust "/a/b/c"$`,
+      ) as string,
+    }) as Error;
+
+  test('records the first root, and lets it be', () => {
+    checkRoot(env, '/a/b/c', '/a/b');
+    const [file] = filesOf('roots');
+    const before = statSync(file!).ino;
+
+    checkRoot(env, '/a/b/c', '/a/b');
+
+    expect(JSON.parse(readFileSync(file!, 'utf8'))).toEqual({ path: '/a/b/c', value: '/a/b' });
+    // The same file: nothing was written.
+    expect(statSync(file!).ino).toBe(before);
+    expect(statSync(file!).mode & 0o777).toBe(0o600);
+  });
+
+  test('refuses a wider root', () => {
+    checkRoot(env, '/a/b/c', '/a/b');
+
+    expect(() => checkRoot(env, '/a/b/c', '/a')).toThrow(widerThan('/a/b', '/a'));
+    expect(() => checkRoot(env, '/a/b/c', '/a')).toThrow(widerThan('/a/b', '/a'));
+    expect(outgrownRoot(env, '/a/b/c', '/a')).toBe('/a/b');
+  });
+
+  test('refuses a root elsewhere, as that of a link that was put in the place of the folder', () => {
+    checkRoot(env, '/a/b/c', '/a/b');
+
+    expect(() => checkRoot(env, '/a/b/c', '/a/bb')).toThrow(widerThan('/a/b', '/a/bb'));
+    expect(() => checkRoot(env, '/a/b/c', '/home/u/.ssh')).toThrow(widerThan('/a/b', '/home/u/.ssh'));
+  });
+
+  test('takes a narrower root, which counts from then on', () => {
+    checkRoot(env, '/a/b/c', '/a');
+    expect(outgrownRoot(env, '/a/b/c', '/a/b')).toBeUndefined();
+
+    checkRoot(env, '/a/b/c', '/a/b');
+
+    expect(() => checkRoot(env, '/a/b/c', '/a')).toThrow(widerThan('/a/b', '/a'));
+  });
+
+  test('asks of each folder by itself', () => {
+    checkRoot(env, '/a/b/c', '/a/b');
+
+    expect(() => checkRoot(env, '/a/b', '/a')).not.toThrow();
+  });
+
+  test('takes a wider root that is trusted', () => {
+    checkRoot(env, '/a/b/c', '/a/b');
+
+    trustRoot(env, '/a/b/c', '/a');
+
+    expect(() => checkRoot(env, '/a/b/c', '/a')).not.toThrow();
+    expect(outgrownRoot(env, '/a/b/c', '/a')).toBeUndefined();
+    expect(() => checkRoot(env, '/a/b/c', '/')).toThrow(widerThan('/a', '/'));
+  });
+
+  test('takes any root of a folder that is forgotten', () => {
+    checkRoot(env, '/a/b/c', '/a/b');
+
+    expect(forgetRoot(env, '/a/b/c')).toBe(true);
+    expect(() => checkRoot(env, '/a/b/c', '/a')).not.toThrow();
+  });
+
+  test('lets work go on where nothing can be recorded', () => {
+    env = { ...env, XDG_STATE_HOME: '/dev/null/state' };
+
+    expect(() => checkRoot(env, '/a/b/c', '/a/b')).not.toThrow();
+    expect(() => checkRoot(env, '/a/b/c', '/a')).not.toThrow();
+  });
+
+  /** Records one root and another in turns; ends with 1 if there was none meanwhile. */
+  const recorder = compiled(`
+    import { outgrownRoot, trustRoot } from './src/workspace/trust';
+    for (let i = 0; i < 200; i++) {
+      trustRoot(process.env, '/a/b/c', i % 2 === 0 ? '/a/b' : '/a');
+      if (outgrownRoot(process.env, '/a/b/c', '/') === undefined) process.exit(1);
+    }
+  `);
+
+  test('always finds a record among processes that write it at once', async () => {
+    const programs = Array.from({ length: 4 }, () => run(recorder, [], env));
+
+    const ends = await Promise.all(programs.map((program) => once(program, 'exit')));
+
+    expect(ends.map(([status]) => status as number)).toEqual([0, 0, 0, 0]);
+    expect(filesOf('roots')).toHaveLength(1);
+  });
+});
+
+describe('findCheckedWorkspace', () => {
+  test('refuses a folder whose workspace has grown', async () => {
+    const top = newFolder();
+    const cwd = join(top, 'sub');
+    mkdirSync(cwd);
+    expect((await findCheckedWorkspace(cwd, env)).root).toBe(cwd);
+
+    mkdirSync(join(top, '.containai'));
+    writeFileSync(join(top, '.containai/config.toml'), '');
+
+    await expect(findCheckedWorkspace(cwd, env)).rejects.toThrow(
+      expect.objectContaining({ code: 'WORKSPACE' }) as Error,
+    );
+    trustRoot(env, cwd, top);
+    expect((await findCheckedWorkspace(cwd, env)).root).toBe(top);
+  });
+});
