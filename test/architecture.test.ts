@@ -20,6 +20,7 @@ const layers: Layers = [
   ['acp/methods'],
   ['workspace/'],
   ['agent/'],
+  ['container/'],
   ['session/'],
   ['acp/'],
   ['commands/'],
@@ -81,20 +82,28 @@ describe('the sources', () => {
 
   test('read and change the process only where it is composed', () => {
     expect(
-      strayUses(sources, 'process', ['main', 'commands/', 'log', 'agent/process', 'agent/process-group']),
+      strayUses(sources, 'process', [
+        'main',
+        'commands/',
+        'log',
+        'agent/process',
+        'agent/process-group',
+        'container/build-lock',
+      ]),
     ).toEqual([]);
   });
 
   test('start programs in three places', () => {
     expect(
-      strayUses(sources, 'child_process', ['agent/process', 'agent/interactive', 'workspace/root']),
+      strayUses(sources, 'child_process', ['agent/process', 'agent/interactive', 'workspace/git']),
     ).toEqual([]);
   });
 
-  test('write to streams only through the writer, to agents, to the log, and from commands', () => {
-    expect(strayUses(sources, 'write', ['rpc/writer', 'agent/process', 'commands/', 'main', 'log'])).toEqual(
-      [],
-    );
+  test('write to streams only through the writer, to agents, to the log, and for commands', () => {
+    const ofCommands = ['container/progress', 'container/relay', 'container/ssh'];
+    expect(
+      strayUses(sources, 'write', ['rpc/writer', 'agent/process', 'commands/', 'main', 'log', ...ofCommands]),
+    ).toEqual([]);
   });
 
   test('never use the console', () => {

@@ -18,6 +18,7 @@ import { configFileOf, loadConfig } from '../workspace/config';
 import type { Config } from '../workspace/config';
 import { fallbackMount, mountPointOf } from '../workspace/mount';
 import { ownFolders } from '../workspace/own-folders';
+import { findWorkspace } from '../workspace/root';
 import type { Workspace } from '../workspace/root';
 
 /** Signals that end the proxy as the end of its input does, only without patience. */
@@ -41,7 +42,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const childEnv = { ...env, PATH: absolutePath(env.PATH), CAI_NO_UPDATE_CHECK: '1' };
   if (process.stdin.isTTY && process.stdout.isTTY) {
     if (agentArgs.length > 0)
-      return await runInteractive(isDirect ? agent : contained(agent, undefined), childEnv);
+      return await runInteractive(isDirect ? agent : await onTerminal(agent, env), childEnv);
     throw new CaiError(
       'USAGE',
       'this is for an editor to start, not for a terminal: put it into the settings of your editor, as the README shows',
@@ -67,14 +68,25 @@ function workingDirectory(): string {
 
 /** The command that runs an agent in the container of a workspace, or in one without a workspace. */
 function contained(agent: AgentCommand, workspace: Workspace | undefined): AgentCommand {
-  const cai = join(__dirname, '../../bin/cai');
   const place = workspace === undefined ? ['--no-workspace'] : ['--workspace', workspace.root];
-  const options = [...place, '--agent', agent.name, '--quiet', '--status-fd', '3'];
-  return {
-    ...agent,
-    hasStatus: true,
-    command: [process.execPath, cai, 'exec', ...options, '--', ...agent.command],
-  };
+  return { ...execution(agent, [...place, '--quiet', '--status-fd', '3']), hasStatus: true };
+}
+
+/** The same on our own terminal, for the folder that we were started in if that can be a workspace. */
+async function onTerminal(agent: AgentCommand, env: NodeJS.ProcessEnv): Promise<AgentCommand> {
+  const folder = workingDirectory();
+  const isWorkspace = await findWorkspace(folder, { env }).then(
+    () => true,
+    () => false,
+  );
+  return execution(agent, [...(isWorkspace ? ['--workspace', folder] : ['--no-workspace']), '--tty']);
+}
+
+/** Our own program, whatever PATH says. */
+function execution(agent: AgentCommand, options: readonly string[]): AgentCommand {
+  const cai = join(__dirname, '../../bin/cai');
+  const args = ['exec', '--agent', agent.name, ...options, '--', ...agent.command];
+  return { ...agent, command: [process.execPath, cai, ...args] };
 }
 
 /** What the agent calls the root of a workspace; `undefined`: as we do. */

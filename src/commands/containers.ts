@@ -9,7 +9,8 @@ interface Command {
   run(args: readonly string[]): Promise<number>;
 }
 
-const commands: Readonly<Record<string, () => Promise<Command>>> = {
+/** By their names. */
+export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   build: () => import('./build'),
   exec: () => import('./exec'),
   shell: () => import('./shell'),

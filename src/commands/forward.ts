@@ -94,7 +94,7 @@ async function join(socket: Socket, port: number, connection: SshConnection): Pr
     pipeline(tunnel, socket, () => undefined);
   } catch (reason) {
     socket.destroy();
-    process.stderr.write(`cai: a connection to port ${port} was closed: ${messageOf(reason)}\n`);
+    process.stderr.write(`cai: nothing answers on port ${port} of the container: ${messageOf(reason)}\n`);
   }
 }
 

@@ -2,11 +2,28 @@ import { catalog } from '../agent/catalog';
 
 const text = `cai - run coding agents in containers, from any ACP editor
 
-Usage:
-  cai --acp [agent] [agent args...]   speak ACP on stdin and stdout; for an editor to start
+For editors:
+  cai --acp [agent] [agent args...]   speak ACP on stdin and stdout
   cai acp [agent] [agent args...]     the same
-  cai --version
+
+In the container of a workspace, made when needed:
+  cai exec COMMAND...                 run a command
+  cai shell                           open a shell
+  cai forward PORT...                 make its ports reachable on 127.0.0.1
+
+Containers and images:
+  cai ps                              list your containers
+  cai stop                            stop those of a workspace
+  cai rm                              remove them; what agents keep stays
+  cai build                           build the image of an agent
+
+Help:
+  cai doctor                          see what is missing, and what to do
+  cai config                          show the configuration in effect
+  cai trust                           allow what a repository's configuration asks for
+  cai NAME --help                     more about one of these
   cai --help
+  cai --version
 
 Agents: ${Object.keys(catalog).join(', ')}; default claude.
 Others, in $XDG_CONFIG_HOME/containai/config.toml (~/.config/containai/config.toml):

@@ -98,7 +98,7 @@ export class Engine {
     );
   }
 
-  /** `undefined`: there is no such file, or it is not an ordinary one. */
+  /** `undefined`: there is no such file, or it is not an ordinary one; podman follows a link. */
   async readFile(id: string, path: string): Promise<Buffer | undefined> {
     return await this.#askOr([404], `read ${path} in the container ${id}`, 'CONTAINER_START', async () =>
       firstFileOf(await buffer(await this.#docker.getContainer(id).getArchive({ path }))),
@@ -190,18 +190,23 @@ export class Engine {
   ): Promise<string> {
     const { tag, dockerfile, buildArgs, labels, target, noCache, pull, networkMode } = request;
     const what = `build the image ${tag}`;
-    let contextError: unknown;
-    context.once('error', (reason) => (contextError = reason));
+    // Without its files, of which dockerode may miss the failure, the engine would wait for ever.
+    const files = new AbortController();
+    context.once('error', (reason) => files.abort(reason));
     return await this.#ask(what, 'IMAGE', async () => {
       const options = {
         version: '1', t: tag, dockerfile, buildargs: buildArgs, labels, nocache: noCache, pull, rm: true, forcerm: true,
         ...(target !== undefined && { target }), ...(networkMode !== undefined && { networkmode: networkMode }),
+        abortSignal: files.signal,
       } as const; // prettier-ignore
       try {
         await followBuild(bytesOf(await this.#docker.buildImage(context, options)), what, onEvent);
       } catch (reason) {
-        if (contextError === undefined) throw reason;
-        throw new CaiError('IMAGE', `cannot ${what}: its files cannot be read: ${messageOf(contextError)}`);
+        if (!files.signal.aborted) throw reason;
+        const why = messageOf(files.signal.reason);
+        throw new CaiError('IMAGE', `cannot ${what}: its files cannot be read: ${why}`, undefined, {
+          cause: reason,
+        });
       }
       const image = await this.inspectImage(tag);
       if (image === undefined) throw new CaiError('IMAGE', `cannot ${what}: the engine ended without it`);

@@ -29,8 +29,6 @@ export interface ImageRequest {
    * `[image]`: its image is its own.
    */
   readonly repository?: string;
-  /** Network of the build steps, as the engine names it; its own choice if absent. */
-  readonly buildNetwork?: string;
 }
 
 /** An image as the engine knows it. */
@@ -152,7 +150,7 @@ async function build(
   options: BuildOptions,
   progress: Progress,
 ): Promise<EngineImage> {
-  const { agent, image, network, buildNetwork } = request;
+  const { agent, image, network } = request;
   const recipe = readRecipe(request);
   checkPossible(request, recipe);
   const base = await provideBase(engine, image.base, options.upgrade, progress);
@@ -164,7 +162,7 @@ async function build(
     labels: { [imageLabel.recipe]: recipe.hash, [imageLabel.packages]: packages.join(' ') },
     noCache: options.noCache || options.upgrade,
     pull: false,
-    ...(buildNetwork !== undefined && { networkMode: buildNetwork }),
+    ...(needsLoopback(network) && { networkMode: 'host' }),
   };
   const run = async (to: string, context: ReturnType<typeof textContext>, dockerfile: string, args: Args) => {
     progress.begin(`building ${to}`);
@@ -264,6 +262,14 @@ function proxyArguments({ httpProxy, httpsProxy, noProxy }: Config['network']): 
     value === undefined ? [] : [[name, value] as const, [name.toLowerCase(), value] as const],
   );
   return Object.fromEntries(pairs);
+}
+
+/** Whether something is on this machine's own loopback: a container has another one. */
+function needsLoopback({ npmRegistry, httpProxy, httpsProxy }: Config['network']): boolean {
+  const isLoopback = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/;
+  return [npmRegistry, httpProxy, httpsProxy].some(
+    (each) => each !== undefined && isLoopback.test(new URL(each).hostname),
+  );
 }
 
 function readSetting(key: string, path: string): string {

@@ -67,7 +67,9 @@ function isOwn(labels: Readonly<Record<string, string>>, hostUser: number): bool
 function dataVolumeIn(record: string | undefined): string | undefined {
   try {
     const { mounts } = JSON.parse(record ?? '') as Recorded;
-    return mounts.map((line) => /^volume (\S+) (.*) rw$/.exec(line)).find((found) => found?.[2] === dataFolder)?.[1];
+    return mounts
+      .map((line) => /^volume (\S+) (.*) rw$/.exec(line))
+      .find((found) => found?.[2] === dataFolder)?.[1];
   } catch {
     // Then nothing is known of it, and no volume is touched for it.
     return undefined;

@@ -167,7 +167,9 @@ class LiveProgress implements Progress {
     const bar = `[${'#'.repeat(done)}${'-'.repeat(barWidth - done)}]`;
     const seconds = `${Math.round((this.#drawnAt - this.#beganAt) / 1_000)} s`;
     const text = [prefix + what, bar, [place, seconds].filter(Boolean).join(', '), detail].join(' ');
-    this.stream.write(clearLine + cut(text, (this.stream.columns ?? 80) - 1));
+    // A terminal that nobody has told its size says 0.
+    const { columns = 0 } = this.stream;
+    this.stream.write(clearLine + cut(text, (columns > 0 ? columns : 80) - 1));
   }
 }
 

@@ -161,7 +161,7 @@ export class SshConnection {
       });
     });
     process.stdin.write(header);
-    if (terminal) await terminalIsReady(process.stdout);
+    await supervisorIsReady(process.stdout);
     return process;
   }
 
@@ -262,11 +262,14 @@ function requestsOf(channel: ClientChannel): { readonly id: number; readonly req
   return { id: outgoing.id, requests: _client._protocol };
 }
 
-/** Takes away the NUL byte by which the supervisor says that the terminal is no longer raw. */
-async function terminalIsReady(stdout: Readable): Promise<void> {
+/**
+ * Takes away the NUL byte by which the supervisor says that it has read the header. A signal that is sent before is
+ * lost, if sshd has not executed anything yet.
+ */
+async function supervisorIsReady(stdout: Readable): Promise<void> {
   await once(stdout, 'readable');
   const output = stdout.read() as Buffer | null;
-  // Nothing, or something else, comes from what is no supervisor: its words may say why.
+  // Nothing, or something else, comes from what is no supervisor: its words and its status say why.
   if (output === null) return;
   const rest = output[0] === 0 ? output.subarray(1) : output;
   if (rest.length > 0) stdout.unshift(rest);

@@ -40,15 +40,16 @@ export function outgrownRoot(env: NodeJS.ProcessEnv, cwd: string, root: string):
 }
 
 /**
- * Lets a working directory, as it is spelled, belong to `root` if it never had another or one that is no
- * narrower, and records it. Fails with `CaiError('WORKSPACE')` for a wider root or one elsewhere: what the
+ * Lets a working directory, as it is spelled, belong to `root` if it never had another, which is recorded,
+ * or one that is no narrower. A narrower one is not recorded: it can be git's, which once took too long.
+ * Fails with `CaiError('WORKSPACE')` for a wider root or one elsewhere: what the
  * agent or a stranger changes in a repository must not choose what is mounted. A record that cannot be read
  * or written is none: the folder is then as new each time.
  */
 export function checkRoot(env: NodeJS.ProcessEnv, cwd: string, root: string): void {
   const recorded = read(env, 'roots', cwd);
-  if (recorded === root) return;
-  if (recorded !== undefined && !isInside(root, recorded)) {
+  if (recorded !== undefined) {
+    if (isInside(root, recorded)) return;
     const folder = quoted(cwd);
     throw new CaiError(
       'WORKSPACE',

@@ -1,4 +1,5 @@
 import { catalog } from '../../src/agent/catalog';
+import { commands } from '../../src/commands/containers';
 import { runCli } from '../support/cli';
 
 describe('cai --help', () => {
@@ -9,8 +10,8 @@ describe('cai --help', () => {
 
       expect(status).toBe(0);
       expect(stderr).toBe('');
-      for (const command of ['--acp', 'acp', '--version', '--help']) {
-        expect(stdout).toContain(`\n  cai ${command}`);
+      for (const command of ['--acp', 'acp', ...Object.keys(commands), '--version', '--help']) {
+        expect(stdout).toContain(`\n  cai ${command} `.trimEnd());
       }
       expect(stdout).toContain(`Agents: ${Object.keys(catalog).join(', ')}; default claude.`);
     },

@@ -214,7 +214,6 @@ describe('buildImage', () => {
       PACKAGES: '@agentclientprotocol/claude-agent-acp@0.100.0',
       BASE_PATH: '/opt/bin:/bin',
     });
-    expect(engine.builds[0]).not.toHaveProperty('networkMode');
   });
 
   test('labels nothing as a container of ours, because containers inherit labels', async () => {
@@ -225,7 +224,6 @@ describe('buildImage', () => {
 
   test('passes certificates and the registry as files, and proxies as what builders keep to themselves', async () => {
     await build({
-      buildNetwork: 'host',
       network: {
         caFile: file('ca.pem', 'CERTIFICATE'),
         npmRegistry: 'https://npm.example/',
@@ -236,7 +234,6 @@ describe('buildImage', () => {
 
     const [made] = engine.builds;
     expect(made).toMatchObject({
-      networkMode: 'host',
       files: { 'network/ca.pem': 'CERTIFICATE', 'network/npmrc': 'registry=https://npm.example/\n' },
       buildArgs: {
         HTTP_PROXY: 'http://proxy.example',
@@ -247,6 +244,18 @@ describe('buildImage', () => {
     });
     expect(made!.buildArgs).not.toHaveProperty('HTTPS_PROXY');
     expect(JSON.stringify(made!.labels)).not.toMatch(/example|CERT/);
+  });
+
+  test.each([
+    [{ httpProxy: 'http://user:word@127.0.0.1:3128' }, 'host'],
+    [{ httpsProxy: 'http://localhost:3128/' }, 'host'],
+    [{ npmRegistry: 'http://[::1]:4873/' }, 'host'],
+    [{ npmRegistry: 'https://localhost.example/', httpProxy: 'http://10.127.0.1' }, undefined],
+    [{}, undefined],
+  ])("shares this machine's network only if something is on its loopback: %j", async (network, mode) => {
+    await build({ network });
+
+    expect(engine.builds[0]?.networkMode).toBe(mode);
   });
 
   test('does not take an image for outdated because the network is another one', async () => {

@@ -127,14 +127,17 @@ describe('openProgress, in a terminal', () => {
     expect(live()).toBe('cai: pulling x [###############-----] 1 of 2 layers, 1 s ');
   });
 
-  test('is never wider than the terminal', () => {
-    const { stream, live } = screen({ isTTY: true, columns: 40 });
+  test.each([
+    [40, 39],
+    [0, 79],
+  ])('is never wider than a terminal that says it has %i columns', (columns, length) => {
+    const { stream, live } = screen({ isTTY: true, columns });
     const progress = openProgress(stream, false);
 
     progress.begin('building x');
     progress.report(step(1, 4, 'y'.repeat(100)));
 
-    expect(live()).toHaveLength(39);
+    expect(live()).toHaveLength(length);
   });
 
   test('leaves sentences above the line', () => {

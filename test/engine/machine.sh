@@ -249,6 +249,7 @@ start() {
   exec 9>"$state/lock"
   flock 9
   : >"$log"
+  if is_missing npm; then fail 'npm is missing: the tests need Node, and the image is made with npm'; fi
   install_packages
   make_user
   start_engine

@@ -28,8 +28,6 @@ export const user = idsOf(process.env.CAI_TEST_USER);
 /** Real path of the folder that holds all of this test file: readable for the user, and removed afterwards. */
 export const folder = realpathSync(mkdtempSync(join(tmpdir(), 'cai-engine-')));
 
-/** `cai` as a package manager would have installed it. */
-const bin = join(install(), 'bin/cai');
 const started: Running[] = [];
 let lastHome = 0;
 let lastWorkspace = 0;
@@ -40,6 +38,9 @@ afterAll(async () => {
   await removeEverything();
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 });
+
+/** `cai` as a package manager would have installed it. */
+const bin = join(install(), 'bin/cai');
 
 /** How a run differs from the usual. */
 export interface RunOptions {

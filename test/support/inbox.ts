@@ -23,8 +23,11 @@ export class Inbox {
   #over: string | undefined;
   #wake: (() => void)[] = [];
 
-  /** `name` says whose lines these are, in failures. */
-  constructor(private readonly name: string) {}
+  /** `name` says whose lines these are, in failures; `limitMs` is how long one wait may last. */
+  constructor(
+    private readonly name: string,
+    private readonly limitMs = patienceMs,
+  ) {}
 
   /** Adds received bytes. */
   push(chunk: Buffer): void {
@@ -55,7 +58,7 @@ export class Inbox {
   async next(expected: Expectation): Promise<Json> {
     const fits = typeof expected === 'string' ? (m: Json) => m.method === expected : expected;
     const what = typeof expected === 'string' ? expected : expected.toString();
-    const deadline = Date.now() + patienceMs;
+    const deadline = Date.now() + this.limitMs;
     for (;;) {
       const index = this.#unread.findIndex(fits);
       if (index >= 0) return this.#unread.splice(index, 1)[0]!;

@@ -1,0 +1,124 @@
+/** What `cai doctor` asks the container engine. */
+import { containerUser } from '../container/container-user';
+import { resolveEngine } from '../container/context';
+import { Engine } from '../container/engine';
+import type { EngineAbout } from '../container/engine-info';
+import { findImage, imageTagOf, provideImage } from '../container/image';
+import type { EngineImage } from '../container/image';
+import { imageRequestOf } from '../container/image-request';
+import { recordedOf } from '../container/spec';
+import type { Checks, Finding } from './doctor-checks';
+import type { Configured } from './doctor-machine';
+
+/** Below this, agents that are known to us end for want of memory in the middle of their work. */
+const enoughMemoryBytes = 2 * 2 ** 30;
+
+/** The engine of the context that is meant. `undefined`: it cannot be used. */
+export async function checkEngine(
+  checks: Checks,
+  wantedContext: string | undefined,
+  configuredContext: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<{ readonly engine: Engine; readonly about: EngineAbout } | undefined> {
+  const address = await checks.find(
+    'context',
+    () => resolveEngine(env, wantedContext, configuredContext),
+    ({ context, endpoint }) => ({ status: 'ok', detail: `${context}: ${endpoint}` }),
+  );
+  if (address === undefined) {
+    await checks.skip(['engine'], 'there is no Docker context to ask');
+    return undefined;
+  }
+  const look = async () => {
+    const engine = await Engine.connect(address);
+    return { engine, about: await engine.about() };
+  };
+  return await checks.find('engine', look, ({ about }) => engineFinding(about));
+}
+
+function engineFinding({
+  isPodman,
+  isRootless,
+  serverVersion,
+  apiVersion,
+  osType,
+  limits,
+}: EngineAbout): Finding {
+  const detail = `${isPodman ? 'podman' : 'Docker'} ${serverVersion}, API ${apiVersion}${isRootless ? ', rootless' : ''}`;
+  if (osType !== 'linux') {
+    return {
+      status: 'fail',
+      detail: `${detail}: its containers are ${osType}`,
+      remedy: 'switch it to Linux containers',
+    };
+  }
+  const lacking = (['memory', 'pids', 'cpus'] as const).filter((name) => !limits[name]);
+  if (lacking.length === 0) return { status: 'ok', detail };
+  return {
+    status: 'warn',
+    detail: `${detail}: it cannot limit ${lacking.join(', ')}`,
+    remedy: 'turn on the cgroup controllers of that name, so that an agent cannot take the whole machine',
+  };
+}
+
+/** Whom commands run as, and how much memory they have together. */
+export async function checkLimits(
+  checks: Checks,
+  about: EngineAbout,
+  { settings }: Configured,
+): Promise<void> {
+  const { hostUser, workspace } = settings;
+  await checks.check('user', async () => {
+    const { user, notice } = await containerUser(hostUser, workspace, about.isRootless);
+    const detail = `commands run with the user id ${user.uid}${user.uid === 0 ? ', which is you on this rootless engine' : ''}`;
+    return { status: 'ok', detail: notice ?? detail };
+  });
+  await checks.check('memory', () => {
+    const all = about.memoryBytes;
+    const circumstances = { image: '', user: hostUser, engineMemoryBytes: all };
+    const { memoryBytes } = recordedOf(settings, '', circumstances);
+    const detail = `${inGiB(memoryBytes)} for a container, of ${inGiB(all)}`;
+    if (memoryBytes > all) {
+      return { status: 'warn', detail, remedy: 'lower container.memory in the configuration' };
+    }
+    if (memoryBytes >= enoughMemoryBytes) return { status: 'ok', detail };
+    return { status: 'warn', detail, remedy: 'raise container.memory, or give the engine’s machine more' };
+  });
+}
+
+function inGiB(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+}
+
+/** The image of the agent; none is built. `undefined`: there is none. */
+export async function checkImage(
+  checks: Checks,
+  engine: Engine,
+  { config, agent, settings }: Configured,
+  env: NodeJS.ProcessEnv,
+): Promise<EngineImage | undefined> {
+  const look = () => imageRequestOf(env, config, settings.workspace, agent.name);
+  let image: EngineImage | undefined;
+  await checks.find('image', look, async (request): Promise<Finding> => {
+    image = await findImage(engine, request);
+    const tag = imageTagOf(request);
+    if (image === undefined) {
+      const { autoBuild } = config.image;
+      const detail = `there is no ${tag} yet${autoBuild ? ': the first command builds it, which takes minutes' : ''}`;
+      return { status: autoBuild ? 'warn' : 'fail', detail, remedy: `cai build --agent ${agent.name}` };
+    }
+    const notices: string[] = [];
+    const nothing = () => undefined;
+    const listener = {
+      begin: nothing,
+      report: nothing,
+      end: nothing,
+      say: (text: string) => void notices.push(text),
+    };
+    // One that is there is only looked at; if it has gone just now, nothing is built either.
+    await provideImage(engine, { ...request, image: { ...request.image, autoBuild: false } }, listener);
+    if (notices.length > 0) return { status: 'warn', detail: notices.join('\n') };
+    return { status: 'ok', detail: `${tag}, ${image.id.replace('sha256:', '').slice(0, 12)}` };
+  });
+  return image;
+}

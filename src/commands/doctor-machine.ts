@@ -1,0 +1,158 @@
+/** What `cai doctor` looks at on this machine, without an engine. */
+import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+import { engines } from '../../package.json';
+import { resolveAgent } from '../agent/catalog';
+import type { AgentCommand } from '../agent/catalog';
+import { clientKey } from '../container/keys';
+import type { ClientKey } from '../container/keys';
+import { mountOf, settingsOf } from '../container/settings';
+import type { Settings } from '../container/spec';
+import { CaiError } from '../errors';
+import type { Config } from '../workspace/config';
+import { configFileOf } from '../workspace/config';
+import { loadWorkspaceConfig } from '../workspace/effective-config';
+import { outerGitFolder } from '../workspace/git-folder';
+import { ownFolders } from '../workspace/own-folders';
+import { quoted } from '../workspace/quoted';
+import { findWorkspace } from '../workspace/root';
+import { outgrownRoot } from '../workspace/trust';
+import type { Checks, Finding } from './doctor-checks';
+
+/** The version that runs us, against the one that the package asks for. */
+export function nodeVersion(): Finding {
+  const wanted = engines.node.replace('>=', '');
+  const found = process.versions.node;
+  const isNewEnough = found.localeCompare(wanted, undefined, { numeric: true }) >= 0;
+  if (isNewEnough) return { status: 'ok', detail: found };
+  return { status: 'fail', detail: `${found} is too old`, remedy: `install Node ${wanted} or newer` };
+}
+
+/** Where commands work. */
+export interface Place {
+  /** Root of the workspace; `undefined`: none. */
+  readonly root: string | undefined;
+}
+
+/**
+ * The workspace of a folder; without a folder that of the current one, if it can be in one. Nothing is
+ * recorded of it. `undefined`: it cannot be used.
+ */
+export async function checkWorkspace(
+  checks: Checks,
+  folder: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<Place | undefined> {
+  let why: string | undefined;
+  const look = async (): Promise<Place> => {
+    try {
+      const { root, cwd } = await findWorkspace(resolve(folder ?? '.'), { env });
+      const recorded = outgrownRoot(env, cwd, root);
+      if (recorded === undefined) return { root };
+      throw new CaiError(
+        'WORKSPACE',
+        `${quoted(cwd)} belonged to the workspace ${quoted(recorded)} and now leads to ${quoted(root)}: if that is right, run: cai trust ${quoted(cwd)}`,
+      );
+    } catch (reason) {
+      const isForeign = folder === undefined && reason instanceof CaiError && reason.code === 'WORKSPACE';
+      if (!isForeign) throw reason;
+      why = reason.message;
+      return { root: undefined };
+    }
+  };
+  return await checks.find('workspace', look, async ({ root }) => {
+    if (root === undefined) {
+      return { status: 'warn', detail: why!, remedy: 'name one: cai doctor --workspace FOLDER' };
+    }
+    const mount = mountOf(root, env);
+    const where = mount === root ? 'under its own path' : `at ${mount}`;
+    const git = await outerGitFolder(root, env);
+    const beside = git === undefined ? '' : `, and its git folder ${quoted(git)}`;
+    return { status: 'ok', detail: `${quoted(root)}, mounted ${where}${beside}` };
+  });
+}
+
+/** The configuration of a workspace, and what follows from it. */
+export interface Configured {
+  /** In effect. */
+  readonly config: Config;
+  /** The agent that is meant. */
+  readonly agent: AgentCommand;
+  /** What its container is to be. */
+  readonly settings: Settings;
+}
+
+/** `undefined`: it cannot be used. */
+export async function checkConfiguration(
+  checks: Checks,
+  root: string | undefined,
+  wantedAgent: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<Configured | undefined> {
+  const configFile = configFileOf(env);
+  let notices: readonly string[] = [];
+  const look = async (): Promise<Configured> => {
+    const found = loadWorkspaceConfig(env, root);
+    notices = found.notices;
+    const { config } = found;
+    const name = wantedAgent ?? config.agent.default;
+    const isTestMode = env.CAI_ACP_TEST_MODE === '1';
+    const agent = resolveAgent(name, [], { agents: config.agents, isDirect: false, isTestMode, configFile, cwd: '/' }); // prettier-ignore
+    const hostUser = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    const settings = await settingsOf({ config, workspace: root, agent: name, hostUser, env });
+    return { config, agent, settings };
+  };
+  return await checks.find('configuration', look, ({ agent }) => {
+    if (notices.length > 0) return { status: 'warn', detail: notices.join('\n') };
+    const file = existsSync(configFile) ? configFile : `no ${configFile}, so the defaults hold`;
+    return { status: 'ok', detail: `agent ${agent.name}; ${file}` };
+  });
+}
+
+/** Our key; none is made. `undefined`: there is none, or it cannot be used. */
+export async function checkKey(checks: Checks, env: NodeJS.ProcessEnv): Promise<ClientKey | undefined> {
+  const { state } = ownFolders(env);
+  const folder = join(state, 'ssh');
+  const look = async () => (existsSync(join(folder, 'id_ed25519')) ? await clientKey(state) : undefined);
+  return await checks.find('keys', look, (key) => {
+    if (key === undefined)
+      return { status: 'ok', detail: `none in ${folder} yet: the first command makes one` };
+    if ((statSync(folder).mode & 0o022) === 0) return { status: 'ok', detail: `${folder}, for you alone` };
+    return { status: 'fail', detail: `others can write in ${folder}`, remedy: `chmod 700 ${folder}` };
+  });
+}
+
+/** Where programs are found that no shell has started. Source: login.defs(5), ENV_PATH; launchd on macOS. */
+const desktopPath =
+  process.platform === 'darwin' ? '/usr/bin:/bin:/usr/sbin:/sbin' : '/usr/local/bin:/usr/bin:/bin';
+
+/**
+ * Whether an editor that was started from the desktop finds `cai`, and the `node` that runs it: those of
+ * version managers are in the PATH of shells only.
+ */
+export function editorPath(agent: string): Finding {
+  const cai = realpathSync(join(__dirname, '../../bin/cai'));
+  const line = `${quoted(process.execPath)} with the arguments ${[cai, '--acp', agent].map(quoted).join(' ')}`;
+  const found = { cai: programOnDesktop('cai'), node: programOnDesktop('node') };
+  const missing = (['node', 'cai'] as const).filter((name) => found[name] === undefined);
+  if (missing.length === 0 && realpathSync(found.cai!) === cai) {
+    return { status: 'ok', detail: `editors find cai and node by themselves: cai --acp ${agent}` };
+  }
+  const what =
+    missing.length === 0
+      ? `an editor started from the desktop finds another cai: ${found.cai}`
+      : `an editor started from the desktop may not find ${missing.join(' and ')} (its PATH is ${desktopPath})`;
+  return { status: 'warn', detail: what, remedy: `name the whole command in its settings: ${line}` };
+}
+
+function programOnDesktop(name: string): string | undefined {
+  const paths = desktopPath.split(delimiter).map((folder) => join(folder, name));
+  return paths.find((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}

@@ -1,0 +1,63 @@
+import { commands } from '../../src/commands/containers';
+import { runCli, userWith } from '../support/cli';
+
+describe('the commands about containers', () => {
+  test.each(Object.keys(commands))('explain themselves on stdout: cai %s --help', async (name) => {
+    const { status, stdout, stderr } = await runCli([name, '--help'], userWith(''));
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(new RegExp(`^Usage: cai ${name} `));
+    expect(stdout).toContain('-h, --help');
+  });
+
+  test.each(['runn', '--acpp', '__proto__', 'constructor', ''])('do not include "%s"', async (name) => {
+    const { status, stdout, stderr } = await runCli([name], userWith(''));
+
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toBe(`cai: "${name}" is not a command: see "cai --help"\n`);
+  });
+
+  test.each([
+    [['ps', '--jsn'], /^cai: unknown option '--jsn' \(Did you mean --json\?\): see "cai ps --help"\n$/],
+    [
+      ['stop', '--all', '--workspace', '.'],
+      /^cai: option '--all' cannot be used with option '-w, --workspace/,
+    ],
+    [['rm', '--all', '--no-workspace'], /^cai: option '--all' cannot be used with/],
+    [['forward'], /^cai: missing required argument 'port': see "cai forward --help"\n$/],
+  ])('say what is wrong with the command line: cai %j', async (args, message) => {
+    const { status, stdout, stderr } = await runCli(args, userWith(''));
+
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  test.each(['0', '65536', 'http', '5173:', ':5173', '1:2:3', '70000:80', '5173.5'])(
+    'forward no port "%s"',
+    async (port) => {
+      const { status, stdout, stderr } = await runCli(['forward', '8080', port], userWith(''));
+
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+      expect(stderr).toBe(`cai: "${port}" is no port: write PORT or LOCAL:PORT, such as 5173 or 8080:5173\n`);
+    },
+  );
+
+  test('open no shell without a terminal', async () => {
+    const { status, stdout, stderr } = await runCli(['shell'], userWith(''));
+
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain('cai exec -- COMMAND');
+  });
+
+  test.each([[['ps']], [['ps', '--json']], [['stop', '--all']], [['rm', '--workspace', '/gone']]])(
+    'say what to do without an engine: cai %j',
+    async (args) => {
+      const options = userWith('', { DOCKER_HOST: 'unix:///no/such/engine.sock' });
+
+      const { status, stdout, stderr } = await runCli(args, options);
+
+      expect({ status, stdout }).toEqual({ status: 11, stdout: '' });
+      expect(stderr).toContain('the engine at unix:///no/such/engine.sock');
+    },
+  );
+});

@@ -1,0 +1,135 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Check } from '../../src/commands/doctor-checks';
+import { cai, runCli, userWith } from '../support/cli';
+import type { CliOptions } from '../support/cli';
+import { newFolder } from '../workspace/temp-folder';
+
+const nowhere = { DOCKER_HOST: 'unix:///no/such/engine.sock' };
+
+/** A user without an engine, in a new repository. */
+function userInRepository(config = '', env: NodeJS.ProcessEnv = nowhere) {
+  const cwd = newFolder();
+  execFileSync('git', ['init', '--quiet', cwd], { env: { PATH: process.env.PATH } });
+  return { ...userWith(config, env), cwd };
+}
+
+async function examine(options: CliOptions, args: readonly string[] = []) {
+  const { status, stdout, stderr } = await runCli(['doctor', '--json', ...args], options);
+  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] };
+  const find = (name: string): Check => checks.find((check) => check.name === name)!;
+  return { status, stderr, ok, checks, find };
+}
+
+describe('cai doctor without an engine', () => {
+  test('looks at all that needs none, and fails', async () => {
+    const options = userInRepository();
+
+    const { status, stderr, ok, checks, find } = await examine(options);
+
+    expect({ status, stderr, ok }).toEqual({ status: 1, stderr: '', ok: false });
+    expect(checks.map(({ name }) => name)).toEqual([
+      ...['node', 'workspace', 'configuration', 'editor', 'keys', 'context', 'engine'],
+      ...['user', 'memory', 'image', 'container', 'as made', 'ssh', 'agent', 'data'],
+    ]);
+    const failed = checks.filter((check) => check.status === 'fail').map(({ name }) => name);
+    expect(failed).toEqual(['engine']);
+    expect(find('workspace')).toEqual({
+      name: 'workspace',
+      status: 'ok',
+      detail: `"${options.cwd}", mounted under its own path`,
+    });
+    expect(find('engine').detail).toContain('start it');
+    expect(find('ssh')).toEqual({ name: 'ssh', status: 'skip', detail: 'this needs the engine' });
+  });
+
+  test('tells people the same, with what to do below', async () => {
+    const { status, stdout, stderr } = await runCli(['doctor'], userWith('', nowhere));
+
+    expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+    expect(stdout).toMatch(/^ok {4}node {10}\d+\.\d+\.\d+$/m);
+    expect(stdout).toMatch(/^warn {2}workspace {5}.* cannot be a workspace, because it is the home folder/m);
+    expect(stdout).toContain('\n                    -> name one: cai doctor --workspace FOLDER\n');
+    expect(stdout).toMatch(/\n\n\d+ ok, \d+ to look at, 1 failed\n$/);
+  });
+
+  test('changes nothing', async () => {
+    const options = userInRepository();
+
+    await examine(options);
+
+    expect(existsSync(join(options.env!.HOME!, '.local'))).toBe(false);
+  });
+
+  test('says where the configuration is wrong, and goes on', async () => {
+    const options = userInRepository('[agent]\ndefualt = "x"');
+
+    const { status, find } = await examine(options);
+
+    expect(status).toBe(1);
+    expect(find('configuration').detail).toContain(`${options.file}:2: `);
+    expect(find('context').status).toBe('ok');
+    expect(find('engine').status).toBe('fail');
+  });
+
+  test('tells what a repository asks for in vain', async () => {
+    const options = userInRepository();
+    mkdirSync(join(options.cwd, '.containai'));
+    writeFileSync(join(options.cwd, '.containai/config.toml'), '[image]\nbase = "theirs"\n');
+
+    const { find } = await examine(options);
+
+    expect(find('configuration').status).toBe('warn');
+    expect(find('configuration').detail).toContain('"image.base" is ignored');
+  });
+
+  test('refuses an agent that is none', async () => {
+    const { find } = await examine(userInRepository(), ['--agent', 'nobody']);
+
+    expect(find('configuration').status).toBe('fail');
+    expect(find('configuration').detail).toContain('Unsupported agent: nobody');
+  });
+
+  test('fails for a folder that is named and can be no workspace', async () => {
+    const { find } = await examine(userInRepository(), ['--workspace', '/gone']);
+
+    expect(find('workspace')).toMatchObject({
+      status: 'fail',
+      detail: expect.stringContaining('does not exist'),
+    });
+  });
+
+  test('fails for a key that others can read', async () => {
+    const options = userInRepository();
+    const folder = join(options.env!.HOME!, '.local/state/containai/ssh');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(join(folder, 'id_ed25519'), 'x');
+    chmodSync(join(folder, 'id_ed25519'), 0o644);
+
+    const { find } = await examine(options);
+
+    expect(find('keys')).toMatchObject({ status: 'fail', detail: expect.stringContaining('chmod 600') });
+  });
+
+  test('names the contexts that there are', async () => {
+    const { find } = await examine(userInRepository('', { DOCKER_CONTEXT: 'gone' }));
+
+    expect(find('context')).toMatchObject({
+      status: 'fail',
+      detail: expect.stringContaining('choose one of'),
+    });
+    expect(find('engine').status).toBe('skip');
+  });
+
+  test('gives the whole command for an editor that would not find it', async () => {
+    const { find } = await examine(userInRepository(), ['--agent', 'gemini']);
+
+    const { status, detail, remedy } = find('editor');
+    expect(status === 'ok' ? detail : remedy).toContain(
+      status === 'ok'
+        ? 'cai --acp gemini'
+        : `"${process.execPath}" with the arguments "${cai}" "--acp" "gemini"`,
+    );
+  });
+});

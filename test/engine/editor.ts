@@ -1,0 +1,91 @@
+import { Inbox } from '../support/inbox';
+import type { Json } from '../support/inbox';
+import { patienceMs } from './running';
+import type { Running } from './running';
+import type { Cai, RunOptions } from './support';
+
+/** An editor with a `cai --acp` of its own, which allows whatever an agent asks permission for. */
+export class Editor {
+  readonly #inbox = new Inbox('editor', patienceMs);
+  #lastId = 0;
+  #seen = 0;
+
+  private constructor(
+    /** `cai --acp`. */
+    readonly proxy: Running,
+  ) {
+    proxy.child.stdout.on('data', (chunk: Buffer) => {
+      this.#inbox.push(chunk);
+      for (const message of this.messages.slice(this.#seen)) this.#see(message);
+    });
+    proxy.child.stdout.on('end', () => this.#inbox.end(`cai has ended: ${proxy.stderr}`));
+  }
+
+  /** Starts `cai --acp` for an agent; nothing is said yet. */
+  static start(cai: Cai, agent: string, options?: RunOptions): Editor {
+    return new Editor(cai.start(['--acp', agent], options));
+  }
+
+  /** Starts `cai --acp` for an agent, and initializes it. */
+  static async open(cai: Cai, agent: string, options?: RunOptions): Promise<Editor> {
+    const editor = Editor.start(cai, agent, options);
+    await editor.initialize();
+    return editor;
+  }
+
+  /** Everything that it was told, in order. */
+  get messages(): Json[] {
+    return this.#inbox.lines.map((line) => JSON.parse(line.toString()) as Json);
+  }
+
+  /** Initializes; resolves with the response. */
+  async initialize(): Promise<Json> {
+    const clientInfo = { name: 'engine-tests', version: '1' };
+    return await this.request('initialize', { protocolVersion: 1, clientInfo, clientCapabilities: {} });
+  }
+
+  /** Sends a request; resolves with its response. */
+  async request(method: string, params: Json): Promise<Json> {
+    const id = ++this.#lastId;
+    this.#send({ id, method, params });
+    return await this.#inbox.response(id);
+  }
+
+  /** Opens a session in a folder; resolves with its id. */
+  async newSession(cwd: string): Promise<string> {
+    const { result, error } = await this.request('session/new', { cwd, mcpServers: [] });
+    if (error !== undefined) throw new Error(`session/new: ${JSON.stringify(error)}`);
+    return (result as { sessionId: string }).sessionId;
+  }
+
+  /** Sends a prompt; resolves with the response to it. */
+  async prompt(sessionId: string, text: string): Promise<Json> {
+    return await this.request('session/prompt', { sessionId, prompt: [{ type: 'text', text }] });
+  }
+
+  /** The texts of one kind that came so far for a session, one after the other. */
+  said(sessionId: string, kind = 'agent_message_chunk'): string {
+    return this.messages
+      .map(({ params }) => params as UpdateParams | undefined)
+      .filter((params) => params?.sessionId === sessionId && params.update?.sessionUpdate === kind)
+      .map((params) => params!.update!.content?.text ?? '')
+      .join('');
+  }
+
+  #send(message: Json): void {
+    this.proxy.child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  }
+
+  #see(message: Json): void {
+    this.#seen++;
+    if (message.method !== 'session/request_permission') return;
+    const { options } = message.params as { options: { kind: string; optionId: string }[] };
+    const { optionId } = options.find(({ kind }) => kind === 'allow_once')!;
+    this.#send({ id: message.id, result: { outcome: { outcome: 'selected', optionId } } });
+  }
+}
+
+interface UpdateParams {
+  readonly sessionId?: string;
+  readonly update?: { readonly sessionUpdate?: string; readonly content?: { readonly text?: string } };
+}

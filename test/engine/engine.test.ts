@@ -1,0 +1,446 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pack } from 'tar-stream';
+import { buffer } from 'node:stream/consumers';
+import { Readable } from 'node:stream';
+import type { BuildEvent } from '../../src/container/build-stream';
+import { resolveEngine } from '../../src/container/context';
+import { Engine } from '../../src/container/engine';
+import { CaiError } from '../../src/errors';
+import { newFolder } from '../workspace/temp-folder';
+
+/** Has a shell and the usual small programs. */
+const image = process.env.CAI_TEST_IMAGE ?? 'node:22-bookworm-slim';
+const prefix = `cai-engine-test-${process.pid}`;
+const labels = { [prefix]: 'yes' };
+let engine: Engine;
+let count = 0;
+
+beforeAll(async () => {
+  engine = await Engine.connect(resolveEngine(process.env));
+});
+
+afterAll(async () => {
+  for (const { id } of await engine.listContainers(labels, { all: true })) {
+    await engine.removeContainer(id, { force: true });
+  }
+  for (const { name } of await engine.listVolumes(labels)) await engine.removeVolume(name);
+  for (const { id } of await engine.listImages(labels)) await engine.removeImage(id);
+});
+
+describe('Engine', () => {
+  test('tells what the engine is', async () => {
+    const about = await engine.about();
+
+    expect(about).toEqual({
+      apiVersion: expect.stringMatching(/^1\.\d\d$/),
+      serverVersion: expect.stringMatching(/^\d+\.\d+/),
+      isPodman: expect.any(Boolean),
+      isRootless: false,
+      memoryBytes: expect.any(Number),
+      osType: 'linux',
+      limits: { memory: true, pids: true, cpus: true },
+    });
+    expect(about.memoryBytes).toBeGreaterThan(2 ** 28);
+  });
+
+  test('takes a container through its life', async () => {
+    const name = newName();
+    const id = (await engine.createContainer(name, running('trap "exit 7" TERM; sleep 100 & wait')))!;
+    const created = (await engine.inspectContainer(name))!;
+    await engine.startContainer(id);
+    await engine.startContainer(id);
+    const started = (await engine.inspectContainer(id))!;
+    const processes = await engine.processes(id);
+    const status = engine.waitContainer(id);
+    await engine.stopContainer(id, 5);
+    await engine.stopContainer(id, 5);
+
+    expect(await status).toBe(7);
+    expect(created).toMatchObject({ id, name, state: 'created', isRunning: false, startedAt: undefined, hostPort: undefined }); // prettier-ignore
+    expect(started).toMatchObject({ state: 'running', isRunning: true, exitCode: 0, isOomKilled: false });
+    expect(Math.abs(started.createdAt - Date.now())).toBeLessThan(60_000);
+    expect(started.startedAt!).toBeGreaterThanOrEqual(started.createdAt);
+    expect(processes).toContainEqual(expect.stringMatching(/^\/bin\/sh -c trap/));
+    expect(await engine.inspectContainer(id)).toMatchObject({
+      state: 'exited',
+      isRunning: false,
+      exitCode: 7,
+    });
+    expect(await engine.processes(id)).toEqual([]);
+    expect(await engine.listContainers(labels, { all: false })).not.toContainEqual(
+      expect.objectContaining({ id }),
+    );
+    expect(await engine.listContainers({ ...labels, 'test.name': name }, { all: true })).toEqual([
+      { id, name, state: 'exited', labels: started.labels, createdAt: expect.closeTo(started.createdAt, -4) },
+    ]);
+
+    await engine.removeContainer(id, { force: false });
+    await engine.removeContainer(id, { force: true });
+    await engine.stopContainer(id, 0);
+
+    expect(await engine.inspectContainer(name)).toBeUndefined();
+  });
+
+  test('tells what a container may do and use, the same on every engine', async () => {
+    const [folder, readOnly] = [newFolder(), newFolder()];
+    const volume = newName();
+    const name = newName();
+    const id = (await engine.createContainer(name, {
+      ...running('sleep 100'),
+      User: '4321:4322',
+      Hostname: 'some-host',
+      WorkingDir: folder,
+      Env: ['A=b', 'EMPTY='],
+      ExposedPorts: { '2222/tcp': {} },
+      HostConfig: {
+        Init: true,
+        CapDrop: ['ALL'],
+        CapAdd: ['SYS_CHROOT', 'SETUID', 'SETGID'],
+        SecurityOpt: ['no-new-privileges'],
+        Memory: 2 ** 28,
+        MemorySwap: 2 ** 28,
+        NanoCpus: 1_500_000_000,
+        PidsLimit: 100,
+        ExtraHosts: ['b:10.0.0.9', 'a:10.0.0.8'],
+        Mounts: [
+          { Type: 'bind', Source: readOnly, Target: readOnly, ReadOnly: true },
+          { Type: 'bind', Source: folder, Target: folder },
+          {
+            Type: 'volume',
+            Source: volume,
+            Target: '/data',
+            VolumeOptions: { Labels: labels, NoCopy: true },
+          },
+        ],
+        PortBindings: { '2222/tcp': [{ HostIp: '127.0.0.1', HostPort: '' }] },
+      },
+    }))!;
+    await engine.startContainer(id);
+
+    const info = (await engine.inspectContainer(id))!;
+
+    const mounts = [
+      { type: 'volume', source: volume, target: '/data', isReadOnly: false },
+      { type: 'bind', source: folder, target: folder, isReadOnly: false },
+      { type: 'bind', source: readOnly, target: readOnly, isReadOnly: true },
+    ];
+    expect(info).toMatchObject({
+      user: '4321:4322',
+      hostname: 'some-host',
+      workingFolder: folder,
+      command: ['/bin/sh', '-c', 'sleep 100'],
+      labels: { ...labels, 'test.name': name },
+      imageId: (await engine.inspectImage(image))!.id,
+      mounts: mounts.sort((a, b) => (a.target < b.target ? -1 : 1)),
+    });
+    expect(info.env).toEqual(expect.arrayContaining(['A=b', 'EMPTY=']));
+    expect(info.hostPort).toBeGreaterThan(0);
+    expect(info.rights).toEqual({
+      capAdd: ['SETGID', 'SETUID', 'SYS_CHROOT'],
+      capDrop: ['ALL'],
+      securityOpt: ['no-new-privileges'],
+      isPrivileged: false,
+      devices: [],
+      groups: [],
+      pidMode: 'private',
+      ipcMode: 'private',
+      utsMode: 'private',
+      usernsMode: 'private',
+      networkMode: 'bridge',
+      networks: [],
+      init: true,
+      pidsLimit: 100,
+      memoryBytes: 2 ** 28,
+      nanoCpus: 1_500_000_000,
+      extraHosts: ['a:10.0.0.8', 'b:10.0.0.9'],
+      ports: [{ port: '2222/tcp', hostIp: '127.0.0.1' }],
+    });
+    await engine.removeContainer(id, { force: true });
+  });
+
+  test('shows rights that a container should not have', async () => {
+    const folder = newFolder();
+    const id = (await engine.createContainer(newName(), {
+      ...running('true'),
+      HostConfig: {
+        CapDrop: ['ALL'],
+        CapAdd: ['NET_RAW'],
+        SecurityOpt: ['no-new-privileges:true', 'seccomp=unconfined'],
+        NetworkMode: 'host',
+        PidMode: 'host',
+        UTSMode: 'host',
+        GroupAdd: ['12'],
+        Devices: [{ PathOnHost: '/dev/null', PathInContainer: '/dev/nothing', CgroupPermissions: 'rwm' }],
+        Tmpfs: { '/run/cai': 'ro' },
+        Binds: [`${folder}:/mnt`],
+      },
+    }))!;
+
+    const { rights, mounts } = (await engine.inspectContainer(id))!;
+
+    expect(rights).toMatchObject({
+      capAdd: ['NET_RAW'],
+      capDrop: ['ALL'],
+      securityOpt: expect.arrayContaining(['no-new-privileges', 'seccomp=unconfined']),
+      networkMode: 'host',
+      pidMode: 'host',
+      utsMode: 'host',
+      groups: ['12'],
+      devices: ['/dev/null:/dev/nothing'],
+    });
+    expect(mounts).toEqual([
+      { type: 'bind', source: folder, target: '/mnt', isReadOnly: false },
+      { type: 'tmpfs', source: '', target: '/run/cai', isReadOnly: true },
+    ]);
+  });
+
+  test('puts files in with their owners before the first start, and reads them', async () => {
+    const id = (await engine.createContainer(newName(), { ...running('ls -ln /run/cai/; id -un'), User: '4321:4322' }))!; // prettier-ignore
+    const passwd = `${String(await engine.readFile(id, '/etc/passwd'))}agent:x:4321:4322:agent:/:/bin/sh\n`;
+    await engine.putFiles(
+      id,
+      await buffer(
+        tar([
+          { name: 'run/cai/', type: 'directory', mode: 0o755 },
+          { name: 'run/cai/keeper', mode: 0o755, content: 'é\n' },
+          { name: 'run/cai/host_key', mode: 0o600, uid: 4321, gid: 4322, content: 'secret' },
+          { name: 'etc/passwd', mode: 0o644, content: passwd },
+        ]),
+      ),
+    );
+    const keeper = await engine.readFile(id, '/run/cai/keeper');
+    const [folder, missing] = await Promise.all(['', 'missing'].map((name) => engine.readFile(id, `/run/cai/${name}`))); // prettier-ignore
+    await engine.startContainer(id);
+    await engine.waitContainer(id);
+
+    expect(String(keeper)).toBe('é\n');
+    expect([folder, missing]).toEqual([undefined, undefined]);
+    const log = await engine.logsTail(id, 100);
+    expect(log).toMatch(/^-rwxr-xr-x +1 +0 +0 +3 .* keeper$/m);
+    expect(log).toMatch(/^-rw------- +1 4321 +4322 +6 .* host_key$/m);
+    expect(log).toMatch(/^agent$/m);
+    // podman adds a line of its own for a user that it does not find.
+    expect(String(await engine.readFile(id, '/etc/passwd'))).toBe(passwd);
+  });
+
+  test('tells the last lines that a container printed, on stdout and stderr', async () => {
+    const id = await run('for i in 1 2 3 4 5; do echo line $i; done; sleep 0.1; echo to stderr >&2; exit 9');
+
+    expect(await engine.waitContainer(id)).toBe(9);
+    expect(await engine.logsTail(id, 2)).toBe('line 5\nto stderr\n');
+  });
+
+  test('gives one container to twenty who create it at once', async () => {
+    const name = newName();
+
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const own = await engine.createContainer(name, running('true'));
+        for (;;) {
+          const info = own === undefined ? await engine.inspectContainer(name) : { id: own };
+          if (info !== undefined) return { id: info.id, isOwn: own !== undefined };
+          await sleep(5);
+        }
+      }),
+    );
+
+    expect(new Set(ids.map(({ id }) => id)).size).toBe(1);
+    expect(ids.filter(({ isOwn }) => isOwn)).toHaveLength(1);
+  });
+
+  test('says what is not there', async () => {
+    const nowhere = `${prefix}-nowhere`;
+
+    expect(await failure(engine.startContainer(nowhere))).toMatchObject({
+      code: 'CONTAINER_NOT_FOUND',
+      message: expect.stringMatching(
+        new RegExp(`^cannot start the container ${nowhere}: no .*container`, 'i'),
+      ),
+    });
+    expect(await failure(engine.putFiles(nowhere, Buffer.alloc(1024)))).toMatchObject({ code: 'CONTAINER_NOT_FOUND' }); // prettier-ignore
+    expect(await failure(engine.processes(nowhere))).toMatchObject({ code: 'CONTAINER_NOT_FOUND' });
+    expect(
+      await failure(engine.createContainer(newName(), { ...running(''), Image: nowhere })),
+    ).toMatchObject({
+      code: 'IMAGE',
+      message: expect.stringContaining(nowhere),
+    });
+    expect(await engine.inspectImage(nowhere)).toBeUndefined();
+    await engine.removeImage(nowhere);
+    await engine.removeVolume(nowhere);
+  });
+
+  test('says what the engine says of a container that cannot start', async () => {
+    const id = (await engine.createContainer(newName(), { ...running(''), Cmd: ['/no/such/program'] }))!;
+
+    expect(await failure(engine.startContainer(id))).toMatchObject({
+      code: expect.stringMatching(/^CONTAINER_/),
+      message: expect.stringMatching(`^cannot start the container ${id}: [^]*/no/such/program`),
+    });
+  });
+
+  test('keeps volumes', async () => {
+    const name = newName();
+    await engine.createVolume(name, labels);
+    await engine.createVolume(name, labels);
+    const found = await engine.listVolumes({ ...labels });
+    const id = await run('sleep 100', {
+      HostConfig: { Mounts: [{ Type: 'volume', Source: name, Target: '/v' }] },
+    });
+    const inUse = await failure(engine.removeVolume(name));
+    await engine.removeContainer(id, { force: true });
+    await engine.removeVolume(name);
+
+    expect(found).toContainEqual({ name, labels });
+    expect(inUse).toMatchObject({
+      code: 'CONTAINER_START',
+      message: expect.stringMatching(`^cannot remove the volume ${name}: .*`),
+    });
+    expect(await engine.listVolumes({ ...labels, 'no-such': 'label' })).toEqual([]);
+    expect((await engine.listVolumes(labels)).map((volume) => volume.name)).not.toContain(name);
+  });
+});
+
+describe('Engine.build', () => {
+  test('builds from nothing and tells each step', async () => {
+    const tag = `${newName()}:1`;
+    const events: BuildEvent[] = [];
+    const dockerfile = 'FROM scratch\nARG CONTENT\nCOPY Dockerfile /x\nENV CONTENT=$CONTENT\n';
+
+    const id = await build({ tag, dockerfile, buildArgs: { CONTENT: 'é "\'$' } }, events);
+
+    expect(events.filter(({ kind }) => kind === 'step')).toEqual([
+      { kind: 'step', step: 1, total: expect.any(Number), text: 'FROM scratch' },
+      { kind: 'step', step: 2, total: expect.any(Number), text: 'ARG CONTENT' },
+      { kind: 'step', step: 3, total: expect.any(Number), text: 'COPY Dockerfile /x' },
+      expect.objectContaining({ step: 4, text: expect.stringMatching(/^ENV CONTENT=/) }),
+      // podman turns labels into a step.
+      ...events.filter((event) => event.kind === 'step' && event.step > 4),
+    ]);
+    const found = (await engine.inspectImage(tag))!;
+    expect(found).toMatchObject({ id, labels, env: expect.arrayContaining(['CONTENT=é "\'$']) });
+    expect(found.tags.some((name) => name.endsWith(tag))).toBe(true);
+    expect(Math.abs(found.createdAt - Date.now())).toBeLessThan(60_000);
+    expect(found.bytes).toBeGreaterThan(0);
+    expect(await engine.listImages(labels)).toContainEqual({ ...found, env: [], createdAt: expect.closeTo(found.createdAt, -4), bytes: expect.any(Number) }); // prettier-ignore
+
+    await engine.removeImage(tag);
+
+    expect(await engine.inspectImage(tag)).toBeUndefined();
+  });
+
+  test('tells what the steps print, line by line', async () => {
+    const events: BuildEvent[] = [];
+    const dockerfile = `FROM ${image}\nRUN printf 'one\\ntw'; sleep 0.3; printf 'o\\n\\033[31mred\\033[0m\\n'\n`;
+
+    await build({ tag: `${newName()}:1`, dockerfile }, events);
+
+    const lines = events.flatMap((event) => (event.kind === 'log' ? [event.text] : []));
+    expect(lines).toEqual(expect.arrayContaining(['one', 'two', 'red']));
+  });
+
+  test('fails with the last twenty lines', async () => {
+    const dockerfile = `FROM ${image}\nRUN seq 101 150; echo the cause; exit 3\n`;
+
+    const error = await failure(build({ tag: `${newName()}:1`, dockerfile }));
+
+    expect(error.code).toBe('IMAGE');
+    const [first, ...tail] = error.message.split('\n');
+    expect(first).toMatch(/^cannot build the image cai-engine-test.*: .*(?:code|status):? 3$/);
+    expect(tail).toHaveLength(20);
+    expect(tail).toEqual(expect.arrayContaining(['140', '150', 'the cause']));
+  });
+
+  test('fails for a Dockerfile that is none', async () => {
+    expect(await failure(build({ tag: `${newName()}:1`, dockerfile: 'NONSENSE\n' }))).toMatchObject({
+      code: 'IMAGE',
+      message: expect.stringMatching(/^cannot build the image .*: ./),
+    });
+  });
+
+  test('fails for files that cannot be read', async () => {
+    const context = new Readable({ read: () => undefined });
+    context.push(Buffer.alloc(512));
+    setImmediate(() => context.destroy(Object.assign(new Error('no such file: x'), { code: 'ENOENT' })));
+
+    expect(await failure(buildFrom(context, { tag: `${newName()}:1` }))).toMatchObject({
+      code: 'IMAGE',
+      message: expect.stringMatching(
+        /^cannot build the image .*: its files cannot be read: no such file: x$/,
+      ),
+    });
+  });
+
+  test('says why an image cannot be pulled', async () => {
+    const ref = 'localhost:1/cai-engine-test/nowhere:1';
+
+    expect(await failure(engine.pull(ref, () => undefined))).toMatchObject({
+      code: 'IMAGE',
+      message: expect.stringMatching(`^cannot pull the image ${ref}: .*`),
+    });
+  });
+});
+
+function newName(): string {
+  return `${prefix}-${++count}`;
+}
+
+/** Body of a request for a container that runs this script and has the labels of the tests. */
+function running(script: string): Record<string, unknown> {
+  return {
+    Image: image,
+    Entrypoint: [],
+    Cmd: ['/bin/sh', '-c', script],
+    Labels: { ...labels, 'test.name': `${prefix}-${count}` },
+  };
+}
+
+async function run(script: string, more: object = {}): Promise<string> {
+  const id = (await engine.createContainer(newName(), { ...running(script), ...more }))!;
+  await engine.startContainer(id);
+  return id;
+}
+
+interface Build {
+  readonly tag: string;
+  readonly dockerfile: string;
+  readonly buildArgs?: Readonly<Record<string, string>>;
+}
+
+async function build({ dockerfile, ...request }: Build, events: BuildEvent[] = []): Promise<string> {
+  return await buildFrom(tar([{ name: 'Dockerfile', content: dockerfile }]), request, events);
+}
+
+async function buildFrom(
+  context: Readable,
+  { tag, buildArgs = {} }: Omit<Build, 'dockerfile'>,
+  events: BuildEvent[] = [],
+): Promise<string> {
+  const request = { tag, dockerfile: 'Dockerfile', buildArgs, labels, noCache: true, pull: false };
+  return await engine.build(context, request, (event) => events.push(event));
+}
+
+interface Entry {
+  readonly name: string;
+  readonly type?: 'directory';
+  readonly mode?: number;
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly content?: string;
+}
+
+function tar(entries: readonly Entry[]): Readable {
+  const archive = pack();
+  for (const { content, ...header } of entries) archive.entry(header, content ?? '');
+  archive.finalize();
+  return archive as unknown as Readable;
+}
+
+async function failure(promise: Promise<unknown>): Promise<CaiError> {
+  const reason = await promise.then(
+    () => new Error('it did not fail'),
+    (error: unknown) => error,
+  );
+  if (reason instanceof CaiError) return reason;
+  throw reason as Error;
+}
