@@ -159,3 +159,22 @@ export function volumeInfoOf(entry: unknown): VolumeInfo {
   const { Name, Labels } = entry as { readonly Name: string; readonly Labels?: VolumeInfo['labels'] | null };
   return { name: Name, labels: Labels ?? {} };
 }
+
+/** As parameters of ImageBuild. Version 1 is the classic builder, which needs nothing but the engine. */
+export function buildOptionsOf({ tag, dockerfile, buildArgs, labels, ...request }: BuildRequest) {
+  const { target, noCache, pull, networkMode } = request;
+  return {
+    version: '1',
+    t: tag,
+    dockerfile,
+    buildargs: buildArgs,
+    labels,
+    nocache: noCache,
+    pull,
+    // What a failed step leaves behind is of no use.
+    rm: true,
+    forcerm: true,
+    ...(target !== undefined && { target }),
+    ...(networkMode !== undefined && { networkmode: networkMode }),
+  } as const;
+}

@@ -11,7 +11,7 @@ import type { ContainerInfo } from './container-info';
 import type { EngineAddress } from './context';
 import { firstFileOf, textOfFrames } from './engine-answer';
 import { engineError, isNameTaken, isRemovalUnderWay, statusOf } from './engine-error';
-import { aboutOf, imageInfoOf, listedImageOf, summaryOf, volumeInfoOf } from './engine-info';
+import { aboutOf, buildOptionsOf, imageInfoOf, listedImageOf, summaryOf, volumeInfoOf } from './engine-info';
 import type { BuildRequest, ContainerSummary, EngineAbout, ImageInfo, VolumeInfo } from './engine-info';
 import { get, greet, readBodiesHere } from './engine-modem';
 import type { Greeting, Modem } from './engine-modem';
@@ -138,7 +138,7 @@ export class Engine {
     const what = `list the processes of the container ${id}`;
     const answer = (await this.#askOr([409], what, 'CONTAINER_START', () =>
       this.#docker.getContainer(id).top({ ps_args: columns }),
-    )) as Top | undefined;
+    )) as { Processes?: readonly (readonly string[])[] | null } | undefined;
     return (answer?.Processes ?? []).map((row) => row.at(-1) ?? '');
   }
 
@@ -188,17 +188,13 @@ export class Engine {
     request: BuildRequest,
     onEvent: (event: BuildEvent) => void,
   ): Promise<string> {
-    const { tag, dockerfile, buildArgs, labels, target, noCache, pull, networkMode } = request;
+    const { tag } = request;
     const what = `build the image ${tag}`;
     // Without its files, of which dockerode may miss the failure, the engine would wait for ever.
     const files = new AbortController();
     context.once('error', (reason) => files.abort(reason));
     return await this.#ask(what, 'IMAGE', async () => {
-      const options = {
-        version: '1', t: tag, dockerfile, buildargs: buildArgs, labels, nocache: noCache, pull, rm: true, forcerm: true,
-        ...(target !== undefined && { target }), ...(networkMode !== undefined && { networkmode: networkMode }),
-        abortSignal: files.signal,
-      } as const; // prettier-ignore
+      const options = { ...buildOptionsOf(request), abortSignal: files.signal };
       try {
         await followBuild(bytesOf(await this.#docker.buildImage(context, options)), what, onEvent);
       } catch (reason) {
@@ -302,8 +298,4 @@ function filterOf(labels: Labels): { label: string[] } {
 /** Streams of HTTP are in bytes unless somebody asks for text. */
 function bytesOf(answer: NodeJS.ReadableStream): AsyncIterable<Buffer> {
   return answer as AsyncIterable<Buffer>;
-}
-
-interface Top {
-  readonly Processes?: readonly (readonly string[])[] | null;
 }
