@@ -6,6 +6,7 @@ import { posix } from 'node:path';
 import type { AgentCommand } from '../agent/catalog';
 import { hastyStop, patientStop } from '../agent/process';
 import type { StopLadder } from '../agent/process';
+import type { AgentStatus } from '../agent/status';
 import { CaiError, messageOf } from '../errors';
 import type { Log } from '../log';
 import { notificationLine } from '../rpc/answer';
@@ -194,7 +195,7 @@ export class Children {
     child.start({
       onLine: (line) => this.options.onLine(child, line),
       onEnd: (reason) => this.#onEnd(child, reason),
-      onStatus: (line) => this.#onStatus(child, line),
+      onStatus: (status) => this.#onStatus(child, status),
     });
     child.ask('initialize', this.hello, {
       resultPlan: helloPlan,
@@ -208,9 +209,13 @@ export class Children {
   }
 
   /** Images are built and containers made without a limit of time; an agent that runs has one. */
-  #onStatus(child: WorkspaceChild, line: string): void {
-    if (line === 'started') this.#limitStart(child);
-    else this.options.log.warn({ root: child.root }, line);
+  #onStatus(child: WorkspaceChild, status: AgentStatus): void {
+    if (status.kind === 'started') {
+      this.#limitStart(child);
+      return;
+    }
+    this.options.log.warn({ root: child.root }, status.text);
+    if (status.kind === 'delay') child.onDelay?.(status.text);
   }
 
   /** An agent that never answers `initialize` fails what waits for it. */

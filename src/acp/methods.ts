@@ -98,8 +98,14 @@ export const editorMethods: Readonly<Record<string, Method<EditorRoute>>> = {
   'providers/set': unstable('all', none, { capability: 'providers', replay: 'keep' }),
   'providers/disable': unstable('all', none, { capability: 'providers', replay: 'keep' }),
   'session/new': stable('new', fields.sessionSetup, { result: fields.inSession }),
-  'session/load': stable('open', fields.sessionReopen, { capability: 'loadSession' }),
-  'session/resume': stable('open', fields.sessionReopen, { capability: 'sessionCapabilities.resume' }),
+  'session/load': stable('open', fields.sessionReopen, {
+    capability: 'loadSession',
+    result: fields.inSession,
+  }),
+  'session/resume': stable('open', fields.sessionReopen, {
+    capability: 'sessionCapabilities.resume',
+    result: fields.inSession,
+  }),
   'session/fork': unstable('fork', fields.sessionReopen, {
     capability: 'sessionCapabilities.fork',
     result: fields.inSession,

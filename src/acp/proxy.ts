@@ -244,6 +244,7 @@ export class Proxy {
         clearTimeout(timer);
         resolve(outcome);
       };
+      child.onDelay = (reason) => over({ reason });
       child.whenReady({
         bytes: 0,
         run: () => over({ hello: child.initializeResult }),

@@ -40,10 +40,7 @@ export interface AgentCommand {
   readonly command: readonly [string, ...string[]];
   /** What to do when the program is not there. */
   readonly remedy: string;
-  /**
-   * Whether the program says on descriptor 3 what it does before the agent runs: a sentence a line, then
-   * `started`.
-   */
+  /** Whether the program tells its status on descriptor 3. */
   readonly hasStatus?: boolean;
 }
 

@@ -14,6 +14,8 @@ import type { LineLimits, OverlongLine } from '../rpc/line';
 import type { Line } from '../rpc/splice';
 import type { AgentCommand } from './catalog';
 import { isGroupAlive, signalGroup } from './process-group';
+import { parseStatus } from './status';
+import type { AgentStatus } from './status';
 
 /** How long each step of a stop waits for the one before it, in milliseconds. */
 export interface StopLadder {
@@ -50,8 +52,8 @@ export interface AgentProcessOptions {
   readonly log: Log;
   /** Each line of its stdout, in order; not called while paused. */
   onLine(line: Buffer | OverlongLine): void;
-  /** Each line of its status, of which the last is `started`; never for a command without status. */
-  onStatus?(line: string): void;
+  /** What it tells before the agent runs; never for a command without status. */
+  onStatus?(status: AgentStatus): void;
   /** Once, after its last line. `reason` says how it ended and quotes the tail of its stderr. */
   onEnd(reason: CaiError): void;
 }
@@ -128,7 +130,12 @@ export class AgentProcess {
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.#onStderr(text));
     const status = child.stdio[3] as Readable | undefined;
     status?.on('error', () => undefined);
-    if (status !== undefined) createInterface(status).on('line', (line) => this.options.onStatus?.(line));
+    if (status !== undefined) createInterface(status).on('line', (line) => this.#onStatus(line));
+  }
+
+  #onStatus(line: string): void {
+    const status = parseStatus(line);
+    if (status !== undefined) this.options.onStatus?.(status);
   }
 
   /** Its process id; undefined when it could not be started. */

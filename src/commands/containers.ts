@@ -23,9 +23,16 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   trust: () => import('./trust'),
 };
 
-/** Runs the command of that name. Rejects with `CaiError('USAGE')` if there is none. */
+/** Exit status of a program that writes to a reader who has gone: 128 and the number of SIGPIPE. */
+const brokenPipeStatus = 141;
+
+/**
+ * Runs the command of that name; ends the process when nobody reads what it prints. Rejects with
+ * `CaiError('USAGE')` if there is none.
+ */
 export async function run(name: string, args: readonly string[]): Promise<number> {
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (load === undefined) throw new CaiError('USAGE', `"${name}" is not a command: see "cai --help"`);
+  process.stdout.on('error', () => process.exit(brokenPipeStatus));
   return await (await load()).run(args);
 }

@@ -1,4 +1,5 @@
 /** `cai exec`: runs one command in the container of a workspace, as if it ran here. */
+import { spawnSync } from 'node:child_process';
 import { Socket } from 'node:net';
 import { constants } from 'node:os';
 import { posix } from 'node:path';
@@ -8,6 +9,7 @@ import type { Variables } from '../container/environment';
 import { relay } from '../container/relay';
 import type { RemoteProcess, RemoteSignal, SshConnection } from '../container/ssh';
 import { CaiError } from '../errors';
+import { statusLine } from '../agent/status';
 import { commandLine, runCommandLine } from './command-line';
 import { Target, withTargetOptions } from './target';
 import type { TargetOptions } from './target';
@@ -45,7 +47,7 @@ export async function run(args: readonly string[]): Promise<number> {
     .option('-t, --tty', 'give the command a terminal')
     .option(
       '--status-fd <number>',
-      'say there what happens, a line each and at last "started"; its end ends the command',
+      'tell there what happens before the command runs, as JSON lines; its end ends the command',
       Number,
     )
     .passThroughOptions()
@@ -79,7 +81,7 @@ export async function runInContainer(
       options.tty === true ? { ...windowSize(), term: process.env.TERM ?? 'xterm' } : undefined;
     const remote = await connection.run({ argv, cwd: options.cwd ?? startFolder(target), env }, terminal);
     guard.command = remote;
-    status?.write('started\n');
+    status?.write(statusLine({ kind: 'started' }));
     if (terminal !== undefined) useTerminal(remote);
     return await relay(remote, process);
   } catch (reason) {
@@ -114,6 +116,8 @@ function terminalType({ tty }: ExecOptions): Variables {
 
 function useTerminal(remote: RemoteProcess): void {
   process.stdin.setRawMode(true);
+  // Node leaves the terminal to turn newlines into two characters, which the one inside has done or must not be done.
+  spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
   process.stdout.on('resize', () => {
     const { columns, rows } = windowSize();
     remote.resize(columns, rows);

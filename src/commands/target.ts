@@ -1,8 +1,10 @@
 /** Which container a command is about: the options that say so, and the way to it. */
 import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { resolveAgent } from '../agent/catalog';
+import { statusLine } from '../agent/status';
 import { resolveEngine } from '../container/context';
 import { Engine } from '../container/engine';
 import { findImage, provideImage } from '../container/image';
@@ -20,9 +22,9 @@ import type { Config } from '../workspace/config';
 import { configFileOf } from '../workspace/config';
 import { loadWorkspaceConfig } from '../workspace/effective-config';
 import { ownFolders } from '../workspace/own-folders';
-import { findWorkspace } from '../workspace/root';
+
 import type { Workspace } from '../workspace/root';
-import { checkRoot } from '../workspace/trust';
+import { findCheckedWorkspace } from '../workspace/trust';
 
 /** The options that every command about one container has. */
 export interface TargetOptions {
@@ -49,6 +51,9 @@ export function withTargetOptions(command: Command): Command {
     .option('-q, --quiet', 'say nothing but errors');
 }
 
+/** How long after a connection was lost the end of its container may become known, in milliseconds. */
+const endNoticeMs = 500;
+
 /** A container that may not be there yet. */
 export class Target {
   private constructor(
@@ -71,12 +76,11 @@ export class Target {
   static async find(options: TargetOptions, env: NodeJS.ProcessEnv, status?: Writable): Promise<Target> {
     const voice = voiceOf(options, status);
     const { workspace: folder = '.' } = options;
-    const workspace = folder === false ? undefined : await findWorkspace(resolve(folder), { env });
-    if (workspace !== undefined) checkRoot(env, workspace.cwd, workspace.root);
+    const workspace = folder === false ? undefined : await findCheckedWorkspace(resolve(folder), env);
     const { config, notices } = loadWorkspaceConfig(env, workspace?.root);
     for (const notice of notices) voice.tell(notice);
     const agent = options.agent ?? config.agent.default;
-    resolveAgent(agent, [], { agents: config.agents, isDirect: false, isTestMode: env.CAI_ACP_TEST_MODE === '1', configFile: configFileOf(env), cwd: '/' }); // prettier-ignore
+    checkAgent(agent, config, env);
     const hostUser = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     const settings = await settingsOf({ config, workspace: workspace?.root, agent, hostUser, env });
     const engine = await Engine.connect(resolveEngine(env, options.context, config.engine.context));
@@ -118,6 +122,8 @@ export class Target {
   /** What was thrown while a command ran; if its container has ended, that and why. */
   async explain(reason: unknown, { name, id }: RunningContainer): Promise<unknown> {
     if (!(reason instanceof CaiError) || reason.code !== 'SSH_CONNECT') return reason;
+    // The engine may hear later than we do that it has ended.
+    await Promise.race([this.engine.waitContainer(id).catch(() => undefined), sleep(endNoticeMs)]);
     const info = await this.engine.inspectContainer(id).catch(() => undefined);
     if (info?.isRunning === true) return reason;
     const why =
@@ -136,16 +142,32 @@ export class Target {
   }
 }
 
+/** Here an agent that is not known is a mistake of the command line like any other: the status 1 is a command's own. */
+function checkAgent(agent: string, { agents }: Config, env: NodeJS.ProcessEnv): void {
+  const isTestMode = env.CAI_ACP_TEST_MODE === '1';
+  try {
+    resolveAgent(agent, [], { agents, isDirect: false, isTestMode, configFile: configFileOf(env), cwd: '/' });
+  } catch (reason) {
+    if (reason instanceof CaiError) throw new CaiError('USAGE', reason.message);
+    throw reason;
+  }
+}
+
 /** Whom to tell what happens before a command runs. */
 interface Voice {
   readonly tell: (notice: string) => void;
   readonly progress: Progress;
 }
 
-/** To a program that watches the command each line is a sentence; to a person we say who speaks. */
+/** To the program that watches the command as data; to a person we say who speaks. */
 function voiceOf({ quiet }: TargetOptions, status: Writable | undefined): Voice {
-  if (status !== undefined)
-    return { tell: (notice) => void status.write(`${notice}\n`), progress: openProgress(status, false) };
+  if (status !== undefined) {
+    const say = (kind: 'notice' | 'delay', text: string) => status.write(statusLine({ kind, text }));
+    return {
+      tell: (notice) => void say('notice', notice),
+      progress: openProgress({ write: (text) => say('delay', String(text).trimEnd()) }, false),
+    };
+  }
   const tell = (notice: string) => void (quiet === true || process.stderr.write(`cai: ${notice}\n`));
   return { tell, progress: openProgress(process.stderr, quiet === true) };
 }

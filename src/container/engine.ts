@@ -25,21 +25,18 @@ type Labels = Readonly<Record<string, string>>;
  * `connect` has a time limit.
  */
 export class Engine {
-  readonly #docker: Docker;
   #about: Promise<EngineAbout> | undefined;
 
   private constructor(
-    docker: Docker,
+    private readonly docker: Docker,
     private readonly address: EngineAddress,
     private readonly greeting: Greeting,
-  ) {
-    this.#docker = docker;
-  }
+  ) {}
 
   /** Finds out whether it is there, and which version of the API to speak. Rejects with `NO_ENGINE`. */
   static async connect(address: EngineAddress): Promise<Engine> {
     const docker = clientOf(address);
-    const modem = docker.modem as Modem;
+    const modem: Modem = docker.modem;
     const greeting = await greet(modem, address);
     modem.version = `v${greeting.apiVersion}`;
     return new Engine(docker, address, greeting);
@@ -47,15 +44,16 @@ export class Engine {
 
   /** Asked for once. */
   async about(): Promise<EngineAbout> {
-    return await (this.#about ??= this.#ask('tell what the engine is', 'NO_ENGINE', async () => {
-      return aboutOf(await this.#docker.info(), this.greeting);
-    }));
+    this.#about ??= this.#ask('tell what the engine is', 'NO_ENGINE', async () =>
+      aboutOf(await this.docker.info(), this.greeting),
+    );
+    return await this.#about;
   }
 
   /** Those with the labels, newest first; only those that run unless `all`. */
   async listContainers(labels: Labels, { all }: { all: boolean }): Promise<ContainerSummary[]> {
     const found = await this.#ask('list the containers', 'CONTAINER_START', () =>
-      this.#docker.listContainers({ all, filters: filterOf(labels) }),
+      this.docker.listContainers({ all, filters: filterOf(labels) }),
     );
     return found.map(summaryOf);
   }
@@ -63,14 +61,14 @@ export class Engine {
   /** `undefined`: there is none, or it is just being made. */
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
     return await this.#askOr([404], `look at the container ${idOrName}`, 'CONTAINER_START', async () => {
-      const answer = await this.#docker.getContainer(idOrName).inspect();
+      const answer = await this.docker.getContainer(idOrName).inspect();
       return containerInfoOf(answer, this.greeting.isPodman ? await this.#boundsOf(answer.Id) : undefined);
     });
   }
 
   /** What podman only tells in its own API: the capabilities in fact. */
   async #boundsOf(id: string): Promise<readonly string[]> {
-    const answer = await get(this.#docker.modem, `/libpod/containers/${id}/json`);
+    const answer = await get(this.docker.modem, `/libpod/containers/${id}/json`);
     return ((await json(answer)) as { BoundingCaps?: readonly string[] | null }).BoundingCaps ?? [];
   }
 
@@ -83,7 +81,7 @@ export class Engine {
       try {
         // Not apart they would both be sent twice, in the address, too.
         const parts = { _query: { name }, _body: request } as Docker.ContainerCreateOptions;
-        return (await this.#docker.createContainer(parts)).id;
+        return (await this.docker.createContainer(parts)).id;
       } catch (reason) {
         if (isNameTaken(reason)) return undefined;
         throw reason;
@@ -94,28 +92,28 @@ export class Engine {
   /** Extracts a tar archive at the root of a container, whether or not it runs, with the owners in it. */
   async putFiles(id: string, tar: Buffer): Promise<void> {
     await this.#ask(`put files into the container ${id}`, 'CONTAINER_START', () =>
-      this.#docker.getContainer(id).putArchive(tar, { path: '/' }),
+      this.docker.getContainer(id).putArchive(tar, { path: '/' }),
     );
   }
 
   /** `undefined`: there is no such file, or it is not an ordinary one; podman follows a link. */
   async readFile(id: string, path: string): Promise<Buffer | undefined> {
     return await this.#askOr([404], `read ${path} in the container ${id}`, 'CONTAINER_START', async () =>
-      firstFileOf(await buffer(await this.#docker.getContainer(id).getArchive({ path }))),
+      firstFileOf(await buffer(await this.docker.getContainer(id).getArchive({ path }))),
     );
   }
 
   /** One that runs stays as it is. */
   async startContainer(id: string): Promise<void> {
     await this.#askOr([304], `start the container ${id}`, 'CONTAINER_START', () =>
-      this.#docker.getContainer(id).start(),
+      this.docker.getContainer(id).start(),
     );
   }
 
   /** Asks the first process to end, and ends it after `seconds`. One that is not there or does not run is fine. */
   async stopContainer(id: string, seconds: number): Promise<void> {
     await this.#askOr([304, 404], `stop the container ${id}`, 'CONTAINER_START', () =>
-      this.#docker.getContainer(id).stop({ t: seconds }),
+      this.docker.getContainer(id).stop({ t: seconds }),
     );
   }
 
@@ -123,7 +121,7 @@ export class Engine {
   async removeContainer(id: string, { force }: { force: boolean }): Promise<void> {
     await this.#ask(`remove the container ${id}`, 'CONTAINER_START', async () => {
       try {
-        await this.#docker.getContainer(id).remove({ force, v: true });
+        await this.docker.getContainer(id).remove({ force, v: true });
       } catch (reason) {
         if (statusOf(reason) !== 404 && !isRemovalUnderWay(reason)) throw reason;
       }
@@ -137,7 +135,7 @@ export class Engine {
     const columns = this.greeting.isPodman ? 'pid,args' : '-eo pid,args';
     const what = `list the processes of the container ${id}`;
     const answer = (await this.#askOr([409], what, 'CONTAINER_START', () =>
-      this.#docker.getContainer(id).top({ ps_args: columns }),
+      this.docker.getContainer(id).top({ ps_args: columns }),
     )) as { Processes?: readonly (readonly string[])[] | null } | undefined;
     return (answer?.Processes ?? []).map((row) => row.at(-1) ?? '');
   }
@@ -145,7 +143,7 @@ export class Engine {
   /** Its exit status, as soon as it does not run. */
   async waitContainer(id: string): Promise<number> {
     const answer = (await this.#ask(`wait for the container ${id}`, 'CONTAINER_START', () =>
-      this.#docker.getContainer(id).wait(),
+      this.docker.getContainer(id).wait(),
     )) as { StatusCode: number };
     return answer.StatusCode;
   }
@@ -154,7 +152,7 @@ export class Engine {
   async logsTail(id: string, lines: number): Promise<string> {
     const options = { stdout: true, stderr: true, follow: false, tail: lines } as const;
     const frames = await this.#ask(`read the log of the container ${id}`, 'CONTAINER_START', () =>
-      this.#docker.getContainer(id).logs(options),
+      this.docker.getContainer(id).logs(options),
     );
     return textOfFrames(frames);
   }
@@ -162,21 +160,21 @@ export class Engine {
   /** `undefined`: there is none. */
   async inspectImage(ref: string): Promise<ImageInfo | undefined> {
     return await this.#askOr([404], `look at the image ${ref}`, 'IMAGE', async () =>
-      imageInfoOf(await this.#docker.getImage(ref).inspect()),
+      imageInfoOf(await this.docker.getImage(ref).inspect()),
     );
   }
 
   /** Those with the labels. */
   async listImages(labels: Labels): Promise<ImageInfo[]> {
     const found = await this.#ask('list the images', 'IMAGE', () =>
-      this.#docker.listImages({ filters: filterOf(labels) }),
+      this.docker.listImages({ filters: filterOf(labels) }),
     );
     return found.map(listedImageOf);
   }
 
   /** One that is not there is fine; rejects with `IMAGE` for one in use. */
   async removeImage(ref: string): Promise<void> {
-    await this.#askOr([404], `remove the image ${ref}`, 'IMAGE', () => this.#docker.getImage(ref).remove());
+    await this.#askOr([404], `remove the image ${ref}`, 'IMAGE', () => this.docker.getImage(ref).remove());
   }
 
   /**
@@ -196,7 +194,7 @@ export class Engine {
     return await this.#ask(what, 'IMAGE', async () => {
       const options = { ...buildOptionsOf(request), abortSignal: files.signal };
       try {
-        await followBuild(bytesOf(await this.#docker.buildImage(context, options)), what, onEvent);
+        await followBuild(bytesOf(await this.docker.buildImage(context, options)), what, onEvent);
       } catch (reason) {
         if (!files.signal.aborted) throw reason;
         const why = messageOf(files.signal.reason);
@@ -214,14 +212,14 @@ export class Engine {
   async pull(ref: string, onEvent: (event: BuildEvent) => void): Promise<void> {
     const what = `pull the image ${ref}`;
     await this.#ask(what, 'IMAGE', async () =>
-      followBuild(bytesOf(await this.#docker.pull(ref)), what, onEvent),
+      followBuild(bytesOf(await this.docker.pull(ref)), what, onEvent),
     );
   }
 
   /** Those with the labels. */
   async listVolumes(labels: Labels): Promise<VolumeInfo[]> {
     const { Volumes } = await this.#ask('list the volumes', 'CONTAINER_START', () =>
-      this.#docker.listVolumes({ filters: JSON.stringify(filterOf(labels)) }),
+      this.docker.listVolumes({ filters: JSON.stringify(filterOf(labels)) }),
     );
     // null, not an empty list, where there is none.
     return ((Volumes as readonly object[] | null) ?? []).map(volumeInfoOf);
@@ -230,14 +228,14 @@ export class Engine {
   /** One that is there stays as it is. */
   async createVolume(name: string, labels: Labels): Promise<void> {
     await this.#ask(`create the volume ${name}`, 'CONTAINER_START', () =>
-      this.#docker.createVolume({ Name: name, Labels: { ...labels } }),
+      this.docker.createVolume({ Name: name, Labels: { ...labels } }),
     );
   }
 
   /** One that is not there is fine; rejects with `CONTAINER_START` for one in use. */
   async removeVolume(name: string): Promise<void> {
     await this.#askOr([404], `remove the volume ${name}`, 'CONTAINER_START', () =>
-      this.#docker.getVolume(name).remove(),
+      this.docker.getVolume(name).remove(),
     );
   }
 

@@ -140,7 +140,7 @@ interface Recipe {
 
 function readRecipe({ packages, image }: ImageRequest): Recipe {
   const dockerfile = readFileSync(join(__dirname, '../..', 'Dockerfile'), 'utf8');
-  const addition = image.dockerfile === undefined ? undefined : readSetting('image.dockerfile', image.dockerfile); // prettier-ignore
+  const addition = image.dockerfileText ?? (image.dockerfile === undefined ? undefined : readSetting('image.dockerfile', image.dockerfile)); // prettier-ignore
   return { dockerfile, addition, hash: hash([dockerfile, packages, image.base, addition]) };
 }
 
@@ -178,7 +178,12 @@ async function build(
   });
   if (image.dockerfile !== undefined) {
     const file = basename(image.dockerfile);
-    await run(tag, folderContext(dirname(image.dockerfile), file), file, { CAI_IMAGE: ours });
+    // Of a repository nothing gets in but the text that the user trusts.
+    const context =
+      image.dockerfileText === undefined
+        ? folderContext(dirname(image.dockerfile), file)
+        : textContext({ [file]: image.dockerfileText });
+    await run(tag, context, file, { CAI_IMAGE: ours });
   }
   const made = await engine.inspectImage(tag);
   if (made === undefined) throw new CaiError('IMAGE', `${tag} was built, but the engine does not have it`);

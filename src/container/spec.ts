@@ -9,7 +9,7 @@ export const sshPort = 2222;
 
 /** The labels that tell our containers, and what they were made for. */
 export const label = {
-  /** `true` on everything that we made, volumes and images too. */
+  /** `true` on containers and volumes that we made; on no image, because containers inherit its labels. */
   managed: 'containai.managed',
   /** Root of the workspace, empty without one. */
   workspace: 'containai.workspace',

@@ -86,6 +86,8 @@ export class WorkspaceChild {
   capabilities: JsonObject = {};
   /** That answer as the editor may see it, JSON text; empty until it has come. */
   initializeResult = '';
+  /** Told what keeps the agent from starting soon. */
+  onDelay: ((reason: string) => void) | undefined;
   /** Why it ended. */
   endReason: CaiError | undefined;
 

@@ -102,6 +102,8 @@ export interface Config {
     readonly base: string;
     /** Absolute path of a Dockerfile that adds to our image. */
     readonly dockerfile?: string;
+    /** Its text where it is a repository's: what the user trusts, whatever the file holds by now. */
+    readonly dockerfileText?: string;
   };
   /** The environment of agents. */
   readonly env: {

@@ -91,8 +91,14 @@ export function loadWorkspaceConfig(env: NodeJS.ProcessEnv, root: string | undef
   const widening = verdicts
     .filter(({ verdict }) => verdict === 'widens')
     .map(({ setting }) => wideningOf(setting, held));
+  const config = configOf(merged);
+  const { dockerfileText } = file;
+  const hasDockerfile = counting.some(({ setting }) => setting.key.field === 'dockerfile');
   return {
-    config: configOf(merged),
+    config:
+      hasDockerfile && dockerfileText !== undefined
+        ? { ...config, image: { ...config.image, dockerfileText } }
+        : config,
     origins: originsOf(merged),
     notices: noticesOf(verdicts, { file: file.file, userFile: source.file, root, isTrusted: isFileTrusted }),
     repository: { file: file.file, digest: file.digest, isTrusted: isFileTrusted, widening },

@@ -20,6 +20,8 @@ export interface RepositoryFile extends Source {
    * user trusts is both.
    */
   readonly digest: string;
+  /** The text of that Dockerfile; `undefined`: it names none. */
+  readonly dockerfileText: string | undefined;
 }
 
 /** Longest file that is read, and longest Dockerfile. */
@@ -42,7 +44,8 @@ export function readRepositoryFile(root: string, env: NodeJS.ProcessEnv): Reposi
   const base = { folder: posix.dirname(file), home: homeFolder(env) };
   const source: Source = { file, text: decode(bytes, file), base };
   const settings = readSettings(source, configKeys);
-  return { ...source, settings, digest: digestOf(bytes, dockerfileOf(settings, file, root)) };
+  const dockerfile = dockerfileOf(settings, file, root);
+  return { ...source, settings, digest: digestOf(bytes, dockerfile), dockerfileText: dockerfile?.toString() };
 }
 
 /** The bytes of the Dockerfile that is named: it lies in the repository, so the agent can change it. */

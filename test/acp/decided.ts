@@ -97,6 +97,10 @@ export const extensions: readonly Decision[] = [
     ],
   },
   {
+    reason: 'claude-agent-acp: the session again, as in the result of session/new',
+    places: ['session/load/result/sessionId', 'session/resume/result/sessionId'],
+  },
+  {
     reason: 'claude-agent-acp and codex-acp towards JetBrains AIR',
     places: [
       ...['_meta/jetbrains/air/forkedFrom', '_meta/jetbrains/air/skillPath'],

@@ -1,4 +1,5 @@
 import type { StopLadder } from '../../src/agent/process';
+import type { AgentStatus } from '../../src/agent/status';
 import type { Log } from '../../src/log';
 import { AgentRun, fixture, noFolder, noLog, program } from './agent-run';
 
@@ -148,13 +149,13 @@ describe('an agent that ends by itself', () => {
   });
 
   test('with a status has it told line by line, and what it said itself is the reason', async () => {
-    const status: string[] = [];
+    const status: AgentStatus[] = [];
     const command = { ...fixture('tells-status'), hasStatus: true };
-    run = new AgentRun(command, { onStatus: (line) => status.push(line) });
+    run = new AgentRun(command, { onStatus: (each) => status.push(each) });
 
     const reason = await run.ended;
 
-    expect(status).toEqual(['building the image', 'started']);
+    expect(status).toEqual([{ kind: 'delay', text: 'building' }, { kind: 'started' }]);
     expect(reason.message).toBe('agent "tells-status": the image cannot be built:\nstep 1\nstep 2');
   });
 

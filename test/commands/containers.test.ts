@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { commands } from '../../src/commands/containers';
-import { runCli, userWith } from '../support/cli';
+import { cai, runCli, userWith } from '../support/cli';
+import { newFolder } from '../workspace/temp-folder';
 
 describe('the commands about containers', () => {
   test.each(Object.keys(commands))('explain themselves on stdout: cai %s --help', async (name) => {
@@ -41,6 +44,17 @@ describe('the commands about containers', () => {
       expect(stderr).toBe(`cai: "${port}" is no port: write PORT or LOCAL:PORT, such as 5173 or 8080:5173\n`);
     },
   );
+
+  test('end without a word when nobody reads what they print', async () => {
+    const words = [process.execPath, cai, 'doctor'].map((word) => `'${word}'`).join(' ');
+    const script = `{ ${words}; echo "status $?" >&2; } | true`;
+    const folder = newFolder();
+    const env = { PATH: process.env.PATH, HOME: folder, DOCKER_HOST: 'unix:///no/such/engine.sock' };
+
+    const { stderr } = await promisify(execFile)('sh', ['-c', script], { cwd: folder, env });
+
+    expect(stderr).toBe('status 141\n');
+  });
 
   test('open no shell without a terminal', async () => {
     const { status, stdout, stderr } = await runCli(['shell'], userWith(''));

@@ -68,7 +68,7 @@ describe('cai doctor without an engine', () => {
     const { status, find } = await examine(options);
 
     expect(status).toBe(1);
-    expect(find('configuration').detail).toContain(`${options.file}:2: `);
+    expect(find('configuration').detail).toContain(`${options.file}:2:`);
     expect(find('context').status).toBe('ok');
     expect(find('engine').status).toBe('fail');
   });
@@ -94,10 +94,8 @@ describe('cai doctor without an engine', () => {
   test('fails for a folder that is named and can be no workspace', async () => {
     const { find } = await examine(userInRepository(), ['--workspace', '/gone']);
 
-    expect(find('workspace')).toMatchObject({
-      status: 'fail',
-      detail: expect.stringContaining('does not exist'),
-    });
+    expect(find('workspace').status).toBe('fail');
+    expect(find('workspace').detail).toContain('does not exist');
   });
 
   test('fails for a key that others can read', async () => {
@@ -109,16 +107,15 @@ describe('cai doctor without an engine', () => {
 
     const { find } = await examine(options);
 
-    expect(find('keys')).toMatchObject({ status: 'fail', detail: expect.stringContaining('chmod 600') });
+    expect(find('keys').status).toBe('fail');
+    expect(find('keys').detail).toContain('chmod 600');
   });
 
   test('names the contexts that there are', async () => {
     const { find } = await examine(userInRepository('', { DOCKER_CONTEXT: 'gone' }));
 
-    expect(find('context')).toMatchObject({
-      status: 'fail',
-      detail: expect.stringContaining('choose one of'),
-    });
+    expect(find('context').status).toBe('fail');
+    expect(find('context').detail).toContain('choose one of');
     expect(find('engine').status).toBe('skip');
   });
 

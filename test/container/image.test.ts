@@ -360,6 +360,14 @@ describe("buildImage, with the user's own Dockerfile", () => {
     });
   });
 
+  test("builds a repository's from the text that is trusted, with nothing else of the repository", async () => {
+    file('own/tool', '#!');
+
+    await build({ image: { ...withOwn(), dockerfileText: `${usual}# trusted\n` } });
+
+    expect(engine.builds[1]!.files).toEqual({ 'Dockerfile.agent': `${usual}# trusted\n` });
+  });
+
   test('makes an agent possible that npm does not have', async () => {
     await build({ agent: 'cursor', packages: [], image: withOwn() });
 

@@ -1,101 +1,227 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, chownSync } from 'node:fs';
-import { createConnection } from 'node:net';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'; // prettier-ignore
+import { connect } from 'node:net';
+import { join, resolve } from 'node:path';
 import { agentAnswers, agentParams, badLines } from '../agents/transcript';
 import type { Transcript } from '../agents/transcript';
 import { acpx, provideClients, twoWorkspaces } from './clients';
 import { Editor } from './editor';
 import { containerOf } from './inside';
 import { modelConfig, modelEnv, modelPort, startModel } from './model';
-import { Cai, docker, newWorkspace, ownFile, user } from './support';
+import { Cai, docker, newWorkspace, user } from './support';
 
 const prompt = '[[read note.txt]] [[write note.txt by the agent]] [[shell touch made-by-shell]]';
+const endTurn = { result: { stopReason: 'end_turn' } };
+
+let cai: Cai;
+beforeEach(() => (cai = new Cai(modelConfig)));
 
 describe('an agent in a container, driven by acpx', () => {
-  let cai: Cai;
-
   beforeAll(provideClients);
-  beforeEach(() => (cai = new Cai(modelConfig)));
 
-  test('claude reads, writes and runs a command, and the editor sees paths of this machine', async () => {
-    const workspace = await workspaceWithModel(cai, 'claude');
+  test('claude reads, writes and runs a command; every path that the editor sees is one of this machine', async () => {
+    const workspace = await workspaceWithModel('claude');
 
     const { client, transcript } = acpx(cai, 'claude', workspace, 'exec', prompt);
     await client.succeeds();
 
-    expectOneTurn(transcript(), workspace);
+    expectOneTurn(transcript());
     expect(agentParams(transcript(), 'session/request_permission')).toMatchObject([
       { toolCall: { name: 'Write', locations: [{ path: `${workspace}/note.txt` }] } },
       { toolCall: { name: 'Bash', title: 'touch made-by-shell' } },
     ]);
     expectEffects(workspace);
+    expectHostPaths(pathsIn(transcript()));
+    // The model is where only the agent can reach it.
     await expect(reach(modelPort)).rejects.toThrow('ECONNREFUSED');
   });
 
   test('gemini does so through the editor, in a folder that is named by a link', async () => {
-    const workspace = await workspaceWithModel(cai, 'gemini');
+    const workspace = await workspaceWithModel('gemini');
     const link = `${workspace}-link`;
     symlinkSync(workspace, link);
 
     const { client, transcript } = acpx(cai, 'gemini', link, 'exec', prompt);
     await client.succeeds();
 
-    expectOneTurn(transcript(), link);
-    expect(agentParams(transcript(), 'fs/read_text_file')[0]).toMatchObject({ path: `${link}/note.txt` });
-    expect(agentParams(transcript(), 'fs/write_text_file')).toMatchObject([{ path: `${link}/note.txt` }]);
+    expectOneTurn(transcript());
+    expectFilesOfEditor(transcript(), `${link}/note.txt`);
     expectEffects(workspace);
+    expectHostPaths(pathsIn(transcript()));
   });
 
-  test('claude and gemini do so in a folder whose path the image needs for itself', async () => {
+  test('gemini does so in a folder whose path the image needs for itself', async () => {
     const workspace = realpathSync(mkdtempSync('/dev/shm/cai-engine-'));
     chownSync(workspace, user.uid, user.gid);
-    for (const agent of ['claude', 'gemini']) {
-    ownFile(`${workspace}/note.txt`, 'on disk\n');
-    await startModel(cai, workspace, agent);
-    expect(await docker('inspect', '--format', '{{.Config.WorkingDir}}', await containerOf(workspace, agent))).toBe('/home/agent/workspace');
+    try {
+      await prepare(workspace, 'gemini');
 
-    const { client, transcript } = acpx(cai, agent, workspace, 'exec', prompt);
-    await client.succeeds();
+      const { client, transcript } = acpx(cai, 'gemini', workspace, 'exec', prompt);
+      await client.succeeds();
 
-    expectOneTurn(transcript(), workspace);
-    expectEffects(workspace);
-    rmSync(`${workspace}/made-by-shell`);
+      expectOneTurn(transcript());
+      expectFilesOfEditor(transcript(), `${workspace}/note.txt`);
+      expectEffects(workspace);
+      // What a tool was given and what is said are the agent's own words.
+      expectHostPaths(pathsIn(transcript(), ['rawInput', 'rawOutput', 'text']));
+      expect(pathsIn(transcript())).toContain('/home/agent/workspace');
+    } finally {
+      await docker('rm', '--force', await containerOf(workspace, 'gemini'));
+      rmSync(workspace, { recursive: true });
     }
-    for (const agent of ['claude', 'gemini']) await docker('rm', '-f', await containerOf(workspace, agent));
-    rmSync(workspace, {recursive: true});
   });
 });
 
+test('claude and gemini work in one folder at the same time', async () => {
+  const workspace = await workspaceWithModel('claude');
+  await startModel(cai, workspace, 'gemini');
+  const turn = async (agent: string, other: string): Promise<unknown> => {
+    const editor = await Editor.open(cai, agent, { cwd: workspace, env: modelEnv });
+    const session = await editor.newSession(workspace);
+    // Neither can end before both have begun.
+    const answer = await editor.prompt(
+      session,
+      `[[shell touch ${agent}; until test -e ${other}; do sleep 0.1; done]]`,
+    );
+    return { answer, said: editor.said(session) };
+  };
+
+  const turns = await Promise.all([turn('claude', 'gemini'), turn('gemini', 'claude')]);
+
+  const done = { answer: endTurn, said: expect.stringContaining('Result:') as unknown };
+  expect(turns).toMatchObject([done, done]);
+  expect(await containerOf(workspace, 'claude')).not.toBe(await containerOf(workspace, 'gemini'));
+});
+
+describe('two workspaces on one editor connection', () => {
+  beforeAll(provideClients);
+
+  test('turns overlap in two containers, and neither has the folder of the other', async () => {
+    const [a, b] = [await workspaceWithModel('claude'), await workspaceWithModel('claude')];
+
+    const { client } = twoWorkspaces(cai, 'claude', a, b);
+    const { stdout } = await client.succeeds();
+
+    expect(JSON.parse(stdout.toString())).toMatchObject({
+      stopReasons: {
+        written: ['end_turn', 'end_turn'],
+        meanwhile: 'end_turn',
+        cancelled: 'cancelled',
+        afterwards: 'end_turn',
+      },
+      unknownSessions: [],
+      a: { permissions: [{ path: `${a}/note.txt`, newText: 'from a\n' }] },
+      b: { permissions: [{ path: `${b}/note.txt`, newText: 'from b\n' }] },
+    });
+    expect(readFileSync(`${a}/note.txt`, 'utf8')).toBe('from a\n');
+    expect(readFileSync(`${b}/note.txt`, 'utf8')).toBe('from b\n');
+    expect(await foldersIn(a)).toEqual([a]);
+    expect(await foldersIn(b)).toEqual([b]);
+  });
+
+  test('what an agent runs cannot read the other workspace', async () => {
+    const [a, b] = [await workspaceWithModel('claude'), await workspaceWithModel('claude')];
+    const editor = await Editor.open(cai, 'claude', { cwd: a, env: modelEnv });
+
+    for (const [own, other] of [[a, b], [b, a]] as const) { // prettier-ignore
+      const session = await editor.newSession(own);
+      await editor.prompt(session, `[[shell cat ${own}/note.txt; cat ${other}/note.txt; ls ${other}]]`);
+      expect(editor.said(session)).toContain('on disk');
+      expect(editor.said(session)).toContain(`cat: ${other}/note.txt: No such file or directory`);
+    }
+  });
+
+  test('session ids that are the same at both agents stay apart', async () => {
+    cai.configure('[agents.claude]\ncommand = ["node", "mock-acp-server", "--acp"]\n');
+    const [a, b] = [newWorkspace(), newWorkspace()];
+    for (const each of [a, b])
+      cpSync(resolve(__dirname, '../../fixtures/mock-acp-server'), `${each}/mock-acp-server`);
+    const editor = await Editor.open(cai, 'claude', { cwd: a });
+    const [one, two] = [await editor.newSession(a), await editor.newSession(b)];
+
+    const answers = await Promise.all([
+      editor.prompt(one, 'say one two three four five six; permission; say seven'),
+      editor.prompt(two, 'say eins zwei drei vier fuenf sechs; permission; say sieben'),
+    ]);
+
+    expect(answers).toMatchObject([endTurn, endTurn]);
+    expect(editor.said(one)).toBe('one two three four five sixpermission: allowseven');
+    expect(editor.said(two)).toBe('eins zwei drei vier fuenf sechspermission: allowsieben');
+    expect(await containerOf(a, 'claude')).not.toBe(await containerOf(b, 'claude'));
+  });
+});
+
+test('a session can be loaded after its container was removed', async () => {
+  const workspace = await workspaceWithModel('claude');
+  const first = await Editor.open(cai, 'claude', { cwd: workspace, env: modelEnv });
+  const session = await first.newSession(workspace);
+  await first.prompt(session, 'remember this');
+  first.proxy.child.stdin.end();
+  await first.proxy.succeeds();
+  await docker('rm', '--force', await containerOf(workspace, 'claude'));
+  await startModel(cai, workspace, 'claude');
+  const second = await Editor.open(cai, 'claude', { cwd: workspace, env: modelEnv });
+
+  const loaded = await second.request('session/load', { sessionId: session, cwd: workspace, mcpServers: [] });
+
+  expect(loaded).toMatchObject({ result: {} });
+  expect(second.said(session, 'user_message_chunk')).toBe('remember this');
+  expect(second.said(session)).toBe('Echo: remember this');
+  expect(await second.prompt(session, 'and this')).toMatchObject(endTurn);
+});
+
 /** A workspace with a file, and its container with the fake model. */
-async function workspaceWithModel(cai: Cai, agent: string): Promise<string> {
+async function workspaceWithModel(agent: string): Promise<string> {
   const workspace = newWorkspace();
-  ownFile(`${workspace}/note.txt`, 'on disk\n');
-  await startModel(cai, workspace, agent);
+  await prepare(workspace, agent);
   return workspace;
 }
 
-function expectOneTurn(transcript: Transcript, folder: string): void {
-  expect(badLines(transcript)).toEqual([]);
-  expect(agentAnswers(transcript, 'session/prompt')).toMatchObject([{ result: { stopReason: 'end_turn' } }]);
-  const fromAgent = transcript.filter(({ from }) => from === 'agent').map(({ message }) => message);
-  for (const m of fromAgent) if (JSON.stringify(m).includes('/home/agent') || (folder.endsWith('-link')&&JSON.stringify(m).match(/workspace-\d+(?!-link)(?![\d])/))) console.log(JSON.stringify(m));
-  console.log(pathsIn(fromAgent));
+async function prepare(workspace: string, agent: string): Promise<void> {
+  const note = join(workspace, 'note.txt');
+  writeFileSync(note, 'on disk\n');
+  chownSync(note, user.uid, user.gid);
+  await startModel(cai, workspace, agent);
 }
 
-/** By whom everything was made is the user here, whatever that is inside. */
+function expectOneTurn(transcript: Transcript): void {
+  expect(badLines(transcript)).toEqual([]);
+  expect(agentAnswers(transcript, 'session/prompt')).toMatchObject([endTurn]);
+}
+
+/** The agent has left reading and writing to the editor. */
+function expectFilesOfEditor(transcript: Transcript, path: string): void {
+  expect(agentParams(transcript, 'fs/read_text_file')[0]).toMatchObject({ path });
+  expect(agentParams(transcript, 'fs/write_text_file')).toMatchObject([{ path }]);
+}
+
+/** Whoever made them inside, here they are the user's. */
 function expectEffects(workspace: string): void {
   expect(readFileSync(`${workspace}/note.txt`, 'utf8')).toBe('by the agent\n');
   for (const name of ['note.txt', 'made-by-shell'])
     expect(statSync(join(workspace, name))).toMatchObject({ uid: user.uid, gid: user.gid });
 }
 
-/** Every absolute path that stands anywhere in the messages. */
-function pathsIn(messages: unknown): string[] {
-  return [...new Set(JSON.stringify(messages).match(/(?<![\w.:/-])\/[\w./-]+/g) ?? [])];
+/** Absolute paths of more than one name that stand anywhere in the agent's messages, but for some keys. */
+function pathsIn(transcript: Transcript, besides: readonly string[] = []): string[] {
+  const messages = transcript.flatMap(({ from, message }) => (from === 'agent' ? [message] : []));
+  const text = JSON.stringify(messages, (key, value: unknown) => (besides.includes(key) ? undefined : value));
+  return [...new Set(text.match(/(?<![\w.:/-])(\/[\w.-]+){2,}/g))];
+}
+
+function expectHostPaths(paths: readonly string[]): void {
+  expect(paths.length).toBeGreaterThan(0);
+  expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+}
+
+/** The folders of this machine that the container of a workspace has. */
+async function foldersIn(workspace: string): Promise<string[]> {
+  const format = '{{range .Mounts}}{{if eq .Type "bind"}}{{println .Source}}{{end}}{{end}}';
+  const container = await containerOf(workspace, 'claude');
+  return (await docker('inspect', '--format', format, container)).split('\n');
 }
 
 async function reach(port: number): Promise<void> {
-  const socket = createConnection(port, '127.0.0.1');
+  const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect').finally(() => socket.destroy());
 }

@@ -32,11 +32,11 @@ describe('Engine', () => {
     const about = await engine.about();
 
     expect(about).toEqual({
-      apiVersion: expect.stringMatching(/^1\.\d\d$/),
-      serverVersion: expect.stringMatching(/^\d+\.\d+/),
-      isPodman: expect.any(Boolean),
+      apiVersion: expect.stringMatching(/^1\.\d\d$/) as string,
+      serverVersion: expect.stringMatching(/^\d+\.\d+/) as string,
+      isPodman: expect.any(Boolean) as boolean,
       isRootless: false,
-      memoryBytes: expect.any(Number),
+      memoryBytes: expect.any(Number) as number,
       osType: 'linux',
       limits: { memory: true, pids: true, cpus: true },
     });
@@ -71,7 +71,13 @@ describe('Engine', () => {
       expect.objectContaining({ id }),
     );
     expect(await engine.listContainers({ ...labels, 'test.name': name }, { all: true })).toEqual([
-      { id, name, state: 'exited', labels: started.labels, createdAt: expect.closeTo(started.createdAt, -4) },
+      {
+        id,
+        name,
+        state: 'exited',
+        labels: started.labels,
+        createdAt: expect.closeTo(started.createdAt, -4) as number,
+      },
     ]);
 
     await engine.removeContainer(id, { force: false });
@@ -181,7 +187,7 @@ describe('Engine', () => {
     expect(rights).toMatchObject({
       capAdd: ['NET_RAW'],
       capDrop: ['ALL'],
-      securityOpt: expect.arrayContaining(['no-new-privileges', 'seccomp=unconfined']),
+      securityOpt: expect.arrayContaining(['no-new-privileges', 'seccomp=unconfined']) as string[],
       networkMode: 'host',
       pidMode: 'host',
       utsMode: 'host',
@@ -255,7 +261,7 @@ describe('Engine', () => {
       code: 'CONTAINER_NOT_FOUND',
       message: expect.stringMatching(
         new RegExp(`^cannot start the container ${nowhere}: no .*container`, 'i'),
-      ),
+      ) as string,
     });
     expect(await failure(engine.putFiles(nowhere, Buffer.alloc(1024)))).toMatchObject({ code: 'CONTAINER_NOT_FOUND' }); // prettier-ignore
     expect(await failure(engine.processes(nowhere))).toMatchObject({ code: 'CONTAINER_NOT_FOUND' });
@@ -263,7 +269,7 @@ describe('Engine', () => {
       await failure(engine.createContainer(newName(), { ...running(''), Image: nowhere })),
     ).toMatchObject({
       code: 'IMAGE',
-      message: expect.stringContaining(nowhere),
+      message: expect.stringContaining(nowhere) as string,
     });
     expect(await engine.inspectImage(nowhere)).toBeUndefined();
     await engine.removeImage(nowhere);
@@ -274,8 +280,8 @@ describe('Engine', () => {
     const id = (await engine.createContainer(newName(), { ...running(''), Cmd: ['/no/such/program'] }))!;
 
     expect(await failure(engine.startContainer(id))).toMatchObject({
-      code: expect.stringMatching(/^CONTAINER_/),
-      message: expect.stringMatching(`^cannot start the container ${id}: [^]*/no/such/program`),
+      code: expect.stringMatching(/^CONTAINER_/) as string,
+      message: expect.stringMatching(`^cannot start the container ${id}: [^]*/no/such/program`) as string,
     });
   });
 
@@ -294,7 +300,7 @@ describe('Engine', () => {
     expect(found).toContainEqual({ name, labels });
     expect(inUse).toMatchObject({
       code: 'CONTAINER_START',
-      message: expect.stringMatching(`^cannot remove the volume ${name}: .*`),
+      message: expect.stringMatching(`^cannot remove the volume ${name}: .*`) as string,
     });
     expect(await engine.listVolumes({ ...labels, 'no-such': 'label' })).toEqual([]);
     expect((await engine.listVolumes(labels)).map((volume) => volume.name)).not.toContain(name);
@@ -310,19 +316,19 @@ describe('Engine.build', () => {
     const id = await build({ tag, dockerfile, buildArgs: { CONTENT: 'é "\'$' } }, events);
 
     expect(events.filter(({ kind }) => kind === 'step')).toEqual([
-      { kind: 'step', step: 1, total: expect.any(Number), text: 'FROM scratch' },
-      { kind: 'step', step: 2, total: expect.any(Number), text: 'ARG CONTENT' },
-      { kind: 'step', step: 3, total: expect.any(Number), text: 'COPY Dockerfile /x' },
-      expect.objectContaining({ step: 4, text: expect.stringMatching(/^ENV CONTENT=/) }),
+      { kind: 'step', step: 1, total: expect.any(Number) as number, text: 'FROM scratch' },
+      { kind: 'step', step: 2, total: expect.any(Number) as number, text: 'ARG CONTENT' },
+      { kind: 'step', step: 3, total: expect.any(Number) as number, text: 'COPY Dockerfile /x' },
+      expect.objectContaining({ step: 4, text: expect.stringMatching(/^ENV CONTENT=/) as string }),
       // podman turns labels into a step.
       ...events.filter((event) => event.kind === 'step' && event.step > 4),
     ]);
     const found = (await engine.inspectImage(tag))!;
-    expect(found).toMatchObject({ id, labels, env: expect.arrayContaining(['CONTENT=é "\'$']) });
+    expect(found).toMatchObject({ id, labels, env: expect.arrayContaining(['CONTENT=é "\'$']) as string[] });
     expect(found.tags.some((name) => name.endsWith(tag))).toBe(true);
     expect(Math.abs(found.createdAt - Date.now())).toBeLessThan(60_000);
     expect(found.bytes).toBeGreaterThan(0);
-    expect(await engine.listImages(labels)).toContainEqual({ ...found, env: [], createdAt: expect.closeTo(found.createdAt, -4), bytes: expect.any(Number) }); // prettier-ignore
+    expect(await engine.listImages(labels)).toContainEqual({ ...found, env: [], createdAt: expect.closeTo(found.createdAt, -4) as number, bytes: expect.any(Number) as number }); // prettier-ignore
 
     await engine.removeImage(tag);
 
@@ -354,7 +360,7 @@ describe('Engine.build', () => {
   test('fails for a Dockerfile that is none', async () => {
     expect(await failure(build({ tag: `${newName()}:1`, dockerfile: 'NONSENSE\n' }))).toMatchObject({
       code: 'IMAGE',
-      message: expect.stringMatching(/^cannot build the image .*: ./),
+      message: expect.stringMatching(/^cannot build the image .*: ./) as string,
     });
   });
 
@@ -367,7 +373,7 @@ describe('Engine.build', () => {
       code: 'IMAGE',
       message: expect.stringMatching(
         /^cannot build the image .*: its files cannot be read: no such file: x$/,
-      ),
+      ) as string,
     });
   });
 
@@ -376,7 +382,7 @@ describe('Engine.build', () => {
 
     expect(await failure(engine.pull(ref, () => undefined))).toMatchObject({
       code: 'IMAGE',
-      message: expect.stringMatching(`^cannot pull the image ${ref}: .*`),
+      message: expect.stringMatching(`^cannot pull the image ${ref}: .*`) as string,
     });
   });
 });

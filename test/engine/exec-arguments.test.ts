@@ -3,6 +3,9 @@ import fc from 'fast-check';
 import { Place, buildTimeoutMs, forEachOf } from './place';
 import { ownFolder } from './support';
 
+/** On a machine that does nothing else they take a tenth of that. */
+const manyRunsTimeoutMs = 300_000;
+
 /** `CAI_TEST_SEED` makes the texts of an earlier run again. */
 const seed = Number(process.env.CAI_TEST_SEED ?? Date.now() % 2 ** 31);
 
@@ -47,7 +50,9 @@ describe('the arguments of a command', () => {
   test(`arrive as they are in 256 runs, and so does each exit status (CAI_TEST_SEED=${seed})`, async () => {
     const lists = fc.sample(fc.array(texts, { maxLength: 20 }), { seed, numRuns: 256 });
 
-    const arrived = await forEachOf([...lists.entries()], ([status, given]) => argumentsInside(given, status));
+    const arrived = await forEachOf([...lists.entries()], ([status, given]) =>
+      argumentsInside(given, status),
+    );
 
     expect(arrived).toEqual(lists);
   });
@@ -77,7 +82,9 @@ describe('the environment of a command', () => {
   });
 
   test('lacks a variable that is not set here', async () => {
-    const arrived = await environmentInside(['-e', 'NOT_SET', '-e', 'EMPTY', '-e', 'NOTHING='], { EMPTY: '' });
+    const arrived = await environmentInside(['-e', 'NOT_SET', '-e', 'EMPTY', '-e', 'NOTHING='], {
+      EMPTY: '',
+    });
 
     expect([arrived.has('NOT_SET'), arrived.get('EMPTY'), arrived.get('NOTHING')]).toEqual([false, '', '']);
   });
@@ -132,7 +139,8 @@ describe('the folder that a command starts in', () => {
   test('that is not there ends with 126', async () => {
     expect(await place.run(['touch', 'file'], { options: ['--cwd', '/no/such'] })).toMatchObject({
       status: 126,
-      stderr: 'cai: cannot enter /no/such: No such file or directory: choose a folder that the container has\n',
+      stderr:
+        'cai: cannot enter /no/such: No such file or directory: choose a folder that the container has\n',
     });
   });
 });

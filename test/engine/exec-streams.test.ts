@@ -90,7 +90,8 @@ describe('the streams of a command', () => {
 
 describe('a reader that is slow', () => {
   test('makes the command wait, not us keep what it says', async () => {
-    const script = 'for (1 .. 256) { syswrite STDOUT, "x" x 2 ** 20; open F, ">", "written"; print F $_; close F }';
+    const script =
+      'for (1 .. 256) { syswrite STDOUT, "x" x 2 ** 20; open F, ">", "written"; print F $_; close F }';
     const program = place.start(['perl', '-e', script]);
     program.child.stdout.pause();
 
@@ -114,7 +115,8 @@ describe('a reader that is slow', () => {
     const step = 2 ** 20;
     const sent = (async () => {
       for (let at = 0; at < bytes.length; at += step) {
-        if (!program.child.stdin.write(bytes.subarray(at, at + step))) await once(program.child.stdin, 'drain');
+        if (!program.child.stdin.write(bytes.subarray(at, at + step)))
+          await once(program.child.stdin, 'drain');
         accepted = at + step;
       }
       program.child.stdin.end();
@@ -144,11 +146,19 @@ describe('a stream that nobody reads any more', () => {
   test('is no matter if it is the stdin of a command that does not read', async () => {
     const { status, stdout, stderr } = await place.run(['echo', 'done'], { input: randomBytes(manyBytes) });
 
-    expect({ status, stdout: stdout.toString(), stderr }).toEqual({ status: 0, stdout: 'done\n', stderr: '' });
+    expect({ status, stdout: stdout.toString(), stderr }).toEqual({
+      status: 0,
+      stdout: 'done\n',
+      stderr: '',
+    });
   });
 
   test('is no matter if it is stderr', async () => {
-    const program = place.start(['perl', '-e', 'for (1 .. 1000) { syswrite STDERR, "x" x 1000 } print "done"']);
+    const program = place.start([
+      'perl',
+      '-e',
+      'for (1 .. 1000) { syswrite STDERR, "x" x 1000 } print "done"',
+    ]);
 
     program.child.stderr.destroy();
 

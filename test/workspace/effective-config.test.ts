@@ -225,6 +225,19 @@ describe('loadWorkspaceConfig', () => {
     ]);
   });
 
+  test("keeps the text of a trusted repository's Dockerfile, which the agent may change in the next moment", () => {
+    repository('image.dockerfile = "Dockerfile"');
+    const dockerfile = join(root, '.containai/Dockerfile');
+    writeFileSync(dockerfile, 'FROM trusted\n');
+    expect(load().config.image).not.toHaveProperty('dockerfileText');
+
+    trustFile(env, file, load().repository!.digest);
+    expect(load().config.image).toMatchObject({ dockerfile, dockerfileText: 'FROM trusted\n' });
+
+    writeFileSync(dockerfile, 'FROM other\n');
+    expect(load().config.image).not.toHaveProperty('dockerfile');
+  });
+
   test('counts what is ignored beyond twenty, and lets no name of a stranger steer a terminal', () => {
     repository(...Array.from({ length: 30 }, (_, index) => `agents."\\u009b${index}".command = ["x"]`));
 

@@ -1,0 +1,70 @@
+import { followBuild } from '../../src/container/build-stream';
+import type { BuildEvent } from '../../src/container/build-stream';
+import { CaiError } from '../../src/errors';
+
+describe('followBuild', () => {
+  test('tells steps and lines of Docker and of podman, whatever pieces they come in', async () => {
+    // Observed: Docker 20.10, then podman 4.3.1.
+    const text = [
+      { stream: 'Step 1/2 : FROM h\u00e4' },
+      { stream: '\n' },
+      { stream: ' ---\u003e c9ff38b14587\n' },
+      { stream: 'h\u00e4llo\npart' },
+      { stream: '\u001b[91mial\n\u001b[0m' },
+      { stream: '10%\r20%\r\n' },
+      { stream: 'STEP 2/2: RUN a : b\n' },
+      { aux: { ID: 'sha256:7ae8' } },
+      { stream: 'no end' },
+    ]
+      .map((message) => `${JSON.stringify(message)}\r\n`)
+      .join('');
+    const expected: BuildEvent[] = [
+      { kind: 'step', step: 1, total: 2, text: 'FROM hä' },
+      { kind: 'log', text: ' ---> c9ff38b14587' },
+      { kind: 'log', text: 'hällo' },
+      { kind: 'log', text: 'partial' },
+      { kind: 'log', text: '10%' },
+      { kind: 'log', text: '20%' },
+      { kind: 'step', step: 2, total: 2, text: 'RUN a : b' },
+      { kind: 'log', text: 'no end' },
+    ];
+
+    for (const size of [1, 2, 7, 1000]) expect(await eventsOf(text, size)).toEqual(expected);
+  });
+
+  test('tells of the failure with the last twenty lines', async () => {
+    const lines = Array.from({ length: 30 }, (_, index) => `${index + 1}\n`).join('');
+    const message = 'The command returned a non-zero code: 3';
+    const text = [
+      { stream: lines },
+      { stream: 'cause' },
+      { errorDetail: { code: 3, message }, error: 'old form' },
+    ]
+      .map((line) => JSON.stringify(line))
+      .join('\n');
+
+    const error = await eventsOf(text, 50).catch((reason: unknown) => reason);
+
+    expect(error).toBeInstanceOf(CaiError);
+    expect(error).toMatchObject({ code: 'IMAGE' });
+    const tail = Array.from({ length: 19 }, (_, index) => String(index + 12));
+    expect((error as CaiError).message).toBe([`cannot build x: ${message}`, ...tail, 'cause'].join('\n'));
+  });
+
+  test('tells of a failure in the form of old engines', async () => {
+    await expect(eventsOf('{"error":"no FROM statement found\\n"}', 10)).rejects.toThrow(
+      /^cannot build x: no FROM statement found$/,
+    );
+  });
+});
+
+async function eventsOf(text: string, size: number): Promise<BuildEvent[]> {
+  const events: BuildEvent[] = [];
+  await followBuild(piecesOf(Buffer.from(text), size), 'build x', (event) => events.push(event));
+  return events;
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await -- as a stream
+async function* piecesOf(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}

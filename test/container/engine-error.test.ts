@@ -1,0 +1,44 @@
+import { engineError } from '../../src/container/engine-error';
+import { addressOf } from './fake-engine';
+
+describe('engineError', () => {
+  const asked = { address: addressOf('/x.sock'), what: 'do it', code: 'CONTAINER_START' } as const;
+
+  test.each([
+    [
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'NO_ENGINE',
+      / do not trust each other \(why\): check ca\.pem, cert\.pem and key\.pem/,
+    ],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'NO_ENGINE', / do not trust each other /],
+    ['EPIPE', 'NO_ENGINE', / broke off while it was to do it: /],
+    ['EWHATEVER', 'NO_ENGINE', / could not do it \(why\): see whether "docker version" works$/],
+  ])('tells %s', (code, kind, message) => {
+    const reason = Object.assign(new Error('why'), { code });
+
+    const error = engineError(reason, asked);
+
+    expect(error).toMatchObject({ code: kind, cause: reason });
+    expect(error.message).toMatch(/^the engine at unix:\/\/\/x\.sock \(Docker context "default"\) /);
+    expect(error.message).toMatch(message);
+  });
+
+  test.each([
+    [404, 'No such container: x', 'CONTAINER_NOT_FOUND'],
+    [404, 'No such image: x:latest', 'IMAGE'],
+    [500, 'driver failed - (HTTP code 1) - \nlast line', 'CONTAINER_START'],
+  ])('tells status %d, %s', (statusCode, sentence, code) => {
+    // As dockerode words it.
+    const reason = Object.assign(new Error(`(HTTP code ${statusCode}) server error - ${sentence} `), {
+      statusCode,
+    });
+
+    expect(engineError(reason, asked)).toMatchObject({ code, message: `cannot do it: ${sentence}` });
+  });
+
+  test('leaves alone what is told already', () => {
+    const error = engineError(new Error('x'), asked);
+
+    expect(engineError(error, asked)).toBe(error);
+  });
+});

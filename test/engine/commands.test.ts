@@ -1,0 +1,205 @@
+import { rmSync } from 'node:fs';
+import { agent, cai, listed, made, runIn, startIn, volume } from './own-agent';
+import { docker, newWorkspace } from './support';
+
+describe('cai ps', () => {
+  test('lists containers with their age and the commands in them', async () => {
+    const workspace = newWorkspace();
+    await made(workspace);
+    const beganAt = Date.now();
+
+    const [idle] = await listed();
+    const command = await startIn(workspace);
+    const [busy] = await listed();
+    const { stdout } = await runIn(workspace, ['ps']);
+
+    expect(idle).toMatchObject({ agent, workspace, state: 'running', sessions: 0 });
+    expect(idle!.id).toMatch(/^[0-9a-f]{64}$/);
+    expect(Math.abs(Date.parse(idle!.createdAt) + idle!.ageMs - beganAt)).toBeLessThan(10_000);
+    expect(busy!.sessions).toBe(1);
+    const [header, ...lines] = stdout.split('\n');
+    expect(header).toMatch(/^NAME +AGENT +WORKSPACE +STATE +AGE +SESSIONS$/);
+    const line = lines.find((each) => each.startsWith(idle!.name))!;
+    expect(line.split(/ +/).slice(1, 4)).toEqual([agent, workspace, 'running']);
+    expect(line).toMatch(/ \d+[smh] +1$/);
+    command.child.kill();
+    await command.ended;
+  });
+
+  test('does not list what only looks like ours', async () => {
+    const labels = [`containai.agent=${agent}`, 'containai.workspace=/w', 'containai.user=4294967000'];
+    const options = ['containai.managed=true', ...labels].flatMap((each) => ['--label', each]);
+    const id = await docker('create', ...options, `containai:${agent}`, 'true');
+
+    const found = await listed('--all');
+    const { status } = await runIn(cai.home, ['rm', '--all', '--agent', agent]);
+
+    expect({ found, status }).toEqual({ found: [], status: 0 });
+    expect(await docker('inspect', '--format', '{{.Id}}', id)).toBe(id);
+    await docker('rm', id);
+  });
+});
+
+describe('cai stop', () => {
+  test('ends a container that the next command starts again', async () => {
+    const workspace = newWorkspace();
+    await made(workspace);
+    const [before] = await listed();
+
+    const { status, stdout, stderr } = await runIn(workspace, ['stop']);
+    const running = await listed();
+    const all = await listed('--all');
+    await made(workspace);
+    const [after] = await listed();
+
+    expect({ status, stdout, stderr }).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: `cai: stopped ${before!.name}\n`,
+    });
+    expect(running).toEqual([]);
+    expect(all).toMatchObject([{ id: before!.id, state: 'exited', sessions: 0 }]);
+    expect(after!.id).toBe(before!.id);
+  });
+
+  test('says what runs, and leaves it alone where nobody can be asked', async () => {
+    const workspace = newWorkspace();
+    const command = await startIn(workspace);
+    const [{ name } = { name: '' }] = await listed();
+
+    const refused = await runIn(workspace, ['stop']);
+    const [still] = await listed();
+    const forced = await runIn(workspace, ['stop', '--force']);
+
+    expect(refused).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: `cai: 1 command runs in the container ${name}:\n  sleep 1000\nUse --force to end them.\n`,
+    });
+    expect(still!.sessions).toBe(1);
+    expect(forced.status).toBe(0);
+    expect((await command.ends()).status).not.toBe(0);
+  });
+
+  test('asks on a terminal', async () => {
+    const workspace = newWorkspace();
+    const command = await startIn(workspace);
+
+    const answer = async (text: string): Promise<number | null> => {
+      const stop = cai.startInTerminal(['stop'], { cwd: workspace });
+      await stop.says('End them? [y/N]');
+      stop.child.stdin.write(text);
+      return (await stop.ends()).status;
+    };
+
+    expect(await answer('\n')).toBe(1);
+    expect(await listed()).toMatchObject([{ sessions: 1 }]);
+    expect(await answer('y\n')).toBe(0);
+    expect(await listed()).toEqual([]);
+    await command.ends();
+  });
+
+  test('names what is not there', async () => {
+    const workspace = newWorkspace();
+
+    const { status, stderr } = await runIn(workspace, ['stop', '--agent', agent]);
+
+    expect(status).toBe(10);
+    expect(stderr).toBe(
+      `cai: there is no container of the workspace "${workspace}" for the agent "${agent}": "cai ps --all" lists those that are there\n`,
+    );
+  });
+});
+
+describe('cai rm', () => {
+  test('keeps what the agent keeps, until that is to go as well', async () => {
+    const workspace = newWorkspace();
+    await runIn(workspace, ['exec', '--', 'sh', '-c', 'echo mine > ~/.claude/note']);
+
+    const removed = await runIn(workspace, ['rm']);
+    const left = await listed('--all');
+    const { stdout } = await runIn(workspace, ['exec', '--', 'sh', '-c', 'cat ~/.claude/note']);
+    const removedAll = await runIn(workspace, ['rm', '--volumes']);
+
+    expect(removed.status).toBe(0);
+    expect(removed.stderr).toContain(`what the agent keeps stays in the volume ${volume}`);
+    expect(left).toEqual([]);
+    expect(stdout).toBe('mine\n');
+    expect(removedAll.stderr).toContain(`removed the volume ${volume}`);
+    expect(await docker('volume', 'ls', '--quiet', '--filter', `name=${volume}`)).toBe('');
+  });
+
+  test('keeps a volume that other containers use', async () => {
+    const [one, other] = [newWorkspace(), newWorkspace()];
+    await made(one);
+    await made(other);
+    const { name } = (await listed()).find(({ workspace }) => workspace === other)!;
+
+    const { status, stderr } = await runIn(one, ['rm', '--volumes']);
+
+    expect(status).toBe(0);
+    expect(stderr).toContain(`kept the volume ${volume}: it serves ${name}, too`);
+    expect(await listed()).toMatchObject([{ workspace: other }]);
+  });
+
+  test('removes all, and volumes whose containers have gone', async () => {
+    const [one, other] = [newWorkspace(), newWorkspace()];
+    await made(one);
+    await made(other);
+    await runIn(one, ['rm']);
+    await runIn(other, ['stop']);
+    await runIn(other, ['rm']);
+
+    const { status, stderr } = await runIn(cai.home, ['rm', '--all', '--agent', agent, '--volumes']);
+
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr: `cai: removed the volume ${volume}, with what the agent kept\n`,
+    });
+  });
+
+  test('finds the container of a folder that is gone', async () => {
+    const workspace = newWorkspace();
+    await made(workspace);
+    rmSync(workspace, { recursive: true });
+
+    const { status } = await runIn(cai.home, ['rm', '--workspace', workspace]);
+
+    expect(status).toBe(0);
+    expect(await listed('--all')).toEqual([]);
+  });
+
+  test('says what runs, and leaves it alone where nobody can be asked', async () => {
+    const workspace = newWorkspace();
+    const command = await startIn(workspace);
+
+    const { status, stderr } = await runIn(workspace, ['rm']);
+
+    expect(status).toBe(2);
+    expect(stderr).toContain('  sleep 1000\n');
+    expect(await listed()).toMatchObject([{ sessions: 1 }]);
+    command.child.kill();
+    await command.ended;
+  });
+});
+
+describe('cai shell', () => {
+  test('has the environment, the folder and the exit status of a command', async () => {
+    const workspace = newWorkspace();
+    const { stdout: expected } = await runIn(workspace, [
+      'exec',
+      '--',
+      'sh',
+      '-c',
+      'echo "<$PATH> <$HOME> <$PWD>"',
+    ]);
+
+    const shell = cai.startInTerminal(['shell'], { cwd: workspace });
+    await shell.says('$ ');
+    shell.child.stdin.write('echo "<$PATH> <$HOME> <$PWD>"; exit 7\n');
+    const { status } = await shell.ends();
+
+    expect(status).toBe(7);
+    expect(shell.stdout.toString()).toContain(expected.trimEnd());
+  });
+});

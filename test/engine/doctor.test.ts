@@ -1,0 +1,118 @@
+import type { Check } from '../../src/commands/doctor-checks';
+import { agent, cai, config, listed, made, runIn, volume } from './own-agent';
+import { docker, newWorkspace, user } from './support';
+
+describe('cai doctor', () => {
+  async function examine(cwd: string, ...args: string[]) {
+    const { status, stdout } = await runIn(cwd, ['doctor', '--json', ...args]);
+    const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] };
+    const of = (wanted: Check['status']): string[] =>
+      checks.filter((check) => check.status === wanted && check.name !== 'editor').map(({ name }) => name);
+    return { status, ok, of, find: (name: string): Check => checks.find((check) => check.name === name)! };
+  }
+
+  const inside = ['as made', 'ssh', 'agent', 'data'];
+
+  test('makes no container to look at', async () => {
+    const workspace = newWorkspace();
+
+    const { status, ok, of } = await examine(workspace);
+
+    expect({ status, ok, warn: of('warn'), skip: of('skip') }).toEqual({
+      status: 0,
+      ok: true,
+      warn: [],
+      skip: inside,
+    });
+    expect(await listed('--all')).toEqual([]);
+  });
+
+  test('tells an image that is not there, and builds none', async () => {
+    const workspace = newWorkspace();
+    const other = `${agent}-other`;
+    const its = `${config}[agents.${other}]\ncommand = ["other"]\n`;
+
+    cai.configure(its);
+    const allowed = await examine(workspace, '--agent', other);
+    cai.configure(`${its}[image]\nauto_build = false\n`);
+    const forbidden = await examine(workspace, '--agent', other);
+    cai.configure(config);
+
+    expect([allowed.status, allowed.find('image')]).toEqual([
+      0,
+      {
+        name: 'image',
+        status: 'warn',
+        detail: `there is no containai:${other} yet: the first command builds it, which takes minutes`,
+        remedy: `cai build --agent ${other}`,
+      },
+    ]);
+    expect([forbidden.status, forbidden.find('image').status]).toEqual([1, 'fail']);
+    expect(await docker('images', '--quiet', `containai:${other}`)).toBe('');
+  });
+
+  test('looks into a container that runs, and starts none that does not', async () => {
+    const workspace = newWorkspace();
+    await made(workspace);
+
+    const running = await examine(workspace);
+    await runIn(workspace, ['stop']);
+    const stopped = await examine(workspace);
+
+    expect([running.status, running.of('warn'), running.of('skip')]).toEqual([0, [], []]);
+    expect(running.find('ssh').detail).toMatch(/^connected in \d+ ms; a command took \d+ ms$/);
+    expect(running.find('agent').detail).toBe(`${agent}: /usr/local/bin/claude-agent-acp`);
+    expect(running.find('data').detail).toBe(volume);
+    expect([stopped.status, stopped.of('warn'), stopped.of('skip')]).toEqual([0, [], ['ssh', 'agent']]);
+    expect(await listed()).toEqual([]);
+  });
+
+  test('finds what is wrong inside, each for itself', async () => {
+    const workspace = newWorkspace();
+    await made(workspace);
+    await docker(
+      'run',
+      '--rm',
+      '--user',
+      '0',
+      '--volume',
+      `${volume}:/v`,
+      `containai:${agent}`,
+      'chown',
+      '12:34',
+      '/v',
+    );
+    cai.configure(config.replace('claude-agent-acp', 'no-such-agent'));
+
+    const { status, of, find } = await examine(workspace);
+    cai.configure(config);
+
+    expect({ status, fail: of('fail') }).toEqual({ status: 1, fail: ['agent', 'data'] });
+    expect(find('agent').detail).toBe('no-such-agent is not in the container');
+    expect(find('agent').remedy).toContain(`cai build --agent ${agent}`);
+    expect(find('data').detail).toContain(`belongs to 12:34, and commands run as ${user.uid}:${user.gid}`);
+  });
+
+  test('tells a container that is paused, of an old configuration, or not as it was made', async () => {
+    const workspace = newWorkspace();
+    await made(workspace);
+    const [{ name } = { name: '' }] = await listed();
+
+    await docker('pause', name);
+    const paused = await examine(workspace);
+    await docker('unpause', name);
+    cai.configure(`${config}[container]\npids = 500\n`);
+    const outdated = await examine(workspace);
+    cai.configure(config);
+    await docker('update', '--pids-limit', '300', name);
+    const changed = await examine(workspace);
+
+    expect([paused.of('fail'), paused.find('container').remedy]).toEqual([
+      ['container'],
+      `docker unpause ${name}`,
+    ]);
+    expect([outdated.of('fail'), outdated.of('warn')]).toEqual([[], ['container']]);
+    expect(changed.of('fail')).toEqual(['as made']);
+    expect(changed.find('as made').detail).toContain('pids should be 1024, and is 300');
+  });
+});

@@ -1,0 +1,111 @@
+import { Place, buildTimeoutMs } from './place';
+import { ownFile } from './support';
+
+let place: Place;
+
+beforeAll(async () => {
+  place = await new Place().opened();
+}, buildTimeoutMs);
+
+// Source: signal(7).
+const signals = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGUSR1: 10, SIGUSR2: 12, SIGTERM: 15 } as const;
+const cases = Object.entries(signals) as [keyof typeof signals, number][];
+
+describe('a signal', () => {
+  test.each(cases)('%s reaches the command', async (signal) => {
+    const name = signal.slice('SIG'.length);
+    const script = `$SIG{${name}} = sub { syswrite STDOUT, "got ${name}"; exit 40 }; syswrite STDOUT, "ready "; sleep 1000`;
+    const program = place.start(['perl', '-e', script]);
+    await program.says('ready');
+
+    program.child.kill(signal);
+
+    const { status, stdout, stderr } = await program.ends();
+    expect({ status, stdout: stdout.toString(), stderr }).toEqual({ status: 40, stdout: `ready got ${name}`, stderr: '' }); // prettier-ignore
+  });
+
+  test.each(cases)('%s that the command dies of gives 128 and its number', async (signal, number) => {
+    const program = place.start(['sh', '-c', 'echo ready; exec sleep 1000']);
+    await program.says('ready');
+
+    program.child.kill(signal);
+
+    expect(await program.ends()).toMatchObject({ status: 128 + number, signal: null, stderr: '' });
+  });
+
+  test('reaches the command though stdin has ended', async () => {
+    const program = place.start(['sh', '-c', 'cat; echo ready; exec sleep 1000']);
+    program.child.stdin.end();
+    await program.says('ready');
+
+    program.child.kill('SIGTERM');
+
+    expect(await program.ends()).toMatchObject({ status: 143 });
+  });
+
+  test('reaches the children of the command', async () => {
+    const program = place.start(['bash', '-c', 'sh -c \'trap "echo child; exit 5" INT; echo ready; sleep 1000 & wait\'']); // prettier-ignore
+    await program.says('ready');
+
+    program.child.kill('SIGINT');
+
+    expect((await program.ends()).stdout.toString()).toBe('ready\nchild\n');
+  });
+
+  test('that is ignored ends the command when it is repeated', async () => {
+    const ignores =
+      '$SIG{TERM} = sub { syswrite STDOUT, "no " }; syswrite STDOUT, "$$ ready "; sleep 1 while 1';
+    const program = place.start(['perl', '-e', ignores]);
+    await program.says('ready');
+
+    program.child.kill('SIGTERM');
+    await program.says('no');
+    program.child.kill('SIGTERM');
+
+    expect(await program.ends()).toMatchObject({ status: 143 });
+    const pid = program.stdout.toString().split(' ', 1).join();
+    await place.prints(['sh', '-c', `while kill -0 ${pid} 2>/dev/null; do sleep 0.05; done`]);
+  });
+
+  test('that the command sends itself gives 128 and its number, too', async () => {
+    expect(await place.run(['sh', '-c', 'kill -KILL $$'])).toMatchObject({ status: 137 });
+  });
+});
+
+describe('a command that cannot be run', () => {
+  test('ends with 127 if it is not found', async () => {
+    expect(await place.run(['no-such-command', 'x'])).toMatchObject({
+      status: 127,
+      stderr: 'cai: no-such-command: command not found: install it in the image, or give its path\n',
+    });
+  });
+
+  test('ends with 126 if it is no program', async () => {
+    ownFile(`${place.workspace}/text`, 'text\n');
+
+    expect(await place.run(['./text'])).toMatchObject({
+      status: 126,
+      stderr: 'cai: ./text: Permission denied: make it executable (chmod +x), or choose another command\n',
+    });
+  });
+});
+
+describe('a command line that makes no sense', () => {
+  const refused = [
+    ['no command', [], /missing required argument 'command'/],
+    ['an option that there is none of', ['--work', '/', 'true'], /unknown option '--work'/],
+    ['a variable without a name', ['-e', '=x', 'true'], /-e needs NAME=value or NAME/],
+    ['a terminal that is not there', ['-t', 'true'], /-t needs a terminal/],
+    ['an agent that is not known', ['-a', 'nobody', 'true'], /Unsupported agent: nobody\nKnown agents/],
+    ['a workspace that is not there', ['-w', '/no/such', 'true'], /"\/no\/such" does not exist/],
+    ['a workspace that is too wide', ['-w', '/', 'true'], /"\/" cannot be a workspace/],
+  ] as const;
+
+  test.each(refused)('is told: %s', async (_, args, why) => {
+    const { status, stdout, stderr } = await place.cai.run(['exec', ...args], { cwd: place.workspace });
+
+    expect({ status, stdout: stdout.toString() }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(/^cai: .*\n$/s);
+    expect(stderr).toMatch(why);
+  });
+});
