@@ -49,6 +49,27 @@ const withoutTest: Readonly<Record<string, string>> = {
       'the flow: test/conformance and test/flow play it whole, with real processes',
     ]),
   ),
+  'commands/command-line': 'every command; test/commands/containers.test.ts has the usage errors of all',
+  'workspace/git': 'test/workspace/root.test.ts, and test/engine/ for the author',
+  ...Object.fromEntries(
+    [
+      'commands/confirm',
+      'commands/doctor-container',
+      'commands/doctor-engine',
+      'commands/doctor-machine',
+      'commands/end-containers',
+      'commands/forward',
+      'commands/rm',
+      'commands/selection',
+      'commands/shell',
+      'commands/stop',
+      'commands/target',
+      'container/memory-kills',
+      'container/provide',
+      'container/settings',
+      'container/ssh',
+    ].map((path) => [path, 'needs an engine: test/engine/']),
+  ),
 };
 
 const sourceFolder = join(__dirname, '../src');
@@ -95,7 +116,12 @@ describe('the sources', () => {
 
   test('start programs in three places', () => {
     expect(
-      strayUses(sources, 'child_process', ['agent/process', 'agent/interactive', 'workspace/git']),
+      strayUses(sources, 'child_process', [
+        'agent/process',
+        'agent/interactive',
+        'workspace/git',
+        'commands/exec',
+      ]),
     ).toEqual([]);
   });
 

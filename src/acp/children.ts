@@ -172,7 +172,7 @@ export class Children {
   #start(workspace: Workspace | undefined): WorkspaceChild {
     if (this.#isEnding)
       throw new CaiError('AGENT_EXITED', 'the proxy is ending: no agent is started any more');
-    const { config, env, log, writer, placesOf } = this.options;
+    const { config, env, log, writer } = this.options;
     const root = workspace?.root ?? emptyFolder(this.options.env);
     const agent = this.options.commandFor(workspace);
     const child = new WorkspaceChild({
@@ -184,7 +184,7 @@ export class Children {
         log,
       },
       root: workspace?.root,
-      map: createPathMap({ hostRoots: [root], agentRoots: placesOf(root) ?? [root] }),
+      map: createPathMap({ hostRoots: [root], agentRoots: this.options.placesOf(root) ?? [root] }),
       writer,
       inputBudgetBytes: config.acp.queueToAgentBytes,
       log,

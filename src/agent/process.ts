@@ -95,7 +95,7 @@ export class AgentProcess {
         env,
         stdio,
         detached: true,
-      }) as ChildProcessWithoutNullStreams;
+      });
       child.on('error', (error) => {
         this.#spawnError = error;
         if (child.pid === undefined) this.#finish();

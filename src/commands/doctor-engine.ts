@@ -75,7 +75,8 @@ export async function checkLimits(
   });
   await checks.check('memory', () => {
     const all = about.memoryBytes;
-    const circumstances = { image: '', user: hostUser, engineMemoryBytes: all };
+    const limits = { ...about.limits, memory: true };
+    const circumstances = { image: '', user: hostUser, engineMemoryBytes: all, limits };
     const { memoryBytes } = recordedOf(settings, '', circumstances);
     const detail = `${inGiB(memoryBytes)} for a container, of ${inGiB(all)}`;
     if (memoryBytes > all) {

@@ -6,6 +6,7 @@ import { posix } from 'node:path';
 import type { Writable } from 'node:stream';
 import { commandEnvironment } from '../container/environment';
 import type { Variables } from '../container/environment';
+import { memoryKills } from '../container/memory-kills';
 import { relay } from '../container/relay';
 import type { RemoteProcess, RemoteSignal, SshConnection } from '../container/ssh';
 import { CaiError } from '../errors';
@@ -83,13 +84,27 @@ export async function runInContainer(
     guard.command = remote;
     status?.write(statusLine({ kind: 'started' }));
     if (terminal !== undefined) useTerminal(remote);
-    return await relay(remote, process);
+    const ended = await relay(remote, process);
+    if (ended === killedStatus) await explainKill(connection);
+    return ended;
   } catch (reason) {
     throw await target.explain(reason, container);
   } finally {
     if (options.tty === true) process.stdin.setRawMode(false);
     connection.end();
   }
+}
+
+/** Status of a command that was killed: 128 and the number of SIGKILL. */
+const killedStatus = 137;
+
+/** The kernel kills without a word. */
+async function explainKill(connection: SshConnection): Promise<void> {
+  const count = await memoryKills(connection);
+  if (count === 0) return;
+  process.stderr.write(
+    `cai: the command was killed; for want of memory the system has killed ${count} of this container's processes so far: raise container.memory in the configuration\n`,
+  );
 }
 
 /** Where we are, as the container names it. */

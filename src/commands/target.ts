@@ -82,8 +82,10 @@ export class Target {
     const agent = options.agent ?? config.agent.default;
     checkAgent(agent, config, env);
     const hostUser = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-    const settings = await settingsOf({ config, workspace: workspace?.root, agent, hostUser, env });
-    const engine = await Engine.connect(resolveEngine(env, options.context, config.engine.context));
+    const [settings, engine] = await Promise.all([
+      settingsOf({ config, workspace: workspace?.root, agent, hostUser, env }),
+      Engine.connect(resolveEngine(env, options.context, config.engine.context)),
+    ]);
     return new Target(workspace, config, agent, settings, engine, options, env, voice);
   }
 
@@ -164,10 +166,12 @@ function voiceOf({ quiet }: TargetOptions, status: Writable | undefined): Voice 
   if (status !== undefined) {
     const say = (kind: 'notice' | 'delay', text: string) => status.write(statusLine({ kind, text }));
     return {
-      tell: (notice) => void say('notice', notice),
+      tell: (notice) => say('notice', notice),
       progress: openProgress({ write: (text) => say('delay', String(text).trimEnd()) }, false),
     };
   }
-  const tell = (notice: string) => void (quiet === true || process.stderr.write(`cai: ${notice}\n`));
+  const tell = (notice: string): void => {
+    if (quiet !== true) process.stderr.write(`cai: ${notice}\n`);
+  };
   return { tell, progress: openProgress(process.stderr, quiet === true) };
 }

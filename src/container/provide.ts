@@ -129,13 +129,19 @@ export async function countCommands(engine: Engine, id: string): Promise<number>
 async function make(engine: Engine, name: string, request: ContainerRequest): Promise<void> {
   const { settings, tell } = request;
   const image = await request.image();
-  const { memoryBytes, isRootless } = await engine.about();
+  const { memoryBytes, isRootless, limits } = await engine.about();
   const { user, notice } = await containerUser(settings.hostUser, settings.workspace, isRootless);
-  const circumstances: Circumstances = { image: image.id, user, engineMemoryBytes: memoryBytes };
+  const circumstances: Circumstances = { image: image.id, user, engineMemoryBytes: memoryBytes, limits };
   const { privateKey, fingerprint } = newHostKey();
   const id = await engine.createContainer(name, createRequest(settings, name, circumstances, fingerprint));
-  if (id === undefined) return;
+  if (id === undefined) {
+    // The engine may take a moment to know of the container whose name it has given away.
+    await sleep(20);
+    return;
+  }
   if (notice !== undefined) tell(notice);
+  for (const limit of unlimitedBy(limits))
+    tell(`the engine cannot limit ${limit}: the container can use all`);
   try {
     await engine.putFiles(id, await filesFor(engine, id, circumstances, privateKey, request));
     await engine.startContainer(id);
@@ -146,6 +152,10 @@ async function make(engine: Engine, name: string, request: ContainerRequest): Pr
     await engine.removeContainer(id, { force: true }).catch(() => undefined);
     throw cannotStart(name, reason);
   }
+}
+
+function unlimitedBy({ memory, pids }: Circumstances['limits']): string[] {
+  return [...(memory ? [] : ['memory']), ...(pids ? [] : ['the number of processes'])];
 }
 
 async function filesFor(

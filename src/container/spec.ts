@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { agentHome } from '../workspace/mount';
 import type { ContainerMount } from './container-info';
+import type { EngineAbout } from './engine-info';
 
 /** Where a container's sshd listens, inside. */
 export const sshPort = 2222;
@@ -77,6 +78,8 @@ export interface Circumstances {
   readonly user: ContainerUser;
   /** Memory of the engine's machine. */
   readonly engineMemoryBytes: number;
+  /** What the engine can limit: it takes no notice of a limit that it cannot hold. */
+  readonly limits: EngineAbout['limits'];
 }
 
 /** What a container is made with and the engine tells of it: the two must stay equal. */
@@ -91,9 +94,9 @@ export interface Recorded {
   readonly capabilities: readonly string[];
   /** Whether all other capabilities are dropped and none can be gained, and nothing is shared with the host. */
   readonly isConfined: boolean;
-  /** Limit in bytes. */
+  /** Limit in bytes; 0: none. */
   readonly memoryBytes: number;
-  /** Limit of processes. */
+  /** Limit of processes; 0: none. */
   readonly pids: number;
   /** Addresses of the host on which sshd is published. */
   readonly publishedOn: readonly string[];
@@ -118,15 +121,16 @@ const mostMemoryBytes = 8 * 2 ** 30;
 
 /** What a container with these settings is made with, and compared with at each later use. */
 export function recordedOf(settings: Settings, name: string, circumstances: Circumstances): Recorded {
-  const { image, user, engineMemoryBytes } = circumstances;
+  const { image, user, engineMemoryBytes, limits } = circumstances;
+  const memoryBytes = settings.memoryBytes ?? Math.min(mostMemoryBytes, Math.floor(engineMemoryBytes / 2));
   return {
     image,
     user: `${user.uid}:${user.gid}`,
     mounts: mountsOf(settings, name).map(mountText).sort(),
     capabilities: user.uid === 0 ? rootCapabilities : [],
     isConfined: true,
-    memoryBytes: settings.memoryBytes ?? Math.min(mostMemoryBytes, Math.floor(engineMemoryBytes / 2)),
-    pids: settings.pids,
+    memoryBytes: limits.memory ? memoryBytes : 0,
+    pids: limits.pids ? settings.pids : 0,
     publishedOn: ['127.0.0.1'],
   };
 }
@@ -183,7 +187,7 @@ export function createRequest(
       SecurityOpt: ['no-new-privileges'],
       Memory: recorded.memoryBytes,
       MemorySwap: recorded.memoryBytes,
-      NanoCpus: Math.round((settings.cpus ?? 0) * 1e9),
+      NanoCpus: circumstances.limits.cpus ? Math.round((settings.cpus ?? 0) * 1e9) : 0,
       PidsLimit: recorded.pids,
       ExtraHosts: [...settings.extraHosts],
       Mounts: mountsOf(settings, name).map(({ type, source, target, isReadOnly }) => ({

@@ -1,17 +1,18 @@
 /** The SSH side of a container: a connection to its sshd, commands on it, and ways to its ports. */
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { constants } from 'node:os';
-import type { Duplex, Readable, Writable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'ssh2';
 import type { Algorithms, ClientChannel, ExecOptions } from 'ssh2';
 import { CaiError, messageOf } from '../errors';
-import { openOutput } from './channel-output';
 import { fingerprintOf } from './keys';
 import { encodeHeader } from './remote-command';
 import type { RemoteCommand } from './remote-command';
+import { startProcess } from './remote-process';
+import type { RemoteProcess, RemoteSignal, RemoteTerminal } from './remote-process';
+
+export type { RemoteProcess, RemoteSignal, RemoteTerminal };
 
 /** The one command that sshd is ever asked to run. */
 const supervisor = 'exec /run/cai/supervisor';
@@ -46,38 +47,6 @@ export interface SshTarget {
   readonly privateKey: string;
   /** Name of the container, for messages. */
   readonly container: string;
-}
-
-/** A terminal for a command. */
-export interface RemoteTerminal {
-  /** Its width, in characters. */
-  readonly columns: number;
-  /** Its height, in lines. */
-  readonly rows: number;
-  /** Its type, as in `TERM`; the command's `TERM` comes from its environment. */
-  readonly term: string;
-}
-
-/** The signals that can be sent to a command. */
-export type RemoteSignal = 'TERM' | 'INT' | 'HUP' | 'QUIT' | 'USR1' | 'USR2';
-
-/** A command that runs in a container. */
-export interface RemoteProcess {
-  /** Its end is passed on, and ends nothing else. */
-  readonly stdin: Writable;
-  /** With a terminal, all output. It and `stderr` share one window: who leaves one unread gets no more of the other. */
-  readonly stdout: Readable;
-  /** Must be read or resumed, like `stdout`. */
-  readonly stderr: Readable;
-  /** For the command and its process group; nothing once the command has ended, or if sshd refuses. */
-  signal(name: RemoteSignal): void;
-  /** Tells a new size of the terminal. */
-  resize(columns: number, rows: number): void;
-  /**
-   * Resolves with its exit status, 128 + N if signal N ended it, once all its output has arrived. Rejects with
-   * `SSH_CONNECT` if the connection is lost before.
-   */
-  readonly exited: Promise<{ readonly status: number }>;
 }
 
 /** A connection to the sshd of a container. When it ends, for whatever reason, its commands are ended. */
@@ -140,7 +109,7 @@ export class SshConnection {
     client.on('error', (error) => (reason = error.message));
     this.lost = new Promise((resolve) => {
       client.on('close', () => {
-        this.#loss = this.#hasEnded ? this.#failure('it was ended') : this.#failure(reason);
+        this.#loss = connectionLost(target, this.#hasEnded ? 'we ended it' : reason);
         if (!this.#hasEnded) resolve(this.#loss);
       });
     });
@@ -154,15 +123,18 @@ export class SshConnection {
     const header = encodeHeader(command);
     const size = terminal && { cols: terminal.columns, rows: terminal.rows, width: 0, height: 0 };
     const options: ExecOptions = size ? { pty: { ...size, term: terminal.term, modes: rawTerminal } } : {};
-    const process = await this.#request<RemoteProcess>((done) => {
+    const surroundings = {
+      lost: () => this.#loss,
+      kill: (name: RemoteSignal, pid: string) => this.#kill(name, pid),
+    };
+    const failed = `a command cannot be started in container "${this.target.container}"`;
+    return await this.#request<RemoteProcess>(failed, (done) => {
       this.client.exec(supervisor, options, (error, channel) => {
+        // At once: what comes with the same packet must not be missed.
         if (error) done(error);
-        else done(undefined, this.#process(channel));
+        else startProcess(channel, header, surroundings).then((process) => done(undefined, process), done);
       });
     });
-    process.stdin.write(header);
-    await supervisorIsReady(process.stdout);
-    return process;
   }
 
   /**
@@ -170,7 +142,8 @@ export class SshConnection {
    * listens there.
    */
   async openTunnel(port: number): Promise<Duplex> {
-    return await this.#request<ClientChannel>((done) =>
+    const failed = `port ${port} of container "${this.target.container}" cannot be reached, does anything listen there?`;
+    return await this.#request<ClientChannel>(failed, (done) =>
       this.client.forwardOut('127.0.0.1', 0, '127.0.0.1', port, done),
     );
   }
@@ -189,9 +162,23 @@ export class SshConnection {
     this.socket.destroy();
   }
 
-  #request<T>(send: (done: (error: Error | undefined, result?: T) => void) => void): Promise<T> {
+  /** As sshd would, if it did so for root. Source: OpenSSH, session.c, `session_signal_req`. */
+  #kill(name: RemoteSignal, pid: string): void {
+    const argv = ['/bin/sh', '-c', 'kill -s "$1" "$2"', 'sh', name, pid] as const;
+    this.run({ argv, cwd: '/', env: [] }).then(
+      ({ stdout, stderr }) => [stdout, stderr].forEach((output) => output.resume()),
+      // The connection is lost, and the command with it.
+      () => undefined,
+    );
+  }
+
+  #request<T>(
+    failed: string,
+    send: (done: (error: Error | undefined, result?: T) => void) => void,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
-      const fail = (reason: unknown) => reject(this.#loss ?? this.#failure(messageOf(reason)));
+      const fail = (reason: unknown) =>
+        reject(this.#loss ?? new CaiError('SSH_CONNECT', `${failed}: ${messageOf(reason)}`));
       try {
         send((error, result) => (error === undefined ? resolve(result!) : fail(error)));
       } catch (reason) {
@@ -199,80 +186,6 @@ export class SshConnection {
       }
     });
   }
-
-  #process(channel: ClientChannel): RemoteProcess {
-    // What is written when the command has ended is nobody's loss.
-    channel.on('error', () => undefined);
-    const exited = this.#exitOf(channel);
-    const { id, requests } = requestsOf(channel);
-    let isOpen = true;
-    channel.on('close', () => (isOpen = false));
-    return {
-      ...openOutput(channel),
-      stdin: channel,
-      signal(name) {
-        if (isOpen) requests.signal(id, name);
-      },
-      resize(columns, rows) {
-        if (isOpen) requests.windowChange(id, rows, columns, 0, 0);
-      },
-      exited,
-    };
-  }
-
-  #exitOf(channel: ClientChannel): Promise<{ status: number }> {
-    const exited = new Promise<{ status: number }>((resolve, reject) => {
-      let status: number | undefined;
-      channel.on('exit', (code: number | null, signal?: string) => {
-        status = code ?? 128 + constants.signals[signal as NodeJS.Signals];
-      });
-      channel.on('close', () => {
-        if (status === undefined || this.#loss) reject(this.#loss ?? this.#failure('it gave no exit status'));
-        else resolve({ status });
-      });
-    });
-    // Whoever waits for it is told; who does not is told by `lost`.
-    exited.catch(() => undefined);
-    return exited;
-  }
-
-  #failure(reason: string): CaiError {
-    return new CaiError(
-      'SSH_CONNECT',
-      `the connection to container "${this.target.container}" failed: ${reason}`,
-    );
-  }
-}
-
-/** What ssh2 sends requests with. */
-interface Requests {
-  signal(channel: number, name: RemoteSignal): void;
-  windowChange(channel: number, rows: number, columns: number, height: number, width: number): void;
-}
-
-/**
- * ssh2's own methods for these requests do nothing once stdin has ended, though a channel takes requests until it is
- * closed. Source: RFC 4254, 5.3.
- */
-function requestsOf(channel: ClientChannel): { readonly id: number; readonly requests: Requests } {
-  const { outgoing, _client } = channel as unknown as {
-    readonly outgoing: { readonly id: number };
-    readonly _client: { readonly _protocol: Requests };
-  };
-  return { id: outgoing.id, requests: _client._protocol };
-}
-
-/**
- * Takes away the NUL byte by which the supervisor says that it has read the header. A signal that is sent before is
- * lost, if sshd has not executed anything yet.
- */
-async function supervisorIsReady(stdout: Readable): Promise<void> {
-  await once(stdout, 'readable');
-  const output = stdout.read() as Buffer | null;
-  // Nothing, or something else, comes from what is no supervisor: its words and its status say why.
-  if (output === null) return;
-  const rest = output[0] === 0 ? output.subarray(1) : output;
-  if (rest.length > 0) stdout.unshift(rest);
 }
 
 /** Whether it looks as if sshd were only not there yet. */
@@ -287,6 +200,13 @@ function cannotConnect({ container, port }: SshTarget, reason: unknown): CaiErro
     ? 'does not accept our SSH key: remove it with "cai rm", and it is made anew when it is wanted'
     : `cannot be reached on port ${port} (${messageOf(reason)}): see "docker logs ${container}"`;
   return new CaiError('SSH_CONNECT', `container "${container}" ${why}`, undefined, { cause: reason });
+}
+
+function connectionLost({ container }: SshTarget, reason: string): CaiError {
+  return new CaiError(
+    'SSH_CONNECT',
+    `the connection to container "${container}" is lost (${reason}): see "docker logs ${container}"`,
+  );
 }
 
 function wrongHostKey({ container, port, hostKey }: SshTarget, offered: string): CaiError {

@@ -53,10 +53,11 @@ describe('the next process', () => {
     const id = world.ask(method, params);
     const agent = await world.agent(world.workspace('a'));
     const received = await agent.inbox.next(method);
-    agent.send({ id: received.id, result: { modes: null } });
+    // The schema has no id in the result, but Claude's adapter sends one.
+    agent.send({ id: received.id, result: { sessionId: 's1', modes: null } });
 
     expect(received.params).toEqual({ ...params, sessionId: 's1' });
-    expect(await world.editor.response(id)).toEqual(success(id, { modes: null }));
+    expect(await world.editor.response(id)).toEqual(success(id, { sessionId, modes: null }));
     const prompt = { sessionId, prompt: [] };
     const { request } = await exchange(world, agent, 'session/prompt', prompt, { result: {} });
     expect(request.params).toEqual({ sessionId: 's1', prompt: [] });

@@ -47,8 +47,8 @@ describe('checkContainer', () => {
         exitCode: 15,
         message: expect.stringMatching(
           /^the container cai-x is not as it was made: \w+ should be .+, and is .+: use --fresh/,
-        ),
-      }),
+        ) as string,
+      }) as Error,
     );
   });
 

@@ -26,6 +26,7 @@ export const circumstances: Circumstances = {
   image: 'sha256:image',
   user: { uid: 1000, gid: 1000 },
   engineMemoryBytes: 8 * 2 ** 30,
+  limits: { memory: true, pids: true, cpus: true },
 };
 
 /** What an engine tells of the container that was made from those, with changes. */

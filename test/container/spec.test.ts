@@ -71,7 +71,7 @@ describe('createRequest', () => {
   });
 
   it('records what it asks for', () => {
-    expect(JSON.parse(request.Labels[label.spec]!)).toEqual(recordedOf(settings(), 'cai-x', circumstances));
+    expect(JSON.parse(request.Labels[label.spec])).toEqual(recordedOf(settings(), 'cai-x', circumstances));
     expect(request.Labels).toMatchObject({
       'containai.managed': 'true',
       'containai.workspace': '/home/u/app',
@@ -87,6 +87,19 @@ describe('createRequest', () => {
     const { HostConfig } = createRequest(settings(), 'cai-x', { ...circumstances, engineMemoryBytes }, 'k');
 
     expect(HostConfig).toMatchObject({ Memory: memoryBytes, MemorySwap: memoryBytes });
+  });
+
+  it('asks for no limit that the engine cannot hold', () => {
+    const limits = { memory: false, pids: false, cpus: false };
+    const { HostConfig, Labels } = createRequest(
+      settings({ cpus: 2 }),
+      'cai-x',
+      { ...circumstances, limits },
+      'k',
+    );
+
+    expect(HostConfig).toMatchObject({ Memory: 0, MemorySwap: 0, NanoCpus: 0, PidsLimit: 0 });
+    expect(JSON.parse(Labels[label.spec])).toMatchObject({ memoryBytes: 0, pids: 0 });
   });
 
   it('gives root on a rootless engine what sshd needs, and tells agents that this is a sandbox', () => {

@@ -1,65 +1,124 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Json } from '../support/inbox';
 import { Editor } from './editor';
-import { containerOf, processesIn, untilOnly, untilRuns } from './inside';
+import { childrenOf, containerOf, measured, processesIn, untilOnly, untilRuns } from './inside';
 import type { InnerProcess } from './inside';
-import { modelConfig, modelEnv, startModel } from './model';
+import { modelConfig, modelEnv, provideImages, startModel } from './model';
+import { buildTimeoutMs } from './place';
 import { Cai, docker, newWorkspace } from './support';
+
+/** What an agent may take to be gone. */
+const goneMs = 10_000;
+/** In sessions of their own, and orphans: what plain signals to groups do not reach. */
+const tools = '[[shell (setsid setsid sleep 600 &); setsid sleep 601 & sleep 602]]';
+const endTurn = { result: { stopReason: 'end_turn' } };
 
 let cai: Cai;
 let workspace: string;
+let container: string;
+/** What runs besides the agent. */
+let before: InnerProcess[];
 let editor: Editor;
 let session: string;
-let container: string;
-let before: InnerProcess[];
-let answer: Promise<any>;
 
-beforeEach(async () => {
-  cai = new Cai(modelConfig);
-  workspace = newWorkspace();
-  await startModel(cai, workspace, 'claude');
+beforeAll(() => provideImages('claude'), buildTimeoutMs);
+
+describe('claude, in the middle of a tool, is gone from the container with all that it started', () => {
+  let answer: Promise<Json>;
+
+  beforeEach(async () => {
+    cai = new Cai(modelConfig);
+    workspace = newWorkspace();
+    await startModel(cai, workspace, 'claude');
+    await openSession();
+    answer = editor.prompt(session, tools);
+    // Nobody is left to be told where the proxy is killed.
+    answer.catch(() => undefined);
+    for (const seconds of [600, 601, 602]) await untilRuns(container, `sleep ${seconds}`);
+  });
+
+  test('when the proxy is killed', async () => {
+    editor.proxy.child.kill('SIGKILL');
+
+    await untilGone('claude, proxy killed');
+  });
+
+  test('when cai exec is killed; the prompt gets one error, and the session goes on once it is loaded', async () => {
+    const [exec, ...more] = childrenOf(editor.proxy.pid);
+    expect(more).toEqual([]);
+    process.kill(exec!, 'SIGKILL');
+
+    const [{ result }] = await Promise.all([
+      measured('claude, cai exec killed, error', () => answer),
+      untilGone('claude, cai exec killed'),
+    ]);
+    expect(result).toMatchObject({ error: { code: -32603 } });
+    const params = { sessionId: session, cwd: workspace, mcpServers: [] };
+    expect(await editor.request('session/load', params)).toMatchObject({ result: {} });
+    expect(await editor.prompt(session, 'go on')).toMatchObject(endTurn);
+    expect(editor.said(session)).toContain('Echo: go on');
+    expect(editor.messages.filter(({ error }) => error !== undefined)).toHaveLength(1);
+  });
+
+  test('when the editor closes its end', async () => {
+    editor.proxy.child.stdin.end();
+
+    await untilGone('claude, end of input');
+    expect(await editor.proxy.ends()).toMatchObject({ status: 0 });
+  });
+});
+
+describe('an agent that neither reads nor heeds signals, with 16 MB waiting for it, is gone', () => {
+  beforeEach(async () => {
+    cai = new Cai('[agents.claude]\ncommand = ["node", "mock-acp-server", "--acp"]\n');
+    workspace = newWorkspace();
+    cpSync(resolve(__dirname, '../../fixtures/mock-acp-server'), join(workspace, 'mock-acp-server'));
+    await cai.start(['exec', '--workspace', workspace, '--agent', 'claude', '--', 'true']).succeeds();
+    await openSession();
+    expect(await editor.prompt(session, 'deaf')).toMatchObject(endTurn);
+    const text = 'x'.repeat(1e6);
+    for (let count = 0; count < 16; count++) editor.notify('_waiting', { sessionId: session, text });
+    await untilTaken();
+  });
+
+  test('when the proxy is killed', async () => {
+    editor.proxy.child.kill('SIGKILL');
+
+    await untilGone('deaf, proxy killed');
+  });
+
+  test('when cai exec is killed', async () => {
+    const answer = editor.prompt(session, 'say more');
+    await untilTaken();
+    process.kill(childrenOf(editor.proxy.pid)[0]!, 'SIGKILL');
+
+    await untilGone('deaf, cai exec killed');
+    expect(await answer).toMatchObject({ error: { code: -32603 } });
+  });
+
+  test('when the editor closes its end', async () => {
+    editor.proxy.child.stdin.end();
+
+    await untilGone('deaf, end of input');
+    expect(await editor.proxy.ends()).toMatchObject({ status: 0 });
+  });
+});
+
+async function openSession(): Promise<void> {
   container = await containerOf(workspace, 'claude');
   before = await processesIn(container);
   editor = await Editor.open(cai, 'claude', { cwd: workspace, env: modelEnv });
   session = await editor.newSession(workspace);
-  answer = editor.prompt(session, '[[shell (setsid setsid sleep 600 &); setsid sleep 601 & sleep 602]]');
-  answer.catch(() => undefined);
-  for (const s of [600, 601, 602]) await untilRuns(container, `sleep ${s}`);
-});
+}
 
-test('proxy', async () => {
-  editor.proxy.child.kill('SIGKILL');
-  console.log(await untilOnly(container, before, 10_000));
-  console.log(await docker('ps', '--filter', 'name=' + container));
-});
+/** The proxy has taken all that was sent so far: it answers this itself, and in its turn. */
+async function untilTaken(): Promise<void> {
+  expect(await editor.prompt('no-such-session', '')).toMatchObject({ error: { code: -32002 } });
+}
 
-test('exec', async () => {
-  const [pid] = childrenOf(editor.proxy.pid);
-  const t = performance.now();
-  process.kill(pid!, 'SIGKILL');
-  const gone = untilOnly(container, before, 10_000);
-  console.log(await answer, performance.now() - t);
-  console.log(await gone);
-  console.log(JSON.stringify(await editor.prompt(session, 'again')));
-  console.log(JSON.stringify(await editor.request('session/load', { sessionId: session, cwd: workspace, mcpServers: [] })));
-  console.log(JSON.stringify(await editor.prompt(session, 'again')));
-  console.log(editor.messages.filter(m => 'error' in m));
-});
-
-test('eof', async () => {
-  const t = performance.now();
-  editor.proxy.child.stdin.end();
-  console.log(await untilOnly(container, before, 10_000));
-  console.log(await editor.proxy.ends(), performance.now() - t);
-});
-
-test('docker kill', async () => {
-  const t = performance.now();
-  await docker('kill', container);
-  console.log(await answer, performance.now() - t);
-  const s2 = await editor.newSession(workspace);
-  console.log(s2);
-});
-
-function childrenOf(pid: number): number[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter((name) => { try { return new RegExp(`^PPid:\\s+${pid}$`, 'm').test(readFileSync(`/proc/${name}/status`, 'utf8')); } catch { return false; } }).map(Number);
+/** The container itself stays, with what else runs there. */
+async function untilGone(what: string): Promise<void> {
+  await measured(what, () => untilOnly(container, before, goneMs));
+  expect(await docker('inspect', '--format', '{{.State.Status}}', container)).toBe('running');
 }

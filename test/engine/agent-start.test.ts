@@ -1,58 +1,151 @@
 import { execFileSync } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Json } from '../support/inbox';
 import { Editor } from './editor';
-import { Cai, newWorkspace, ownFile } from './support';
+import { containerOf, measured } from './inside';
+import { provideImages } from './model';
+import { buildTimeoutMs } from './place';
+import { Cai, docker, folder, newWorkspace } from './support';
 import type { RunOptions } from './support';
-import { docker } from './support';
+
+/** From the request to the error, in milliseconds: everything is known at once in these cases. */
+const secondsMs = 10_000;
+const mock = '[agents.claude]\ncommand = ["node", "mock-acp-server", "--acp"]\n';
+/** An agent that has no image. */
+const absent = '[agents.absent]\ncommand = ["absent"]\n';
 
 let cai: Cai;
 let workspace: string;
+beforeAll(() => provideImages('claude'), buildTimeoutMs);
 beforeEach(() => {
   cai = new Cai();
   workspace = newWorkspace();
 });
 
-async function failure(agent: string, options: RunOptions = {}): Promise<any> {
-  const t0 = performance.now();
+describe('an agent that cannot be started: initialize is answered, and session/new gets the cause', () => {
+  test('the engine does not run', async () => {
+    const DOCKER_HOST = `unix://${folder}/none.sock`;
+
+    const message = await causeOf('claude', { env: { DOCKER_HOST } });
+
+    expect(message).toContain(`the engine at ${DOCKER_HOST} (Docker context "default") is not running`);
+    expect(message).toContain('systemctl start docker');
+  });
+
+  test('the agent is not in the image', async () => {
+    cai.configure('[agents.claude]\ncommand = ["no-such-agent"]\n');
+
+    expect(await causeOf('claude')).toBe(
+      'agent "claude": no-such-agent: command not found: install it in the image, or give its path',
+    );
+  });
+
+  test('the image is missing and may not be built', async () => {
+    cai.configure(`${absent}[image]\nauto_build = false\n`);
+
+    expect(await causeOf('absent')).toBe(
+      'agent "absent": there is no image containai:absent, and "image.auto_build" is off: cai build --agent absent',
+    );
+  });
+
+  test('the base image does not exist', async () => {
+    cai.configure(`${absent}[image]\nbase = "localhost:1/no-such-base:1"\n`);
+
+    const message = await causeOf('absent');
+
+    expect(message).toContain('cannot pull the image localhost:1/no-such-base:1');
+    expect(message).toContain('connection refused');
+    expect(message).toContain('name another one as "base" below [image]');
+  });
+
+  test('the build fails', async () => {
+    const empty = `cai-test-empty-${process.pid}`;
+    execFileSync('sh', ['-c', `tar -c -T /dev/null | docker import - ${empty}`]);
+    cai.configure(`${absent}[image]\nbase = "${empty}"\n`);
+
+    const message = await causeOf('absent').finally(() => docker('rmi', empty));
+
+    const [first, ...rest] = message.split('\n');
+    expect(first).toMatch(/^agent "absent": cannot build the image containai:absent: \S/);
+    expect(rest.join('\n')).toMatch(/^Step \d+\/\d+ : RUN /m);
+    expect(rest.length).toBeLessThanOrEqual(20);
+  });
+});
+
+describe('an agent that is ended in the middle of a turn: the prompt gets the cause, the next session works', () => {
+  beforeEach(() =>
+    cpSync(resolve(__dirname, '../../fixtures/mock-acp-server'), join(workspace, 'mock-acp-server')),
+  );
+
+  test('the memory of its container was all used', async () => {
+    cai.configure(`${mock}[container]\nmemory = "128MiB"\n`);
+    const { editor, session } = await opened();
+
+    const answer = await inTime('killed for memory', () => editor.prompt(session, 'hoard'));
+
+    expect(textOf(answer)).toMatch(/memory.*container\.memory/);
+    await expectWorking(editor);
+  });
+
+  test('its container was killed', async () => {
+    cai.configure(mock);
+    const { editor, session } = await opened();
+    const container = await containerOf(workspace, 'claude');
+    const answer = editor.prompt(session, 'wait');
+
+    const [error] = await Promise.all([inTime('container killed', () => answer), docker('kill', container)]);
+
+    expect(textOf(error)).toBe(`agent "claude": the container ${container} ended with status 137`);
+    await expectWorking(editor);
+  });
+
+  test('its container was removed', async () => {
+    cai.configure(mock);
+    const { editor, session } = await opened();
+    const container = await containerOf(workspace, 'claude');
+    const answer = editor.prompt(session, 'wait');
+
+    const [error] = await Promise.all([
+      inTime('container removed', () => answer),
+      docker('rm', '--force', container),
+    ]);
+
+    expect(textOf(error)).toMatch(
+      new RegExp(`^agent "claude": the container ${container} (was removed|ended with status 137)$`),
+    );
+    await expectWorking(editor);
+  });
+});
+
+/** The message of the error that `session/new` gets, in time, from a proxy that has answered `initialize`. */
+async function causeOf(agent: string, options: RunOptions = {}): Promise<string> {
   const editor = Editor.start(cai, agent, { cwd: workspace, ...options });
-  const initialize = await editor.initialize();
-  const t1 = performance.now();
-  const answer = await editor.request('session/new', { cwd: workspace, mcpServers: [] });
-  const t2 = performance.now();
-  console.log(Math.round(t1 - t0), Math.round(t2 - t1), JSON.stringify(initialize).slice(0, 200), JSON.stringify(answer), editor.proxy.stderr);
-  return answer;
+  const hello = await inTime('initialize', () => editor.initialize());
+  expect(hello).toMatchObject({ result: { protocolVersion: 1 } });
+  const params = { cwd: workspace, mcpServers: [] };
+  return textOf(await inTime('session/new', () => editor.request('session/new', params)));
 }
 
-test('engine', async () => {
-  await failure('claude', { env: { DOCKER_HOST: `unix://${workspace}/no.sock` } });
-});
-test('agent not in image', async () => {
-  cai.configure('[agents.claude]\ncommand = ["no-such-agent"]\n');
-  await failure('claude');
-});
-test('image missing', async () => {
-  cai.configure('[agents.absent]\ncommand = ["absent"]\n[image]\nauto_build = false\n');
-  await failure('absent');
-});
-test('base missing', async () => {
-  cai.configure('[agents.absent]\ncommand = ["absent"]\n[image]\nbase = "localhost:1/no-such-base:1"\n');
-  await failure('absent');
-  cai.configure('[agents.absent]\ncommand = ["absent"]\n[image]\nbase = "no-such-base:1"\n');
-  await failure('absent');
-});
-test('build fails', async () => {
-  execFileSync('sh', ['-c', 'tar c -T /dev/null | docker import - cai-test-empty']);
-  cai.configure('[agents.absent]\ncommand = ["absent"]\n[image]\nbase = "cai-test-empty:latest"\n');
-  await failure('absent');
-  await docker('rmi', 'cai-test-empty');
-});
-test('oom', async () => {
-  cai.configure('[agents.claude]\ncommand = ["node", "mock-acp-server", "--acp"]\n[container]\nmemory="128MiB"\n');
-  ownFile(`${workspace}/mock-acp-server`, require('fs').readFileSync(__dirname + '/../../fixtures/mock-acp-server'));
+async function opened(): Promise<{ editor: Editor; session: string }> {
   const editor = await Editor.open(cai, 'claude', { cwd: workspace });
-  const s = await editor.newSession(workspace);
-  console.log(JSON.stringify(await editor.prompt(s, 'hoard')), editor.proxy.stderr);
-  console.log(await docker('ps', '-a', '--filter', 'label=containai.workspace=' + workspace));
-  console.log(await docker('inspect', '--format', '{{json .State}}', (await docker('ps', '-aq', '--filter', 'label=containai.workspace=' + workspace))));
-  const s2 = await editor.newSession(workspace);
-  console.log(JSON.stringify(await editor.prompt(s2, 'say hello')), editor.said(s2));
-});
+  return { editor, session: await editor.newSession(workspace) };
+}
+
+async function expectWorking(editor: Editor): Promise<void> {
+  const session = await editor.newSession(workspace);
+  expect(await editor.prompt(session, 'say it works')).toMatchObject({ result: { stopReason: 'end_turn' } });
+  expect(editor.said(session)).toBe('it works');
+}
+
+async function inTime(what: string, request: () => Promise<Json>): Promise<Json> {
+  const { result, tookMs } = await measured(what, request);
+  expect(tookMs).toBeLessThan(secondsMs);
+  return result;
+}
+
+function textOf(answer: Json): string {
+  const error = answer.error as { code: number; message: string };
+  expect(error).toMatchObject({ code: -32603 });
+  return error.message;
+}

@@ -7,13 +7,15 @@ import type { Transcript } from '../agents/transcript';
 import { acpx, provideClients, twoWorkspaces } from './clients';
 import { Editor } from './editor';
 import { containerOf } from './inside';
-import { modelConfig, modelEnv, modelPort, startModel } from './model';
+import { modelConfig, modelEnv, modelPort, provideImages, startModel } from './model';
+import { buildTimeoutMs } from './place';
 import { Cai, docker, newWorkspace, user } from './support';
 
 const prompt = '[[read note.txt]] [[write note.txt by the agent]] [[shell touch made-by-shell]]';
 const endTurn = { result: { stopReason: 'end_turn' } };
 
 let cai: Cai;
+beforeAll(() => provideImages('claude', 'gemini'), buildTimeoutMs);
 beforeEach(() => (cai = new Cai(modelConfig)));
 
 describe('an agent in a container, driven by acpx', () => {
@@ -123,7 +125,11 @@ describe('two workspaces on one editor connection', () => {
     const [a, b] = [await workspaceWithModel('claude'), await workspaceWithModel('claude')];
     const editor = await Editor.open(cai, 'claude', { cwd: a, env: modelEnv });
 
-    for (const [own, other] of [[a, b], [b, a]] as const) { // prettier-ignore
+    for (const [own, other] of [
+      [a, b],
+      [b, a],
+    ] as const) {
+      // prettier-ignore
       const session = await editor.newSession(own);
       await editor.prompt(session, `[[shell cat ${own}/note.txt; cat ${other}/note.txt; ls ${other}]]`);
       expect(editor.said(session)).toContain('on disk');
@@ -164,7 +170,7 @@ test('a session can be loaded after its container was removed', async () => {
 
   const loaded = await second.request('session/load', { sessionId: session, cwd: workspace, mcpServers: [] });
 
-  expect(loaded).toMatchObject({ result: {} });
+  expect(loaded).toMatchObject({ result: { sessionId: session } });
   expect(second.said(session, 'user_message_chunk')).toBe('remember this');
   expect(second.said(session)).toBe('Echo: remember this');
   expect(await second.prompt(session, 'and this')).toMatchObject(endTurn);

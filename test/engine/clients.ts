@@ -38,7 +38,7 @@ export interface Talk {
   /** The client. */
   readonly client: Running;
   /** All that passed, once the client has ended. */
-  transcript(): Transcript;
+  readonly transcript: () => Transcript;
 }
 
 /** Starts acpx, the command line client, with `cai --acp` in a workspace; it grants everything. */

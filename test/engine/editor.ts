@@ -51,6 +51,11 @@ export class Editor {
     return await this.#inbox.response(id);
   }
 
+  /** Sends a notification. */
+  notify(method: string, params: Json): void {
+    this.#send({ method, params });
+  }
+
   /** Opens a session in a folder; resolves with its id. */
   async newSession(cwd: string): Promise<string> {
     const { result, error } = await this.request('session/new', { cwd, mcpServers: [] });

@@ -10,7 +10,7 @@ const manyRunsTimeoutMs = 300_000;
 const seed = Number(process.env.CAI_TEST_SEED ?? Date.now() % 2 ** 31);
 
 const characters = fc.oneof(
-  fc.constantFrom(...'\'"`$\\ \n\r\t*?~!#%&|;<>(){}[]=-\x01\x1b\x7f'),
+  fc.constantFrom(...Array.from('\'"`$\\ \n\r\t*?~!#%&|;<>(){}[]=-\x01\x1b\x7f')),
   fc.constantFrom('é', 'ß', '漢', '\u200d', '\ufeff', '\u202e', '\u{1f600}', '\u{10ffff}'),
   fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter((each) => each !== '\0'),
 );
@@ -46,16 +46,20 @@ async function environmentInside(
 }
 
 describe('the arguments of a command', () => {
-  // A run for each status is what takes the time here, so each also brings arguments of its own.
-  test(`arrive as they are in 256 runs, and so does each exit status (CAI_TEST_SEED=${seed})`, async () => {
-    const lists = fc.sample(fc.array(texts, { maxLength: 20 }), { seed, numRuns: 256 });
+  test(
+    // The runs are what takes the time here: for each status one, with arguments of its own.
+    `arrive as they are in 256 runs, and so does each exit status (CAI_TEST_SEED=${seed})`,
+    async () => {
+      const lists = fc.sample(fc.array(texts, { maxLength: 20 }), { seed, numRuns: 256 });
 
-    const arrived = await forEachOf([...lists.entries()], ([status, given]) =>
-      argumentsInside(given, status),
-    );
+      const arrived = await forEachOf([...lists.entries()], ([status, given]) =>
+        argumentsInside(given, status),
+      );
 
-    expect(arrived).toEqual(lists);
-  });
+      expect(arrived).toEqual(lists);
+    },
+    manyRunsTimeoutMs,
+  );
 
   test('may be a megabyte together', async () => {
     const piece = 'ä"\n\u{1f600} $x\\';

@@ -1,4 +1,5 @@
 /** What runs in the containers, as the engine sees it. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { patienceMs } from './running';
 import { docker } from './support';
@@ -35,29 +36,56 @@ export async function untilRuns(container: string, command: string): Promise<voi
 }
 
 /**
- * Resolves when a container has nothing but what it had `before`, with the milliseconds that it took. Rejects
- * after `limitMs` with what is left. The engine tells nobody of such ends, so this looks again and again.
+ * Resolves when a container has nothing but what it had `before`; rejects after `limitMs` with what is left.
+ * The engine tells nobody of such ends, so this looks again and again.
  */
 export async function untilOnly(
   container: string,
   before: readonly InnerProcess[],
   limitMs: number,
-): Promise<number> {
+): Promise<void> {
   const pids = before.map(({ pid }) => pid);
-  return await until(container, (all) => all.filter(({ pid }) => !pids.includes(pid)), limitMs);
+  await until(container, (all) => all.filter(({ pid }) => !pids.includes(pid)), limitMs);
 }
 
 async function until(
   container: string,
   wrongOnes: (all: InnerProcess[]) => InnerProcess[],
   limitMs: number,
-): Promise<number> {
-  const start = performance.now();
+): Promise<void> {
+  const deadline = Date.now() + limitMs;
   for (;;) {
     const wrong = wrongOnes(await processesIn(container));
-    const tookMs = Math.round(performance.now() - start);
-    if (wrong.length === 0) return tookMs;
-    if (tookMs > limitMs) throw new Error(`${container}, after ${tookMs} ms: ${JSON.stringify(wrong)}`);
+    if (wrong.length === 0) return;
+    if (Date.now() > deadline) throw new Error(`${container}, after ${limitMs} ms: ${JSON.stringify(wrong)}`);
     await pause(lookEveryMs);
   }
+}
+
+/** Ids of the processes of this machine whose parent has that id. */
+export function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && parentOf(name) === parent)
+    .map(Number);
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    return Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  } catch {
+    // It has ended in between.
+    return undefined;
+  }
+}
+
+/** Does something, and prints how long it took. */
+export async function measured<T>(
+  what: string,
+  action: () => Promise<T>,
+): Promise<{ result: T; tookMs: number }> {
+  const start = performance.now();
+  const result = await action();
+  const tookMs = Math.round(performance.now() - start);
+  process.stderr.write(`measured: ${what}: ${tookMs} ms\n`);
+  return { result, tookMs };
 }

@@ -1,7 +1,7 @@
-import { copyFileSync, chownSync } from 'node:fs';
+import { chownSync, copyFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { user } from './support';
-import type { Cai } from './support';
+import { Cai, user } from './support';
+import { buildTimeoutMs } from './place';
 import type { Running } from './running';
 
 const program = 'fake-model.mjs';
@@ -29,6 +29,13 @@ const settings = {
   general: { enableAutoUpdate: false },
 };
 const writeSettings = `echo '${JSON.stringify(settings)}' > ~/.gemini/settings.json`;
+
+/** Makes sure that the images of agents are there. */
+export async function provideImages(...agents: readonly string[]): Promise<void> {
+  const cai = new Cai();
+  for (const agent of agents)
+    await cai.start(['exec', '--no-workspace', '--agent', agent, '--', 'true']).succeeds(buildTimeoutMs);
+}
 
 /** Starts the fake model in the container of a workspace and an agent; resolves when it listens. */
 export async function startModel(cai: Cai, workspace: string, agent: string): Promise<Running> {

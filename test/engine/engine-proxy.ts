@@ -1,0 +1,52 @@
+import { chownSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { folder, user } from './support';
+
+/** Where a test steps in between `cai` and the engine. */
+export interface Interference {
+  /** Of the requests of this method and path ... */
+  readonly request: RegExp;
+  /** ... what to do when the engine has answered one, before `cai` hears of it. */
+  readonly whenAnswered: () => Promise<void>;
+}
+
+let last = 0;
+
+/**
+ * The address of an engine that is the real one, but for what happens in between. Ends with the test file.
+ * `request` is matched with `POST /containers/create?name=x`, without the version.
+ */
+export async function interferingEngine({ request: wanted, whenAnswered }: Interference): Promise<string> {
+  const path = join(folder, `engine-${++last}.sock`);
+  const server = createServer((from, to) => {
+    const title = `${from.method} ${from.url?.replace(/^\/v[0-9.]+/, '')}`;
+    void pass(from, to, async () => {
+      if (wanted.test(title)) await whenAnswered();
+    });
+  }).listen(path);
+  await once(server, 'listening');
+  chownSync(path, user.uid, user.gid);
+  server.unref();
+  return `unix://${path}`;
+}
+
+async function pass(from: IncomingMessage, to: ServerResponse, before: () => Promise<void>): Promise<void> {
+  const { pathname } = new URL(process.env.DOCKER_HOST ?? 'unix:///var/run/docker.sock');
+  const onward = request({
+    socketPath: pathname,
+    method: from.method,
+    path: from.url,
+    headers: from.headers,
+  });
+  from.pipe(onward);
+  to.on('close', () => onward.destroy());
+  onward.on('error', () => to.destroy());
+  const [answer] = (await once(onward, 'response').catch(() => [])) as [IncomingMessage?];
+  if (answer === undefined) return;
+  await before();
+  to.writeHead(answer.statusCode ?? 500, answer.headers);
+  answer.pipe(to);
+}

@@ -1,0 +1,155 @@
+import { interferingEngine } from './engine-proxy';
+import { Place, buildTimeoutMs } from './place';
+import { Cai, docker } from './support';
+
+const cai = new Cai();
+
+beforeAll(async () => {
+  await new Place(cai).opened();
+}, buildTimeoutMs);
+
+const idOf = async (place: Place): Promise<string> => await place.inspect('{{.Id}}');
+
+describe('a changed configuration', () => {
+  test('is reported while a command runs, and takes effect when none does', async () => {
+    const place = await new Place(new Cai()).opened();
+    const before = await idOf(place);
+    const running = place.start(['cat']);
+    running.child.stdin.write('one ');
+    await running.says('one');
+    place.cai.configure('[container]\npids = 333\n');
+    const loud = ['exec', '--workspace', place.workspace, '--', 'sh', '-c', 'echo out'];
+
+    const meanwhile = await place.cai.run(loud);
+
+    expect(meanwhile).toMatchObject({ status: 0, stdout: Buffer.from('out\n') });
+    expect(meanwhile.stderr).toMatch(/^cai: the configuration or the image has changed .*: --fresh ends them and makes it anew\n$/); // prettier-ignore
+    expect(await idOf(place)).toBe(before);
+    running.child.stdin.end('two');
+    expect((await running.succeeds()).stdout.toString()).toBe('one two');
+
+    const afterwards = await place.cai.run(loud);
+
+    expect(afterwards).toMatchObject({ status: 0, stdout: Buffer.from('out\n') });
+    expect(afterwards.stderr).toMatch(/^cai: the container \S+ is made anew, because its configuration or image has changed\n$/); // prettier-ignore
+    expect(await idOf(place)).not.toBe(before);
+    expect(await place.inspect('{{.HostConfig.PidsLimit}}')).toBe('333');
+    expect((await place.cai.run(loud)).stderr).toBe('');
+  });
+});
+
+describe('--fresh', () => {
+  test('makes the container anew, and ends what runs in the old one', async () => {
+    const place = await new Place(cai).opened();
+    const before = await idOf(place);
+    await place.prints(['touch', '/tmp/old']);
+    const running = place.start(['sh', '-c', 'echo ready; cat']);
+    await running.says('ready');
+
+    const { status, stderr } = await place.run(['test', '-e', '/tmp/old'], { options: ['--fresh'] });
+
+    expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+    expect(await idOf(place)).not.toBe(before);
+    const { status: old, stderr: why } = await running.ends();
+    expect(old).toBe(11);
+    expect(why).toMatch(/^cai: the container \S+ was removed\n$/);
+  });
+});
+
+describe('a container that was stopped', () => {
+  test('is started again, with what is in it', async () => {
+    const place = await new Place(cai).opened();
+    const before = await idOf(place);
+    await place.prints(['touch', '/tmp/mine']);
+
+    await docker('stop', before);
+
+    expect(await place.prints(['ls', '/tmp/mine'])).toBe('/tmp/mine');
+    expect(await idOf(place)).toBe(before);
+  });
+
+  test('is started again by one of many at once', async () => {
+    const place = await new Place(cai).opened();
+    await docker('stop', await idOf(place));
+
+    const results = await Promise.all(Array.from({ length: 6 }, () => place.prints(['hostname'])));
+
+    expect(new Set(results).size).toBe(1);
+  });
+
+  test('just when it was found running is started again', async () => {
+    const place = await new Place(cai).opened();
+    const id = await idOf(place);
+    let stops = 0;
+    const address = await interferingEngine({
+      request: /^GET \/containers\/[^/]+\/json/,
+      whenAnswered: async () => {
+        if (++stops === 1) await docker('stop', id);
+      },
+    });
+
+    expect(await place.prints(['echo', 'in'], { env: { DOCKER_HOST: address } })).toBe('in');
+
+    expect(stops).toBeGreaterThan(1);
+  });
+
+  test('while a command ran in it is named', async () => {
+    const place = await new Place(cai).opened();
+    const running = place.start(['sh', '-c', 'echo ready; cat']);
+    await running.says('ready');
+
+    await docker('kill', await idOf(place));
+
+    const { status, stderr } = await running.ends();
+    expect(status).toBe(11);
+    expect(stderr).toMatch(/^cai: the container \S+ ended with status 137\n$/);
+  });
+
+  test('is not if somebody has only paused it', async () => {
+    const place = await new Place(cai).opened();
+    const id = await idOf(place);
+    await docker('pause', id);
+
+    const { status, stderr } = await place.run(['true']);
+
+    await docker('unpause', id);
+    expect(status).toBe(11);
+    expect(stderr).toMatch(/^cai: the container (\S+) is paused: docker unpause \1\n$/);
+    expect(await place.prints(['echo', 'in'])).toBe('in');
+  });
+});
+
+describe('a container that was removed', () => {
+  test('just when it was found running is made anew', async () => {
+    const place = await new Place(cai).opened();
+    const id = await idOf(place);
+    let removals = 0;
+    const address = await interferingEngine({
+      request: /^GET \/containers\/[^/]+\/json/,
+      whenAnswered: async () => {
+        if (++removals === 1) await docker('rm', '--force', id);
+      },
+    });
+
+    expect(await place.prints(['echo', 'in'], { env: { DOCKER_HOST: address } })).toBe('in');
+
+    expect(await idOf(place)).not.toBe(id);
+  });
+});
+
+describe('an idle container', () => {
+  test('ends itself, but not while a command is silent, and is started again', async () => {
+    const place = await new Place(new Cai('[container]\nidle = "2s"\n')).opened();
+    const id = await idOf(place);
+
+    expect(await place.prints(['sh', '-c', 'sleep 5; echo done'])).toBe('done');
+    const since = Date.now();
+    expect(await docker('wait', id)).toBe('0');
+    const idleMs = Date.now() - since;
+
+    expect(idleMs).toBeGreaterThan(1_500);
+    expect(idleMs).toBeLessThan(20_000);
+    expect(await docker('logs', id)).toBe('');
+    expect(await place.prints(['hostname'])).toBe(id.slice(0, 12));
+  });
+});

@@ -1,0 +1,74 @@
+import { Place, buildTimeoutMs } from './place';
+import { Cai, docker } from './support';
+
+const [pids, memoryMebibytes] = [80, 160];
+
+let place: Place;
+
+beforeAll(async () => {
+  const limits = `[container]\npids = ${pids}\nmemory = "${memoryMebibytes}MiB"\n`;
+  place = await new Place(new Cai(limits)).opened();
+}, buildTimeoutMs);
+
+describe('the limit of processes', () => {
+  test('holds', async () => {
+    const script = 'while (defined($pid = fork)) { if (!$pid) { sleep 1000 } $count++ } print "$count $!"';
+
+    const { status, stdout } = await place.run(['perl', '-e', script]);
+
+    expect(status).toBe(0);
+    const [, count, why] = /^([0-9]+) (.*)$/.exec(stdout.toString()) ?? [];
+    expect(why).toBe('Resource temporarily unavailable');
+    expect(Number(count)).toBeLessThan(pids);
+    expect(Number(count)).toBeGreaterThan(pids / 2);
+  });
+
+  test('bounds a fork bomb, which ends with its command', async () => {
+    const bomb = place.start([
+      'perl',
+      '-e',
+      'syswrite STDOUT, "lit"; for (;;) { fork; select undef, undef, undef, 0.05 }',
+    ]);
+    await bomb.says('lit');
+    const [id] = await place.containers();
+    const perls = async () => (await docker('top', id!)).split('\n').filter((line) => line.includes('syswrite')).length; // prettier-ignore
+    let most = 0;
+    while (most < pids / 2) most = Math.max(most, await perls());
+    expect(most).toBeLessThan(pids);
+
+    bomb.child.kill('SIGKILL');
+
+    while ((await perls()) > 0) expect(await perls()).toBeLessThan(pids);
+    expect(await place.prints(['echo', 'alive'])).toBe('alive');
+  });
+});
+
+describe('the limit of memory', () => {
+  test('holds, and is named where it kills', async () => {
+    const { status, stderr } = await place.run(['perl', '-e', '$x = "x" x (400 << 20); print length $x']);
+
+    expect(status).toBe(137);
+    expect(stderr).toMatch(/^cai: the command was killed; for want of memory .* raise container.memory in the configuration\n$/); // prettier-ignore
+  });
+
+  test('leaves the container and the others in it alone', async () => {
+    const other = place.start(['cat']);
+    other.child.stdin.write('one ');
+    await other.says('one');
+
+    expect(await place.run(['perl', '-e', '$x = "x" x (400 << 20)'])).toMatchObject({ status: 137 });
+
+    other.child.stdin.end('two');
+    expect((await other.succeeds()).stdout.toString()).toBe('one two');
+  });
+
+  test('is half of the machine, but no more than 8 GiB, without a configuration', async () => {
+    const [usual] = [await new Place().opened()];
+    const total = Number(await docker('info', '--format', '{{.MemTotal}}'));
+
+    const expected = Math.min(8 * 2 ** 30, Math.floor(total / 2));
+    expect(
+      await usual.inspect('{{.HostConfig.Memory}} {{.HostConfig.MemorySwap}} {{.HostConfig.PidsLimit}}'),
+    ).toBe(`${expected} ${expected} 1024`);
+  });
+});

@@ -1,0 +1,224 @@
+import { Place, buildTimeoutMs } from './place';
+import { Cai, docker, folder, ownFolder, user } from './support';
+
+const cai = new Cai();
+
+beforeAll(async () => {
+  await new Place(cai).opened();
+}, buildTimeoutMs);
+
+/** What a container was made with, as arguments of `docker create`. */
+interface Made {
+  readonly name: string;
+  readonly image: string;
+  readonly labels: readonly string[];
+  readonly confinement: readonly string[];
+  readonly user: readonly string[];
+  readonly mounts: readonly string[];
+}
+
+/** Takes the place's own container away, and tells how it was made. */
+async function takeAway(place: Place): Promise<Made> {
+  const name = (await place.inspect('{{.Name}}')).slice(1);
+  const labels = JSON.parse(await place.inspect('{{json .Config.Labels}}')) as Record<string, string>;
+  const memory = await place.inspect('{{.HostConfig.Memory}}');
+  const image = await place.inspect('{{.Image}}');
+  await docker('rm', '--force', name);
+  const mount = (type: string, source: string, target: string) => ['--mount', `type=${type},source=${source},target=${target}`]; // prettier-ignore
+  return {
+    name,
+    image,
+    labels: Object.entries(labels).flatMap(([key, value]) => ['--label', `${key}=${value}`]),
+    confinement: ['--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--memory', memory, '--memory-swap', memory, '--pids-limit', '1024', '--publish', '127.0.0.1::2222'], // prettier-ignore
+    user: ['--user', `${user.uid}:${user.gid}`],
+    mounts: [
+      ...mount('bind', place.workspace, place.workspace),
+      ...mount('volume', `cai-data-claude-${user.uid}`, '/home/agent/.data'),
+    ],
+  };
+}
+
+/** Somebody makes a container of that name; resolves with its id. */
+async function put(made: Made, command: readonly string[] = ['/bin/sleep', '1000']): Promise<string> {
+  const { name, image, labels, confinement, user: whom, mounts } = made;
+  const [program = '', ...rest] = command;
+  const args = [...labels, ...confinement, ...whom, ...mounts, '--entrypoint', program, image, ...rest];
+  return await docker('run', '--detach', '--init', '--name', name, ...args);
+}
+
+const without = (words: readonly string[], option: string): string[] => {
+  const at = words.indexOf(option);
+  return words.filter((_, index) => index !== at && index !== at + 1);
+};
+
+interface Change {
+  readonly what: string;
+  readonly change: (made: Made) => Made;
+  /** How the message goes on behind "is not as it was made: ". */
+  readonly told: RegExp;
+}
+
+const changes: readonly Change[] = [
+  {
+    what: 'another mount',
+    change: (made) => ({ ...made, mounts: [...made.mounts, '--volume', '/etc:/host-etc'] }),
+    told: /^mounts should be \["bind \S+ \S+ rw","volume \S+ \S+ rw"\], and is \["bind \/etc \/host-etc rw",/,
+  },
+  {
+    what: 'another user',
+    change: (made) => ({ ...made, user: ['--user', '0:0'] }),
+    told: new RegExp(`^user should be "${user.uid}:${user.gid}", and is "0:0"`),
+  },
+  {
+    what: 'all privileges',
+    change: (made) => ({ ...made, confinement: [...made.confinement, '--privileged'] }),
+    told: /^isConfined should be true, and is false/,
+  },
+  {
+    what: 'another capability',
+    change: (made) => ({ ...made, confinement: [...made.confinement, '--cap-add', 'SYS_PTRACE'] }),
+    told: /^capabilities should be \[\], and is \["SYS_PTRACE"\]/,
+  },
+  {
+    what: 'capabilities that were not dropped',
+    change: (made) => ({ ...made, confinement: without(made.confinement, '--cap-drop') }),
+    told: /^isConfined should be true/,
+  },
+  {
+    what: 'no seccomp',
+    change: (made) => ({
+      ...made,
+      confinement: [...made.confinement, '--security-opt', 'seccomp=unconfined'],
+    }),
+    told: /^isConfined should be true/,
+  },
+  {
+    what: 'the processes of the host',
+    change: (made) => ({ ...made, confinement: [...made.confinement, '--pid', 'host'] }),
+    told: /^isConfined should be true/,
+  },
+  {
+    what: 'the network of the host',
+    change: (made) => ({
+      ...made,
+      confinement: [...without(made.confinement, '--publish'), '--network', 'host'],
+    }),
+    told: /^(?:isConfined|publishedOn) should be/,
+  },
+  {
+    what: 'a device',
+    change: (made) => ({ ...made, confinement: [...made.confinement, '--device', '/dev/null:/dev/x'] }),
+    told: /^isConfined should be true/,
+  },
+  {
+    what: 'a port that everybody reaches',
+    change: (made) => ({
+      ...made,
+      confinement: [...without(made.confinement, '--publish'), '--publish', '2222'],
+    }),
+    told: /^publishedOn should be \["127.0.0.1"\], and is \["0.0.0.0"/,
+  },
+  {
+    what: 'no limit of processes',
+    change: (made) => ({ ...made, confinement: [...without(made.confinement, '--pids-limit')] }),
+    told: /^pids should be 1024, and is/,
+  },
+  {
+    what: 'another image',
+    change: (made) => ({ ...made, image: 'node:22-bookworm-slim' }),
+    told: /^image should be "sha256:\w+", and is "sha256:\w+"/,
+  },
+];
+
+describe('a container with our labels', () => {
+  let place: Place;
+  let made: Made;
+
+  beforeAll(async () => {
+    place = await new Place(cai).opened();
+    made = await takeAway(place);
+  });
+
+  afterEach(async () => {
+    await docker('rm', '--force', made.name).catch(() => undefined);
+  });
+
+  test.each(changes)('is refused if it has $what', async ({ change, told }) => {
+    const id = await put(change(made));
+
+    const { status, stdout, stderr } = await place.run(['echo', 'in']);
+
+    expect({ status, stdout: stdout.toString() }).toEqual({ status: 15, stdout: '' });
+    const start = `cai: the container ${made.name} is not as it was made: `;
+    expect(stderr.slice(0, start.length)).toBe(start);
+    expect(stderr.slice(start.length)).toMatch(told);
+    expect(stderr).toMatch(/: use --fresh to make it anew; what the agent keeps in its data volume stays\n$/);
+    expect(await docker('inspect', '--format', '{{.State.Running}}', id)).toBe('true');
+  });
+
+  // Without this one, the others could be refused for anything.
+  test('is not refused if it is as they say, though it fails to start', async () => {
+    await put(made, ['/bin/false']);
+
+    const { status, stderr } = await place.run(['echo', 'in']);
+
+    expect(status).toBe(11);
+    expect(stderr).toMatch(
+      /ended with status 1 as soon as it was started; use "cai build" .* then --fresh\n$/,
+    );
+  });
+
+  test('is made anew by --fresh', async () => {
+    const id = await put(changes[0]!.change(made));
+
+    expect(await place.prints(['ls', '-d', place.workspace], { options: ['--fresh'] })).toBe(place.workspace);
+
+    expect(await place.containers()).not.toContain(id);
+    expect((await place.run(['ls', '/host-etc'])).status).toBe(2);
+  });
+
+  test('is refused if its record cannot be read', async () => {
+    const labels = made.labels.map((each) =>
+      each.startsWith('containai.spec=') ? 'containai.spec=x' : each,
+    );
+    await put({ ...made, labels });
+
+    const { status, stderr } = await place.run(['echo', 'in']);
+
+    expect(status).toBe(15);
+    expect(stderr).toMatch(/has no readable record of how it was made: use --fresh/);
+  });
+});
+
+describe('a container without our labels', () => {
+  test('that has the name is never touched, not by --fresh either', async () => {
+    const place = await new Place(cai).opened();
+    const made = await takeAway(place);
+    const id = await put({ ...made, labels: [] });
+
+    for (const options of [[], ['--fresh']]) {
+      const { status, stderr } = await place.run(['echo', 'in'], { options });
+
+      expect(status).toBe(15);
+      expect(stderr).toBe(`cai: the container ${made.name} was not made by cai: rename or remove it: docker rm ${made.name}\n`); // prettier-ignore
+    }
+
+    const state = await docker('inspect', '--format', '{{.State.Running}} {{.RestartCount}}', id);
+    await docker('rm', '--force', id);
+    expect(state).toBe('true 0');
+  });
+
+  test('that was made for another workspace is not touched either', async () => {
+    const place = await new Place(cai).opened();
+    const made = await takeAway(place);
+    ownFolder(`${folder}/other`);
+    const labels = made.labels.map((each) => (each.startsWith('containai.workspace=') ? `containai.workspace=${folder}/other` : each)); // prettier-ignore
+    const id = await put({ ...made, labels });
+
+    const { status, stderr } = await place.run(['echo', 'in']);
+
+    expect(status).toBe(15);
+    expect(stderr).toMatch(/was made for another workspace or agent: remove it: docker rm -f/);
+    expect(await docker('inspect', '--format', '{{.State.Running}}', id)).toBe('true');
+  });
+});
