@@ -109,7 +109,7 @@ describe('the sources', () => {
         'log',
         'agent/process',
         'agent/process-group',
-        'container/build-lock',
+        'container/process-identity',
       ]),
     ).toEqual([]);
   });

@@ -87,6 +87,7 @@ export async function checkConfiguration(
   checks: Checks,
   root: string | undefined,
   wantedAgent: string | undefined,
+  authorizedKey: string,
   env: NodeJS.ProcessEnv,
 ): Promise<Configured | undefined> {
   const configFile = configFileOf(env);
@@ -99,7 +100,7 @@ export async function checkConfiguration(
     const isTestMode = env.CAI_ACP_TEST_MODE === '1';
     const agent = resolveAgent(name, [], { agents: config.agents, isDirect: false, isTestMode, configFile, cwd: '/' }); // prettier-ignore
     const hostUser = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-    const settings = await settingsOf({ config, workspace: root, agent: name, hostUser, env });
+    const settings = await settingsOf({ config, workspace: root, agent: name, hostUser, authorizedKey, env });
     return { config, agent, settings };
   };
   return await checks.find('configuration', look, ({ agent }) => {

@@ -42,9 +42,9 @@ async function report(options: Options): Promise<number> {
 async function examine(checks: Checks, options: Options, env: NodeJS.ProcessEnv): Promise<void> {
   await checks.check('node', nodeVersion);
   const place = await checkWorkspace(checks, options.workspace, env);
-  const configured = await checkConfiguration(checks, place?.root, options.agent, env);
-  await checks.check('editor', () => editorPath(configured?.agent.name ?? options.agent ?? 'claude'));
   const key = await checkKey(checks, env);
+  const configured = await checkConfiguration(checks, place?.root, options.agent, key?.publicKey ?? '', env);
+  await checks.check('editor', () => editorPath(configured?.agent.name ?? options.agent ?? 'claude'));
   const found = await checkEngine(checks, options.context, configured?.config.engine.context, env);
   if (configured === undefined || found === undefined) {
     const lacking = found === undefined ? 'the engine' : 'the configuration';

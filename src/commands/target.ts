@@ -12,7 +12,7 @@ import { imageRequestOf } from '../container/image-request';
 import { clientKey } from '../container/keys';
 import { openProgress } from '../container/progress';
 import type { Progress } from '../container/progress';
-import { provideContainer } from '../container/provide';
+import { endedAtOnce, provideContainer } from '../container/provide';
 import type { RunningContainer } from '../container/provide';
 import { settingsOf } from '../container/settings';
 import type { Settings } from '../container/spec';
@@ -82,8 +82,9 @@ export class Target {
     const agent = options.agent ?? config.agent.default;
     checkAgent(agent, config, env);
     const hostUser = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    const { publicKey: authorizedKey } = await clientKey(ownFolders(env).state);
     const [settings, engine] = await Promise.all([
-      settingsOf({ config, workspace: workspace?.root, agent, hostUser, env }),
+      settingsOf({ config, workspace: workspace?.root, agent, hostUser, authorizedKey, env }),
       Engine.connect(resolveEngine(env, options.context, config.engine.context)),
     ]);
     return new Target(workspace, config, agent, settings, engine, options, env, voice);
@@ -93,12 +94,10 @@ export class Target {
   async open(): Promise<RunningContainer> {
     const { config, engine, options, env } = this;
     const request = imageRequestOf(env, config, this.workspace?.root, this.agent);
-    const key = await clientKey(ownFolders(env).state);
     return await provideContainer(engine, {
       settings: this.settings,
       imageIfThere: () => findImage(engine, request),
       image: () => provideImage(engine, request, this.voice.progress),
-      authorizedKey: key.publicKey,
       isFresh: options.fresh === true,
       env,
       tell: this.voice.tell,
@@ -114,10 +113,10 @@ export class Target {
     try {
       return { container, connection: await this.#connectTo(container) };
     } catch (reason) {
-      if (!(reason instanceof CaiError) || reason.code !== 'SSH_CONNECT') throw reason;
+      if (!isLost(reason)) throw reason;
       const again = await this.open();
       if (again.id === container.id && again.port === container.port) throw reason;
-      return { container: again, connection: await this.#connectTo(again) };
+      return { container: again, connection: await this.#connectAgainTo(again) };
     }
   }
 
@@ -140,8 +139,39 @@ export class Target {
   async #connectTo(container: RunningContainer): Promise<SshConnection> {
     const { privateKey } = await clientKey(ownFolders(this.env).state);
     const { port, hostKey, name } = container;
-    return await SshConnection.open({ port, hostKey, privateKey, container: name });
+    const opening = SshConnection.open({ port, hostKey, privateKey, container: name });
+    const watch = new AbortController();
+    try {
+      return await Promise.race([opening, this.#endOf(container, watch.signal)]);
+    } finally {
+      watch.abort();
+    }
   }
+
+  async #connectAgainTo(container: RunningContainer): Promise<SshConnection> {
+    try {
+      return await this.#connectTo(container);
+    } catch (reason) {
+      const info = isLost(reason) ? await this.engine.inspectContainer(container.id) : undefined;
+      throw info === undefined || info.isRunning ? reason : await endedAtOnce(this.engine, info);
+    }
+  }
+
+  /** Rejects once the container has ended: nobody would answer, however long one waits. */
+  async #endOf({ id, name }: RunningContainer, signal: AbortSignal): Promise<never> {
+    for (;;) {
+      await sleep(endCheckMs, undefined, { signal });
+      const info = await this.engine.inspectContainer(id);
+      if (info?.isRunning !== true) throw new CaiError('SSH_CONNECT', `the container ${name} has ended`);
+    }
+  }
+}
+
+/** How often a container is looked at while it does not answer, in milliseconds; most answer before. */
+const endCheckMs = 250;
+
+function isLost(reason: unknown): reason is CaiError {
+  return reason instanceof CaiError && reason.code === 'SSH_CONNECT';
 }
 
 /** Here an agent that is not known is a mistake of the command line like any other: the status 1 is a command's own. */

@@ -1,8 +1,9 @@
 /** One build at a time between processes. */
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError, messageOf } from '../errors';
+import { isRunning, ownIdentity } from './process-identity';
 
 /** How often a process that waits looks again, in milliseconds; up to twice that, at random. */
 const pollMs = 150;
@@ -33,7 +34,7 @@ export async function withBuildLock<T>(
  * removing a new owner's.
  */
 async function acquire(folder: string, name: string, onWait: (pid: number) => void): Promise<string> {
-  const own = join(folder, `${name}.${process.pid}.${startOf(process.pid) ?? 0}.lock`);
+  const own = join(folder, `${name}.${ownIdentity()}.lock`);
   let hasTold = false;
   for (;;) {
     const holder = otherHolder(folder, name, own);
@@ -66,10 +67,10 @@ function otherHolder(folder: string, name: string, own: string): number | undefi
   for (const file of list(folder)) {
     const path = join(folder, file);
     if (path === own || !file.startsWith(`${name}.`)) continue;
-    const [, pid, start] = /^\.(\d+)\.(\d+)\.lock$/.exec(file.slice(name.length)) ?? [];
-    if (pid === undefined) continue;
-    if (startOf(Number(pid)) === Number(start)) return Number(pid);
-    rmSync(path, { force: true });
+    const identity = file.slice(name.length + 1).replace(/\.lock$/, '');
+    const runs = isRunning(identity);
+    if (runs === true) return Number.parseInt(identity, 10);
+    if (runs === false) rmSync(path, { force: true });
   }
   return undefined;
 }
@@ -86,28 +87,4 @@ function list(folder: string): string[] {
 function unusable(path: string, reason: unknown): CaiError {
   const what = `${path}, which keeps builds apart, cannot be written: ${messageOf(reason)}`;
   return new CaiError('IMAGE', what, undefined, { cause: reason });
-}
-
-/**
- * When a process was started, in ticks since the machine was; 0 for one that runs on a system that does not
- * tell; `undefined` if it does not run. Source: proc(5), /proc/PID/stat, field 22.
- */
-function startOf(pid: number): number | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name before may hold anything, so that the fields are counted from its closing bracket.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : Number(fields[19]);
-  } catch {
-    return runsByPid(pid) ? 0 : undefined;
-  }
-}
-
-function runsByPid(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (reason) {
-    // What may not be signalled exists.
-    return (reason as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

@@ -9,6 +9,7 @@ import type { Engine } from './engine';
 import { containerFiles, systemCaFile } from './files';
 import type { EngineImage } from './image';
 import { newHostKey } from './keys';
+import { isRunning } from './process-identity';
 import { configHash, containerName, createRequest, label } from './spec';
 import type { Circumstances, Settings } from './spec';
 
@@ -20,8 +21,6 @@ export interface ContainerRequest {
   readonly imageIfThere: () => Promise<EngineImage | undefined>;
   /** Its image, built if it is missing. */
   readonly image: () => Promise<EngineImage>;
-  /** Public key that sshd is to let in, as a line of `authorized_keys`. */
-  readonly authorizedKey: string;
   /** Whether an existing container is replaced. */
   readonly isFresh: boolean;
   /** Finds git's author. */
@@ -80,6 +79,7 @@ export async function provideContainer(engine: Engine, request: ContainerRequest
       await waitForMaker(engine, info);
       continue;
     }
+    if (info.state === 'paused') throw isPaused(name);
     if (await isOutdated(info, request)) {
       if (!(await isBusy(engine, info))) {
         tell(`the container ${name} is made anew, because its configuration or image has changed`);
@@ -163,7 +163,7 @@ async function filesFor(
   id: string,
   { user }: Circumstances,
   hostKey: string,
-  { settings, authorizedKey, env }: ContainerRequest,
+  { settings, env }: ContainerRequest,
 ): Promise<Buffer> {
   const read = async (path: string) => (await engine.readFile(id, path))?.toString() ?? '';
   const [passwd, group, identity] = await Promise.all([
@@ -175,7 +175,7 @@ async function filesFor(
   return await containerFiles({
     user,
     workingFolder: settings.workingFolder,
-    authorizedKey,
+    authorizedKey: settings.authorizedKey,
     hostKey,
     passwd,
     group,
@@ -184,10 +184,15 @@ async function filesFor(
   });
 }
 
-/** A container that stays half made was left by a process that has died, and is removed. */
+/** A container that stays half made, or whose maker has died, is removed. */
 async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> {
-  const end = Date.now() + makerPatienceMs;
-  for (let pauseMs = 20; Date.now() < end; pauseMs = Math.min(2 * pauseMs, 500)) {
+  const end = Math.min(info.createdAt, Date.now()) + makerPatienceMs;
+  const maker = info.labels[label.maker] ?? '';
+  for (
+    let pauseMs = 20;
+    Date.now() < end && isRunning(maker) !== false;
+    pauseMs = Math.min(2 * pauseMs, 500)
+  ) {
     await sleep(pauseMs);
     const now = await engine.inspectContainer(info.id);
     if (now?.state !== 'created') return;
@@ -196,12 +201,6 @@ async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> 
 }
 
 async function start(engine: Engine, info: ContainerInfo): Promise<void> {
-  if (info.state === 'paused') {
-    throw new CaiError(
-      'CONTAINER_START',
-      `the container ${info.name} is paused: docker unpause ${info.name}`,
-    );
-  }
   try {
     await engine.startContainer(info.id);
   } catch (reason) {
@@ -211,7 +210,13 @@ async function start(engine: Engine, info: ContainerInfo): Promise<void> {
   }
 }
 
-async function endedAtOnce(engine: Engine, { id, name, exitCode }: ContainerInfo): Promise<CaiError> {
+/** Nothing in it goes on, and only who has done that knows why. */
+function isPaused(name: string): CaiError {
+  return new CaiError('CONTAINER_START', `the container ${name} is paused: docker unpause ${name}`);
+}
+
+/** What to tell of a container that has ended before anything could run in it. */
+export async function endedAtOnce(engine: Engine, { id, name, exitCode }: ContainerInfo): Promise<CaiError> {
   const log = (await engine.logsTail(id, 5)).trim();
   const what = `the container ${name} ended with status ${exitCode} as soon as it was started`;
   const why = log === '' ? '' : `:\n${log}\n`;

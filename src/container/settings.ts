@@ -15,6 +15,8 @@ export interface SettingsRequest {
   readonly workspace: string | undefined;
   /** Name of the agent. */
   readonly agent: string;
+  /** Our public key, as a line of `authorized_keys`. */
+  readonly authorizedKey: string;
   /** Whom `cai` runs as. */
   readonly hostUser: ContainerUser;
   /** May name another mount point; git runs in it. */
@@ -23,7 +25,7 @@ export interface SettingsRequest {
 
 /** The settings of a container. Rejects with `CaiError('CONFIG')` for a folder or file that is not there. */
 export async function settingsOf(request: SettingsRequest): Promise<Settings> {
-  const { config, workspace, agent, hostUser, env } = request;
+  const { config, workspace, agent, hostUser, authorizedKey, env } = request;
   const { container, mounts, network } = config;
   const gitFolder = workspace === undefined ? undefined : await outerGitFolder(workspace, env);
   const git = gitFolder === undefined ? [] : [{ source: gitFolder, target: gitFolder, isReadOnly: false }];
@@ -57,6 +59,7 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
     idleMs: container.idleMs,
     extraHosts: container.extraHosts,
     certificates,
+    authorizedKey,
     filesHash: packagedFilesHash(),
   };
 }

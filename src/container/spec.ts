@@ -4,6 +4,7 @@ import { posix } from 'node:path';
 import { agentHome } from '../workspace/mount';
 import type { ContainerMount } from './container-info';
 import type { EngineAbout } from './engine-info';
+import { ownIdentity } from './process-identity';
 
 /** Where a container's sshd listens, inside. */
 export const sshPort = 2222;
@@ -22,6 +23,8 @@ export const label = {
   spec: 'containai.spec',
   /** Fingerprint of its SSH host key, `SHA256:...`. */
   hostKey: 'containai.host-key',
+  /** Process that made it, until it has been started. */
+  maker: 'containai.maker',
   /** Id of the host's user that made it. */
   user: 'containai.user',
 } as const;
@@ -66,6 +69,8 @@ export interface Settings {
   readonly extraHosts: readonly string[];
   /** Certificates to trust besides those of the image, as PEM. */
   readonly certificates: string | undefined;
+  /** Public key that sshd lets in, as a line of `authorized_keys`. */
+  readonly authorizedKey: string;
   /** Hash of the files of our package that are put in, of which a later version may have others. */
   readonly filesHash: string;
 }
@@ -176,6 +181,7 @@ export function createRequest(
       [label.configHash]: configHash(settings),
       [label.spec]: JSON.stringify(recorded),
       [label.hostKey]: hostKey,
+      [label.maker]: ownIdentity(),
     },
     ExposedPorts: { [`${sshPort}/tcp`]: {} },
     HostConfig: {

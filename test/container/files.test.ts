@@ -28,7 +28,7 @@ async function entries(archive: Buffer): Promise<Map<string, Entry>> {
   for await (const entry of reader) {
     const { name, type, mode, uid, gid, linkname } = entry.header;
     const content = await text(entry);
-    found.set(`/${name}`.replace(/\/$/, ''), { type: type, mode: mode, owner: `${uid}:${gid}`, link: linkname, content }); // prettier-ignore
+    found.set(`/${name}`.replace(/\/$/, ''), { type, mode, owner: `${uid}:${gid}`, link: linkname, content }); // prettier-ignore
   }
   return found;
 }

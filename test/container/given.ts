@@ -17,6 +17,7 @@ export function settings(changes: Partial<Settings> = {}): Settings {
     idleMs: 1_800_000,
     extraHosts: [],
     certificates: undefined,
+    authorizedKey: 'ssh-ed25519 AAAA',
     filesHash: 'files',
     ...changes,
   };

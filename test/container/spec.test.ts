@@ -33,6 +33,7 @@ describe('configHash', () => {
       { extraHosts: ['a:1.2.3.4'] },
       { certificates: 'PEM' },
       { filesHash: 'other' },
+      { authorizedKey: 'other' },
     ].map((change) => configHash(settings(change)));
 
     expect(new Set([configHash(settings()), ...changed]).size).toBe(changed.length + 1);

@@ -105,6 +105,8 @@ describe('two workspaces on one editor connection', () => {
     const { stdout } = await client.succeeds();
 
     expect(JSON.parse(stdout.toString())).toMatchObject({
+      // Asked in a container without a workspace, for the client was started in none.
+      agentInfo: { title: 'Claude Agent' },
       stopReasons: {
         written: ['end_turn', 'end_turn'],
         meanwhile: 'end_turn',

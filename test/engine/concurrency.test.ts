@@ -1,11 +1,7 @@
-import { interferingEngine } from './engine-proxy';
 import { Place, buildTimeoutMs } from './place';
 import { Cai, newWorkspace } from './support';
-import type { Ended } from './running';
 
 const cai = new Cai();
-/** What the one left behind half made is like for who comes next: it takes the time that a maker may need. */
-const recovery = { limitMs: 90_000, place: new Place(cai), ended: undefined as Promise<Ended[]> | undefined };
 
 beforeAll(async () => {
   await new Place(cai).opened();
@@ -26,27 +22,6 @@ async function runMany(place: Place, count: number, options: readonly string[] =
   expect(lines.map(([, number]) => number)).toEqual(numbers.map(String));
   return [...new Set(lines.map(([hostname]) => hostname!))];
 }
-
-describe('a maker that is killed between create and start', () => {
-  test('leaves a container that is half made', async () => {
-    const { place } = recovery;
-    const address = await interferingEngine({
-      request: /^POST \/containers\/create/,
-      whenAnswered: () => {
-        maker.child.kill('SIGKILL');
-        return Promise.resolve();
-      },
-    });
-    const maker = place.start(['true'], { env: { DOCKER_HOST: address } });
-
-    expect(await maker.ends()).toMatchObject({ status: null, signal: 'SIGKILL' });
-
-    expect(await place.inspect('{{.State.Status}}')).toBe('created');
-    const two = [place.start(['hostname']), place.start(['hostname'])];
-    recovery.ended = Promise.all(two.map((each) => each.ends(recovery.limitMs)));
-    recovery.ended.catch(() => undefined);
-  });
-});
 
 describe('twenty first commands at once', () => {
   test('run in one container, each with its own result', async () => {
@@ -74,18 +49,4 @@ describe('twenty first commands at once', () => {
     expect(folders.map((each) => each.split('\n')[0])).toEqual(places.map(({ workspace }) => workspace));
     expect(new Set(folders.map((each) => each.split('\n')[1])).size).toBe(4);
   });
-});
-
-describe('a container that is half made', () => {
-  test(
-    'is made anew by who needs it',
-    async () => {
-      const [one, other] = (await recovery.ended) ?? [];
-
-      expect(one).toMatchObject({ status: 0, stderr: '' });
-      expect(other).toMatchObject({ status: 0, stderr: '', stdout: one?.stdout });
-      expect(await recovery.place.inspect('{{.State.Status}} {{.Config.Hostname}}')).toBe(`running ${one?.stdout.toString().trim()}`); // prettier-ignore
-    },
-    recovery.limitMs,
-  );
 });

@@ -1,11 +1,30 @@
 import { interferingEngine } from './engine-proxy';
 import { Place, buildTimeoutMs } from './place';
+import type { Ended } from './running';
 import { Cai, docker } from './support';
 
 const cai = new Cai();
 
+/** What a killed process has left half made, and those who need it meanwhile: they wait as long as a maker may need. */
+const halfMade = new Place(cai);
+const recoveryMs = 90_000;
+let recovered: Promise<Ended[]>;
+
 beforeAll(async () => {
   await new Place(cai).opened();
+  const address = await interferingEngine({
+    request: /^POST \/containers\/create/,
+    whenAnswered: async () => {
+      maker.child.kill('SIGKILL');
+      await maker.ends();
+    },
+  });
+  const maker = halfMade.start(['true'], { env: { DOCKER_HOST: address } });
+  await maker.ends();
+  expect(await halfMade.inspect('{{.State.Status}}')).toBe('created');
+  const needy = [halfMade.start(['hostname']), halfMade.start(['hostname'])];
+  recovered = Promise.all(needy.map((each) => each.ends(recoveryMs)));
+  recovered.catch(() => undefined);
 }, buildTimeoutMs);
 
 const idOf = async (place: Place): Promise<string> => await place.inspect('{{.Id}}');
@@ -52,7 +71,7 @@ describe('--fresh', () => {
     expect(await idOf(place)).not.toBe(before);
     const { status: old, stderr: why } = await running.ends();
     expect(old).toBe(11);
-    expect(why).toMatch(/^cai: the container \S+ was removed\n$/);
+    expect(why).toMatch(/^cai: the container \S+ (?:was removed|ended with status 137)\n$/);
   });
 });
 
@@ -152,4 +171,21 @@ describe('an idle container', () => {
     expect(await docker('logs', id)).toBe('');
     expect(await place.prints(['hostname'])).toBe(id.slice(0, 12));
   });
+});
+
+describe('a container that was left half made', () => {
+  test(
+    'is made anew by those who need it, once and for all',
+    async () => {
+      const [one, other] = await recovered;
+
+      expect([one, other]).toMatchObject([
+        { status: 0, stderr: '' },
+        { status: 0, stderr: '' },
+      ]);
+      const id = (await idOf(halfMade)).slice(0, 12);
+      expect([one, other].map((each) => each?.stdout.toString())).toEqual([`${id}\n`, `${id}\n`]);
+    },
+    recoveryMs,
+  );
 });

@@ -1,7 +1,8 @@
 import { chownSync, copyFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Cai, user } from './support';
-import { buildTimeoutMs } from './place';
+import { user } from './support';
+import type { Cai } from './support';
+import { Place } from './place';
 import type { Running } from './running';
 
 const program = 'fake-model.mjs';
@@ -32,9 +33,7 @@ const writeSettings = `echo '${JSON.stringify(settings)}' > ~/.gemini/settings.j
 
 /** Makes sure that the images of agents are there. */
 export async function provideImages(...agents: readonly string[]): Promise<void> {
-  const cai = new Cai();
-  for (const agent of agents)
-    await cai.start(['exec', '--no-workspace', '--agent', agent, '--', 'true']).succeeds(buildTimeoutMs);
+  for (const agent of agents) await new Place(undefined, undefined, ['--agent', agent]).opened();
 }
 
 /** Starts the fake model in the container of a workspace and an agent; resolves when it listens. */

@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { Place, buildTimeoutMs } from './place';
-import { docker } from './support';
 
 let place: Place;
 let port: number;

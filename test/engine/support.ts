@@ -150,9 +150,9 @@ export async function docker(...args: readonly string[]): Promise<string> {
  */
 export async function removeEverything(): Promise<void> {
   const ours = ['--filter', 'label=containai.managed=true', '--filter', `label=containai.user=${user.uid}`];
-  const format = '{{.ID}} {{.Label "containai.workspace"}}';
+  const format = '{{.ID}}:{{.Label "containai.workspace"}}';
   const containers = linesOf(await docker('ps', '--all', '--no-trunc', ...ours, '--format', format))
-    .map((line) => ({ id: line.split(' ', 1).join(), workspace: line.slice(line.indexOf(' ') + 1) }))
+    .map((line) => ({ id: line.split(':', 1).join(), workspace: line.slice(line.indexOf(':') + 1) }))
     .filter(({ workspace }) => workspace === '' || workspace.startsWith(`${folder}/`));
   if (containers.length > 0) await docker('rm', '--force', ...containers.map(({ id }) => id));
   for (const volume of linesOf(await docker('volume', 'ls', '--quiet', ...ours))) {

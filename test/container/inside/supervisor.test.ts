@@ -1,0 +1,261 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { platform } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { encodeHeader } from '../../../src/container/remote-command';
+import { untilGone } from '../../support/processes';
+import { newFolder } from '../../workspace/temp-folder';
+
+const supervisor = resolve(__dirname, '../../../src/container/inside/supervisor');
+const path = ['PATH', '/usr/bin:/bin'] as const;
+
+/** How a supervised program ended, and what it said. */
+interface Outcome {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A supervisor that has read this header; its environment must not matter. */
+function start(header: Buffer | string): ChildProcessWithoutNullStreams {
+  const program = spawn('perl', [supervisor], { env: { ...process.env, SSH_CONNECTION: 'x' } });
+  program.stdin.on('error', () => undefined);
+  program.stdin.write(header);
+  return program;
+}
+
+function startShell(script: string, ...args: readonly string[]): ChildProcessWithoutNullStreams {
+  return start(encodeHeader({ argv: ['sh', '-c', script, 'sh', ...args], cwd: '/', env: [path] }));
+}
+
+async function outcome(program: ChildProcessWithoutNullStreams, input = ''): Promise<Outcome> {
+  program.stdin.end(input);
+  const [stdout, stderr] = await Promise.all([
+    text(program.stdout),
+    text(program.stderr),
+    once(program, 'close'),
+  ]);
+  return { status: program.exitCode, stdout, stderr };
+}
+
+/** What comes on stdout behind the NUL byte that says that the supervisor is ready, up to so many words. */
+async function words(program: ChildProcessWithoutNullStreams, count: number): Promise<string[]> {
+  let said = '';
+  program.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const found = () =>
+    said
+      .replace(/^[0-9]*\0/, '')
+      .split(/\s+/)
+      .slice(0, -1);
+  while (found().length < count) await once(program.stdout, 'data');
+  return found();
+}
+
+/** Root's supervisor also says who it is. */
+const ready = process.getuid?.() === 0 ? expect.stringMatching(/^[0-9]+\0$/) : '\0';
+
+function afterReady({ stdout }: Outcome): string {
+  return stdout.replace(/^[0-9]*\0/, '');
+}
+
+/** It needs Linux, as the containers have it. */
+const describeOnLinux = platform() === 'linux' ? describe : describe.skip;
+
+describeOnLinux('the supervisor', () => {
+  test('runs the command with exactly its arguments, folder, environment and stdin', async () => {
+    const folder = newFolder();
+    const argv = [
+      'sh',
+      '-c',
+      'pwd; printf "%s|" "$@"; tr "\\0" "\\n" < /proc/$$/environ; cat',
+      'sh',
+    ] as const;
+    const env = [path, ['MULTI', 'a=b\n c'], ['EMPTY', '']] as const;
+
+    const end = await outcome(
+      start(encodeHeader({ argv: [...argv, 'a b', "'é", '', '\n'], cwd: folder, env })),
+      'in',
+    );
+
+    const [where, , ...rest] = afterReady(end).split('\n');
+    expect(where).toBe(folder);
+    expect(afterReady(end)).toContain(`a b|'é||\n|`);
+    const variables = rest.join('\n').slice(1).replace(/in$/, '');
+    expect(variables.split('\n').sort()).toEqual(
+      ['PATH=/usr/bin:/bin', 'MULTI=a=b', ' c', 'EMPTY=', 'SHELL=/bin/bash', ''].sort(),
+    );
+    expect(end).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  test('takes a megabyte of arguments, and 200 variables', async () => {
+    const args = Array.from({ length: 10 }, () => 'x'.repeat(100_000));
+    const env = Array.from({ length: 200 }, (_, i) => [`V${i}`, 'y'.repeat(100)] as const);
+    const argv = ['sh', '-c', 'echo $# ${#10}; env | grep -c ^V', 'sh', ...args] as const;
+
+    const end = await outcome(start(encodeHeader({ argv, cwd: '/', env: [path, ...env] })));
+
+    expect(afterReady(end)).toBe('10 100000\n200\n');
+  });
+
+  test.each([0, 1, 126, 255])('passes exit status %i on', async (status) => {
+    expect(await outcome(startShell(`exit ${status}`))).toEqual({ status, stdout: ready, stderr: '' });
+  });
+
+  test.each([
+    ['TERM', 143],
+    ['KILL', 137],
+    ['SEGV', 139],
+  ])('gives 128 + N for SIG%s', async (name, status) => {
+    expect(await outcome(startShell(`kill -${name} $$`))).toEqual({ status, stdout: ready, stderr: '' });
+  });
+
+  test.each([
+    ['a program that is nowhere', ['nowhere'], '/', 127, /^cai: nowhere: command not found: install/],
+    ['a path that is nowhere', ['/no\nwhere'], '/', 127, /^cai: \/no\\x0awhere: command not found: install/],
+    [
+      'a file that is no program',
+      ['/etc/passwd'],
+      '/',
+      126,
+      /^cai: \/etc\/passwd: Permission denied: make it/,
+    ],
+    ['a folder that is nowhere', ['true'], '/nowhere', 126, /^cai: cannot enter \/nowhere: .*: choose/],
+    ['an argument that is too long', ['true', 'x'.repeat(200_000)], '/', 126, /^cai: true: .*: pass less/],
+  ] as const)('says what to do about %s', async (_, argv, cwd, status, message) => {
+    const end = await outcome(start(encodeHeader({ argv, cwd, env: [path] })));
+
+    expect(end).toMatchObject({ status, stdout: ready, stderr: expect.stringMatching(message) as string });
+    expect(end.stderr.trimEnd()).not.toContain('\n');
+  });
+
+  test('names a missing interpreter', async () => {
+    const script = join(newFolder(), 'script');
+    writeFileSync(script, '#!/nowhere\n');
+    chmodSync(script, 0o755);
+
+    const end = await outcome(start(encodeHeader({ argv: [script], cwd: '/', env: [] })));
+
+    expect(end).toMatchObject({ status: 126, stderr: expect.stringContaining('its interpreter') as string });
+  });
+
+  test.each([
+    'x',
+    '\n',
+    '12x\n',
+    '999999999\n',
+    '5\n/\x001\0',
+    '4\n/\x009\0',
+    '9\n/\x001\0true',
+    '11\n/\x001\0true\0x\0',
+  ])('refuses the header %j', async (header) => {
+    const end = await outcome(start(header));
+
+    expect(end).toMatchObject({ status: 125, stdout: '' });
+    expect(['', 'cai: the header is malformed\n']).toContain(end.stderr);
+  });
+
+  test('goes on when stdin has ended', async () => {
+    const end = await outcome(startShell('cat; sleep 0.1; echo done'), 'input ');
+
+    expect(afterReady(end)).toBe('input done\n');
+  });
+
+  test.each(['TERM', 'INT', 'HUP', 'QUIT', 'USR1', 'USR2'] as const)(
+    'passes SIG%s on to all of the command',
+    async (name) => {
+      const script = `trap 'echo outer' ${name}; sh -c "trap 'echo inner; exit 0' ${name}; echo up; sleep 60 & wait" & echo up; wait; wait; exit 7`;
+      const program = startShell(script);
+      await words(program, 2);
+
+      program.kill(`SIG${name}`);
+
+      expect((await words(program, 2)).sort()).toEqual(['inner', 'outer']);
+      await once(program, 'close');
+      expect(program.exitCode).toBe(7);
+    },
+  );
+
+  /** Says the pids of a plain child, one in a session of its own, and one whose parents are all dead. */
+  const spread = (child: string) =>
+    `${child} & echo $!; setsid sh -c 'echo $$; exec "$@"' sh ${child} & sh -c 'setsid sh -c "echo \\$\\$; exec ${child}" & ' ;`;
+
+  test('ends what the command has left, wherever it went, and no sooner gives the status', async () => {
+    const program = startShell(`${spread('sleep 60')} cat; exit 4`);
+    const pids = await words(program, 3);
+
+    program.stdin.end();
+    await once(program, 'exit');
+
+    expect(program.exitCode).toBe(4);
+    await untilGone(...pids.map(Number));
+  });
+
+  test('kills what does not heed TERM, also what is stopped', async () => {
+    const program = startShell(`trap '' TERM; ${spread('sleep 60')} kill -STOP $!; cat; exit 4`);
+    const pids = await words(program, 3);
+
+    program.stdin.end();
+    const started = Date.now();
+    await once(program, 'exit');
+
+    expect(program.exitCode).toBe(4);
+    expect(Date.now() - started).toBeLessThan(6_000);
+    await untilGone(...pids.map(Number));
+  });
+
+  test('ends everything when its session is gone', async () => {
+    // The shell stands for the process of sshd.
+    const session = spawn('sh', ['-c', 'perl "$0"; :', supervisor]);
+    const script = `echo $$; ${spread('sleep 60')} sleep 60`;
+    session.stdin.write(encodeHeader({ argv: ['sh', '-c', script], cwd: '/', env: [path] }));
+    const pids = await words(session, 4);
+
+    session.kill('SIGKILL');
+
+    await untilGone(...pids.map(Number));
+  });
+
+  test('ends a command that starts others faster than they are counted', async () => {
+    const bomb = 'trap "" TERM; while :; do sleep 60 & [ $((i = i + 1)) -gt 100 ] && i=0 && sleep 0.1; done';
+    const program = startShell(`sh -c '${bomb}' & setsid sh -c '${bomb}' & echo up; cat; exit 5`);
+    await words(program, 1);
+
+    program.stdin.end();
+    await once(program, 'exit');
+
+    expect(program.exitCode).toBe(5);
+    expect(commandsIn(program.pid!)).toEqual([]);
+  });
+
+  test('holds none of the streams of the command open', async () => {
+    const program = startShell('exec >&- 2>&-; cat; exit 6');
+    await once(program.stdout.resume(), 'end');
+    await once(program.stderr.resume(), 'end');
+
+    program.stdin.end();
+    await once(program, 'exit');
+
+    expect(program.exitCode).toBe(6);
+  });
+});
+
+/** Command lines of processes in the session of which this was the leader, or a member. */
+function commandsIn(session: number): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+        const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+        return fields[0] !== 'Z' && Number(fields[3]) === session
+          ? [readFileSync(`/proc/${pid}/cmdline`, 'utf8')]
+          : [];
+      } catch {
+        // It has ended since.
+        return [];
+      }
+    });
+}
