@@ -67,7 +67,6 @@ const withoutTest: Readonly<Record<string, string>> = {
       'container/memory-kills',
       'container/provide',
       'container/settings',
-      'container/ssh',
     ].map((path) => [path, 'needs an engine: test/engine/']),
   ),
 };
@@ -126,7 +125,7 @@ describe('the sources', () => {
   });
 
   test('write to streams only through the writer, to agents, to the log, and for commands', () => {
-    const ofCommands = ['container/progress', 'container/relay', 'container/ssh'];
+    const ofCommands = ['container/progress', 'container/relay', 'container/remote-process'];
     expect(
       strayUses(sources, 'write', ['rpc/writer', 'agent/process', 'commands/', 'main', 'log', ...ofCommands]),
     ).toEqual([]);

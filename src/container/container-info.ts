@@ -185,7 +185,8 @@ export function containerInfoOf(answer: unknown, capabilities?: readonly string[
     env: Config.Env ?? [],
     hostname: Config.Hostname ?? '',
     user: Config.User ?? '',
-    command: [...(Config.Entrypoint ?? []), ...(Config.Cmd ?? [])],
+    // Where none was wanted, podman has one empty word.
+    command: [...(Config.Entrypoint ?? []).filter((word) => word !== ''), ...(Config.Cmd ?? [])],
     workingFolder: Config.WorkingDir ?? '',
     imageId: Image,
     hostPort: State.Running ? sshPortOf(NetworkSettings.Ports) : undefined,

@@ -13,6 +13,8 @@ export interface EngineAbout {
   readonly isRootless: boolean;
   /** Memory of its machine, which is a virtual one with Docker Desktop. */
   readonly memoryBytes: number;
+  /** Release of the kernel that its containers run on. */
+  readonly kernel: string;
   /** System of its containers: `linux`. */
   readonly osType: string;
   /** Which limits it can enforce. Docker ignores one of memory or processes that it cannot. */
@@ -83,6 +85,7 @@ export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting): En
     readonly ServerVersion: string;
     readonly MemTotal: number;
     readonly OSType: string;
+    readonly KernelVersion: string;
     readonly SecurityOptions?: readonly string[] | null;
     readonly MemoryLimit: boolean;
     readonly PidsLimit: boolean;
@@ -95,6 +98,7 @@ export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting): En
     // One of several in a text: `name=seccomp,profile=default`.
     isRootless: (info.SecurityOptions ?? []).some((option) => option.split(',').includes('name=rootless')),
     memoryBytes: info.MemTotal,
+    kernel: info.KernelVersion,
     osType: info.OSType,
     limits: { memory: info.MemoryLimit, pids: info.PidsLimit, cpus: info.CpuCfsQuota },
   };

@@ -7,7 +7,7 @@ import { pack } from 'tar-stream';
 import type { Pack } from 'tar-stream';
 import { agentHome, fallbackMount } from '../workspace/mount';
 import { caFile, dataFolder } from './spec';
-import type { ContainerUser } from './spec';
+import type { Bind, ContainerUser } from './spec';
 
 /** Our own files inside, owned by root: what runs there cannot change them. */
 const ownFolder = '/run/cai';
@@ -32,6 +32,9 @@ const packaged = { keeper: 0o755, supervisor: 0o755, sshd_config: 0o644 } as con
 
 /** The bundle of Debian's ca-certificates, which everything but Node reads. */
 export const systemCaFile = '/etc/ssl/certs/ca-certificates.crt';
+
+/** What the keeper compares before anything else runs: pairs of `device:inode` and path, ended by NUL. */
+const mountsFile = `${ownFolder}/mounts`;
 
 /** What goes into the files of one container. */
 export interface FilesRequest {
@@ -70,6 +73,18 @@ export async function containerFiles(request: FilesRequest): Promise<Buffer> {
     file(archive, systemCaFile, `${request.ca.system.trimEnd()}\n${request.ca.extra}`, 0o644);
   }
   home(archive, request);
+  archive.finalize();
+  return await buffer(archive);
+}
+
+/**
+ * A tar archive with what is to be mounted, for each start: the engine mounts anew then. Empty for an
+ * engine in a machine of its own, which numbers files otherwise.
+ */
+export async function mountIdentities(binds: readonly Bind[], isNative: boolean): Promise<Buffer> {
+  const known = isNative ? binds.filter(({ identity }) => identity !== '') : [];
+  const archive = pack();
+  file(archive, mountsFile, known.map(({ identity, target }) => `${identity}\0${target}\0`).join(''), 0o644);
   archive.finalize();
   return await buffer(archive);
 }

@@ -1,4 +1,5 @@
 /** Finds the container of a workspace and an agent; makes and starts it when needed. */
+import { release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError, messageOf } from '../errors';
 import { gitIdentity } from '../workspace/git';
@@ -6,7 +7,7 @@ import { checkContainer } from './check';
 import { containerUser } from './container-user';
 import type { ContainerInfo } from './container-info';
 import type { Engine } from './engine';
-import { containerFiles, systemCaFile } from './files';
+import { containerFiles, mountIdentities, systemCaFile } from './files';
 import type { EngineImage } from './image';
 import { newHostKey } from './keys';
 import { isRunning } from './process-identity';
@@ -93,7 +94,7 @@ export async function provideContainer(engine: Engine, request: ContainerRequest
     if (info.isRunning) return running(info);
     if (hasStarted) throw await endedAtOnce(engine, info);
     hasStarted = true;
-    await start(engine, info);
+    await start(engine, info, settings);
   }
 }
 
@@ -144,7 +145,7 @@ async function make(engine: Engine, name: string, request: ContainerRequest): Pr
     tell(`the engine cannot limit ${limit}: the container can use all`);
   try {
     await engine.putFiles(id, await filesFor(engine, id, circumstances, privateKey, request));
-    await engine.startContainer(id);
+    await startWith(engine, id, settings);
   } catch (reason) {
     // Somebody with `--fresh` may have removed it.
     if ((await engine.inspectContainer(id)) === undefined) return;
@@ -200,9 +201,16 @@ async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> 
   await engine.removeContainer(info.id, { force: true });
 }
 
-async function start(engine: Engine, info: ContainerInfo): Promise<void> {
+/** The keeper in it ends it if something else is mounted than what was looked at. */
+async function startWith(engine: Engine, id: string, { binds }: Settings): Promise<void> {
+  const { kernel } = await engine.about();
+  await engine.putFiles(id, await mountIdentities(binds, kernel === release()));
+  await engine.startContainer(id);
+}
+
+async function start(engine: Engine, info: ContainerInfo, settings: Settings): Promise<void> {
   try {
-    await engine.startContainer(info.id);
+    await startWith(engine, info.id, settings);
   } catch (reason) {
     // Somebody else may have removed it.
     if ((await engine.inspectContainer(info.id)) === undefined) return;
@@ -222,7 +230,7 @@ export async function endedAtOnce(engine: Engine, { id, name, exitCode }: Contai
   const why = log === '' ? '' : `:\n${log}\n`;
   return new CaiError(
     'CONTAINER_START',
-    `${what}${why || '; '}use "cai build" for a complete image, then --fresh`,
+    `${what}${why || '; '}make it anew with --fresh; if that does not help, "cai build" makes the image anew`,
   );
 }
 

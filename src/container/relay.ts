@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import type { RemoteProcess } from './ssh';
+import type { RemoteProcess } from './remote-process';
 
 /** Status of a program that writes to a reader who has gone: 128 and the number of SIGPIPE. */
 const brokenPipeStatus = 141;

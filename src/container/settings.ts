@@ -1,11 +1,15 @@
-import { readFile, realpath } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, readFile, readlink, realpath } from 'node:fs/promises';
+import { isAbsolute, posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import type { Config } from '../workspace/config';
 import { outerGitFolder } from '../workspace/git-folder';
-import { agentHome, mountPointOf } from '../workspace/mount';
+import { agentHome, fallbackMount, isMountable, mountPointOf } from '../workspace/mount';
+import { isInside } from '../workspace/path-map';
+import { quoted } from '../workspace/quoted';
 import { rootRules } from '../workspace/refused-root';
 import { packagedFilesHash } from './files';
-import type { ContainerUser, Settings } from './spec';
+import type { Bind, ContainerUser, Settings } from './spec';
 
 /** What decides how a container is to be. */
 export interface SettingsRequest {
@@ -26,22 +30,7 @@ export interface SettingsRequest {
 /** The settings of a container. Rejects with `CaiError('CONFIG')` for a folder or file that is not there. */
 export async function settingsOf(request: SettingsRequest): Promise<Settings> {
   const { config, workspace, agent, hostUser, authorizedKey, env } = request;
-  const { container, mounts, network } = config;
-  const gitFolder = workspace === undefined ? undefined : await outerGitFolder(workspace, env);
-  const git = gitFolder === undefined ? [] : [{ source: gitFolder, target: gitFolder, isReadOnly: false }];
-  const { refusalOfMount, refusalOfCwd } = await rootRules(env);
-  const chosen = await Promise.all(
-    mounts.map(async ({ path, isReadOnly }) => {
-      const source = await existing('mounts.path', path, (each) => realpath(each));
-      const refusal = refusalOfMount(source) ?? refusalOfCwd(source);
-      if (refusal !== undefined)
-        throw new CaiError(
-          'CONFIG',
-          `mounts.path names ${path}, which cannot be mounted, because ${refusal}`,
-        );
-      return { source, target: path, isReadOnly };
-    }),
-  );
+  const { container, network } = config;
   const certificates =
     network.caFile === undefined
       ? undefined
@@ -51,7 +40,7 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
     workspace,
     workingFolder: workspace === undefined ? agentHome : mountOf(workspace, env),
     hostUser,
-    folders: [...git, ...chosen],
+    binds: [...(await ofWorkspace(workspace, env)), ...(await chosenMounts(config, workspace, env))],
     data: config.agent.data,
     memoryBytes: container.memoryBytes,
     cpus: container.cpus,
@@ -64,14 +53,85 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
   };
 }
 
-/** Where the workspace is inside. */
+/** Where the workspace is inside. Fails with `CaiError('CONFIG')` for a mount point that cannot be. */
 export function mountOf(root: string, env: NodeJS.ProcessEnv): string {
-  return env.CAI_ACP_WORKSPACE_MOUNT ?? mountPointOf(root);
+  const forced = env.CAI_ACP_WORKSPACE_MOUNT;
+  if (forced === undefined || forced === fallbackMount) return forced ?? mountPointOf(root);
+  if (isAbsolute(forced) && isMountable(posix.normalize(forced))) return posix.normalize(forced);
+  throw new CaiError(
+    'CONFIG',
+    `CAI_ACP_WORKSPACE_MOUNT is ${quoted(forced)}, where nothing can be mounted: unset it, or use ${fallbackMount}`,
+  );
 }
 
-async function existing<T>(key: string, path: string, open: (path: string) => Promise<T>): Promise<T> {
+async function ofWorkspace(root: string | undefined, env: NodeJS.ProcessEnv): Promise<Bind[]> {
+  if (root === undefined) return [];
+  const git = await outerGitFolder(root, env);
+  const sources = git === undefined || !isMountable(git) ? [root] : [root, git];
+  return await Promise.all(
+    sources.map(async (source) => ({
+      source,
+      target: source === root ? mountOf(root, env) : source,
+      isReadOnly: false,
+      identity: await identityOf(source),
+    })),
+  );
+}
+
+/** `[[mounts]]`, but for those that the workspace has anyway. */
+async function chosenMounts(
+  { mounts }: Config,
+  workspace: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<Bind[]> {
+  const { refusalOfMount, refusalOfCwd } = await rootRules(env);
+  const binds = await Promise.all(
+    mounts.map(async ({ path, isReadOnly }): Promise<Bind | undefined> => {
+      const source = await existing('mounts.path', path, (each) => realpath(each));
+      const isThere = workspace !== undefined && [path, source].some((each) => isInside(each, workspace));
+      if (isThere && !isReadOnly) return undefined;
+      const refusal = isThere
+        ? 'it lies in the workspace, where it cannot be kept from being written'
+        : isMountable(path)
+          ? (refusalOfMount(source) ?? refusalOfCwd(source))
+          : 'the container needs its own files there';
+      if (refusal !== undefined)
+        throw new CaiError(
+          'CONFIG',
+          `mounts.path names ${path}, which cannot be mounted, because ${refusal}`,
+        );
+      return { source, target: path, isReadOnly, identity: await identityOf(source) };
+    }),
+  );
+  return binds.filter((bind) => bind !== undefined);
+}
+
+/**
+ * Of what really has this path at this moment. Fails with `CaiError('WORKSPACE')` if a link has come into
+ * it since it was looked at. Source: proc(5), /proc/PID/fd.
+ */
+async function identityOf(path: string): Promise<string> {
+  const changed = `${path} is being replaced by something else: try again, and look for what does that`;
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    (reason: unknown) => {
+      throw new CaiError('WORKSPACE', `${path} cannot be opened: ${messageOf(reason)}`);
+    },
+  );
   try {
-    return await open(path);
+    const actual = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
+    // Not Linux: there the engine runs in a machine of its own, with numbers of its own.
+    if (actual === undefined) return '';
+    if (actual !== path) throw new CaiError('WORKSPACE', changed);
+    const { dev, ino } = await file.stat({ bigint: true });
+    return `${dev}:${ino}`;
+  } finally {
+    await file.close();
+  }
+}
+
+async function existing<T>(key: string, path: string, read: (path: string) => Promise<T>): Promise<T> {
+  try {
+    return await read(path);
   } catch (reason) {
     throw new CaiError('CONFIG', `${key} names ${path}, which cannot be used: ${messageOf(reason)}`);
   }

@@ -35,6 +35,21 @@ export interface Mount extends ContainerMount {
   readonly type: 'bind' | 'volume';
 }
 
+/** A file or folder of the host, and where it is inside. */
+export interface Bind {
+  /** Real path. */
+  readonly source: string;
+  /** Absolute path inside. */
+  readonly target: string;
+  /** Whether nothing can be written there. */
+  readonly isReadOnly: boolean;
+  /**
+   * `device:inode` of what was there when it was looked at; empty where the system does not tell. Whoever
+   * can rename a folder above it can put a link in its place before the engine mounts it.
+   */
+  readonly identity: string;
+}
+
 /** Whom the commands in a container run as, by number. */
 export interface ContainerUser {
   /** User id. */
@@ -53,8 +68,8 @@ export interface Settings {
   readonly workingFolder: string;
   /** The host's user that `cai` runs as. */
   readonly hostUser: ContainerUser;
-  /** What is mounted besides the workspace: of git and of the user's choice. */
-  readonly folders: readonly Omit<Mount, 'type'>[];
+  /** What is mounted of the host: the workspace, and what belongs to git or was chosen by the user. */
+  readonly binds: readonly Bind[];
   /** Whether the agent's data volume serves all workspaces or this one. */
   readonly data: 'shared' | 'workspace';
   /** Limit of memory; `undefined`: by the size of the machine. */
@@ -115,7 +130,9 @@ export function containerName(workspace: string, agent: string, hostUser: number
 
 /** Two containers with the same hash and the same image are alike. */
 export function configHash(settings: Settings): string {
-  return hash(Object.entries(settings).sort(([a], [b]) => (a < b ? -1 : 1))).slice(0, 16);
+  const binds = settings.binds.map((bind) => mountText({ type: 'bind', ...bind }));
+  const entries = Object.entries({ ...settings, binds });
+  return hash(entries.sort(([a], [b]) => (a < b ? -1 : 1))).slice(0, 16);
 }
 
 /** Root on a rootless engine is the user of the host, and sshd needs these to let it in. */
@@ -146,14 +163,11 @@ export function mountText({ type, source, target, isReadOnly }: ContainerMount):
 }
 
 function mountsOf(settings: Settings, name: string): Mount[] {
-  const { workspace, workingFolder, folders, agent, hostUser, data } = settings;
+  const { binds, agent, hostUser, data } = settings;
   const volume = dataVolumeName(agent, hostUser.uid, data, name);
   return [
     { type: 'volume', source: volume, target: dataFolder, isReadOnly: false },
-    ...(workspace === undefined
-      ? []
-      : [{ type: 'bind', source: workspace, target: workingFolder, isReadOnly: false } as const]),
-    ...folders.map((folder) => ({ type: 'bind', ...folder }) as const),
+    ...binds.map(({ source, target, isReadOnly }) => ({ type: 'bind', source, target, isReadOnly }) as const),
   ];
 }
 
@@ -169,7 +183,8 @@ export function createRequest(
   return {
     Image: recorded.image,
     User: recorded.user,
-    Entrypoint: [],
+    // None, whatever the image has; podman takes an empty list for nothing said.
+    Entrypoint: [''],
     Cmd: ['/usr/bin/perl', '/run/cai/keeper'],
     WorkingDir: settings.workingFolder,
     Env: Object.entries(environmentOf(settings, circumstances.user)).map(

@@ -12,8 +12,6 @@ import type { RemoteCommand } from './remote-command';
 import { startProcess } from './remote-process';
 import type { RemoteProcess, RemoteSignal, RemoteTerminal } from './remote-process';
 
-export type { RemoteProcess, RemoteSignal, RemoteTerminal };
-
 /** The one command that sshd is ever asked to run. */
 const supervisor = 'exec /run/cai/supervisor';
 const userName = 'agent';

@@ -14,9 +14,17 @@ const imageFolders =
   );
 
 /**
+ * Whether something can be mounted at a path inside without hiding what the image needs, and without
+ * getting into the way of the files that we put in: those would be written into it, on the host.
+ */
+export function isMountable(path: string): boolean {
+  return ![...imageFolders, agentHome].some((folder) => isInside(path, folder) || isInside(folder, path));
+}
+
+/**
  * The path of a workspace in its container, for its root's real path on the host: the same, so that every
- * path that an agent prints is one of the host, unless it collides with a folder that the image needs.
+ * path that an agent prints is one of the host, unless nothing can be mounted there.
  */
 export function mountPointOf(root: string): string {
-  return [...imageFolders, agentHome].some((folder) => isInside(root, folder)) ? fallbackMount : root;
+  return isMountable(root) ? root : fallbackMount;
 }

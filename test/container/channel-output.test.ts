@@ -71,6 +71,7 @@ describe('openOutput', () => {
     const { stdout, stderr } = openOutput(channel);
     let read = 0;
     let sent = 0;
+    await turn();
     for (let i = 0; i < 50; i++)
       sent += channel.send(channel, 100_000) + channel.send(channel.stderr, 100_000);
     expect(channel.window).toBe(0);

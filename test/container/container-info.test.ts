@@ -58,7 +58,7 @@ const docker = {
 }; // prettier-ignore
 const podman = {
   ...docker,
-  Config: { ...docker.Config, Entrypoint: [] },
+  Config: { ...docker.Config, Entrypoint: [''] },
   HostConfig: {
     ...docker.HostConfig,
     NetworkMode: 'bridge',

@@ -9,7 +9,7 @@ export function settings(changes: Partial<Settings> = {}): Settings {
     workspace: '/home/u/app',
     workingFolder: '/home/u/app',
     hostUser: { uid: 1000, gid: 1000 },
-    folders: [],
+    binds: [{ source: '/home/u/app', target: '/home/u/app', isReadOnly: false, identity: '1:2' }],
     data: 'shared',
     memoryBytes: undefined,
     cpus: undefined,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { SshConnection } from '../../src/container/ssh';
-import type { RemoteProcess } from '../../src/container/ssh';
+import type { RemoteProcess } from '../../src/container/remote-process';
 import { startServer } from './ssh-server';
 import type { Played, SshServer } from './ssh-server';
 

@@ -23,8 +23,8 @@ describe('configHash', () => {
   it('changes with every setting', () => {
     const changed = [
       { workingFolder: '/elsewhere' },
-      { folders: [{ source: '/a', target: '/a', isReadOnly: false }] },
-      { folders: [{ source: '/a', target: '/a', isReadOnly: true }] },
+      { binds: [{ source: '/a', target: '/a', isReadOnly: false, identity: '1:1' }] },
+      { binds: [{ source: '/a', target: '/a', isReadOnly: true, identity: '1:1' }] },
       { data: 'workspace' as const },
       { memoryBytes: 1 },
       { cpus: 1 },
@@ -37,6 +37,12 @@ describe('configHash', () => {
     ].map((change) => configHash(settings(change)));
 
     expect(new Set([configHash(settings()), ...changed]).size).toBe(changed.length + 1);
+  });
+
+  it('does not depend on the numbers of files, which can change when the machine is started', () => {
+    const [bind] = settings().binds;
+
+    expect(configHash(settings({ binds: [{ ...bind!, identity: '3:4' }] }))).toBe(configHash(settings()));
   });
 
   it('does not depend on the order in which settings were written', () => {

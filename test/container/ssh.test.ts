@@ -180,6 +180,19 @@ describe('a connection', () => {
     expect(await text(process.stdout)).toBe('');
   });
 
+  test('that is lost leaves no status, because output may be missing', async () => {
+    const connection = await given(({ channel, connection: itself }) => {
+      channel.write('\0');
+      channel.exit(0);
+      channel.on('data', () => itself.end());
+    });
+    const process = await connection.run(command);
+
+    process.stdin.write('!');
+
+    await expect(process.exited).rejects.toMatchObject({ code: 'SSH_CONNECT' });
+  });
+
   test('that we end is not lost, and ends its commands', async () => {
     const connection = await given(({ channel }) => channel.write('\0'));
     const process = await connection.run(command);

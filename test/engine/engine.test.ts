@@ -38,6 +38,7 @@ describe('Engine', () => {
       isRootless: false,
       memoryBytes: expect.any(Number) as number,
       osType: 'linux',
+      kernel: expect.any(String) as string,
       limits: { memory: true, pids: true, cpus: true },
     });
     expect(about.memoryBytes).toBeGreaterThan(2 ** 28);
@@ -395,7 +396,7 @@ function newName(): string {
 function running(script: string): Record<string, unknown> {
   return {
     Image: image,
-    Entrypoint: [],
+    Entrypoint: [''],
     Cmd: ['/bin/sh', '-c', script],
     Labels: { ...labels, 'test.name': `${prefix}-${count}` },
   };

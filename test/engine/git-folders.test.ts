@@ -1,32 +1,16 @@
-import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Place, buildTimeoutMs } from './place';
-import { Cai, folder, newWorkspace, ownFile, ownFolder, user } from './support';
+import { git, nameAuthor, newRepository } from './repository';
+import { Cai, folder, ownFolder, user } from './support';
 
 let cai: Cai;
 
 beforeAll(async () => {
   cai = new Cai();
-  ownFile(join(cai.home, '.gitconfig'), '[user]\nname = "Ada \\"L\\" B"\nemail = ada@example.com\n');
+  nameAuthor(cai);
   await new Place(cai).opened();
 }, buildTimeoutMs);
-
-/** git of the host's user. */
-function git(...args: string[]): string {
-  const identity = process.getuid?.() === user.uid ? {} : user;
-  const settings = ['-c', 'protocol.file.allow=always'];
-  return execFileSync('git', [...settings, ...args], { env: cai.env, encoding: 'utf8', ...identity }).trim();
-}
-
-/** A repository of the user with one commit. */
-function newRepository(name: string): string {
-  const path = newWorkspace(name);
-  ownFile(join(path, 'file'), 'text\n');
-  git('-C', path, 'add', 'file');
-  git('-C', path, 'commit', '--quiet', '--message', 'first');
-  return path;
-}
 
 async function bindsOf(place: Place): Promise<string[]> {
   const lines = await place.inspect(
@@ -37,21 +21,21 @@ async function bindsOf(place: Place): Promise<string[]> {
 
 describe('git in a container', () => {
   test('works in a repository, in the name of the user', async () => {
-    const place = new Place(cai, newRepository('plain'));
+    const place = new Place(cai, newRepository(cai, 'plain'));
 
     await place.prints(['git', 'commit', '--quiet', '--allow-empty', '--message', 'inside']);
 
-    expect(git('-C', place.workspace, 'log', '--format=%s %an %ae')).toBe(
+    expect(git(cai, '-C', place.workspace, 'log', '--format=%s %an %ae')).toBe(
       'inside Ada "L" B ada@example.com\nfirst Ada "L" B ada@example.com',
     );
     expect(await bindsOf(place)).toEqual([`bind ${place.workspace} ${place.workspace} true`]);
   });
 
   test('works in a linked worktree, with the common git folder and nothing else of the repository', async () => {
-    const main = newRepository('main');
+    const main = newRepository(cai, 'main');
     const worktree = join(folder, 'trees/linked');
     ownFolder(join(folder, 'trees'));
-    git('-C', main, 'worktree', 'add', '--quiet', '-b', 'branch', worktree);
+    git(cai, '-C', main, 'worktree', 'add', '--quiet', '-b', 'branch', worktree);
     const place = new Place(cai, worktree);
 
     await place.prints([
@@ -61,20 +45,20 @@ describe('git in a container', () => {
     ]);
 
     expect(await place.prints(['git', 'log', '--format=%s'])).toBe('inside\nfirst');
-    expect(git('-C', main, 'log', '--format=%s', 'branch')).toBe('inside\nfirst');
+    expect(git(cai, '-C', main, 'log', '--format=%s', 'branch')).toBe('inside\nfirst');
     expect(await bindsOf(place)).toEqual([`bind ${main}/.git ${main}/.git true`, `bind ${worktree} ${worktree} true`]); // prettier-ignore
     expect((await place.run(['cat', `${main}/file`])).status).not.toBe(0);
   });
 
   test('works in a submodule, with its own git folder alone', async () => {
-    const inner = newRepository('inner');
-    const outer = newRepository('outer');
-    git('-C', outer, 'submodule', '--quiet', 'add', inner, 'sub');
+    const inner = newRepository(cai, 'inner');
+    const outer = newRepository(cai, 'outer');
+    git(cai, '-C', outer, 'submodule', '--quiet', 'add', inner, 'sub');
     const place = new Place(cai, join(outer, 'sub'));
 
     await place.prints(['git', 'commit', '--quiet', '--allow-empty', '--message', 'inside']);
 
-    expect(git('-C', place.workspace, 'log', '--format=%s')).toBe('inside\nfirst');
+    expect(git(cai, '-C', place.workspace, 'log', '--format=%s')).toBe('inside\nfirst');
     const gitFolder = `${outer}/.git/modules/sub`;
     expect(await bindsOf(place)).toEqual(
       [`bind ${gitFolder} ${gitFolder} true`, `bind ${place.workspace} ${place.workspace} true`].sort(),
@@ -83,11 +67,11 @@ describe('git in a container', () => {
   });
 
   test('makes objects that belong to the user of the host', async () => {
-    const place = new Place(cai, newRepository('objects'));
+    const place = new Place(cai, newRepository(cai, 'objects'));
 
     await place.prints(['sh', '-c', 'echo 1 > new && git add new && git commit --quiet --message inside']);
 
-    const id = git('-C', place.workspace, 'rev-parse', 'HEAD:new');
+    const id = git(cai, '-C', place.workspace, 'rev-parse', 'HEAD:new');
     const path = join(place.workspace, '.git/objects', id.slice(0, 2), id.slice(2));
     expect(statSync(path)).toMatchObject({ uid: user.uid, gid: user.gid });
   });

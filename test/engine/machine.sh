@@ -7,23 +7,27 @@
 #   machine.sh stop    ends the engine with its containers, and takes back what `start` changed in the
 #                      machine's network; packages, user and images stay
 #
-# All its files are in one folder: $CAI_TEST_STATE, else /var/lib/containai-test. npm and apt reach their
-# mirrors as this machine is configured. Another engine on the machine is neither used nor disturbed.
+# The engine is Docker's, or podman's service of Docker's API: CAI_TEST_ENGINE=podman. All files are in one
+# folder for each: $CAI_TEST_STATE, else /var/lib/containai-test or /var/lib/containai-test-podman. npm and
+# apt reach their mirrors as this machine is configured. Another engine on the machine is neither used nor
+# disturbed.
 set -euo pipefail
 
-state=${CAI_TEST_STATE:-/var/lib/containai-test}
+engine=${CAI_TEST_ENGINE:-docker}
+default_state=/var/lib/containai-test
+if [[ $engine != docker ]]; then default_state+=-$engine; fi
+state=${CAI_TEST_STATE:-$default_state}
 host=unix://$state/docker.sock
 log=$state/machine.log
 user=cai-test
 uid=4711
 suite=bookworm
 image=node:22-bookworm-slim
-bridge=cai-test0
-gateway=10.211.47.1/24
+forwarding=/proc/sys/net/ipv4/ip_forward
 start_timeout_s=60
 stop_timeout_s=30
 # They could name another engine.
-unset DOCKER_CONTEXT DOCKER_TLS_VERIFY DOCKER_CERT_PATH
+unset DOCKER_CONTEXT DOCKER_TLS_VERIFY DOCKER_CERT_PATH CONTAINER_HOST CONTAINER_CONNECTION
 
 say() { printf 'machine: %s\n' "$1" >&2; }
 
@@ -46,7 +50,9 @@ is_missing() { ! command -v "$1" >/dev/null; }
 
 install_packages() (
   packages=()
+  # The tests use Docker's command line with either engine.
   if is_missing dockerd || is_missing docker; then packages+=(docker.io); fi
+  packages_of_engine
   if is_missing debootstrap; then packages+=(debootstrap); fi
   if is_missing ip; then packages+=(iproute2); fi
   if is_missing pgrep; then packages+=(procps); fi
@@ -73,104 +79,59 @@ make_user() {
   logged "the user $user cannot be made" useradd --uid "$uid" --user-group --create-home --shell /bin/bash "$user"
 }
 
-# firewall -I or -D: the rules for our bridge, before those of another engine, which may drop all else.
-firewall() {
-  iptables -w -t nat "$1" POSTROUTING -s "$gateway" ! -o "$bridge" -j MASQUERADE &&
-    iptables -w "$1" FORWARD -i "$bridge" -j ACCEPT &&
-    iptables -w "$1" FORWARD -o "$bridge" -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
-}
-
-# The engine's own bridge would be shared with any other engine, and its firewall rules replace theirs.
-make_network() {
-  local forwarding=/proc/sys/net/ipv4/ip_forward
-  if [[ -e /sys/class/net/$bridge ]]; then
-    local owner
-    owner=$(cat "/sys/class/net/$bridge/ifalias")
-    if [[ $owner != "$state" ]]; then fail "the bridge $bridge belongs to ${owner:-somebody else}: stop that first"; fi
-    return
-  fi
-  firewall -D 2>/dev/null || true
-  logged "the bridge $bridge cannot be made" ip link add name "$bridge" type bridge
-  ip link set dev "$bridge" alias "$state"
-  logged "the bridge $bridge cannot be $gateway" ip address add "$gateway" dev "$bridge"
-  logged "the bridge $bridge cannot be used" ip link set dev "$bridge" up
-  logged 'the firewall cannot be opened for containers' firewall -I
+# Containers only reach the network where the machine forwards.
+open_forwarding() {
   if [[ $(<"$forwarding") == 0 ]]; then
     touch "$state/did-not-forward"
     echo 1 >"$forwarding"
   fi
 }
 
-remove_network() {
-  if [[ $(cat "/sys/class/net/$bridge/ifalias" 2>/dev/null) != "$state" ]]; then return; fi
-  firewall -D 2>/dev/null || true
-  ip link delete "$bridge"
-  if [[ -e $state/did-not-forward ]]; then
-    # Another engine that came later needs it.
-    if ! pgrep -x dockerd >/dev/null; then echo 0 >/proc/sys/net/ipv4/ip_forward; fi
-    rm "$state/did-not-forward"
-  fi
+close_forwarding() {
+  if [[ ! -e $state/did-not-forward ]]; then return; fi
+  # Another engine that came later needs it.
+  if ! pgrep -x 'dockerd|podman' >/dev/null; then echo 0 >"$forwarding"; fi
+  rm "$state/did-not-forward"
 }
 
-engine() { docker --host "$host" "$@"; }
+client() { docker --host "$host" "$@"; }
 
-engine_answers() { engine version >/dev/null 2>&1; }
+engine_answers() { client version >/dev/null 2>&1; }
 
 # Prints the process id of our engine; fails if it does not run. The file alone may name somebody else.
 engine_pid() {
   local pid
-  pid=$(cat "$state/docker.pid" 2>/dev/null) &&
-    grep -qzxF -- "--host=$host" "/proc/$pid/cmdline" 2>/dev/null &&
+  pid=$(cat "$state/$engine.pid" 2>/dev/null) &&
+    grep -qzF -- "$host" "/proc/$pid/cmdline" 2>/dev/null &&
     printf '%s' "$pid"
 }
 
-start_engine() {
-  if engine_answers; then return; fi
-  if pid=$(engine_pid); then fail "the engine runs as process $pid, but does not answer: see $state/dockerd.log"; fi
-  make_network
-  # After a SIGKILL: a process 1 that never reaps keeps the ids taken, and then the new engine waits for the old.
-  rm -f "$state/docker.pid" "$state/exec/containerd/containerd.pid"
-  # Neither the machine's configuration of an engine nor the containers of one are to be ours.
-  printf '{}\n' >"$state/daemon.json"
-  setsid dockerd "--host=$host" --group="$user" --config-file="$state/daemon.json" --pidfile="$state/docker.pid" \
-    --data-root="$state/data" --exec-root="$state/exec" \
-    --containerd-namespace=cai-test --containerd-plugins-namespace=cai-test-plugins \
-    --bridge="$bridge" --iptables=false --ip6tables=false \
-    </dev/null >"$state/dockerd.log" 2>&1 9>&- &
-  local pid=$! deadline=$((SECONDS + start_timeout_s))
+# Waits for the engine that was started as this process and writes to this log.
+await_engine() {
+  local pid=$1 output=$2 deadline=$((SECONDS + start_timeout_s))
   until engine_answers; do
     if ! kill -0 "$pid" 2>/dev/null || ((SECONDS >= deadline)); then
-      tail -n 20 "$state/dockerd.log" >&2
-      fail "the engine does not start; above are the last lines of $state/dockerd.log"
+      tail -n 20 "$output" >&2
+      fail "the engine does not start; above are the last lines of $output"
     fi
     sleep 0.1
   done
 }
 
-# Ends the engine. One that was killed has left its containers running: they end with their shims.
-stop_engine() {
-  local containers volumes
-  if engine_answers; then
-    containers=$(engine ps --all --quiet)
-    if [[ -n $containers ]]; then xargs <<<"$containers" docker --host "$host" rm --force >/dev/null; fi
-    volumes=$(engine volume ls --quiet)
-    if [[ -n $volumes ]]; then xargs <<<"$volumes" docker --host "$host" volume rm >/dev/null; fi
-  fi
+# Asks the engine's process to end, and ends it if it does not.
+end_engine() {
   local pid deadline=$((SECONDS + stop_timeout_s))
-  if pid=$(engine_pid); then
-    kill "$pid"
-    while engine_pid >/dev/null; do
-      if ((SECONDS >= deadline)); then kill -KILL "$pid"; fi
-      sleep 0.1
-    done
-  fi
-  for pid in $(pgrep -f -- "-address $state/exec/containerd/containerd.sock"); do
-    pkill -KILL -P "$pid" || true
-    kill -KILL "$pid" 2>/dev/null || true
+  if ! pid=$(engine_pid); then return; fi
+  kill "$pid"
+  while engine_pid >/dev/null; do
+    if ((SECONDS >= deadline)); then kill -KILL "$pid"; fi
+    sleep 0.1
   done
+}
+
+remove_mounts() {
   local mount
   for mount in $(findmnt --raw --noheadings --output TARGET | grep "^$state/" | sort --reverse); do umount "$mount"; done
-  rm -rf "$state/exec" "$state/docker.sock" "$state/docker.pid"
 }
 
 # The machine's own apt sources for that release: "ADDRESS SUITE COMPONENT", one a line.
@@ -227,7 +188,7 @@ SH
   chmod 755 "$root/usr/local/bin/docker-entrypoint.sh"
   version=$(chroot "$root" node --print process.versions.node)
 
-  tar -C "$root" --numeric-owner -c . | engine import \
+  tar -C "$root" --numeric-owner -c . | client import \
     --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
     --change "ENV NODE_VERSION=$version" \
     --change 'ENTRYPOINT ["docker-entrypoint.sh"]' \
@@ -252,15 +213,15 @@ start() {
   if is_missing npm; then fail 'npm is missing: the tests need Node, and the image is made with npm'; fi
   install_packages
   make_user
-  start_engine
-  if ! engine image inspect "$image" >/dev/null 2>&1; then make_image; fi
+  if ! engine_answers; then start_engine; fi
+  if ! client image inspect "$image" >/dev/null 2>&1; then make_image; fi
   copy_ca_file
   say "ready: an engine answers on $host"
 }
 
 print_env() {
   if ! engine_answers; then fail "no engine answers on $host: run \"machine.sh start\" first"; fi
-  printf 'export %s=%q\n' CAI_TEST_STATE "$state" DOCKER_HOST "$host" CAI_TEST_USER "$user"
+  printf 'export %s=%q\n' CAI_TEST_ENGINE "$engine" CAI_TEST_STATE "$state" DOCKER_HOST "$host" CAI_TEST_USER "$user"
   if [[ -e $state/ca.crt ]]; then printf 'export CAI_TEST_CA_FILE=%q\n' "$state/ca.crt"; fi
   printf 'export CAI_TEST_NPM_REGISTRY=%q\n' "$(npm config get registry 2>/dev/null)"
 }
@@ -270,9 +231,13 @@ stop() {
   exec 9>"$state/lock"
   flock 9
   stop_engine
-  remove_network
+  close_forwarding
 }
 
+case $engine in
+  docker | podman) source "$(dirname "${BASH_SOURCE[0]}")/machine-$engine.sh" ;;
+  *) fail "CAI_TEST_ENGINE has to be docker or podman, and is \"$engine\"" ;;
+esac
 if ((EUID != 0)); then fail 'only root can make a machine ready'; fi
 case ${1:-} in
   start) start ;;

@@ -1,6 +1,7 @@
-import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Place, buildTimeoutMs } from './place';
+import { git, nameAuthor, newRepository } from './repository';
 import { Cai, folder, newWorkspace, ownFile } from './support';
 
 const cai = new Cai();
@@ -9,6 +10,7 @@ const secret = join(folder, 'private/secret');
 
 beforeAll(async () => {
   ownFile(secret, 'secret');
+  nameAuthor(cai);
   await new Place(cai).opened();
 }, buildTimeoutMs);
 
@@ -49,17 +51,14 @@ describe('what the agent writes into the repository', () => {
   });
 
   test('gives it nothing by a .git file that names a repository elsewhere', async () => {
-    const other = newWorkspace('elsewhere');
+    const other = newRepository(cai, 'elsewhere');
+    git(cai, '-C', other, 'worktree', 'add', '--quiet', join(other, 'tree'));
+    git(cai, '-C', other, 'submodule', '--quiet', 'add', newRepository(cai, 'part'), 'part');
     const place = await new Place(cai).opened();
     const before = await rightsOf(place);
-    const targets = [
-      `${other}/.git`,
-      `${other}/.git/worktrees/x`,
-      `${other}/.git/modules/x`,
-      dirname(secret),
-      '/',
-    ];
-    for (const target of targets) {
+    const targets = ['.git', '.git/worktrees/tree', '.git/modules/part', ''].map((each) => join(other, each));
+    for (const target of [...targets, '/', dirname(secret)]) {
+      expect(existsSync(target)).toBe(true);
       await place.prints(['sh', '-c', `rm -rf .git && echo "gitdir: ${target}" > .git`]);
 
       expect(await anew(place)).toMatchObject({ status: 0 });

@@ -1,4 +1,4 @@
-import { mountPointOf } from '../../src/workspace/mount';
+import { isMountable, mountPointOf } from '../../src/workspace/mount';
 
 describe('mountPointOf', () => {
   it.each(['/home/u/app', '/Users/u/app', '/tmp/app', '/srv/app', '/var/www', '/rooted', '/home/agents/x'])(
@@ -10,4 +10,22 @@ describe('mountPointOf', () => {
     'is a folder of its own for a path that the image needs: %s',
     (root) => expect(mountPointOf(root)).toBe('/home/agent/workspace'),
   );
+});
+
+describe('isMountable', () => {
+  it.each([
+    '/',
+    '/home',
+    '/home/agent',
+    '/home/agent/.config/x',
+    '/run',
+    '/run/cai',
+    '/etc',
+    '/etc/passwd',
+    '/var',
+  ])('refuses what would get into the way of the files that are put in: %s', (path) =>
+    expect(isMountable(path)).toBe(false),
+  );
+
+  it.each(['/home/u', '/opt/data', '/mnt'])('allows %s', (path) => expect(isMountable(path)).toBe(true));
 });

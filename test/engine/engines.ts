@@ -1,0 +1,40 @@
+/**
+ * Where engines differ: what the tests expect of each, and what cannot hold on podman. All else is the same.
+ * Measured with podman 4.3.1 of Debian 12.
+ */
+
+/** Whether the engine is podman's service of Docker's API. `run.mjs` asks the engine. */
+export const isPodman = process.env.CAI_TEST_ENGINE === 'podman';
+
+/** What cannot hold on podman, and why. */
+const exceptions = {
+  'no user namespaces':
+    'its seccomp profile lets everybody make one; the rights that somebody has in it end at its edge',
+  'the processes of the host': 'it refuses to make such a container if it is to have an init process',
+  'devices by the command line':
+    'Docker\'s command line says "unknown server OS"; by the API, engine.test.ts looks for them',
+} as const;
+
+/** `test`, but the exception, if there is one, is skipped where it applies, with the reason in its name. */
+export function testUnless(exception: keyof typeof exceptions | undefined) {
+  if (!isPodman || exception === undefined) return test;
+  return (name: string, action: () => Promise<void>): void =>
+    test.skip(`${name} (podman: ${exceptions[exception]})`, action);
+}
+
+/** Name of an exception. */
+export type Exception = keyof typeof exceptions;
+
+/** Where an engine mounts files of its own in every container; Docker's init process not among them. */
+export const ownMountPoints: readonly string[] = [
+  '/',
+  '/etc/hostname',
+  '/etc/hosts',
+  '/etc/resolv.conf',
+  ...(isPodman ? ['/run/.containerenv', '/run/podman-init'] : []),
+];
+
+/** How the refusal begins of a container that has kept capabilities: only podman tells which. */
+export const toldOfCapabilities = isPodman
+  ? /^capabilities should be \[\], and is \["AUDIT_/
+  : /^isConfined should be true, and is false/;
