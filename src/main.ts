@@ -3,6 +3,7 @@
  * when it is wanted, because an editor waits for this process at every start.
  */
 import type { CaiError } from './errors';
+import { printable } from './workspace/quoted';
 
 /** The arguments are those behind the program's name; resolves with the exit status. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -34,7 +35,7 @@ export async function main(args: readonly string[]): Promise<number> {
 function report(error: unknown): number {
   if (!isFailure(error)) throw error;
   const prefix = error.code === 'UNSUPPORTED_AGENT' ? '' : 'cai: ';
-  process.stderr.write(`${prefix}${error.message}\n`);
+  process.stderr.write(`${prefix}${printable(error.message)}\n`);
   return error.exitCode;
 }
 

@@ -1,6 +1,6 @@
 /** What `cai doctor` asks the container engine. */
 import { containerUser } from '../container/container-user';
-import { resolveEngine } from '../container/context';
+import { originOf, resolveEngine } from '../container/context';
 import { Engine } from '../container/engine';
 import type { EngineAbout } from '../container/engine-info';
 import { findImage, imageTagOf, provideImage } from '../container/image';
@@ -23,7 +23,7 @@ export async function checkEngine(
   const address = await checks.find(
     'context',
     () => resolveEngine(env, wantedContext, configuredContext),
-    ({ context, endpoint }) => ({ status: 'ok', detail: `${context}: ${endpoint}` }),
+    (found) => ({ status: 'ok', detail: `${found.endpoint} (${originOf(found)})` }),
   );
   if (address === undefined) {
     await checks.skip(['engine'], 'there is no Docker context to ask');

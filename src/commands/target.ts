@@ -24,6 +24,7 @@ import { loadWorkspaceConfig } from '../workspace/effective-config';
 import { ownFolders } from '../workspace/own-folders';
 
 import type { Workspace } from '../workspace/root';
+import { printable } from '../workspace/quoted';
 import { findCheckedWorkspace } from '../workspace/trust';
 
 /** The options that every command about one container has. */
@@ -125,8 +126,8 @@ export class Target {
     if (!(reason instanceof CaiError) || reason.code !== 'SSH_CONNECT') return reason;
     // The engine may hear later than we do that it has ended.
     await Promise.race([this.engine.waitContainer(id).catch(() => undefined), sleep(endNoticeMs)]);
-    const info = await this.engine.inspectContainer(id).catch(() => undefined);
-    if (info?.isRunning === true) return reason;
+    const info = await this.engine.inspectContainer(id).catch(() => 'the engine is gone, too' as const);
+    if (typeof info === 'string' || info?.isRunning === true) return reason;
     const why =
       info === undefined
         ? 'was removed'
@@ -201,7 +202,7 @@ function voiceOf({ quiet }: TargetOptions, status: Writable | undefined): Voice 
     };
   }
   const tell = (notice: string): void => {
-    if (quiet !== true) process.stderr.write(`cai: ${notice}\n`);
+    if (quiet !== true) process.stderr.write(`cai: ${printable(notice)}\n`);
   };
   return { tell, progress: openProgress(process.stderr, quiet === true) };
 }

@@ -17,27 +17,58 @@ export type BuildEvent =
       readonly total: number | undefined;
     };
 
-/** How much of a failed build its error tells. */
+/** What the longer steps of our Dockerfile do. */
+const stepNames: readonly (readonly [instruction: RegExp, name: string])[] = [
+  [/^FROM .* AS build$/, 'taking the base image'],
+  [/^COPY --from=build /, 'putting the image together'],
+  [/^COPY /, 'copying the settings of the network'],
+  [/^RUN .*apt-get .*install/, 'installing Debian packages'],
+  [/^RUN /, 'setting up the agents'],
+];
+
+/** A step of our own Dockerfile as people read it, in a build with these npm packages. */
+export function withStepName(event: BuildEvent, packages: readonly string[]): BuildEvent {
+  if (event.kind !== 'step') return event;
+  const list = packages.join(' ') || 'no npm packages';
+  const name = /^ARG PACKAGES=/.test(event.text)
+    ? `choosing ${list}`
+    : /^RUN .*npm install/.test(event.text)
+      ? `installing ${list}`
+      : stepNames.find(([instruction]) => instruction.test(event.text))?.[1];
+  return { ...event, text: name ?? event.text };
+}
+
+/** How much of a failed build its error tells: of the last lines, and of the first that name a cause. */
 const tailLines = 20;
+const causeLines = 10;
+/** Of an instruction no more is told, in characters. */
+const instructionLength = 80;
+
+/** What npm and apt begin the lines with that say what was wrong. */
+const isCause = /^(?:npm (?:error|ERR!)|E:) /;
 
 /**
  * Reads the engine's answer to a build or a pull to its end. Rejects with `CaiError('IMAGE')` if it tells of a
- * failure, with the last lines that were printed; `what` is what was tried, as in "cannot ...". Source: Docker
- * Engine API, ImageBuild and ImageCreate: a JSON object per line, the HTTP status is 200 in any case.
+ * failure: first the lines that name a cause, then the last that were printed; `what` is what was tried, as in
+ * "cannot ...". Source: Docker Engine API, ImageBuild and ImageCreate: a JSON object per line, the HTTP status
+ * is 200 in any case.
  */
 export async function followBuild(
   answer: AsyncIterable<Uint8Array>,
   what: string,
   onEvent: (event: BuildEvent) => void,
 ): Promise<void> {
+  const causes: string[] = [];
   const printed: string[] = [];
   let unfinished = '';
   const tell = (line: string): void => {
     const text = stripVTControlCharacters(line).trimEnd();
     if (text === '') return;
-    printed.push(text);
+    const event = lineEvent(text);
+    const kept = isCause.test(text) && causes.length < causeLines ? causes : printed;
+    kept.push(event.kind === 'step' ? shortened(text) : text);
     if (printed.length > tailLines) printed.shift();
-    onEvent(lineEvent(text));
+    onEvent(event);
   };
   for await (const message of messagesOf(answer)) {
     const { stream, status, id, progressDetail } = message;
@@ -49,7 +80,9 @@ export async function followBuild(
       lines.forEach(tell);
     } else if (failure !== undefined) {
       tell(unfinished);
-      throw new CaiError('IMAGE', [`cannot ${what}: ${failure.trim()}`, ...printed].join('\n'));
+      const before = causes.length > 0 && printed.length > 0 ? ['The last lines before that:'] : [];
+      const lines = [`cannot ${what}: ${withoutScript(failure.trim())}`, ...causes, ...before, ...printed];
+      throw new CaiError('IMAGE', lines.join('\n'));
     } else if (status !== undefined && id !== undefined) {
       const { current, total } = progressDetail ?? {};
       onEvent({ kind: 'pull', id, status, current, total });
@@ -66,6 +99,15 @@ function lineEvent(text: string): BuildEvent {
   return instruction === undefined
     ? { kind: 'log', text }
     : { kind: 'step', text: instruction, step: Number(step), total: Number(total) };
+}
+
+/** Docker repeats the whole script: `The command '...' returned ...`; so does podman: `STEP "...": while ...`. */
+function withoutScript(failure: string): string {
+  return failure.replace(/(?<=The command '|STEP ")[^]*(?=' returned |": while )/, shortened);
+}
+
+function shortened(text: string): string {
+  return text.length <= instructionLength ? text : `${text.slice(0, instructionLength - 3)}...`;
 }
 
 interface Message {

@@ -13,8 +13,15 @@ export interface EngineAddress {
   readonly context: string;
   /** As it is written: `unix:///var/run/docker.sock`. */
   readonly endpoint: string;
+  /** Whether `DOCKER_HOST` names it, and no context. */
+  readonly isFromHost?: boolean;
   /** How to connect. */
   readonly options: EngineOptions;
+}
+
+/** What names an engine, for messages: `Docker context "default"`, or `from DOCKER_HOST`. */
+export function originOf({ context, isFromHost }: Omit<EngineAddress, 'options'>): string {
+  return isFromHost === true ? 'from DOCKER_HOST' : `Docker context "${context}"`;
 }
 
 /** What the engine's client takes: a socket, or a port of this machine. */
@@ -86,10 +93,11 @@ function currentContext(file: string): string | undefined {
 /** The one that is in no store. Certificates are in `DOCKER_CERT_PATH`, and count only with `DOCKER_TLS_VERIFY`. */
 function defaultEngine(env: NodeJS.ProcessEnv, folder: string): EngineAddress {
   const standard = platform() === 'win32' ? windowsPipe : `unix://${standardSocket}`;
-  const endpoint = given(env.DOCKER_HOST) ?? standard;
-  if (given(env.DOCKER_TLS_VERIFY) === undefined) return addressOf('default', endpoint);
+  const host = given(env.DOCKER_HOST);
+  const named: Named = { context: 'default', endpoint: host ?? standard, ...(host && { isFromHost: true }) };
+  if (given(env.DOCKER_TLS_VERIFY) === undefined) return addressOf(named);
   const certificates = given(env.DOCKER_CERT_PATH) ?? folder;
-  return addressOf('default', endpoint, { ...readCertificates(certificates), isVerified: true });
+  return addressOf(named, { ...readCertificates(certificates), isVerified: true });
 }
 
 /** One of the context store: a folder for each, whose name is a hash of the context's. */
@@ -110,7 +118,8 @@ function storedEngine(folder: string, name: string, origin: string): EngineAddre
   }
   const certificates = readCertificates(join(store, 'tls', id, 'docker'));
   const hasTls = SkipTLSVerify === true || Object.keys(certificates).length > 0;
-  return addressOf(name, endpoint, hasTls ? { ...certificates, isVerified: !SkipTLSVerify } : undefined);
+  const tls = hasTls ? { ...certificates, isVerified: !SkipTLSVerify } : undefined;
+  return addressOf({ context: name, endpoint }, tls);
 }
 
 interface Meta {
@@ -150,15 +159,19 @@ function readCertificates(folder: string): Certificates {
 
 type Tls = Certificates & { readonly isVerified: boolean };
 
-function addressOf(context: string, endpoint: string, tls?: Tls): EngineAddress {
+/** An engine that nobody has looked for yet. */
+type Named = Omit<EngineAddress, 'options'>;
+
+function addressOf(named: Named, tls?: Tls): EngineAddress {
+  const { endpoint } = named;
   const [, scheme = 'tcp', rest = ''] = /^(?:([a-z]+):\/\/)?(.*)$/s.exec(endpoint) ?? [];
   const refuse = (why: string) =>
-    noEngine(`the engine ${endpoint} (Docker context "${context}") cannot be used: ${why}`);
+    noEngine(`the engine ${endpoint} (${originOf(named)}) cannot be used: ${why}`);
   switch (scheme) {
     case 'unix':
-      return { context, endpoint, options: { socketPath: rest === '' ? standardSocket : rest } };
+      return { ...named, options: { socketPath: rest === '' ? standardSocket : rest } };
     case 'tcp':
-      return { context, endpoint, options: tcpOptions(rest, tls, refuse) };
+      return { ...named, options: tcpOptions(rest, tls, refuse) };
     case 'ssh':
       throw refuse(elsewhere);
     case 'npipe':

@@ -1,6 +1,7 @@
 /** What people are told when the engine cannot be reached or refuses something. */
 import { CaiError, messageOf } from '../errors';
 import type { FailureCode } from '../errors';
+import { originOf } from './context';
 import type { EngineAddress } from './context';
 
 /** A request to an engine: who it is for, what it is to do. */
@@ -58,20 +59,23 @@ export function engineError(reason: unknown, { address, what, code }: Asked): Ca
 export function noEngineThere(address: EngineAddress, why: string): CaiError {
   return new CaiError(
     'NO_ENGINE',
-    `what answers at ${address.endpoint} (Docker context "${address.context}") is no engine that can be used (${why}): name another with --context or DOCKER_HOST`,
+    `what answers at ${address.endpoint} (${originOf(address)}) is no engine that can be used (${why}): ${nameAnother}`,
   );
 }
 
 /** `the engine at unix:///var/run/docker.sock (Docker context "default")` */
-export function nameOf({ endpoint, context }: EngineAddress): string {
-  return `the engine at ${endpoint} (Docker context "${context}")`;
+export function nameOf(address: EngineAddress): string {
+  return `the engine at ${address.endpoint} (${originOf(address)})`;
 }
 
 /** How long an engine may take to say that it is there, in milliseconds. */
 export const pingTimeoutMs = 5_000;
 
-const start =
-  'start it ("sudo systemctl start docker", or Docker Desktop), or name another with --context or DOCKER_HOST';
+/** `cai --acp` has no option for it. */
+const nameAnother =
+  'name another with --context, DOCKER_HOST, or "context" below [engine] in your config.toml';
+
+const start = `start it ("sudo systemctl start docker", or Docker Desktop), or ${nameAnother}`;
 
 /** The connection failed, or ended before the answer did. */
 function unreachable(reason: unknown, address: EngineAddress, what: string): CaiError {
@@ -89,9 +93,7 @@ function unreachable(reason: unknown, address: EngineAddress, what: string): Cai
         `${engine} does not let you in: join the group of the socket ("sudo usermod -aG docker $USER", then sign in anew), or use a rootless engine`,
       );
     case 'ABORT_ERR':
-      return tell(
-        `${engine} has not answered for ${pingTimeoutMs / 1000} s: restart it, or name another with --context`,
-      );
+      return tell(`${engine} has not answered for ${pingTimeoutMs / 1000} s: restart it, or ${nameAnother}`);
     case 'ECONNRESET':
     case 'EPIPE':
       return tell(

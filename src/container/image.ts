@@ -8,6 +8,7 @@ import type { Config } from '../workspace/config';
 import { quoted } from '../workspace/quoted';
 import { folderContext, textContext } from './build-context';
 import { withBuildLock } from './build-lock';
+import { withStepName } from './build-stream';
 import type { Engine } from './engine';
 import type { ImageInfo } from './engine-info';
 import type { Progress } from './progress';
@@ -166,9 +167,12 @@ async function build(
   };
   const run = async (to: string, context: ReturnType<typeof textContext>, dockerfile: string, args: Args) => {
     progress.begin(`building ${to}`);
-    const buildArgs = { ...proxyArguments(network), ...args };
-    await engine.build(context, { ...common, tag: to, dockerfile, buildArgs }, (event) => {
-      progress.report(event);
+    const settings = { ...common, tag: to, dockerfile, buildArgs: { ...proxyArguments(network), ...args } };
+    const building = engine.build(context, settings, (event) => {
+      progress.report(to === ours ? withStepName(event, packages) : event);
+    });
+    await building.catch((reason: unknown) => {
+      throw withAdvice(reason, network);
     });
   };
   await run(ours, textContext({ Dockerfile: recipe.dockerfile, ...networkFiles(network) }), 'Dockerfile', {
@@ -189,6 +193,17 @@ async function build(
   if (made === undefined) throw new CaiError('IMAGE', `${tag} was built, but the engine does not have it`);
   if (before !== undefined && before.id !== made.id) await removeNameless(engine, before.id);
   return made;
+}
+
+/** Steps do not know what this machine trusts: their programs only say that a certificate is none for them. */
+function withAdvice(reason: unknown, { caFile }: Config['network']): unknown {
+  if (!(reason instanceof CaiError) || !/\bcertificate\b|_CERT(?!S)/i.test(reason.message)) return reason;
+  const key = '"ca_file" below [network] in your config.toml, whose path "cai doctor" tells';
+  const advice =
+    caFile === undefined
+      ? `Behind a proxy or a company's certificate: name a file with the certificates (PEM) as ${key}.`
+      : `A certificate may be missing in ${caFile}, which is named as ${key}.`;
+  return new CaiError('IMAGE', `${reason.message}\n${advice}`, undefined, { cause: reason });
 }
 
 /** What the new image has taken the name from; it stays while it has another name or a container. */

@@ -121,7 +121,7 @@ class PlainProgress implements Progress {
   }
 
   #line(text: string, columns: number): void {
-    this.stream.write(`${cut(prefix + text, columns)}\n`);
+    this.stream.write(`${cut(prefix + printable(text), columns)}\n`);
   }
 }
 

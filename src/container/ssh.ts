@@ -20,6 +20,10 @@ const userName = 'agent';
 const keepalive = { keepaliveInterval: 4_000, keepaliveCountMax: 3 };
 /** How long after its end a connection may take to close, in milliseconds. */
 const closeMs = 1_000;
+/** How long the container may take to answer a request, in milliseconds: one that is hostile never does. */
+const answerMs = 30_000;
+/** How much may wait for a container that does not read, in bytes: of stdin no more than a window does. */
+const maxUnreadBytes = 16 * 2 ** 20;
 /** Between two attempts, in milliseconds: sshd needs some tens of them to start. */
 const firstPauseMs = 5;
 const maxPauseMs = 100;
@@ -105,8 +109,15 @@ export class SshConnection {
   ) {
     let reason = 'it was closed';
     client.on('error', (error) => (reason = error.message));
+    // Answers to what it asks for, which ssh2 sends by itself, would pile up.
+    const watch = setInterval(() => {
+      if (socket.writableLength <= maxUnreadBytes) return;
+      reason = 'it does not read what it is sent';
+      socket.destroy();
+    }, 1_000).unref();
     this.lost = new Promise((resolve) => {
       client.on('close', () => {
+        clearInterval(watch);
         this.#loss = connectionLost(target, this.#hasEnded ? 'we ended it' : reason);
         if (!this.#hasEnded) resolve(this.#loss);
       });
@@ -175,10 +186,17 @@ export class SshConnection {
     send: (done: (error: Error | undefined, result?: T) => void) => void,
   ): Promise<T> {
     return new Promise((resolve, reject) => {
-      const fail = (reason: unknown) =>
+      const limit = setTimeout(() => fail(`no answer in ${answerMs / 1_000} s`), answerMs);
+      const fail = (reason: unknown) => {
+        clearTimeout(limit);
         reject(this.#loss ?? new CaiError('SSH_CONNECT', `${failed}: ${messageOf(reason)}`));
+      };
       try {
-        send((error, result) => (error === undefined ? resolve(result!) : fail(error)));
+        send((error, result) => {
+          clearTimeout(limit);
+          if (error === undefined) resolve(result!);
+          else fail(error);
+        });
       } catch (reason) {
         fail(reason);
       }

@@ -1,7 +1,7 @@
 /** The part of a workspace's git repository that lies outside the workspace. */
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { askGit } from './git';
+import { askGit, readGitFile } from './git';
 import { isInside } from './path-map';
 import { rootRules } from './refused-root';
 
@@ -16,7 +16,7 @@ import { rootRules } from './refused-root';
  */
 export async function outerGitFolder(root: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   try {
-    const named = /^gitdir: (.*?)[\r\n]*$/s.exec(await readFile(posix.join(root, '.git'), 'utf8'))?.[1];
+    const named = /^gitdir: (.*?)[\r\n]*$/s.exec(readGitFile(posix.join(root, '.git')))?.[1];
     if (named === undefined) return undefined;
     const gitFolder = await realpath(posix.resolve(root, named));
     if (isInside(gitFolder, root)) return undefined;
@@ -33,7 +33,7 @@ export async function outerGitFolder(root: string, env: NodeJS.ProcessEnv): Prom
 async function ofWorktree(gitFolder: string, root: string): Promise<string | undefined> {
   const worktrees = posix.dirname(gitFolder);
   if (posix.basename(worktrees) !== 'worktrees') return undefined;
-  const back = (await readFile(posix.join(gitFolder, 'gitdir'), 'utf8')).replace(/\n$/, '');
+  const back = readGitFile(posix.join(gitFolder, 'gitdir')).replace(/\n$/, '');
   const target = posix.resolve(gitFolder, back);
   const isOurs = posix.basename(target) === '.git' && (await realpath(posix.dirname(target))) === root;
   return isOurs ? posix.dirname(worktrees) : undefined;

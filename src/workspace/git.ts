@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { readRegularFile } from './read-regular-file';
 
 /** How git is asked. */
 export interface GitOptions {
@@ -21,6 +22,17 @@ export async function askGit(args: readonly string[], options: GitOptions): Prom
   const asking = promisify(execFile)(git, args, { env, timeout, killSignal: 'SIGKILL' });
   asking.child.stdin?.end();
   return (await asking).stdout;
+}
+
+/** Longer than any path. */
+const maxGitFileBytes = 8_192;
+
+/**
+ * A file of git that holds a path; an agent may have put anything in its place. Empty if there is none; fails
+ * with `CaiError('CONFIG')` for what is no such file.
+ */
+export function readGitFile(file: string): string {
+  return readRegularFile(file, maxGitFileBytes)?.toString() ?? '';
 }
 
 /** Whom commits of this user name as author, by git's configuration outside of any repository. */

@@ -1,4 +1,12 @@
 /**
+ * Text for a terminal: several lines are fine, but nothing in it can steer the terminal, because a part of
+ * it may be a stranger's.
+ */
+export function printable(text: string): string {
+  return text.replace(/\r\n?/g, '\n').replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '\ufffd'); // eslint-disable-line no-control-regex -- those are meant
+}
+
+/**
  * A value as JSON for people to read. What could steer a terminal or hide text (control and format
  * characters, line separators) is escaped, because the value may be a stranger's.
  */

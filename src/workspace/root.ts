@@ -1,8 +1,8 @@
 /** Which folder is the workspace of a session. */
-import { lstat, readFile, realpath, stat } from 'node:fs/promises';
+import { lstat, realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
-import { askGit } from './git';
+import { askGit, readGitFile } from './git';
 import type { GitOptions } from './git';
 import { passwdUser } from './own-folders';
 import { ancestry, errorCodeOf, isFilePath } from './real-path';
@@ -85,7 +85,7 @@ async function gitRootOf(folder: string, options: GitOptions): Promise<string | 
 async function gitDirOf(root: string): Promise<string | undefined> {
   const dotGit = posix.join(root, '.git');
   if ((await stat(dotGit)).isDirectory()) return realpath(dotGit);
-  const named = /^gitdir: (.*?)[\r\n]*$/s.exec(await readFile(dotGit, 'utf8'))?.[1];
+  const named = /^gitdir: (.*?)[\r\n]*$/s.exec(readGitFile(dotGit))?.[1];
   return named === undefined ? undefined : realpath(posix.resolve(root, named));
 }
 

@@ -30,7 +30,7 @@ describe('cai doctor without an engine', () => {
 
     expect({ status, stderr, ok }).toEqual({ status: 1, stderr: '', ok: false });
     expect(checks.map(({ name }) => name)).toEqual([
-      ...['node', 'workspace', 'configuration', 'editor', 'keys', 'context', 'engine'],
+      ...['node', 'workspace', 'keys', 'configuration', 'editor', 'context', 'engine'],
       ...['user', 'memory', 'image', 'container', 'as made', 'ssh', 'agent', 'data'],
     ]);
     const failed = checks.filter((check) => check.status === 'fail').map(({ name }) => name);

@@ -118,6 +118,7 @@ describe('resolveEngine', () => {
     expect(resolveEngine({ ...env, DOCKER_HOST: endpoint })).toEqual({
       context: 'default',
       endpoint,
+      isFromHost: true,
       options,
     });
   });

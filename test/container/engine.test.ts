@@ -78,7 +78,7 @@ describe('Engine.connect', () => {
 
     expect(await failure(Engine.connect(address))).toEqual({
       code: 'NO_ENGINE',
-      message: `what answers at ${address.endpoint} (Docker context "default") is no engine that can be used (${why}): name another with --context or DOCKER_HOST`,
+      message: `what answers at ${address.endpoint} (Docker context "default") is no engine that can be used (${why}): name another with --context, DOCKER_HOST, or "context" below [engine] in your config.toml`,
     });
   });
 
@@ -87,7 +87,7 @@ describe('Engine.connect', () => {
 
     expect(await failure(Engine.connect(address))).toEqual({
       code: 'NO_ENGINE',
-      message: `the engine at ${address.endpoint} (Docker context "default") is not running, for there is no such socket: start it ("sudo systemctl start docker", or Docker Desktop), or name another with --context or DOCKER_HOST`,
+      message: `the engine at ${address.endpoint} (Docker context "default") is not running, for there is no such socket: start it ("sudo systemctl start docker", or Docker Desktop), or name another with --context, DOCKER_HOST, or "context" below [engine] in your config.toml`,
     });
   });
 
@@ -132,7 +132,7 @@ describe('Engine.connect', () => {
 
     expect(error).toEqual({
       code: 'NO_ENGINE',
-      message: `the engine at ${address.endpoint} (Docker context "default") has not answered for 5 s: restart it, or name another with --context`,
+      message: `the engine at ${address.endpoint} (Docker context "default") has not answered for 5 s: restart it, or name another with --context, DOCKER_HOST, or "context" below [engine] in your config.toml`,
     });
     expect(Date.now() - begin).toBeLessThan(7_000);
   });

@@ -29,7 +29,7 @@ describe('an agent that cannot be started: initialize is answered, and session/n
 
     const message = await causeOf('claude', { env: { DOCKER_HOST } });
 
-    expect(message).toContain(`the engine at ${DOCKER_HOST} (Docker context "default") is not running`);
+    expect(message).toContain(`the engine at ${DOCKER_HOST} (from DOCKER_HOST) is not running`);
     expect(message).toContain('systemctl start docker');
   });
 

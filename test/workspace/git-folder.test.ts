@@ -74,6 +74,12 @@ describe('outerGitFolder', () => {
       expect(await outerGitFolder(root, env)).toBeUndefined();
     });
 
+    it('does not wait for what is no file', async () => {
+      execFileSync('mkfifo', [join(root, '.git')]);
+
+      expect(await outerGitFolder(root, env)).toBeUndefined();
+    });
+
     it('does not take a folder in the workspace for an outer one', async () => {
       mkdirSync(join(root, 'fake/worktrees/x'), { recursive: true });
       writeFileSync(join(root, 'fake/worktrees/x/gitdir'), join(root, '.git'));

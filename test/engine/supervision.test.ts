@@ -1,0 +1,144 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { measured, processesIn, untilOnly, untilRuns } from './inside';
+import type { InnerProcess } from './inside';
+import { buildTimeoutMs, Place } from './place';
+import type { Running } from './running';
+
+/** Within this time nothing may be left of a command whose connection is closed, or has fallen silent. */
+const [closedLimitMs, silentLimitMs] = [10_000, 30_000];
+
+/** Heeds no TERM, and neither do its children: one in a session of its own, and one that nobody waits for. */
+const stubborn = `trap '' TERM HUP INT
+setsid sh -c 'trap "" TERM HUP; sleep 601' &
+(sh -c 'trap "" TERM HUP; sleep 602' &)
+sleep 603`;
+
+let place: Place;
+let container: string;
+let before: readonly InnerProcess[];
+
+beforeAll(async () => {
+  place = await new Place().opened();
+  container = await place.inspect('{{.Name}}').then((name) => name.slice(1));
+}, buildTimeoutMs);
+
+/** Starts a command, and returns when these run. */
+async function startUntil(command: readonly string[], ...running: string[]): Promise<Running> {
+  await settled();
+  const program = place.start(command);
+  for (const each of running) await untilRuns(container, each);
+  return program;
+}
+
+/** Notes what the container has when no command runs in it. */
+async function settled(): Promise<void> {
+  await place.prints(['true']);
+  const isOurs = ({ command }: InnerProcess) =>
+    /docker-init|podman-init|catatonit|keeper|\[listener\]/.test(command);
+  before = (await processesIn(container)).filter(isOurs);
+  await untilOnly(container, before, closedLimitMs);
+}
+
+async function expectNothingLeft(what: string, limitMs: number): Promise<void> {
+  const { tookMs } = await measured(what, () => untilOnly(container, before, limitMs + 5_000));
+  expect(tookMs).toBeLessThan(limitMs);
+}
+
+describe('a command that heeds no signal, with children that ran away, is ended', () => {
+  const names = ['sleep 601', 'sleep 602', 'sleep 603'];
+
+  test('when cai exec is killed', async () => {
+    const program = await startUntil(['sh', '-c', stubborn], ...names);
+
+    program.child.kill('SIGKILL');
+
+    await expectNothingLeft('cai exec killed', closedLimitMs);
+  });
+
+  test('when cai exec is frozen', async () => {
+    const program = await startUntil(['sh', '-c', stubborn], ...names);
+
+    program.child.kill('SIGSTOP');
+
+    await expectNothingLeft('cai exec frozen', silentLimitMs);
+    program.child.kill('SIGKILL');
+  });
+
+  test('when it has exited and left them behind', async () => {
+    await settled();
+    const { status } = await place.run(['sh', '-c', stubborn.replace('sleep 603', 'exit 7')]);
+
+    expect(status).toBe(7);
+    await expectNothingLeft('command exited', closedLimitMs);
+  });
+});
+
+describe('a command that works against its end is ended', () => {
+  test('when it has killed its supervisor', async () => {
+    const program = await startUntil(
+      ['sh', '-c', '(setsid sleep 604 &) ; kill -9 $PPID; sleep 605'],
+      'sleep 604',
+    );
+
+    program.child.kill('SIGKILL');
+
+    await expectNothingLeft('supervisor killed', closedLimitMs);
+  });
+
+  test('when it has stopped its session', async () => {
+    const stop =
+      'session=$(ps -o ppid= -p $PPID); kill -STOP $session $(ps -o ppid= -p $session); exec sleep 606';
+    const program = await startUntil(['sh', '-c', stop], 'sleep 606');
+
+    program.child.kill('SIGKILL');
+
+    await expectNothingLeft('session stopped', closedLimitMs);
+  });
+
+  test('when it has a child that calls itself a supervisor', async () => {
+    // exec keeps the name that prctl has set only for a script; this one is named so by its file.
+    const fake = 'cp /bin/sleep /tmp/supervisor; setsid /tmp/supervisor 607 & kill -9 $PPID; exec sleep 608';
+    const program = await startUntil(['sh', '-c', fake], '/tmp/supervisor 607');
+
+    program.child.kill('SIGKILL');
+
+    await expectNothingLeft('a false supervisor', closedLimitMs);
+  });
+});
+
+const state = process.env.CAI_TEST_STATE;
+const daemon = state === undefined ? undefined : join(state, 'docker.pid');
+const canKillEngine = daemon !== undefined && existsSync(daemon) && process.getuid?.() === 0;
+
+describe('an engine that is killed', () => {
+  (canKillEngine ? test : test.skip)(
+    'takes the commands with it, and is there again (needs the engine of machine.sh, and root)',
+    async () => {
+      const program = await startUntil(['sh', '-c', stubborn], 'sleep 603');
+      const pids = (await processesIn(container)).map(({ pid }) => pid);
+      const inner = pids.filter((pid) => !before.some((each) => each.pid === pid));
+
+      process.kill(Number(readFileSync(daemon!, 'utf8')), 'SIGKILL');
+
+      const { tookMs } = await measured('engine killed', () => untilGone(inner));
+      expect(tookMs).toBeLessThan(closedLimitMs);
+      const { status, stderr } = await program.ends();
+      execFileSync(join(__dirname, 'machine.sh'), ['start'], { stdio: 'inherit' });
+      expect([status, stderr.toString()]).toEqual([13, expect.stringMatching(/^cai: .*connection/)]);
+      expect(await place.prints(['echo', 'again'])).toBe('again');
+    },
+  );
+});
+
+/** The host's view: there is no engine to ask. */
+async function untilGone(pids: readonly number[]): Promise<void> {
+  const deadline = Date.now() + closedLimitMs + 5_000;
+  while (pids.some((pid) => existsSync(`/proc/${pid}`))) {
+    if (Date.now() > deadline)
+      throw new Error(`still there: ${pids.filter((pid) => existsSync(`/proc/${pid}`)).join(' ')}`);
+    await pause(50);
+  }
+}
