@@ -66,7 +66,6 @@ const withoutTest: Readonly<Record<string, string>> = {
       'commands/target',
       'container/memory-kills',
       'container/provide',
-      'container/settings',
     ].map((path) => [path, 'needs an engine: test/engine/']),
   ),
 };

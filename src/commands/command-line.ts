@@ -5,7 +5,8 @@ import { CaiError } from '../errors';
 /** `cai NAME`, to which the caller adds arguments and options. Its help goes to stdout. */
 export function commandLine(name: string, description: string): Command {
   return new Command(`cai ${name}`)
-    .description(description)
+    // Help is wrapped to the terminal that it is shown in.
+    .description(description.replaceAll('\n', ' '))
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })
     .showSuggestionAfterError()
@@ -26,7 +27,7 @@ export async function runCommandLine(
   } catch (reason) {
     if (!(reason instanceof CommanderError)) throw reason;
     if (reason.exitCode === 0) return 0;
-    const what = reason.message.replace(/^error: /, '').replaceAll('\n', ' ');
+    const what = reason.message.replace(/^error: |\.$/g, '').replaceAll('\n', ' ');
     throw new CaiError('USAGE', `${what}: see "${command.name()} --help"`);
   }
   return await action();

@@ -32,7 +32,7 @@ const description = `Runs a command in the container of a workspace, which is ma
 stdin, stdout, stderr, signals and the exit status are the command's own.`;
 
 const footer = `
-Exit status: the command's own, 128+N if signal N ended it; else 2 usage, 10 no such container,
+Exit status: the command's own, 128+N if signal N ended it; else 2 usage, 10 the container has gone,
 11 start failed, 12 keys for SSH, 13 connection, 14 wrong host key, 15 not a container of ours.`;
 
 /** Resolves with the exit status of the command. */
@@ -40,12 +40,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const command = withTargetOptions(commandLine('exec', description))
     .argument('<command...>', 'program and arguments, started without a shell')
     .option('--cwd <folder>', 'folder to start in, as the container names it')
-    .option(
-      '-e, --env <name[=value]>',
-      'set a variable; without a value the one that it has here',
-      collect,
-      [],
-    )
+    .option('-e, --env <name[=value]>', 'set a variable; without a value the one that it has here', collect)
     .option('-t, --tty', 'give the command a terminal')
     .option(
       '--status-fd <number>',
@@ -56,7 +51,7 @@ export async function run(args: readonly string[]): Promise<number> {
     .addHelpText('after', footer);
   return await runCommandLine(command, args, async () => {
     const [program, ...rest] = command.args;
-    return await runInContainer([program!, ...rest], command.opts<ExecOptions>());
+    return await runInContainer([program!, ...rest], { env: [], ...command.opts<Partial<ExecOptions>>() });
   });
 }
 
@@ -144,7 +139,7 @@ function windowSize(): { columns: number; rows: number } {
   return { columns: process.stdout.columns, rows: process.stdout.rows };
 }
 
-function collect(value: string, earlier: readonly string[]): string[] {
+function collect(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value];
 }
 

@@ -92,9 +92,11 @@ async function join(socket: Socket, port: number, connection: SshConnection): Pr
     // Each destroys both when one is cut off; the error itself is told to those at the ends.
     pipeline(socket, tunnel, () => undefined);
     pipeline(tunnel, socket, () => undefined);
-  } catch (reason) {
+  } catch {
     socket.destroy();
-    process.stderr.write(`cai: nothing answers on port ${port} of the container: ${messageOf(reason)}\n`);
+    process.stderr.write(
+      `cai: nothing answers on port ${port} of the container: start the server there\n`,
+    );
   }
 }
 

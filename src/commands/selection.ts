@@ -44,26 +44,22 @@ export async function connectEngine(env: NodeJS.ProcessEnv, context: string | un
 }
 
 /**
- * The containers that the options name, and the engine that has them. Rejects with `CONTAINER_NOT_FOUND` if
- * there is none, unless all are wanted.
+ * The containers that the options name, which may be none, and the engine that has them; `none` says of which
+ * there would be none: `there is no container of ...`.
  */
 export async function select(
   options: SelectionOptions,
   env: NodeJS.ProcessEnv,
-): Promise<{ readonly engine: Engine; readonly containers: readonly OwnContainer[] }> {
+): Promise<{ readonly engine: Engine; readonly containers: readonly OwnContainer[]; readonly none: string }> {
   const { workspace: folder, agent, all, context } = options;
   const root = all === true || folder === false ? undefined : await rootOf(resolve(folder ?? '.'), env);
   const engine = await connectEngine(env, context);
   const containers = (await ownContainers(engine, hostUserId())).filter(
     (each) => (all === true || each.workspace === root) && (agent === undefined || each.agent === agent),
   );
-  if (containers.length > 0 || all === true) return { engine, containers };
-  const which = root === undefined ? 'without a workspace' : `of the workspace ${quoted(root)}`;
+  const some = root === undefined ? ' without a workspace' : ` of the workspace ${quoted(root)}`;
   const whose = agent === undefined ? '' : ` for the agent ${quoted(agent)}`;
-  throw new CaiError(
-    'CONTAINER_NOT_FOUND',
-    `there is no container ${which}${whose}: "cai ps --all" lists those that are there`,
-  );
+  return { engine, containers, none: `there is no container${all === true ? '' : some}${whose}` };
 }
 
 /** A folder that is gone, or can no longer be a workspace, may have been the root of one. */

@@ -24,9 +24,11 @@ export async function run(args: readonly string[]): Promise<number> {
 
 async function stop(options: Options): Promise<number> {
   const { stderr, env } = process;
-  const { engine, containers } = await select(options, env);
+  const { engine, containers, none } = await select(options, env);
   const alive = containers.filter(({ state }) => !['exited', 'created', 'dead'].includes(state));
-  if (alive.length === 0) stderr.write('cai: nothing to stop: no such container runs\n');
+  if (alive.length === 0) {
+    stderr.write(`cai: nothing to stop: ${containers.length === 0 ? none : 'no such container runs'}\n`);
+  }
   const hasEnded = await endContainers(engine, alive, {
     isForced: options.force === true,
     done: 'stopped',

@@ -133,7 +133,10 @@ export class Target {
         ? 'was removed'
         : info.isOomKilled
           ? 'was killed for using too much memory: raise container.memory in the configuration'
-          : `ended with status ${info.exitCode}`;
+          : // The keeper ends with 0 only because it was told to.
+            info.exitCode === 0
+            ? 'was stopped'
+            : `ended with status ${info.exitCode}`;
     return new CaiError('CONTAINER_START', `the container ${name} ${why}`, undefined, { cause: reason });
   }
 

@@ -30,7 +30,7 @@ const stepNames: readonly (readonly [instruction: RegExp, name: string])[] = [
 export function withStepName(event: BuildEvent, packages: readonly string[]): BuildEvent {
   if (event.kind !== 'step') return event;
   const list = packages.join(' ') || 'no npm packages';
-  const name = /^ARG PACKAGES=/.test(event.text)
+  const name = event.text.startsWith('ARG PACKAGES=')
     ? `choosing ${list}`
     : /^RUN .*npm install/.test(event.text)
       ? `installing ${list}`
@@ -80,7 +80,7 @@ export async function followBuild(
       lines.forEach(tell);
     } else if (failure !== undefined) {
       tell(unfinished);
-      const before = causes.length > 0 && printed.length > 0 ? ['The last lines before that:'] : [];
+      const before = causes.length > 0 && printed.length > 0 ? ['Printed last, besides:'] : [];
       const lines = [`cannot ${what}: ${withoutScript(failure.trim())}`, ...causes, ...before, ...printed];
       throw new CaiError('IMAGE', lines.join('\n'));
     } else if (status !== undefined && id !== undefined) {

@@ -9,6 +9,7 @@ import { quoted } from '../workspace/quoted';
 import { folderContext, textContext } from './build-context';
 import { withBuildLock } from './build-lock';
 import { withStepName } from './build-stream';
+import type { BuildEvent } from './build-stream';
 import type { Engine } from './engine';
 import type { ImageInfo } from './engine-info';
 import type { Progress } from './progress';
@@ -168,12 +169,8 @@ async function build(
   const run = async (to: string, context: ReturnType<typeof textContext>, dockerfile: string, args: Args) => {
     progress.begin(`building ${to}`);
     const settings = { ...common, tag: to, dockerfile, buildArgs: { ...proxyArguments(network), ...args } };
-    const building = engine.build(context, settings, (event) => {
-      progress.report(to === ours ? withStepName(event, packages) : event);
-    });
-    await building.catch((reason: unknown) => {
-      throw withAdvice(reason, network);
-    });
+    const tell = (event: BuildEvent) => progress.report(to === ours ? withStepName(event, packages) : event);
+    await engine.build(context, settings, tell).catch((reason: unknown) => failWith(reason, network));
   };
   await run(ours, textContext({ Dockerfile: recipe.dockerfile, ...networkFiles(network) }), 'Dockerfile', {
     BASE_IMAGE: image.base,
@@ -196,14 +193,11 @@ async function build(
 }
 
 /** Steps do not know what this machine trusts: their programs only say that a certificate is none for them. */
-function withAdvice(reason: unknown, { caFile }: Config['network']): unknown {
-  if (!(reason instanceof CaiError) || !/\bcertificate\b|_CERT(?!S)/i.test(reason.message)) return reason;
-  const key = '"ca_file" below [network] in your config.toml, whose path "cai doctor" tells';
-  const advice =
-    caFile === undefined
-      ? `Behind a proxy or a company's certificate: name a file with the certificates (PEM) as ${key}.`
-      : `A certificate may be missing in ${caFile}, which is named as ${key}.`;
-  return new CaiError('IMAGE', `${reason.message}\n${advice}`, undefined, { cause: reason });
+function failWith(reason: unknown, { caFile }: Config['network']): never {
+  if (!(reason instanceof CaiError) || !/\bcertificate\b|_CERT(?!S)/i.test(reason.message)) throw reason;
+  const file = caFile === undefined ? 'name a file with it (PEM)' : `see whether it is in ${caFile}, named`;
+  const advice = `Behind a proxy, or with a company's own certificate, ${file} as "ca_file" below [network] in your config.toml ("cai doctor" tells its path).`;
+  throw new CaiError('IMAGE', `${reason.message}\n${advice}`, undefined, { cause: reason });
 }
 
 /** What the new image has taken the name from; it stays while it has another name or a container. */

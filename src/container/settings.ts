@@ -57,7 +57,7 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
 export function mountOf(root: string, env: NodeJS.ProcessEnv): string {
   const forced = env.CAI_ACP_WORKSPACE_MOUNT;
   if (forced === undefined || forced === fallbackMount) return forced ?? mountPointOf(root);
-  if (isAbsolute(forced) && isMountable(posix.normalize(forced))) return posix.normalize(forced);
+  if (isAbsolute(forced) && isMountable(posix.resolve(forced))) return posix.resolve(forced);
   throw new CaiError(
     'CONFIG',
     `CAI_ACP_WORKSPACE_MOUNT is ${quoted(forced)}, where nothing can be mounted: unset it, or use ${fallbackMount}`,

@@ -1,4 +1,6 @@
-import { followBuild } from '../../src/container/build-stream';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { followBuild, withStepName } from '../../src/container/build-stream';
 import type { BuildEvent } from '../../src/container/build-stream';
 import { CaiError } from '../../src/errors';
 
@@ -51,10 +53,70 @@ describe('followBuild', () => {
     expect((error as CaiError).message).toBe([`cannot build x: ${message}`, ...tail, 'cause'].join('\n'));
   });
 
+  test('tells the lines first that name the cause, and no script to its end', async () => {
+    const script = `/bin/sh -c ${'true; '.repeat(100)}`;
+    const text = [
+      { stream: `Step 3/4 : RUN ${'true; '.repeat(100)}\n` },
+      { stream: 'npm error code E404\nnpm error 404 no such package\n' },
+      { stream: Array.from({ length: 30 }, (_, index) => `${index + 1}\n`).join('') },
+      { error: `The command '${script}' returned a non-zero code: 1` },
+    ]
+      .map((line) => JSON.stringify(line))
+      .join('\n');
+
+    const error = (await eventsOf(text, 50).catch((reason: unknown) => reason)) as CaiError;
+
+    const lines = error.message.split('\n');
+    expect(lines[0]).toMatch(/^cannot build x: The command '.{77}\.\.\.' returned a non-zero code: 1$/);
+    expect(lines.slice(1, 5)).toEqual([
+      'npm error code E404',
+      'npm error 404 no such package',
+      'Printed last, besides:',
+      '11',
+    ]);
+    expect(lines.at(-1)).toBe('30');
+  });
+
+  test('cuts the script of a step among the last lines', async () => {
+    const text = `{"stream":"STEP 3/4: RUN ${'true; '.repeat(100)}\\n"}\n{"error":"building at STEP \\"RUN ${'true; '.repeat(100)}\\": while running: 1"}`;
+
+    const error = (await eventsOf(text, 50).catch((reason: unknown) => reason)) as CaiError;
+
+    expect(error.message).toMatch(
+      /^cannot build x: building at STEP "RUN .{73}\.\.\.": while running: 1\nSTEP 3\/4: .{67}\.\.\.$/,
+    );
+  });
+
   test('tells of a failure in the form of old engines', async () => {
     await expect(eventsOf('{"error":"no FROM statement found\\n"}', 10)).rejects.toThrow(
       /^cannot build x: no FROM statement found$/,
     );
+  });
+});
+
+describe('withStepName', () => {
+  const steps = readFileSync(join(__dirname, '../../Dockerfile'), 'utf8')
+    .replace(/^#.*\n/gm, '')
+    .replaceAll('\\\n', '')
+    .split('\n')
+    .filter((line) => line !== '');
+
+  test('says what each step of our Dockerfile does, and names the packages of the agent', () => {
+    const named = steps.map((text) => withStepName({ kind: 'step', step: 1, total: 9, text }, ['mine@1']));
+
+    const texts = named.map(({ text }: BuildEvent & { text?: string }) => text!);
+    expect(texts.filter((text) => /\b(RUN|COPY|FROM \$)/.test(text))).toEqual([]);
+    expect(texts.filter((text) => /install|mine/.test(text))).toEqual([
+      'installing Debian packages',
+      'choosing mine@1',
+      'installing mine@1',
+    ]);
+  });
+
+  test('leaves alone what a step prints', () => {
+    const event: BuildEvent = { kind: 'log', text: 'RUN npm install' };
+
+    expect(withStepName(event, [])).toBe(event);
   });
 });
 

@@ -335,6 +335,29 @@ describe('buildImage', () => {
     expect(engine.builds[0]).toMatchObject({ tag: 'containai:mine', buildArgs: { PACKAGES: '' } });
   });
 
+  test.each([
+    ['npm error code SELF_SIGNED_CERT_IN_CHAIN', {}, 'name a file with it (PEM)'],
+    ['npm error code UNABLE_TO_GET_ISSUER_CERT_LOCALLY', {}, 'name a file with it (PEM)'],
+    ['curl: (60) SSL certificate problem', { caFile: 'ca.pem' }, 'see whether it is in '],
+  ])('says what to do about certificates: %s', async (line, { caFile }: { caFile?: string }, advice) => {
+    engine.build = () => Promise.reject(new CaiError('IMAGE', `cannot build it\n${line}`));
+
+    const failed = build({ network: caFile === undefined ? {} : { caFile: file(caFile, 'CERTIFICATE') } });
+
+    await expect(failed).rejects.toMatchObject({
+      code: 'IMAGE',
+      message: expect.stringMatching(/^cannot build it\n.*\n.*"ca_file" below \[network\]/) as string,
+    });
+    await expect(failed).rejects.toThrow(advice);
+  });
+
+  test('says nothing of certificates where they are not what is wrong', async () => {
+    const message = 'cannot build it\nSetting up ca-certificates (20230311) ...\nE: no';
+    engine.build = () => Promise.reject(new CaiError('IMAGE', message));
+
+    await expect(build()).rejects.toMatchObject({ code: 'IMAGE', message });
+  });
+
   test('fails for a certificate file that cannot be read', async () => {
     await expect(build({ network: { caFile: join(folder, 'gone') } })).rejects.toMatchObject({
       code: 'IMAGE',

@@ -1,0 +1,107 @@
+import { mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { mountOf, settingsOf } from '../../src/container/settings';
+import type { Settings } from '../../src/container/spec';
+import { loadConfig } from '../../src/workspace/config';
+import type { Config } from '../../src/workspace/config';
+import { newFolder } from '../workspace/temp-folder';
+
+const hostUser = { uid: 1000, gid: 1000 };
+const isLinux = process.platform === 'linux';
+
+let home: string;
+let root: string;
+let env: NodeJS.ProcessEnv;
+
+beforeEach(() => {
+  home = newFolder();
+  root = newFolder();
+  env = { HOME: home, PATH: process.env.PATH };
+});
+
+function settings(changes: Partial<Config> = {}): Promise<Settings> {
+  const config = { ...loadConfig(env), ...changes };
+  return settingsOf({ config, workspace: root, agent: 'claude', authorizedKey: 'key', hostUser, env });
+}
+
+describe('settingsOf', () => {
+  it('mounts the workspace at its own path, and knows which folder that is', async () => {
+    const { dev, ino } = statSync(root);
+
+    const { binds, workingFolder } = await settings();
+
+    expect(workingFolder).toBe(root);
+    expect(binds).toEqual([
+      { source: root, target: root, isReadOnly: false, identity: isLinux ? `${dev}:${ino}` : '' },
+    ]);
+  });
+
+  it('mounts what the user has chosen, from where it really is', async () => {
+    const real = newFolder();
+    const link = join(home, 'link');
+    symlinkSync(real, link);
+
+    const { binds } = await settings({ mounts: [{ path: link, isReadOnly: true }] });
+
+    expect(binds[1]).toMatchObject({ source: real, target: link, isReadOnly: true });
+  });
+
+  it('leaves out what the workspace has anyway', async () => {
+    mkdirSync(join(root, 'sub'));
+
+    const { binds } = await settings({ mounts: [{ path: join(root, 'sub'), isReadOnly: false }] });
+
+    expect(binds).toHaveLength(1);
+  });
+
+  it.each<[string, () => string, RegExp]>([
+    ['a file of the image', () => '/etc', /the container needs its own files there/],
+    ['a file of ours inside', () => '/usr/bin', /the container needs its own files there/],
+    ['what is not there', () => join(home, 'gone'), /cannot be used/],
+    ['our own folder', () => join(home, '.config'), /it holds cai's own folder/],
+  ])('refuses to mount %s', async (_what, path, why) => {
+    mkdirSync(join(home, '.config/containai'), { recursive: true });
+
+    await expect(settings({ mounts: [{ path: path(), isReadOnly: false }] })).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: expect.stringMatching(why) as string,
+    });
+  });
+
+  it('refuses to keep a part of the workspace from being written, which it could not', async () => {
+    mkdirSync(join(root, 'sub'));
+
+    await expect(settings({ mounts: [{ path: join(root, 'sub'), isReadOnly: true }] })).rejects.toMatchObject(
+      { code: 'CONFIG' },
+    );
+  });
+
+  (isLinux ? it : it.skip)('refuses a workspace in whose place a link has come (needs /proc)', async () => {
+    rmSync(root, { recursive: true });
+    symlinkSync(home, root);
+
+    await expect(settings()).rejects.toMatchObject({ code: 'WORKSPACE' });
+  });
+
+  it('reads the certificates of the network', async () => {
+    const caFile = join(home, 'ca.pem');
+    writeFileSync(caFile, 'PEM');
+
+    expect((await settings({ network: { caFile } })).certificates).toBe('PEM');
+    await expect(settings({ network: { caFile: '/gone' } })).rejects.toMatchObject({ code: 'CONFIG' });
+  });
+});
+
+describe('mountOf', () => {
+  it('is what the environment says, as far as that can be', () => {
+    expect(mountOf('/home/u/x', {})).toBe('/home/u/x');
+    expect(mountOf('/home/u/x', { CAI_ACP_WORKSPACE_MOUNT: '/work/' })).toBe('/work');
+    expect(mountOf('/home/u/x', { CAI_ACP_WORKSPACE_MOUNT: '/home/agent/workspace' })).toBe(
+      '/home/agent/workspace',
+    );
+  });
+
+  it.each(['/etc', 'relative', '/home/agent', '/x/../run/cai'])('refuses %s', (mount) => {
+    expect(() => mountOf('/home/u/x', { CAI_ACP_WORKSPACE_MOUNT: mount })).toThrow(/unset it/);
+  });
+});
