@@ -13,7 +13,7 @@ USER root
 COPY Dockerfile network* /run/cai-build/
 
 # Daemons must not be started: a build can share the network of the machine. Host keys made here would be
-# the same in every container.
+# the same in every container. Who cannot read sshd cannot trace it either, and so take a session over.
 RUN set -eu; \
     chmod -R a+rX /run/cai-build; \
     if [ -s /run/cai-build/ca.pem ]; then \
@@ -28,6 +28,7 @@ RUN set -eu; \
       unzip xz-utils; \
     rm -rf /etc/ssh/ssh_host_* /usr/sbin/policy-rc.d /var/cache/apt/* /var/cache/debconf/*-old \
       /var/lib/apt/lists/* /var/log/*; \
+    chmod 0711 /usr/sbin/sshd; \
     mkdir -p /run/sshd
 
 # Names of npm packages, each with its version. src/agent/catalog.ts has the same for each agent.

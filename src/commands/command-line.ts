@@ -2,10 +2,12 @@
 import { Command, CommanderError } from 'commander';
 import { CaiError } from '../errors';
 
-/** `cai NAME`, to which the caller adds arguments and options. Its help goes to stdout. */
+/**
+ * `cai NAME`, to which the caller adds arguments and options. Its help goes to stdout, wrapped to the terminal
+ * wherever the lines of `description` end.
+ */
 export function commandLine(name: string, description: string): Command {
   return new Command(`cai ${name}`)
-    // Help is wrapped to the terminal that it is shown in.
     .description(description.replaceAll('\n', ' '))
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })

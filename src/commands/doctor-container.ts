@@ -5,12 +5,14 @@ import type { ContainerInfo } from '../container/container-info';
 import type { Engine } from '../container/engine';
 import { commandEnvironment } from '../container/environment';
 import type { EngineImage } from '../container/image';
+import { imageRequestOf } from '../container/image-request';
 import type { ClientKey } from '../container/keys';
 import { ownVolumes } from '../container/own-containers';
 import { countCommands } from '../container/provide';
 import { configHash, containerName, dataFolder, label } from '../container/spec';
 import { SshConnection } from '../container/ssh';
 import type { Checks, Finding } from './doctor-checks';
+import { installedBy } from './doctor-engine';
 import type { Configured } from './doctor-machine';
 
 /** What is known by then. */
@@ -145,12 +147,14 @@ async function ask(
   return { program: found, owner };
 }
 
-function agentFinding({ program }: Seen, { agent }: Known): Finding {
+function agentFinding({ program }: Seen, { agent, config, settings, env }: Known): Finding {
   if (program !== '') return { status: 'ok', detail: `${agent.name}: ${program}` };
+  const anew = 'then cai exec --fresh -- true';
+  const lacking = installedBy(imageRequestOf(env, config, settings.workspace, agent.name));
   return {
     status: 'fail',
     detail: `${agent.command[0]} is not in the container`,
-    remedy: `cai build --agent ${agent.name}, then cai exec --fresh -- true; or ${agent.remedy}`,
+    remedy: lacking === undefined ? `cai build --agent ${agent.name}, ${anew}; or ${agent.remedy}` : `${lacking}, ${anew}`, // prettier-ignore
   };
 }
 

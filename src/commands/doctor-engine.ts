@@ -1,12 +1,15 @@
 /** What `cai doctor` asks the container engine. */
+import { stat } from 'node:fs/promises';
 import { containerUser } from '../container/container-user';
 import { originOf, resolveEngine } from '../container/context';
 import { Engine } from '../container/engine';
 import type { EngineAbout } from '../container/engine-info';
 import { findImage, imageTagOf, provideImage } from '../container/image';
-import type { EngineImage } from '../container/image';
+import type { EngineImage, ImageRequest } from '../container/image';
 import { imageRequestOf } from '../container/image-request';
 import { recordedOf } from '../container/spec';
+import type { ContainerUser } from '../container/spec';
+import { quoted } from '../workspace/quoted';
 import type { Checks, Finding } from './doctor-checks';
 import type { Configured } from './doctor-machine';
 
@@ -68,11 +71,7 @@ export async function checkLimits(
   { settings }: Configured,
 ): Promise<void> {
   const { hostUser, workspace } = settings;
-  await checks.check('user', async () => {
-    const { user, notice } = await containerUser(hostUser, workspace, about.isRootless);
-    const detail = `commands run with the user id ${user.uid}${user.uid === 0 ? ', which is you on this rootless engine' : ''}`;
-    return { status: 'ok', detail: notice ?? detail };
-  });
+  await checks.check('user', () => userFinding(hostUser, workspace, about.isRootless));
   await checks.check('memory', () => {
     const all = about.memoryBytes;
     const limits = { ...about.limits, memory: true };
@@ -87,8 +86,38 @@ export async function checkLimits(
   });
 }
 
+/** Whom commands run as, and where `cai` runs as root, whether they can write in the workspace. */
+export async function userFinding(
+  hostUser: ContainerUser,
+  workspace: string | undefined,
+  isRootless: boolean,
+): Promise<Finding> {
+  const { user, notice } = await containerUser(hostUser, workspace, isRootless);
+  if (notice === undefined) {
+    const whose = user.uid === 0 ? ', which is you on this rootless engine' : '';
+    return { status: 'ok', detail: `commands run with the user id ${user.uid}${whose}` };
+  }
+  const owned = workspace === undefined ? undefined : await stat(workspace);
+  if (owned === undefined || owned.uid === user.uid || (owned.mode & writableForAll) !== 0) {
+    return { status: 'ok', detail: notice };
+  }
+  return {
+    status: 'warn',
+    detail: `${notice}, which cannot write in ${quoted(workspace)}`,
+    remedy: `run cai as the user whose files those are to be, or: chown -R ${user.uid}:${user.gid} ${quoted(workspace)}`,
+  };
+}
+
+const writableForAll = 0o002;
+
 function inGiB(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+}
+
+/** What to do before an image is built that would not have the agent; `undefined`: it would. */
+export function installedBy({ agent, packages, image }: ImageRequest): string | undefined {
+  if (packages.length > 0 || image.dockerfile !== undefined) return undefined;
+  return `nothing installs ${agent}: name its npm packages as "packages" below [agents.${agent}] in your config.toml, or install it by a Dockerfile that "dockerfile" below [image] names; then cai build --agent ${agent}`;
 }
 
 /** The image of the agent; none is built. `undefined`: there is none. */
@@ -106,7 +135,8 @@ export async function checkImage(
     if (image === undefined) {
       const { autoBuild } = config.image;
       const detail = `there is no ${tag} yet${autoBuild ? ': the first command builds it, which takes minutes' : ''}`;
-      return { status: autoBuild ? 'warn' : 'fail', detail, remedy: `cai build --agent ${agent.name}` };
+      const remedy = installedBy(request) ?? `cai build --agent ${agent.name}`;
+      return { status: autoBuild ? 'warn' : 'fail', detail, remedy };
     }
     const notices: string[] = [];
     const nothing = () => undefined;

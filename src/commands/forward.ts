@@ -94,9 +94,7 @@ async function join(socket: Socket, port: number, connection: SshConnection): Pr
     pipeline(tunnel, socket, () => undefined);
   } catch {
     socket.destroy();
-    process.stderr.write(
-      `cai: nothing answers on port ${port} of the container: start the server there\n`,
-    );
+    process.stderr.write(`cai: nothing answers on port ${port} of the container: start the server there\n`);
   }
 }
 

@@ -1,5 +1,9 @@
 import { catalog } from '../agent/catalog';
 
+const withoutPackages = Object.entries(catalog)
+  .flatMap(([name, { packages }]) => (packages.length === 0 ? [name] : []))
+  .join(', ');
+
 const text = `cai - run coding agents in containers, from any ACP editor
 
 For editors:
@@ -26,6 +30,7 @@ Help:
   cai --version
 
 Agents: ${Object.keys(catalog).join(', ')}; default claude.
+  Only in an image that you have installed it into ("dockerfile" below [image]): ${withoutPackages}.
 Others, in $XDG_CONFIG_HOME/containai/config.toml (~/.config/containai/config.toml):
   [agents.NAME]
   command = ["program", "argument"]

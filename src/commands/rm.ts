@@ -1,8 +1,10 @@
 /** `cai rm`: removes containers, and their agents' data only when that is asked for. */
 import type { Engine } from '../container/engine';
 import { ownContainers, ownVolumes } from '../container/own-containers';
-import type { OwnContainer } from '../container/own-containers';
+import type { OwnContainer, OwnVolume } from '../container/own-containers';
+import { CaiError } from '../errors';
 import { commandLine, runCommandLine } from './command-line';
+import { canAsk, confirm } from './confirm';
 import { endContainers } from './end-containers';
 import { hostUserId, select, withSelectionOptions } from './selection';
 import type { SelectionOptions } from './selection';
@@ -10,61 +12,77 @@ import type { SelectionOptions } from './selection';
 interface Options extends SelectionOptions {
   readonly force?: true;
   readonly volumes?: true;
+  readonly yes?: true;
 }
 
 const description = `Removes the containers of a workspace. What their agents keep (sign-ins, settings, history) lies in
 volumes, which stay. The workspace itself is not touched.`;
 
-/** Resolves with 0 when they are gone, with 1 if the user does not want that after all. */
+/** Resolves with 0 when nothing of it is there any more, with 1 if the user does not want that after all. */
 export async function run(args: readonly string[]): Promise<number> {
   const command = withSelectionOptions(commandLine('rm', description))
-    .option('-f, --force', 'also if commands run in them, which ends those')
+    .option('-f, --force', 'also if commands run in them, which ends those; asks nothing')
     .option(
       '--volumes',
       'remove what their agents keep, too, unless other containers use it; with --all also what no container uses',
-    );
+    )
+    .option('-y, --yes', 'do not ask whether what they keep may go');
   return await runCommandLine(command, args, () => remove(command.opts<Options>()));
 }
 
 async function remove(options: Options): Promise<number> {
-  const { engine, containers } = await select(options, process.env);
-  const hasEnded = await endContainers(engine, containers, {
-    isForced: options.force === true,
-    done: 'removed',
-    end: ({ id }) => engine.removeContainer(id, { force: true }),
-  });
-  if (!hasEnded) return 1;
-  const names = new Set(containers.flatMap(({ dataVolume }) => dataVolume ?? []));
-  if (options.volumes === true) await removeVolumes(engine, names, options);
-  else for (const name of names) say(`what the agent keeps stays in the volume ${name}`);
-  if (containers.length === 0 && options.volumes !== true) say('nothing to remove');
-  return 0;
-}
-
-/** Only those that carry our label, whatever the record of a container says. */
-async function removeVolumes(
-  engine: Engine,
-  named: ReadonlySet<string>,
-  { all, agent }: Options,
-): Promise<void> {
-  const own = await ownVolumes(engine, hostUserId());
-  const left = await ownContainers(engine, hostUserId());
-  const wanted = own.filter(
-    (volume) => named.has(volume.name) || (all === true && (agent === undefined || volume.agent === agent)),
-  );
-  for (const { name } of wanted) {
-    const users = left.filter(({ dataVolume }) => dataVolume === name);
+  const { engine, containers, none } = await select(options, process.env);
+  const isForced = options.force === true;
+  const volumes = options.volumes === true ? await volumesOf(engine, containers, options) : [];
+  const going = volumes.filter(({ users }) => users.length === 0);
+  if (going.length > 0 && !isForced && options.yes !== true && !(await mayRemove(going))) return 1;
+  const end = ({ id }: OwnContainer) => engine.removeContainer(id, { force: true });
+  if (!(await endContainers(engine, containers, { isForced, done: 'removed', end }))) return 1;
+  for (const { name, users } of volumes) {
     if (users.length > 0) {
-      say(`kept the volume ${name}: it serves ${namesOf(users)}, too`);
+      say(`kept the volume ${name}: it serves ${users.map((user) => user.name).join(', ')}, too`);
       continue;
     }
     await engine.removeVolume(name);
     say(`removed the volume ${name}, with what the agent kept`);
   }
+  if (options.volumes !== true) {
+    const names = new Set(containers.flatMap(({ dataVolume }) => dataVolume ?? []));
+    for (const name of names) say(`what the agent keeps stays in the volume ${name}`);
+  }
+  if (containers.length === 0 && volumes.length === 0) {
+    const hint = options.volumes === true ? '; with --all go volumes that no container uses' : '';
+    say(`nothing to remove: ${none}${hint}`);
+  }
+  return 0;
 }
 
-function namesOf(containers: readonly OwnContainer[]): string {
-  return containers.map(({ name }) => name).join(', ');
+/** A volume that is to go, and the containers that stay and need it. */
+type Wanted = OwnVolume & { readonly users: readonly OwnContainer[] };
+
+/** Only those that carry our label, whatever the record of a container says. */
+async function volumesOf(
+  engine: Engine,
+  containers: readonly OwnContainer[],
+  { all, agent }: Options,
+): Promise<Wanted[]> {
+  const going = new Set(containers.map(({ id }) => id));
+  const named = new Set(containers.map(({ dataVolume }) => dataVolume));
+  const own = await ownVolumes(engine, hostUserId());
+  const staying = (await ownContainers(engine, hostUserId())).filter(({ id }) => !going.has(id));
+  return own
+    .filter(({ name, agent: its }) => named.has(name) || (all === true && (agent ?? its) === its))
+    .map((volume) => ({ ...volume, users: staying.filter(({ dataVolume }) => dataVolume === volume.name) }));
+}
+
+/** Whether the user agrees. Rejects with `CaiError('USAGE')` where nobody can be asked. */
+async function mayRemove(volumes: readonly OwnVolume[]): Promise<boolean> {
+  const agents = [...new Set(volumes.map(({ agent }) => agent))].join(', ');
+  // That of one workspace has the name of its container, and this behind it.
+  const where = volumes.every(({ name }) => name.endsWith('-data')) ? '' : ' for all workspaces';
+  const what = `This removes the sign-in and history of ${agents}${where}.`;
+  if (canAsk()) return await confirm(`${what} Go on?`);
+  throw new CaiError('USAGE', `${what} Use --yes to agree, or leave out --volumes.`);
 }
 
 function say(sentence: string): void {

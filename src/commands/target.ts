@@ -1,4 +1,5 @@
 /** Which container a command is about: the options that say so, and the way to it. */
+import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,6 +7,7 @@ import type { Command } from 'commander';
 import { resolveAgent } from '../agent/catalog';
 import { statusLine } from '../agent/status';
 import { resolveEngine } from '../container/context';
+import type { EngineAddress } from '../container/context';
 import { Engine } from '../container/engine';
 import { findImage, provideImage } from '../container/image';
 import { imageRequestOf } from '../container/image-request';
@@ -24,7 +26,8 @@ import { loadWorkspaceConfig } from '../workspace/effective-config';
 import { ownFolders } from '../workspace/own-folders';
 
 import type { Workspace } from '../workspace/root';
-import { printable } from '../workspace/quoted';
+import { isInside } from '../workspace/path-map';
+import { printable, quoted } from '../workspace/quoted';
 import { findCheckedWorkspace } from '../workspace/trust';
 
 /** The options that every command about one container has. */
@@ -84,10 +87,12 @@ export class Target {
     checkAgent(agent, config, env);
     const hostUser = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     const { publicKey: authorizedKey } = await clientKey(ownFolders(env).state);
+    const address = resolveEngine(env, options.context, config.engine.context);
     const [settings, engine] = await Promise.all([
       settingsOf({ config, workspace: workspace?.root, agent, hostUser, authorizedKey, env }),
-      Engine.connect(resolveEngine(env, options.context, config.engine.context)),
+      Engine.connect(address),
     ]);
+    await keepFromEngine(address, settings);
     return new Target(workspace, config, agent, settings, engine, options, env, voice);
   }
 
@@ -133,7 +138,7 @@ export class Target {
         ? 'was removed'
         : info.isOomKilled
           ? 'was killed for using too much memory: raise container.memory in the configuration'
-          : // The keeper ends with 0 only because it was told to.
+          : // Its keeper ends so when it is told to end.
             info.exitCode === 0
             ? 'was stopped'
             : `ended with status ${info.exitCode}`;
@@ -169,6 +174,18 @@ export class Target {
       if (info?.isRunning !== true) throw new CaiError('SSH_CONNECT', `the container ${name} has ended`);
     }
   }
+}
+
+/** Whoever has the engine's socket has the machine, wherever a context says that it is. */
+async function keepFromEngine({ options }: EngineAddress, { binds }: Settings): Promise<void> {
+  if (options.socketPath === undefined) return;
+  const socket = await realpath(options.socketPath);
+  const bind = binds.find(({ source }) => isInside(socket, source));
+  if (bind !== undefined)
+    throw new CaiError(
+      'WORKSPACE',
+      `${quoted(bind.source)} cannot be mounted, because it holds the socket of the container engine, ${socket}`,
+    );
 }
 
 /** How often a container is looked at while it does not answer, in milliseconds; most answer before. */

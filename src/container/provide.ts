@@ -62,7 +62,7 @@ export async function provideContainer(engine: Engine, request: ContainerRequest
   let hasStarted = false;
   for (;;) {
     const info = await engine.inspectContainer(name);
-    if (info?.state === 'removing') {
+    if (info?.state === 'removing' || info?.state === 'dead') {
       await sleep(50);
       continue;
     }
@@ -147,8 +147,7 @@ async function make(engine: Engine, name: string, request: ContainerRequest): Pr
     await engine.putFiles(id, await filesFor(engine, id, circumstances, privateKey, request));
     await startWith(engine, id, settings);
   } catch (reason) {
-    // Somebody with `--fresh` may have removed it.
-    if ((await engine.inspectContainer(id)) === undefined) return;
+    if (await isGone(engine, id)) return;
     // Half made it would be in everybody's way.
     await engine.removeContainer(id, { force: true }).catch(() => undefined);
     throw cannotStart(name, reason);
@@ -187,7 +186,7 @@ async function filesFor(
 
 /** A container that stays half made, or whose maker has died, is removed. */
 async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> {
-  const end = Math.min(info.createdAt, Date.now()) + makerPatienceMs;
+  const end = Date.now() + makerPatienceMs;
   const maker = info.labels[label.maker] ?? '';
   for (
     let pauseMs = 20;
@@ -212,10 +211,15 @@ async function start(engine: Engine, info: ContainerInfo, settings: Settings): P
   try {
     await startWith(engine, info.id, settings);
   } catch (reason) {
-    // Somebody else may have removed it.
-    if ((await engine.inspectContainer(info.id)) === undefined) return;
+    if (await isGone(engine, info.id)) return;
     throw cannotStart(info.name, reason);
   }
+}
+
+/** Whether somebody else has removed it, or is about to, as with `--fresh`. */
+async function isGone(engine: Engine, id: string): Promise<boolean> {
+  const info = await engine.inspectContainer(id);
+  return info === undefined || info.state === 'removing' || info.state === 'dead';
 }
 
 /** Nothing in it goes on, and only who has done that knows why. */

@@ -148,7 +148,7 @@ export function recordedOf(settings: Settings, name: string, circumstances: Circ
   return {
     image,
     user: `${user.uid}:${user.gid}`,
-    mounts: mountsOf(settings, name).map(mountText).sort(),
+    mounts: mountsOf(settings, name, user).map(mountText).sort(),
     capabilities: user.uid === 0 ? rootCapabilities : [],
     isConfined: true,
     memoryBytes: limits.memory ? memoryBytes : 0,
@@ -162,9 +162,11 @@ export function mountText({ type, source, target, isReadOnly }: ContainerMount):
   return `${type} ${source} ${target} ${isReadOnly ? 'ro' : 'rw'}`;
 }
 
-function mountsOf(settings: Settings, name: string): Mount[] {
+function mountsOf(settings: Settings, name: string, user: ContainerUser): Mount[] {
   const { binds, agent, hostUser, data } = settings;
-  const volume = dataVolumeName(agent, hostUser.uid, data, name);
+  // Its files belong to one user: root works for several.
+  const owner = user.uid === hostUser.uid ? `${user.uid}` : `${hostUser.uid}-${user.uid}`;
+  const volume = dataVolumeName(agent, owner, data, name);
   return [
     { type: 'volume', source: volume, target: dataFolder, isReadOnly: false },
     ...binds.map(({ source, target, isReadOnly }) => ({ type: 'bind', source, target, isReadOnly }) as const),
@@ -200,7 +202,8 @@ export function createRequest(
     },
     ExposedPorts: { [`${sshPort}/tcp`]: {} },
     HostConfig: {
-      Init: true,
+      // The keeper is the first process itself: nothing inside can stop or kill that one.
+      Init: false,
       // One without a workspace has nothing that is worth keeping.
       AutoRemove: settings.workspace === undefined,
       CapDrop: ['ALL'],
@@ -211,7 +214,7 @@ export function createRequest(
       NanoCpus: circumstances.limits.cpus ? Math.round((settings.cpus ?? 0) * 1e9) : 0,
       PidsLimit: recorded.pids,
       ExtraHosts: [...settings.extraHosts],
-      Mounts: mountsOf(settings, name).map(({ type, source, target, isReadOnly }) => ({
+      Mounts: mountsOf(settings, name, circumstances.user).map(({ type, source, target, isReadOnly }) => ({
         Type: type,
         Source: source,
         Target: target,
@@ -244,10 +247,10 @@ export const dataFolder = `${agentHome}/.data`;
 export const caFile = '/run/cai/ca.pem';
 
 /** The volume of an agent: the user's for all workspaces, or one for each. */
-function dataVolumeName(agent: string, hostUser: number, data: Settings['data'], container: string): string {
+function dataVolumeName(agent: string, owner: string, data: Settings['data'], container: string): string {
   // A name that engines do not take becomes one.
   const text = /^[a-z0-9][a-z0-9_.-]{0,30}$/.test(agent) ? agent : hash(agent).slice(0, 12);
-  return data === 'workspace' ? `${container}-data` : `cai-data-${text}-${hostUser}`;
+  return data === 'workspace' ? `${container}-data` : `cai-data-${text}-${owner}`;
 }
 
 function hash(value: unknown): string {

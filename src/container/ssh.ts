@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'ssh2';
 import type { Algorithms, ClientChannel, ExecOptions } from 'ssh2';
 import { CaiError, messageOf } from '../errors';
+import { printableLine } from '../workspace/quoted';
 import { fingerprintOf } from './keys';
 import { encodeHeader } from './remote-command';
 import type { RemoteCommand } from './remote-command';
@@ -108,7 +109,7 @@ export class SshConnection {
     private readonly socket: Socket,
   ) {
     let reason = 'it was closed';
-    client.on('error', (error) => (reason = error.message));
+    client.on('error', (error) => (reason = printableLine(error.message)));
     // Answers to what it asks for, which ssh2 sends by itself, would pile up.
     const watch = setInterval(() => {
       if (socket.writableLength <= maxUnreadBytes) return;
@@ -189,7 +190,7 @@ export class SshConnection {
       const limit = setTimeout(() => fail(`no answer in ${answerMs / 1_000} s`), answerMs);
       const fail = (reason: unknown) => {
         clearTimeout(limit);
-        reject(this.#loss ?? new CaiError('SSH_CONNECT', `${failed}: ${messageOf(reason)}`));
+        reject(this.#loss ?? new CaiError('SSH_CONNECT', `${failed}: ${printableLine(messageOf(reason))}`));
       };
       try {
         send((error, result) => {

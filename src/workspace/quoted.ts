@@ -6,6 +6,11 @@ export function printable(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '\ufffd'); // eslint-disable-line no-control-regex -- those are meant
 }
 
+/** The same on one line. */
+export function printableLine(text: string): string {
+  return printable(text).replace(/\s+/g, ' ').trim();
+}
+
 /**
  * A value as JSON for people to read. What could steer a terminal or hide text (control and format
  * characters, line separators) is escaped, because the value may be a stranger's.

@@ -13,6 +13,22 @@ describe('the commands about containers', () => {
     expect(stdout).toContain('-h, --help');
   });
 
+  test('explain themselves in lines that are wrapped once', async () => {
+    const { stdout } = await runCli(['shell', '--help'], userWith(''));
+
+    const [, , ...lines] = stdout.split('\n');
+    const description = lines.slice(0, lines.indexOf(''));
+    expect(description.join(' ')).toMatch(/^Opens a shell .* agents have\.$/);
+    // All but the last are as long as they can be.
+    for (const [index, line] of description.slice(0, -1).entries()) {
+      expect(`${line} ${description[index + 1]!.split(' ')[0]}`.length).toBeGreaterThan(76);
+    }
+  });
+
+  test('show no default where there is none', async () => {
+    expect((await runCli(['exec', '--help'], userWith(''))).stdout).not.toContain('[]');
+  });
+
   test.each(['runn', '--acpp', '__proto__', 'constructor', ''])('do not include "%s"', async (name) => {
     const { status, stdout, stderr } = await runCli([name], userWith(''));
 
@@ -27,6 +43,7 @@ describe('the commands about containers', () => {
       /^cai: option '--all' cannot be used with option '-w, --workspace/,
     ],
     [['rm', '--all', '--no-workspace'], /^cai: option '--all' cannot be used with/],
+    [['ps', 'x'], /^cai: too many arguments\. Expected 0 arguments but got 1: see "cai ps --help"\n$/],
     [['forward'], /^cai: missing required argument 'port': see "cai forward --help"\n$/],
   ])('say what is wrong with the command line: cai %j', async (args, message) => {
     const { status, stdout, stderr } = await runCli(args, userWith(''));

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Check } from '../../src/commands/doctor-checks';
+import { installedBy, userFinding } from '../../src/commands/doctor-engine';
 import { cai, runCli, userWith } from '../support/cli';
 import type { CliOptions } from '../support/cli';
 import { newFolder } from '../workspace/temp-folder';
@@ -128,5 +129,41 @@ describe('cai doctor without an engine', () => {
         ? 'cai --acp gemini'
         : `"${process.execPath}" with the arguments "${cai}" "--acp" "gemini"`,
     );
+  });
+});
+
+const root = { uid: 0, gid: 0 };
+
+describe('userFinding', () => {
+  test('warns where cai runs as root and commands cannot write in the workspace', async () => {
+    expect(await userFinding(root, '/usr', false)).toEqual({
+      status: 'warn',
+      detail: expect.stringMatching(/with the user id 1000, which cannot write in "\/usr"$/) as string,
+      remedy: expect.stringMatching(/^run cai as .*, or: chown -R 1000:1000 "\/usr"$/) as string,
+    });
+  });
+
+  test.each([
+    ['all can write in the workspace', root, '/tmp', false],
+    ['there is no workspace', root, undefined, false],
+    ['the user is an ordinary one', { uid: 4711, gid: 4711 }, '/usr', false],
+    ['the engine is rootless', { uid: 4711, gid: 4711 }, '/usr', true],
+  ])('warns of nothing where %s', async (_where, user, workspace, isRootless) => {
+    expect((await userFinding(user, workspace, isRootless)).status).toBe('ok');
+  });
+});
+
+describe('installedBy', () => {
+  const request = { agent: 'mine', packages: [], image: { autoBuild: true, base: 'x' }, network: {}, stateFolder: '/s' }; // prettier-ignore
+
+  test('says how an agent gets into its image that nothing installs', () => {
+    expect(installedBy(request)).toMatch(/"packages" below \[agents\.mine\].*"dockerfile" below \[image\]/);
+  });
+
+  test.each([
+    ['packages', { packages: ['mine@1'] }],
+    ['a Dockerfile', { image: { ...request.image, dockerfile: '/Dockerfile' } }],
+  ])('says nothing where there are %s', (_what, changes) => {
+    expect(installedBy({ ...request, ...changes })).toBeUndefined();
   });
 });

@@ -13,7 +13,9 @@ describe('cai --help', () => {
       for (const command of ['--acp', 'acp', ...Object.keys(commands), '--version', '--help']) {
         expect(stdout).toContain(`\n  cai ${command} `.trimEnd());
       }
-      expect(stdout).toContain(`Agents: ${Object.keys(catalog).join(', ')}; default claude.`);
+      expect(stdout).toContain(
+        `Agents: ${Object.keys(catalog).join(', ')}; default claude.\n  Only in an image`,
+      );
     },
   );
 });

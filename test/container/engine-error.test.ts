@@ -36,6 +36,14 @@ describe('engineError', () => {
     expect(engineError(reason, asked)).toMatchObject({ code, message: `cannot do it: ${sentence}` });
   });
 
+  test('names DOCKER_HOST where that names the engine', () => {
+    const address = { ...asked.address, isFromHost: true };
+
+    expect(engineError(new Error('x'), { ...asked, address }).message).toMatch(
+      /^the engine at unix:\/\/\/x\.sock \(from DOCKER_HOST\) /,
+    );
+  });
+
   test('leaves alone what is told already', () => {
     const error = engineError(new Error('x'), asked);
 

@@ -77,7 +77,9 @@ describe('cai stop', () => {
     });
     expect(still!.sessions).toBe(1);
     expect(forced.status).toBe(0);
-    expect((await command.ends()).status).not.toBe(0);
+    const ended = await command.ends();
+    expect(ended.status).not.toBe(0);
+    expect(ended.stderr).toContain(`the container ${name} was stopped`);
   });
 
   test('asks on a terminal', async () => {
@@ -103,9 +105,9 @@ describe('cai stop', () => {
 
     const { status, stderr } = await runIn(workspace, ['stop', '--agent', agent]);
 
-    expect(status).toBe(10);
+    expect(status).toBe(0);
     expect(stderr).toBe(
-      `cai: there is no container of the workspace "${workspace}" for the agent "${agent}": "cai ps --all" lists those that are there\n`,
+      `cai: nothing to stop: there is no container of the workspace "${workspace}" for the agent "${agent}"\n`,
     );
   });
 });
@@ -118,7 +120,7 @@ describe('cai rm', () => {
     const removed = await runIn(workspace, ['rm']);
     const left = await listed('--all');
     const { stdout } = await runIn(workspace, ['exec', '--', 'sh', '-c', 'cat ~/.claude/note']);
-    const removedAll = await runIn(workspace, ['rm', '--volumes']);
+    const removedAll = await runIn(workspace, ['rm', '--volumes', '--yes']);
 
     expect(removed.status).toBe(0);
     expect(removed.stderr).toContain(`what the agent keeps stays in the volume ${volume}`);
@@ -134,6 +136,7 @@ describe('cai rm', () => {
     await made(other);
     const { name } = (await listed()).find(({ workspace }) => workspace === other)!;
 
+    // Nobody need agree to what does not happen.
     const { status, stderr } = await runIn(one, ['rm', '--volumes']);
 
     expect(status).toBe(0);
@@ -149,11 +152,49 @@ describe('cai rm', () => {
     await runIn(other, ['stop']);
     await runIn(other, ['rm']);
 
-    const { status, stderr } = await runIn(cai.home, ['rm', '--all', '--agent', agent, '--volumes']);
+    const { status, stderr } = await runIn(cai.home, [
+      'rm',
+      '--all',
+      '--agent',
+      agent,
+      '--volumes',
+      '--force',
+    ]);
 
     expect({ status, stderr }).toEqual({
       status: 0,
       stderr: `cai: removed the volume ${volume}, with what the agent kept\n`,
+    });
+  });
+
+  test('asks on a terminal before what all workspaces share goes, and refuses where nobody can be asked', async () => {
+    const workspace = newWorkspace();
+    await made(workspace);
+    const question = `This removes the sign-in and history of ${agent} for all workspaces.`;
+
+    const refused = await runIn(workspace, ['rm', '--volumes']);
+    const rm = cai.startInTerminal(['rm', '--volumes'], { cwd: workspace });
+    await rm.says(`${question} Go on? [y/N]`);
+    rm.child.stdin.write('\n');
+    const { status } = await rm.ends();
+
+    expect(refused).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: `cai: ${question} Use --yes to agree, or leave out --volumes.\n`,
+    });
+    expect(status).toBe(1);
+    expect(await listed()).toMatchObject([{ workspace }]);
+    expect(await docker('volume', 'ls', '--quiet', '--filter', `name=${volume}`)).toBe(volume);
+  });
+
+  test('has nothing to do where nothing is', async () => {
+    const workspace = newWorkspace();
+
+    expect(await runIn(workspace, ['rm'])).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: `cai: nothing to remove: there is no container of the workspace "${workspace}"\n`,
     });
   });
 

@@ -1,6 +1,16 @@
 import type { Check } from '../../src/commands/doctor-checks';
-import { agent, cai, config, listed, made, runIn, volume } from './own-agent';
+import { catalog } from '../../src/agent/catalog';
+import * as own from './own-agent';
+import { agent, cai, listed, made, runIn, volume } from './own-agent';
 import { docker, newWorkspace, user } from './support';
+
+/** With the packages that are in the image. */
+const config = own.config.replace(
+  /^command = .*$/m,
+  (line) => `${line}\npackages = ${JSON.stringify(catalog.claude!.packages)}`,
+);
+
+beforeAll(() => cai.configure(config));
 
 describe('cai doctor', () => {
   async function examine(cwd: string, ...args: string[]) {
@@ -30,12 +40,14 @@ describe('cai doctor', () => {
   test('tells an image that is not there, and builds none', async () => {
     const workspace = newWorkspace();
     const other = `${agent}-other`;
-    const its = `${config}[agents.${other}]\ncommand = ["other"]\n`;
+    const its = `${config}[agents.${other}]\ncommand = ["other"]\npackages = ["other"]\n`;
 
     cai.configure(its);
     const allowed = await examine(workspace, '--agent', other);
     cai.configure(`${its}[image]\nauto_build = false\n`);
     const forbidden = await examine(workspace, '--agent', other);
+    cai.configure(its.replace('packages = ["other"]', ''));
+    const empty = await examine(workspace, '--agent', other);
     cai.configure(config);
 
     expect([allowed.status, allowed.find('image')]).toEqual([
@@ -48,6 +60,7 @@ describe('cai doctor', () => {
       },
     ]);
     expect([forbidden.status, forbidden.find('image').status]).toEqual([1, 'fail']);
+    expect(empty.find('image').remedy).toContain(`"packages" below [agents.${other}]`);
     expect(await docker('images', '--quiet', `containai:${other}`)).toBe('');
   });
 
@@ -89,7 +102,7 @@ describe('cai doctor', () => {
 
     expect({ status, fail: of('fail') }).toEqual({ status: 1, fail: ['agent', 'data'] });
     expect(find('agent').detail).toBe('no-such-agent is not in the container');
-    expect(find('agent').remedy).toContain(`cai build --agent ${agent}`);
+    expect(find('agent').remedy).toContain(`cai build --agent ${agent}, then cai exec --fresh -- true`);
     expect(find('data').detail).toContain(`belongs to 12:34, and commands run as ${user.uid}:${user.gid}`);
   });
 

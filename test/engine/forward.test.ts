@@ -66,7 +66,7 @@ describe('cai forward', () => {
     const { forward, ports, end } = await forwarded('0:9', '0:5173');
 
     const [error] = (await once(connect(ports[0]!, '127.0.0.1').resume(), 'close')) as [boolean];
-    await forward.complains('nothing answers on port 9 of the container');
+    await forward.complains('cai: nothing answers on port 9 of the container: start the server there\n');
     const page = await get(ports[1]!, '/');
     await end();
 

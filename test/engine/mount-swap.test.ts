@@ -40,7 +40,7 @@ describe('a workspace that somebody swaps for a link', () => {
     });
 
     expect([status, stdout.toString()]).toEqual([11, '']);
-    expect(stderr.toString()).toContain('is not what it was when cai looked at it');
+    expect(stderr).toContain('is not what it was when cai looked at it');
   });
 
   test('while its container is stopped is not mounted either', async () => {

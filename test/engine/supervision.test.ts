@@ -98,6 +98,31 @@ describe('a command that works against its end is ended', () => {
     await expectNothingLeft('session stopped', closedLimitMs);
   });
 
+  test('when it has tried to stop what keeps the container', async () => {
+    const stop = '(setsid sleep 609 &) ; kill -STOP 1; kill -KILL 1; kill -9 $PPID; exec sleep 610';
+    const program = await startUntil(['sh', '-c', stop], 'sleep 609');
+
+    program.child.kill('SIGKILL');
+
+    await expectNothingLeft('keeper stopped', closedLimitMs);
+  });
+
+  test('when it has traced whatever it may', async () => {
+    const trace = `
+import ctypes, os, time
+libc = ctypes.CDLL(None, use_errno=True)
+for pid in (int(name) for name in os.listdir('/proc') if name.isdigit()):
+    if pid != os.getpid():
+        libc.ptrace(0x4206, pid, 0, 0)
+        libc.ptrace(0x4207, pid, 0, 0)
+os.execvp('sleep', ['sleep', '611'])`;
+    const program = await startUntil(['python3', '-c', trace], 'sleep 611');
+
+    program.child.kill('SIGKILL');
+
+    await expectNothingLeft('session traced', closedLimitMs);
+  });
+
   test('when it has a child that calls itself a supervisor', async () => {
     // exec keeps the name that prctl has set only for a script; this one is named so by its file.
     const fake = 'cp /bin/sleep /tmp/supervisor; setsid /tmp/supervisor 607 & kill -9 $PPID; exec sleep 608';
@@ -127,7 +152,7 @@ describe('an engine that is killed', () => {
       expect(tookMs).toBeLessThan(closedLimitMs);
       const { status, stderr } = await program.ends();
       execFileSync(join(__dirname, 'machine.sh'), ['start'], { stdio: 'inherit' });
-      expect([status, stderr.toString()]).toEqual([13, expect.stringMatching(/^cai: .*connection/)]);
+      expect([status, stderr]).toEqual([13, expect.stringMatching(/^cai: .*connection/)]);
       expect(await place.prints(['echo', 'again'])).toBe('again');
     },
   );
