@@ -121,7 +121,7 @@ export class Target {
     } catch (reason) {
       if (!isLost(reason)) throw reason;
       const again = await this.open();
-      if (again.id === container.id && again.port === container.port) throw reason;
+      if (again.id === container.id && again.startedAt === container.startedAt) throw reason;
       return { container: again, connection: await this.#connectAgainTo(again) };
     }
   }

@@ -49,7 +49,7 @@ const isCause = /^(?:npm (?:error|ERR!)|E:) /;
 
 /**
  * Reads the engine's answer to a build or a pull to its end. Rejects with `CaiError('IMAGE')` if it tells of a
- * failure: first the lines that name a cause, then the last that were printed; `what` is what was tried, as in
+ * failure: first the lines that name a cause, then the last that the step printed; `what` is what was tried, as in
  * "cannot ...". Source: Docker Engine API, ImageBuild and ImageCreate: a JSON object per line, the HTTP status
  * is 200 in any case.
  */
@@ -65,6 +65,8 @@ export async function followBuild(
     const text = stripVTControlCharacters(line).trimEnd();
     if (text === '') return;
     const event = lineEvent(text);
+    // Steps that came to their end are not what failed.
+    if (event.kind === 'step') causes.length = printed.length = 0;
     const kept = isCause.test(text) && causes.length < causeLines ? causes : printed;
     kept.push(event.kind === 'step' ? shortened(text) : text);
     if (printed.length > tailLines) printed.shift();
@@ -93,9 +95,9 @@ export async function followBuild(
   tell(unfinished);
 }
 
-/** Docker says `Step 1/9 : RUN ...`, podman `STEP 1/9: RUN ...`. */
+/** Docker says `Step 1/9 : RUN ...`, podman `STEP 1/9: RUN ...`, and before it `[1/2] ` if there are two stages. */
 function lineEvent(text: string): BuildEvent {
-  const [, step, total, instruction] = /^step (\d+)\/(\d+) ?: (.*)$/i.exec(text) ?? [];
+  const [, step, total, instruction] = /^(?:\[\d+\/\d+\] )?step (\d+)\/(\d+) ?: (.*)$/i.exec(text) ?? [];
   return instruction === undefined
     ? { kind: 'log', text }
     : { kind: 'step', text: instruction, step: Number(step), total: Number(total) };

@@ -17,7 +17,9 @@ export interface Asked {
 /** The HTTP status with which the engine refused; `undefined`: it did not come to that. */
 export function statusOf(reason: unknown): number | undefined {
   const { statusCode } = reason as { statusCode?: unknown };
-  return typeof statusCode === 'number' ? statusCode : undefined;
+  if (typeof statusCode !== 'number') return undefined;
+  // podman's answer for a container that is removed while it is looked at.
+  return statusCode === 500 && /no such container$/.test(sentenceOf(reason)) ? 404 : statusCode;
 }
 
 /** The engine's own sentence, without what its client wraps around it. */

@@ -11,7 +11,7 @@ import { containerFiles, mountIdentities, systemCaFile } from './files';
 import type { EngineImage } from './image';
 import { newHostKey } from './keys';
 import { isRunning } from './process-identity';
-import { configHash, containerName, createRequest, label } from './spec';
+import { configHash, containerName, createRequest, dataVolumeOf, label } from './spec';
 import type { Circumstances, Settings } from './spec';
 
 /** What container is wanted, and who is to be told what. */
@@ -36,6 +36,8 @@ export interface RunningContainer {
   readonly id: string;
   /** Its name. */
   readonly name: string;
+  /** When it was started, in milliseconds since 1970. */
+  readonly startedAt: number | undefined;
   /** Port of its sshd on the host's loopback. */
   readonly port: number;
   /** Fingerprint of the host key that it was made with. */
@@ -99,14 +101,14 @@ export async function provideContainer(engine: Engine, request: ContainerRequest
 }
 
 function running(info: ContainerInfo): RunningContainer {
-  const { id, name, hostPort, env, hostname, labels } = info;
+  const { id, name, startedAt, hostPort, env, hostname, labels } = info;
   if (hostPort === undefined) {
     throw new CaiError(
       'CONTAINER_START',
       `the container ${name} has no port for SSH on this machine: use --fresh to make it anew`,
     );
   }
-  return { id, name, port: hostPort, hostKey: labels[label.hostKey] ?? '', env, hostname };
+  return { id, name, startedAt, port: hostPort, hostKey: labels[label.hostKey] ?? '', env, hostname };
 }
 
 async function isOutdated(info: ContainerInfo, request: ContainerRequest): Promise<boolean> {
@@ -134,6 +136,8 @@ async function make(engine: Engine, name: string, request: ContainerRequest): Pr
   const { user, notice } = await containerUser(settings.hostUser, settings.workspace, isRootless);
   const circumstances: Circumstances = { image: image.id, user, engineMemoryBytes: memoryBytes, limits };
   const { privateKey, fingerprint } = newHostKey();
+  const volume = dataVolumeOf(settings, name, user);
+  await engine.createVolume(volume.name, volume.labels);
   const id = await engine.createContainer(name, createRequest(settings, name, circumstances, fingerprint));
   if (id === undefined) {
     // The engine may take a moment to know of the container whose name it has given away.

@@ -162,7 +162,7 @@ export function mountText({ type, source, target, isReadOnly }: ContainerMount):
   return `${type} ${source} ${target} ${isReadOnly ? 'ro' : 'rw'}`;
 }
 
-function mountsOf(settings: Settings, name: string, user: ContainerUser): Mount[] {
+function mountsOf(settings: Settings, name: string, user: ContainerUser): [Mount, ...Mount[]] {
   const { binds, agent, hostUser, data } = settings;
   // Its files belong to one user: root works for several.
   const owner = user.uid === hostUser.uid ? `${user.uid}` : `${hostUser.uid}-${user.uid}`;
@@ -181,7 +181,7 @@ export function createRequest(
   hostKey: string,
 ) {
   const recorded = recordedOf(settings, name, circumstances);
-  const owner = { [label.managed]: 'true', [label.agent]: settings.agent, [label.user]: String(settings.hostUser.uid) }; // prettier-ignore
+  const owner = ownerLabels(settings);
   return {
     Image: recorded.image,
     User: recorded.user,
@@ -225,6 +225,20 @@ export function createRequest(
       LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
     },
   };
+}
+
+/** The data volume that the container needs: podman makes one with the container, but without labels. */
+export function dataVolumeOf(
+  settings: Settings,
+  name: string,
+  user: ContainerUser,
+): { readonly name: string; readonly labels: Readonly<Record<string, string>> } {
+  const [{ source }] = mountsOf(settings, name, user);
+  return { name: source, labels: ownerLabels(settings) };
+}
+
+function ownerLabels({ agent, hostUser }: Settings): Record<string, string> {
+  return { [label.managed]: 'true', [label.agent]: agent, [label.user]: String(hostUser.uid) };
 }
 
 /** Added to the image's environment. Holds no secrets, because everybody with the engine can see it. */

@@ -56,6 +56,7 @@ describe('followBuild', () => {
   test('tells the lines first that name the cause, and no script to its end', async () => {
     const script = `/bin/sh -c ${'true; '.repeat(100)}`;
     const text = [
+      { stream: 'Step 2/4 : RUN apt-get\nE: tried again\nall went well\n' },
       { stream: `Step 3/4 : RUN ${'true; '.repeat(100)}\n` },
       { stream: 'npm error code E404\nnpm error 404 no such package\n' },
       { stream: Array.from({ length: 30 }, (_, index) => `${index + 1}\n`).join('') },

@@ -79,7 +79,9 @@ describe('cai stop', () => {
     expect(forced.status).toBe(0);
     const ended = await command.ends();
     expect(ended.status).not.toBe(0);
-    expect(ended.stderr).toContain(`the container ${name} was stopped`);
+    // That it was stopped, or only that the connection is lost, if the container still ends.
+    expect(ended.stderr).toContain(name);
+    expect(ended.stderr).not.toContain('ended with status');
   });
 
   test('asks on a terminal', async () => {

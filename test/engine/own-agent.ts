@@ -2,6 +2,8 @@
  * A user whose default agent is one of the test file alone: "all" of that agent's containers are none but the
  * file's, and so is its shared data volume. They are removed after each test.
  */
+import { provideImages } from './model';
+import { buildTimeoutMs } from './place';
 import { Cai, docker, user } from './support';
 import type { RunOptions } from './support';
 import type { Running } from './running';
@@ -19,8 +21,9 @@ export const volume = `cai-data-${agent}-${user.uid}`;
 export const cai = new Cai(config);
 
 beforeAll(async () => {
+  await provideImages('claude');
   await docker('tag', 'containai:claude', `containai:${agent}`);
-});
+}, buildTimeoutMs);
 
 afterEach(async () => {
   await cai.run(['rm', '--all', '--agent', agent, '--volumes', '--force']);
