@@ -5,7 +5,7 @@
  * and an image; the container is that of a temporary workspace, and is removed.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -28,6 +28,8 @@ function time([program, ...args]) {
 
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
+// For root commands run as somebody else.
+chmodSync(workspace, 0o755);
 try {
   time([...inWorkspace('exec', '--quiet'), '--', 'true']);
   const listed = execFileSync(process.execPath, [cai, 'ps', '--json'], { encoding: 'utf8' });

@@ -2,6 +2,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { CaiError } from '../errors';
 import type { Config } from '../workspace/config';
+import { nearest } from '../workspace/nearest';
 
 /** One known agent. Commands are a program and its arguments, started without a shell. */
 export interface CatalogEntry {
@@ -73,10 +74,12 @@ export function resolveAgent(name: string, args: readonly string[], options: Cat
   const command = configured?.command ?? (options.isDirect ? known?.direct : known?.inContainer);
   const [program, ...rest] = command ?? [];
   if (program === undefined) {
-    const names = [...new Set([...Object.keys(catalog), ...Object.keys(options.agents)])].join(', ');
+    const names = [...new Set([...Object.keys(catalog), ...Object.keys(options.agents)])];
+    const meant = nearest(name, names);
+    const hint = meant === undefined ? '' : `Did you mean ${meant}? `;
     throw new CaiError(
       'UNSUPPORTED_AGENT',
-      `Unsupported agent: ${name}\nKnown agents: ${names}. Another one can be added to ${options.configFile}: a line [agents.NAME], and below it command = ["program", "argument"].`,
+      `Unsupported agent: ${name}\n${hint}Known agents: ${names.join(', ')}. Another one can be added to ${options.configFile}: a line [agents.NAME], and below it command = ["program", "argument"].`,
     );
   }
   const displayName = configured?.name ?? known?.displayName ?? name;

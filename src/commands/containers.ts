@@ -3,6 +3,7 @@
  * from `cai --acp`, and each is loaded only when it is run.
  */
 import { CaiError } from '../errors';
+import { nearest } from '../workspace/nearest';
 
 /** A command: its arguments are those behind its name; resolves with the exit status. */
 interface Command {
@@ -32,7 +33,11 @@ const brokenPipeStatus = 141;
  */
 export async function run(name: string, args: readonly string[]): Promise<number> {
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (load === undefined) throw new CaiError('USAGE', `"${name}" is not a command: see "cai --help"`);
+  if (load === undefined) {
+    const meant = nearest(name, Object.keys(commands));
+    const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;
+    throw new CaiError('USAGE', `"${name}" is not a command${hint}: see "cai --help"`);
+  }
   process.stdout.on('error', () => process.exit(brokenPipeStatus));
   return await (await load()).run(args);
 }

@@ -56,7 +56,7 @@ export function withTargetOptions(command: Command): Command {
 }
 
 /** How long after a connection was lost the end of its container may become known, in milliseconds. */
-const endNoticeMs = 500;
+const endNoticeMs = 2_000;
 
 /** A container that may not be there yet. */
 export class Target {

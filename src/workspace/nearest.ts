@@ -1,6 +1,6 @@
 /**
- * The candidate that `word` is most likely a slip of: at most a third of its letters added, dropped or
- * changed. `undefined`: none is that close.
+ * The candidate that `word` is most likely a slip of: at most a third of its letters added, dropped, changed
+ * or swapped with the next. `undefined`: none is that close.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const ranked = candidates.map((candidate) => ({ candidate, distance: distanceBetween(word, candidate) }));
@@ -8,16 +8,19 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best !== undefined && best.distance <= word.length / 3 ? best.candidate : undefined;
 }
 
-/** Levenshtein: how many letters must be added, dropped or changed. */
+/** How many letters must be added, dropped, changed or swapped with the next: Levenshtein and Damerau. */
 function distanceBetween(from: string, to: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let line = 0; line < from.length; line++) {
     const next = [line + 1];
     for (let column = 0; column < to.length; column++) {
       const changed = row[column]! + (from[line] === to[column] ? 0 : 1);
-      next.push(Math.min(changed, row[column + 1]! + 1, next[column]! + 1));
+      const isSwap = from[line] === to[column - 1] && from[line - 1] === to[column] && line > 0 && column > 0;
+      const swapped = isSwap ? before[column - 1]! + 1 : Infinity;
+      next.push(Math.min(changed, swapped, row[column + 1]! + 1, next[column]! + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row.at(-1)!;
 }

@@ -57,6 +57,17 @@ describe('resolveAgent', () => {
     },
   );
 
+  test.each([
+    ['gemeni', 'gemini'],
+    ['owm', 'own'],
+  ])('asks whether %s was meant as %s', (name, meant) => {
+    const agents: CatalogOptions['agents'] = { own: { command: ['own'] } };
+
+    const { message } = failureOf(() => resolveAgent(name, [], { ...usual, agents }));
+
+    expect(message).toContain(`\nDid you mean ${meant}? Known agents: `);
+  });
+
   describe('in test mode', () => {
     const options: CatalogOptions = { ...usual, isTestMode: true };
 

@@ -29,6 +29,15 @@ describe('the commands about containers', () => {
     expect((await runCli(['exec', '--help'], userWith(''))).stdout).not.toContain('[]');
   });
 
+  test.each([
+    ['exce', 'exec'],
+    ['--doctor', 'doctor'],
+  ])('are suggested for a slip: cai %s', async (name, meant) => {
+    const { stderr } = await runCli([name], userWith(''));
+
+    expect(stderr).toBe(`cai: "${name}" is not a command, did you mean "${meant}"?: see "cai --help"\n`);
+  });
+
   test.each(['runn', '--acpp', '__proto__', 'constructor', ''])('do not include "%s"', async (name) => {
     const { status, stdout, stderr } = await runCli([name], userWith(''));
 

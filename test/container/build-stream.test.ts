@@ -15,6 +15,7 @@ describe('followBuild', () => {
       { stream: '\u001b[91mial\n\u001b[0m' },
       { stream: '10%\r20%\r\n' },
       { stream: 'STEP 2/2: RUN a : b\n' },
+      { stream: '[1/2] STEP 3/7: COPY c d\n' },
       { aux: { ID: 'sha256:7ae8' } },
       { stream: 'no end' },
     ]
@@ -28,6 +29,7 @@ describe('followBuild', () => {
       { kind: 'log', text: '10%' },
       { kind: 'log', text: '20%' },
       { kind: 'step', step: 2, total: 2, text: 'RUN a : b' },
+      { kind: 'step', step: 3, total: 7, text: 'COPY c d' },
       { kind: 'log', text: 'no end' },
     ];
 

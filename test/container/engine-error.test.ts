@@ -26,6 +26,8 @@ describe('engineError', () => {
   test.each([
     [404, 'No such container: x', 'CONTAINER_NOT_FOUND'],
     [404, 'No such image: x:latest', 'IMAGE'],
+    // Observed: podman 4.3.1, of one that is just being removed.
+    [500, 'container 30250e331a55 does not exist in database: no such container', 'CONTAINER_NOT_FOUND'],
     [500, 'driver failed - (HTTP code 1) - \nlast line', 'CONTAINER_START'],
   ])('tells status %d, %s', (statusCode, sentence, code) => {
     // As dockerode words it.

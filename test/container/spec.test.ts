@@ -61,7 +61,7 @@ describe('createRequest', () => {
       CapDrop: ['ALL'],
       CapAdd: [],
       SecurityOpt: ['no-new-privileges'],
-      Init: true,
+      Init: false,
       PidsLimit: 1024,
     });
     expect(request.HostConfig).not.toHaveProperty('Privileged');

@@ -1,5 +1,6 @@
 import type { Check } from '../../src/commands/doctor-checks';
 import { catalog } from '../../src/agent/catalog';
+import { testUnless } from './engines';
 import * as own from './own-agent';
 import { agent, cai, listed, made, runIn, volume } from './own-agent';
 import { docker, newWorkspace, user } from './support';
@@ -106,7 +107,7 @@ describe('cai doctor', () => {
     expect(find('data').detail).toContain(`belongs to 12:34, and commands run as ${user.uid}:${user.gid}`);
   });
 
-  test('tells a container that is paused, of an old configuration, or not as it was made', async () => {
+  test('tells a container that is paused or of an old configuration', async () => {
     const workspace = newWorkspace();
     await made(workspace);
     const [{ name } = { name: '' }] = await listed();
@@ -117,14 +118,22 @@ describe('cai doctor', () => {
     cai.configure(`${config}[container]\npids = 500\n`);
     const outdated = await examine(workspace);
     cai.configure(config);
-    await docker('update', '--pids-limit', '300', name);
-    const changed = await examine(workspace);
 
     expect([paused.of('fail'), paused.find('container').remedy]).toEqual([
       ['container'],
       `docker unpause ${name}`,
     ]);
     expect([outdated.of('fail'), outdated.of('warn')]).toEqual([[], ['container']]);
+  });
+
+  testUnless('changes of a container')('tells a container that is not as it was made', async () => {
+    const workspace = newWorkspace();
+    await made(workspace);
+    const [{ name } = { name: '' }] = await listed();
+
+    await docker('update', '--pids-limit', '300', name);
+    const changed = await examine(workspace);
+
     expect(changed.of('fail')).toEqual(['as made']);
     expect(changed.find('as made').detail).toContain('pids should be 1024, and is 300');
   });

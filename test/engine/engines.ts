@@ -10,16 +10,18 @@ export const isPodman = process.env.CAI_TEST_ENGINE === 'podman';
 const exceptions = {
   'no user namespaces':
     'its seccomp profile lets everybody make one; the rights that somebody has in it end at its edge',
-  'the processes of the host': 'it refuses to make such a container if it is to have an init process',
   'devices by the command line':
     'Docker\'s command line says "unknown server OS"; by the API, engine.test.ts looks for them',
+  'changes of a container': 'there is no "docker update", so that nobody can change a limit behind our back',
+  'the same image again': 'it notes labels in any order, so that an unchanged build may make another image',
+  'the end of the engine': 'its containers do not end with its service, so that a command simply goes on',
 } as const;
 
 /** `test`, but the exception, if there is one, is skipped where it applies, with the reason in its name. */
 export function testUnless(exception: keyof typeof exceptions | undefined) {
   if (!isPodman || exception === undefined) return test;
-  return (name: string, action: () => Promise<void>): void =>
-    test.skip(`${name} (podman: ${exceptions[exception]})`, action);
+  return (name: string, action: () => Promise<void>, timeoutMs?: number): void =>
+    test.skip(`${name} (podman: ${exceptions[exception]})`, action, timeoutMs);
 }
 
 /** Name of an exception. */
@@ -31,8 +33,17 @@ export const ownMountPoints: readonly string[] = [
   '/etc/hostname',
   '/etc/hosts',
   '/etc/resolv.conf',
-  ...(isPodman ? ['/run/.containerenv', '/run/podman-init'] : []),
+  ...(isPodman ? ['/run/.containerenv'] : []),
 ];
+
+/**
+ * Arguments of `docker top` for process ids as the host counts, and command lines. podman runs the `ps` of the
+ * container, where its limit of processes lets it, unless it knows all columns itself.
+ */
+export const topColumns: readonly string[] = isPodman ? ['hpid,args'] : ['-eo', 'pid,args'];
+
+/** What may stand in no history of an image besides secrets: podman tells the names of arguments that are not used. */
+export const proxyNames = isPodman ? [] : ['PROXY', 'proxy'];
 
 /** How the refusal begins of a container that has kept capabilities: only podman tells which. */
 export const toldOfCapabilities = isPodman

@@ -13,6 +13,7 @@ import { Engine } from '../../src/container/engine';
 import { buildImage, imageTagOf, provideImage } from '../../src/container/image';
 import type { ImageRequest } from '../../src/container/image';
 import { openProgress } from '../../src/container/progress';
+import { proxyNames, testUnless } from './engines';
 import { docker, folder, ownFile } from './support';
 
 /** Stands in what must not stay behind: certificates, the registry's address, the proxy's. */
@@ -130,7 +131,8 @@ describe('an image that is built', () => {
     async () => {
       const image = await provideImage(engine, request, progress);
 
-      expect(image.tags).toContain(tag);
+      // podman puts a registry before it.
+      expect(image.tags.map((each) => each.split('/').at(-1))).toContain(tag);
       expect(asked.registry).toEqual([`/${marker}/tiny-agent`, `/${marker}/tiny-agent-1.0.0.tgz`]);
       expect(asked.proxy.length).toBeGreaterThan(10);
       expect(told[0]).toBe(`cai: building ${tag}\n`);
@@ -167,7 +169,7 @@ describe('an image that is built', () => {
     expect(await docker('run', '--rm', '--network', 'none', tag, 'sh', '-c', search)).toBe('');
     expect(await docker('run', '--rm', tag, 'sh', '-c', 'ls /run/cai-build 2>&1 || true')).toMatch(/No such/);
     const shown = await docker('history', '--no-trunc', tag);
-    expect(shown + (await docker('inspect', tag))).not.toMatch(new RegExp(`${marker}|PROXY|proxy`));
+    expect(shown + (await docker('inspect', tag))).not.toMatch(new RegExp([marker, ...proxyNames].join('|')));
   });
 
   test('is found from then on', async () => {
@@ -178,7 +180,7 @@ describe('an image that is built', () => {
     expect(asked.registry).toHaveLength(before);
   });
 
-  test(
+  testUnless('the same image again')(
     'takes what nothing has changed from the last build',
     async () => {
       const before = await provideImage(engine, request, progress);
@@ -224,7 +226,7 @@ describe("the user's own Dockerfile", () => {
 
       expect(failure).toMatchObject({ code: 'IMAGE', exitCode: 11 });
       const lines = (failure as Error).message.split('\n');
-      expect(lines[0]).toMatch(new RegExp(`^cannot build the image ${tag}: .*returned a non-zero code: 3`));
+      expect(lines[0]).toMatch(new RegExp(`^cannot build the image ${tag}: .*(?:code:|status) 3`));
       const printed = lines.filter((line) => /^\d+$/.test(line));
       expect(printed.at(-1)).toBe('40');
       expect(printed.length).toBeGreaterThan(15);

@@ -1,6 +1,7 @@
 /** What runs in the containers, as the engine sees it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { topColumns } from './engines';
 import { patienceMs } from './running';
 import { docker } from './support';
 
@@ -23,9 +24,9 @@ export async function containerOf(workspace: string, agent: string): Promise<str
 
 /** All that runs in a container. */
 export async function processesIn(container: string): Promise<InnerProcess[]> {
-  const [, ...lines] = (await docker('top', container, '-eo', 'pid,args')).split('\n');
+  const [, ...lines] = (await docker('top', container, ...topColumns)).split('\n');
   return lines.map((line) => {
-    const [, pid, command] = /^\s*(\d+)\s+(.*)$/.exec(line)!;
+    const [, pid, command] = /^\s*(\d+)\s*(.*)$/.exec(line)!;
     return { pid: Number(pid), command: command! };
   });
 }

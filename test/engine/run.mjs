@@ -18,16 +18,17 @@ function addressOf(host) {
   return protocol === 'unix:' ? { socketPath: pathname } : { hostname, port };
 }
 
-/** Why no engine can be used; undefined: one answers. Source: Docker Engine API, SystemPing. */
-async function defectOf(host) {
+/** Which engine answers, or why none can be used. Source: Docker Engine API, SystemPing; podman, PingGet. */
+async function ping(host) {
   try {
     const asked = request({ ...addressOf(host), path: '/_ping' }).end();
     asked.setTimeout(answerTimeoutMs, () => asked.destroy(new Error('no answer in time')));
     const [answer] = await once(asked, 'response');
     answer.resume();
-    return answer.statusCode === 200 ? undefined : `status ${answer.statusCode}`;
+    if (answer.statusCode !== 200) return { defect: `status ${answer.statusCode}` };
+    return { engine: answer.headers['libpod-api-version'] === undefined ? 'docker' : 'podman' };
   } catch (error) {
-    return error.message;
+    return { defect: error.message };
   }
 }
 
@@ -43,7 +44,7 @@ function refusalOf(user) {
 }
 
 const host = process.env.DOCKER_HOST ?? 'unix:///var/run/docker.sock';
-const defect = await defectOf(host);
+const { engine, defect } = await ping(host);
 const refusal = defect ? `no engine answers on ${host}: ${defect}` : refusalOf(process.env.CAI_TEST_USER);
 if (refusal === undefined) {
   const jest = join(import.meta.dirname, '../../node_modules/jest/bin/jest.js');
@@ -51,6 +52,8 @@ if (refusal === undefined) {
   const options = ['--runInBand', '--verbose', `--testTimeout=${testTimeoutMs}`];
   const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...process.argv.slice(2)], {
     stdio: 'inherit',
+    // What differs between engines is in engines.ts.
+    env: { ...process.env, CAI_TEST_ENGINE: engine },
   });
   process.exitCode = status ?? 1;
 } else {

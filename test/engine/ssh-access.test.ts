@@ -27,10 +27,13 @@ interface Said {
 function ssh(network: 'bridge' | 'host', key: string | undefined, args: readonly string[]): Promise<Said> {
   const mounts = key === undefined ? [] : ['--volume', `${key}:/key:ro`];
   const identity = key === undefined ? [] : ['-i', '/key'];
-  const run = ['run', '--rm', '--network', network, ...mounts, '--entrypoint', 'ssh', image];
+  const run = ['run', '--rm', '--network', network, ...mounts, '--entrypoint', 'sh', image];
+  // podman does not tell the status of a container that removes itself.
+  const script = ['-c', 'ssh "$@"; echo "status $?"', 'ssh'];
   return new Promise((resolve) => {
-    execFile('docker', [...run, ...options, ...identity, ...args], (error, stdout, stderr) => {
-      resolve({ status: Number(error?.code ?? 0), text: stdout + stderr });
+    execFile('docker', [...run, ...script, ...options, ...identity, ...args], (_, stdout, stderr) => {
+      const [end = '', status] = /status (\d+)\n$/.exec(stdout) ?? [];
+      resolve({ status: Number(status), text: stdout.slice(0, stdout.length - end.length) + stderr });
     });
   });
 }

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { isPodman, testUnless } from './engines';
 import { measured, processesIn, untilOnly, untilRuns } from './inside';
 import type { InnerProcess } from './inside';
 import { buildTimeoutMs, Place } from './place';
@@ -139,7 +140,7 @@ const daemon = state === undefined ? undefined : join(state, 'docker.pid');
 const canKillEngine = daemon !== undefined && existsSync(daemon) && process.getuid?.() === 0;
 
 describe('an engine that is killed', () => {
-  (canKillEngine ? test : test.skip)(
+  (canKillEngine || isPodman ? testUnless('the end of the engine') : test.skip)(
     'takes the commands with it, and is there again (needs the engine of machine.sh, and root)',
     async () => {
       const program = await startUntil(['sh', '-c', stubborn], 'sleep 603');

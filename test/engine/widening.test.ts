@@ -18,9 +18,11 @@ beforeAll(async () => {
 async function rightsOf(place: Place): Promise<string> {
   const { status } = await place.run(['cat', secret]);
   const facts = await place.inspect(
-    '{{range .Mounts}}{{.Type}} {{.Source}} {{.Destination}} {{.RW}}{{println}}{{end}}{{.Config.User}} {{.Image}} {{json .Config.Env}} {{.HostConfig.Memory}} {{.HostConfig.PidsLimit}} {{.HostConfig.NanoCpus}} {{.HostConfig.NetworkMode}} {{json .HostConfig.ExtraHosts}} {{json .HostConfig.CapAdd}} {{json .HostConfig.SecurityOpt}}',
+    '{{range .Mounts}}{{.Type}} {{.Source}} {{.Destination}} {{.RW}}{{println}}{{end}}{{.Config.User}} {{.Image}} {{.HostConfig.Memory}} {{.HostConfig.PidsLimit}} {{.HostConfig.NanoCpus}} {{.HostConfig.NetworkMode}} {{json .HostConfig.ExtraHosts}} {{json .HostConfig.CapAdd}} {{json .HostConfig.SecurityOpt}}{{println}}{{range .Config.Env}}{{println .}}{{end}}',
   );
-  return `${status === 0}\n${facts.split('\n').sort().join('\n')}`;
+  // podman tells the environment in any order, and the host name, which a new container has anew, with it.
+  const lines = facts.split('\n').filter((line) => !line.startsWith('HOSTNAME='));
+  return `${status === 0}\n${lines.sort().join('\n')}`;
 }
 
 /** Makes the container anew, as a user does who knows nothing of what the agent did. */

@@ -7,6 +7,7 @@ describe('nearest', () => {
     ['acp.iddle', 'acp.idle'],
     ['acp.idle', 'acp.idle'],
     ['agen', 'agent'],
+    ['agnet', 'agent'],
   ])('%s was meant as %s', (word, meant) => {
     expect(nearest(word, ['sessions', 'acp.fs', 'agent', 'acp.idle'])).toBe(meant);
   });
