@@ -19,7 +19,7 @@ export function statusOf(reason: unknown): number | undefined {
   const { statusCode } = reason as { statusCode?: unknown };
   if (typeof statusCode !== 'number') return undefined;
   // podman's answer for a container that is removed while it is looked at.
-  return statusCode === 500 && /no such container$/.test(sentenceOf(reason)) ? 404 : statusCode;
+  return statusCode === 500 && sentenceOf(reason).endsWith('no such container') ? 404 : statusCode;
 }
 
 /** The engine's own sentence, without what its client wraps around it. */

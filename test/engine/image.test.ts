@@ -136,7 +136,7 @@ describe('an image that is built', () => {
       expect(asked.registry).toEqual([`/${marker}/tiny-agent`, `/${marker}/tiny-agent-1.0.0.tgz`]);
       expect(asked.proxy.length).toBeGreaterThan(10);
       expect(told[0]).toBe(`cai: building ${tag}\n`);
-      expect(told.at(-1)).toMatch(/step (\d+) of \1: LABEL containai/);
+      expect(told.at(-1)).toMatch(/step (\d+) of \1: LABEL "?containai/);
     },
     buildTimeoutMs,
   );
