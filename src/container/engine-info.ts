@@ -79,8 +79,15 @@ export interface BuildRequest {
   readonly networkMode?: string;
 }
 
-/** From the answer of SystemInfo. */
-export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting): EngineAbout {
+/** From podman's own answer. Source: libpod API, system info. */
+interface PodmanHost {
+  readonly security?: { readonly rootless?: boolean };
+  /** What it can hold limits with; empty without root on version 1 of cgroups. */
+  readonly cgroupControllers?: readonly string[] | null;
+}
+
+/** From the answer of SystemInfo, and on podman from that of its own API, which knows more. */
+export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting, podman?: unknown): EngineAbout {
   const info = answer as {
     readonly ServerVersion: string;
     readonly MemTotal: number;
@@ -91,16 +98,26 @@ export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting): En
     readonly PidsLimit: boolean;
     readonly CpuCfsQuota: boolean;
   };
+  const host = (podman as { readonly host?: PodmanHost } | undefined)?.host;
+  const isRootlessPodman = host?.security?.rootless === true;
+  // Without root podman's answer to Docker's question knows nothing of what it cannot hold.
+  const controllers = isRootlessPodman ? (host?.cgroupControllers ?? []) : ['memory', 'pids', 'cpu'];
   return {
     apiVersion,
     serverVersion: info.ServerVersion,
     isPodman,
     // One of several in a text: `name=seccomp,profile=default`.
-    isRootless: (info.SecurityOptions ?? []).some((option) => option.split(',').includes('name=rootless')),
+    isRootless:
+      isRootlessPodman ||
+      (info.SecurityOptions ?? []).some((option) => option.split(',').includes('name=rootless')),
     memoryBytes: info.MemTotal,
     kernel: info.KernelVersion,
     osType: info.OSType,
-    limits: { memory: info.MemoryLimit, pids: info.PidsLimit, cpus: info.CpuCfsQuota },
+    limits: {
+      memory: info.MemoryLimit && controllers.includes('memory'),
+      pids: info.PidsLimit && controllers.includes('pids'),
+      cpus: info.CpuCfsQuota && controllers.includes('cpu'),
+    },
   };
 }
 

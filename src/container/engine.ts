@@ -44,10 +44,9 @@ export class Engine {
 
   /** Asked for once. */
   async about(): Promise<EngineAbout> {
-    this.#about ??= this.#ask('tell what the engine is', 'NO_ENGINE', async () =>
-      aboutOf(await this.docker.info(), this.greeting),
-    );
-    return await this.#about;
+    return await (this.#about ??= this.#ask('tell what the engine is', 'NO_ENGINE', async () =>
+      aboutOf(await this.docker.info(), this.greeting, await this.#ofPodman('info')),
+    ));
   }
 
   /** Those with the labels, newest first; only those that run unless `all`. */
@@ -62,15 +61,16 @@ export class Engine {
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
     return await this.#askOr([404], `look at the container ${idOrName}`, 'CONTAINER_START', async () => {
       const answer = await this.docker.getContainer(idOrName).inspect();
-      return containerInfoOf(answer, this.greeting.isPodman ? await this.#boundsOf(answer.Id) : undefined);
+      const own = (await this.#ofPodman(`containers/${answer.Id}/json`)) as {
+        BoundingCaps?: string[] | null;
+      };
+      return containerInfoOf(answer, this.greeting.isPodman ? (own.BoundingCaps ?? []) : undefined);
     });
   }
 
-  /** What podman only tells in its own API: the capabilities in fact. */
-  async #boundsOf(id: string): Promise<readonly string[]> {
-    const answer = await get(this.docker.modem, `/libpod/containers/${id}/json`);
-    return ((await json(answer)) as { BoundingCaps?: readonly string[] | null }).BoundingCaps ?? [];
-  }
+  /** What only podman's own API tells. */
+  readonly #ofPodman = async (path: string): Promise<unknown> =>
+    this.greeting.isPodman ? await json(await get(this.docker.modem, `/libpod/${path}`)) : undefined;
 
   /**
    * Its id; `undefined`: somebody else has a container of that name, or is making one. `request` is the body of

@@ -11,6 +11,7 @@ describe('what an engine leaves out', () => {
   test('is none of it', () => {
     const info = { ServerVersion: '29', MemTotal: 1, OSType: 'linux', SecurityOptions: null, MemoryLimit: true, PidsLimit: true, CpuCfsQuota: true }; // prettier-ignore
 
+    expect(aboutOf(info, { apiVersion: '1.41', isPodman: true }, { host: { security: { rootless: true } } })).toMatchObject({ isRootless: true, limits: { memory: false, pids: false, cpus: false } }); // prettier-ignore
     expect(aboutOf(info, { apiVersion: '1.52', isPodman: false }).isRootless).toBe(false);
     expect(summaryOf({ Id: '1', Names: ['/x'], State: 'created', Labels: null, Created: 2 })).toEqual({
       id: '1',

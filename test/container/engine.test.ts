@@ -290,12 +290,13 @@ describe('Engine.about', () => {
   test('asks once, and only when it is wanted', async () => {
     const { address, requests } = await fakeEngine({
       ...podman4,
+      'GET /libpod/info': { body: { host: { security: { rootless: true }, cgroupControllers: ['pids'] } } },
       'GET /info': {
         body: {
           ServerVersion: '4.3.1',
           MemTotal: 1024,
           OSType: 'linux',
-          SecurityOptions: ['name=seccomp,profile=default', 'name=rootless'],
+          SecurityOptions: ['name=seccomp,profile=default'],
           MemoryLimit: false,
           PidsLimit: true,
           CpuCfsQuota: false,
@@ -316,7 +317,7 @@ describe('Engine.about', () => {
       limits: { memory: false, pids: true, cpus: false },
     });
     expect(second).toBe(first);
-    expect(requests).toEqual(['GET /_ping', 'GET /v1.41/info']);
+    expect(requests).toEqual(['GET /_ping', 'GET /v1.41/info', 'GET /v1.41/libpod/info']);
   });
 });
 

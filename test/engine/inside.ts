@@ -24,9 +24,10 @@ export async function containerOf(workspace: string, agent: string): Promise<str
 
 /** All that runs in a container. */
 export async function processesIn(container: string): Promise<InnerProcess[]> {
-  const [, ...lines] = (await docker('top', container, ...topColumns)).split('\n');
-  return lines.map((line) => {
-    const [, pid, command] = /^\s*(\d+)\s*(.*)$/.exec(line)!;
+  // An argument may have more than one line.
+  const [, ...rows] = (await docker('top', container, ...topColumns)).split(/\n(?=\s*\d+\s)/);
+  return rows.map((row) => {
+    const [, pid, command] = /^\s*(\d+)\s*(.*)$/s.exec(row)!;
     return { pid: Number(pid), command: command! };
   });
 }

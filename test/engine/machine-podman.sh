@@ -78,6 +78,20 @@ start_engine() {
   chmod 660 "$state/docker.sock"
 }
 
+# What netavark leaves in the firewall, and podman among the control groups, unless another podman uses it.
+remove_traces() {
+  local table chain
+  if iptables -w -S NETAVARK_FORWARD 2>/dev/null | grep -q '^-A'; then return; fi
+  for table in filter nat; do
+    iptables -w -t "$table" -S | sed -n 's/^-A \(.* -j NETAVARK.*\)/\1/p' | xargs -rL1 iptables -w -t "$table" -D
+    for chain in $(iptables -w -t "$table" -S | sed -n 's/^-N \(NETAVARK.*\)/\1/p'); do
+      iptables -w -t "$table" -F "$chain"
+      iptables -w -t "$table" -X "$chain"
+    done
+  done
+  rmdir /sys/fs/cgroup/{,*/}libpod_parent{/conmon,} 2>/dev/null || true
+}
+
 # Ends the engine with its containers, which would outlive it.
 stop_engine() {
   if [[ -e $state/containers.conf ]]; then
@@ -92,4 +106,5 @@ stop_engine() {
   done
   remove_mounts
   rm -rf "$state/run" "$state/libpod" "$state/tmp" "$state/docker.sock" "$state/podman.pid"
+  remove_traces
 }
