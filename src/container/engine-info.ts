@@ -101,7 +101,7 @@ export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting, pod
   const host = (podman as { readonly host?: PodmanHost } | undefined)?.host;
   const isRootlessPodman = host?.security?.rootless === true;
   // Without root podman's answer to Docker's question knows nothing of what it cannot hold.
-  const controllers = isRootlessPodman ? (host?.cgroupControllers ?? []) : ['memory', 'pids', 'cpu'];
+  const controllers = isRootlessPodman ? (host.cgroupControllers ?? []) : ['memory', 'pids', 'cpu'];
   return {
     apiVersion,
     serverVersion: info.ServerVersion,
