@@ -145,6 +145,18 @@ function collect(value: string, earlier: readonly string[] = []): string[] {
 
 const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
+function openSocket(fd: number): Socket {
+  try {
+    if (Number.isInteger(fd) && fd > 2) return new Socket({ fd });
+  } catch {
+    // Not open, or nothing that can be read and written.
+  }
+  throw new CaiError(
+    'USAGE',
+    '--status-fd needs the number of an open descriptor above 2, a pipe or a socket',
+  );
+}
+
 /** How often the parent is looked at, in milliseconds. */
 const parentCheckMs = 1_000;
 
@@ -169,7 +181,7 @@ class Guard {
 
   /** A stream whose other end is held by somebody who wants the command; we leave when it is closed. */
   openLifeline(fd: number): Writable {
-    const lifeline = new Socket({ fd });
+    const lifeline = openSocket(fd);
     // Closing is told by the end, or by an error where something is still unread.
     lifeline.on('error', () => undefined).on('close', () => this.#leave('SIGHUP'));
     return lifeline.resume().unref();
