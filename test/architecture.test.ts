@@ -34,14 +34,18 @@ const withoutTest: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
       'agent-requests',
+      'call',
       'children',
       'core',
       'defects',
       'editor-calls',
       'end-session',
       'fan-out',
+      'greeting',
+      'observer',
       'open-session',
       'proxy',
+      'replays',
       'session-list',
       'shutdown',
     ].map((name) => [

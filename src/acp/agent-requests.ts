@@ -99,6 +99,7 @@ export class AgentRequests {
     const { child, message, session } = call;
     const context = { map: session?.map ?? child.map, session };
     if (message.kind === 'notification') {
+      if (session !== undefined && message.method === 'session/update') this.#observe(session, message);
       this.core.toEditor(child, message, context, edits);
       return;
     }
@@ -119,6 +120,13 @@ export class AgentRequests {
     }
     const id = { start: message.idStart, end: message.idEnd, text: request.editorId };
     this.core.toEditor(child, message, context, [id, ...edits]);
+  }
+
+  #observe(session: Session, update: Message): void {
+    if (this.core.observers.length === 0) return;
+    const kind = fieldOf(update, 'updateKind');
+    const name = kind?.isString === true ? textOf(update, kind) : '';
+    for (const observer of this.core.observers) observer.onUpdate?.(session, name, update);
   }
 
   /**

@@ -23,6 +23,8 @@ import type { Workspace } from '../workspace/root';
 import type { Core } from './core';
 import * as fields from './fields';
 import { readAgentHello } from './initialize';
+import { Replays } from './replays';
+import type { Replay } from './replays';
 
 /** What children are made from. */
 export interface ChildrenOptions {
@@ -49,15 +51,6 @@ export interface ChildrenOptions {
   onEnd(child: WorkspaceChild): void;
 }
 
-/** A request that later children have to be sent too. Held in memory only: params may be secret. */
-interface Replay {
-  readonly method: string;
-  readonly params: string | undefined;
-}
-
-/** How many requests are repeated to a new child: more than there are sign-ins and providers. */
-const maxReplays = 100;
-
 const helloPlan = compilePlan(fields.initializeResult);
 
 /** The children of one proxy. */
@@ -68,7 +61,8 @@ export class Children {
   lastUsed: WorkspaceChild | undefined;
   /** `initialize` params for a new child, JSON text. */
   hello = '';
-  readonly #replays: Replay[] = [];
+  /** What every new child is told of earlier sign-ins. */
+  readonly replays = new Replays();
   #isEnding = false;
   readonly #idleTimers = new Map<WorkspaceChild, NodeJS.Timeout>();
 
@@ -120,29 +114,6 @@ export class Children {
     return [root, spelledRoot, cwd, ...mounted].some((each) => isInside(posix.normalize(folder), each));
   }
 
-  /** Children that start from now on are sent this request too, after those before it. */
-  remember(replay: Replay): void {
-    this.forget(replay);
-    this.#replays.push(replay);
-    if (this.#replays.length > maxReplays) this.#replays.shift();
-  }
-
-  /** Later children are not sent this request. */
-  forget(replay: Replay): void {
-    const index = this.#replays.findIndex((known) => isSame(known, replay));
-    if (index >= 0) this.#replays.splice(index, 1);
-  }
-
-  /** Later children are sent none of the requests so far; returns these. */
-  forgetAll(): readonly Replay[] {
-    return this.#replays.splice(0);
-  }
-
-  /** Takes a `forgetAll` back. */
-  restore(replays: readonly Replay[]): void {
-    this.#replays.unshift(...replays);
-  }
-
   /** Ends a child that has no session and nothing open, after the idle time. */
   rest(child: WorkspaceChild): void {
     clearTimeout(this.#idleTimers.get(child));
@@ -191,7 +162,7 @@ export class Children {
     });
     this.all.push(child);
     // Requests that come from now on are sent to this child as to the others, so they are not repeated.
-    const replays = [...this.#replays];
+    const replays = this.replays.all();
     child.start({
       onLine: (line) => this.options.onLine(child, line),
       onEnd: (reason) => this.#onEnd(child, reason),
@@ -246,7 +217,7 @@ export class Children {
     }
     this.#replay(
       child,
-      replays.filter((replay) => this.#replays.includes(replay)),
+      replays.filter((replay) => this.replays.has(replay)),
     );
   }
 
@@ -290,8 +261,4 @@ export class Children {
 
 function isIdle(child: WorkspaceChild): boolean {
   return child.sessions.size === 0 && child.openings.length === 0 && child.open.size === 0 && child.isUsable;
-}
-
-function isSame(a: Replay, b: Replay): boolean {
-  return a.method === b.method && a.params === b.params;
 }

@@ -14,40 +14,17 @@ import { splice } from '../rpc/splice';
 import type { Edit, Line } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
 import { RequestTable } from '../session/request-table';
-import type { EditorRequest } from '../session/request-table';
 import type { SessionTable } from '../session/session-table';
 import { newOwnId } from '../session/workspace-child';
 import type { JsonObject, Session, WorkspaceChild } from '../session/workspace-child';
 import { isInside } from '../workspace/path-map';
-import type { PathMap } from '../workspace/path-map';
+import type { Call, CallContext } from './call';
 import type { FieldTree } from './fields';
-import type { EditorRoute, Method } from './methods';
 import { signInEdits } from './initialize';
+import type { SessionObserver } from './observer';
 import { cancelled, notOffered, offers } from './refusals';
 import { editsOf, pathsToAgent, pathsToEditor } from './rewrite';
 import { within } from './within';
-
-/** A message of the editor that is being served. */
-export interface Call {
-  /** The message. */
-  readonly message: Message;
-  /** The row of its method. */
-  readonly row: Method<EditorRoute>;
-  /** Its entry in the table; undefined for a notification, which is never answered. */
-  readonly request: EditorRequest | undefined;
-}
-
-/** What passing a call on involves beyond the rewriting of its fields. */
-export interface CallContext {
-  /** Whose ids and paths the call's fields are in. */
-  readonly map: PathMap;
-  /** The session that it is about, if it is open. */
-  readonly session?: Session | undefined;
-  /** Sees a result before it is passed on to the editor. */
-  onResult?(result: Message): void;
-  /** Is told that there will be no result: an error answer, or none. */
-  onNoResult?(): void;
-}
 
 /** How many sessions one agent may open by merely naming them. */
 const maxSessions = 1_000;
@@ -62,6 +39,8 @@ export class Core {
   isEditorGone = false;
   /** The editor's `clientCapabilities`, from its `initialize`. */
   editorCapabilities: JsonObject = {};
+  /** Told of all that passes for open sessions, in this order. */
+  readonly observers: SessionObserver[] = [];
   readonly #plans = new Map<FieldTree, Plan>();
 
   /** `lane` carries the proxy's own answers. */
@@ -69,7 +48,11 @@ export class Core {
     readonly sessions: SessionTable,
     readonly lane: Lane,
     readonly log: Log,
-  ) {}
+  ) {
+    sessions.onClose = (session) => {
+      for (const observer of this.observers) observer.onClose?.(session);
+    };
+  }
 
   /** The compiled form of a tree of fields. */
   planOf(tree: FieldTree): Plan {
@@ -244,9 +227,11 @@ export class Core {
       this.fail(call, notOffered(message.method));
       return;
     }
+    const { session } = context;
+    if (session !== undefined) for (const observer of this.observers) observer.onCall?.(session, message);
     const edits = editsOf(message, {
       ...pathsToAgent(context.map),
-      session: (id) => this.agentIdOf(child, id, context.session),
+      session: (id) => this.agentIdOf(child, id, session),
     });
     if (request === undefined) {
       child.notify(splice(message.line, edits), message.method === 'session/cancel');
@@ -261,7 +246,7 @@ export class Core {
       method: message.method,
       resultPlan: this.planOf(row.result),
       editorId: request.id,
-      session: context.session,
+      session,
       onAnswer: (answer) => this.#passAnswer(child, call, context, answer),
       onFailure: (reason) => {
         context.onNoResult?.();
@@ -271,8 +256,11 @@ export class Core {
   }
 
   #passAnswer(child: WorkspaceChild, call: Call, context: CallContext, answer: Message): void {
-    const { request } = call;
+    const { request, message } = call;
+    const { session } = context;
     if (!answer.isError) context.onResult?.(answer);
+    if (session !== undefined)
+      for (const observer of this.observers) observer.onAnswer?.(session, message.method, answer);
     if (request !== undefined && this.requests.finish(request)) {
       const id = { start: answer.idStart, end: answer.idEnd, text: request.id };
       this.toEditor(child, answer, { map: context.map }, [id, ...signInEdits(answer)]);

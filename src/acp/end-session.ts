@@ -6,7 +6,8 @@ import type { Session, WorkspaceChild } from '../session/workspace-child';
 import { findWorkspace } from '../workspace/root';
 import type { Children } from './children';
 import { quietMs } from './core';
-import type { Call, Core } from './core';
+import type { Call } from './call';
+import type { Core } from './core';
 import { offers, unknownSession } from './refusals';
 import { within } from './within';
 

@@ -6,7 +6,8 @@ import type { Message } from '../rpc/scan';
 import { cut } from '../rpc/splice';
 import type { WorkspaceChild } from '../session/workspace-child';
 import type { Children } from './children';
-import type { Call, Core } from './core';
+import type { Call } from './call';
+import type { Core } from './core';
 import { CaiError } from '../errors';
 import { within } from './within';
 
@@ -28,16 +29,16 @@ export class FanOut {
     const params = paramsOf(message);
     const replay = { method: message.method, params };
     const targets = this.children.usable().length > 0 ? this.children.usable() : [this.children.primary()];
-    if (row.replay === 'keep') this.children.remember(replay);
-    const forgotten = row.replay === 'clear' ? this.children.forgetAll() : [];
+    if (row.replay === 'keep') this.children.replays.remember(replay);
+    const forgotten = row.replay === 'clear' ? this.children.replays.forgetAll() : [];
     const outcomes = await this.#gather(targets.map((child) => this.#ask(child, call, params)));
     const failed = outcomes.find((outcome) => 'failure' in outcome && !isNotOffered(outcome.failure));
     const refused = outcomes.find((outcome) => 'answer' in outcome && outcome.answer.isError);
     const served = outcomes.find((outcome) => 'answer' in outcome && !outcome.answer.isError);
     const outcome = refused ?? failed ?? served ?? outcomes[0]!;
     if (outcome !== served) {
-      this.children.forget(replay);
-      this.children.restore(forgotten);
+      this.children.replays.forget(replay);
+      this.children.replays.restore(forgotten);
     }
     if ('failure' in outcome) this.core.fail(call, outcome.failure, outcome.child.lane);
     else this.core.passOn(outcome.child, call, outcome.answer);

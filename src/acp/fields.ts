@@ -39,6 +39,8 @@ export type FieldKind =
   | 'mcpServer'
   /** The inner request id of an MCP-over-ACP message. */
   | 'mcpRequest'
+  /** Which variant of `session/update` a message is. */
+  | 'updateKind'
   /** A paging cursor, opaque. */
   | 'cursor'
   /** The protocol version, a number. */
@@ -126,6 +128,7 @@ export const inSessions: FieldTree = { sessionIds: { '=': 'sessionRefs', '*': 's
 export const update: FieldTree = {
   sessionId: 'session',
   update: {
+    sessionUpdate: 'updateKind',
     '?sessionUpdate': {
       user_message_chunk: { content },
       agent_message_chunk: { content },

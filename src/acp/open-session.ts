@@ -7,7 +7,8 @@ import { isFilePath } from '../workspace/real-path';
 import type { Workspace } from '../workspace/root';
 import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from './children';
-import type { Call, Core } from './core';
+import type { Call } from './call';
+import type { Core } from './core';
 
 /** Calls that may wait for one session to be opened. */
 const maxWaiting = 1_000;
@@ -99,6 +100,7 @@ export class SessionOpener {
     this.core.toAgent(child, call, {
       map: place.map,
       session,
+      onResult: (result) => this.#tellOpen(session, call, result),
       onNoResult: () => {
         if (this.core.sessions.find(editorId) === session) {
           this.core.sessions.close(session);
@@ -127,7 +129,8 @@ export class SessionOpener {
       session,
       onNoResult: over,
       onResult: (result) => {
-        this.#bind(child, result, place);
+        const opened = this.#bind(child, result, place);
+        if (opened !== undefined) this.#tellOpen(opened, call, result);
         over();
       },
     });
@@ -139,15 +142,18 @@ export class SessionOpener {
     child.early.clear();
   }
 
-  #bind(child: WorkspaceChild, result: Message, place: Place): void {
+  #tellOpen(session: Session, call: Call, result: Message): void {
+    for (const observer of this.core.observers) observer.onOpen?.(session, call.message, result);
+  }
+
+  #bind(child: WorkspaceChild, result: Message, place: Place): Session | undefined {
     const agentId = sessionIdOf(result);
-    if (agentId === undefined) return;
+    if (agentId === undefined) return undefined;
     const early = child.sessions.get(agentId);
-    if (early !== undefined && child.early.delete(early)) {
-      this.core.sessions.open({ ...early, ...place });
-    } else {
-      this.core.openNew(child, agentId, place);
-    }
+    if (early === undefined || !child.early.delete(early)) return this.core.openNew(child, agentId, place);
+    const session = { ...early, ...place };
+    this.core.sessions.open(session);
+    return session;
   }
 
   #lookUp(cwd: string): Promise<Workspace> {

@@ -3,9 +3,8 @@
  * the tables say; what a method needs beyond that is in the files named after it.
  */
 import type { AgentCommand } from '../agent/catalog';
-import { messageOf, rpcCode } from '../errors';
+import { rpcCode } from '../errors';
 import type { Log } from '../log';
-import { resultLine } from '../rpc/answer';
 import type { OverlongLine } from '../rpc/line';
 import type { Plan } from '../rpc/plan';
 import { fieldOf, scan, textOf } from '../rpc/scan';
@@ -16,16 +15,15 @@ import type { SessionTable } from '../session/session-table';
 import type { WorkspaceChild } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
 import type { Workspace } from '../workspace/root';
-import { findCheckedWorkspace } from '../workspace/trust';
 import { AgentRequests } from './agent-requests';
 import type { AgentCall } from './agent-requests';
 import { Children } from './children';
 import { Core } from './core';
-import type { Call } from './core';
+import type { Call } from './call';
 import { Defects, withKeepableIds } from './defects';
 import { EditorCalls } from './editor-calls';
 import { errorObject } from './fields';
-import { minimalResult, readHello } from './initialize';
+import { Greeting } from './greeting';
 import {
   actsOnHost,
   agentMethods,
@@ -62,9 +60,6 @@ export interface ProxyOptions {
   onRoom(): void;
 }
 
-/** How long `initialize` waits for an agent's answer before it promises nothing, in milliseconds. */
-const bootstrapMs = 15_000;
-
 /** One editor connection. */
 export class Proxy {
   readonly #core: Core;
@@ -74,9 +69,7 @@ export class Proxy {
   readonly #defects: Defects;
   readonly #editorPlans: Plans;
   readonly #agentPlans = new WeakMap<WorkspaceChild, Plans>();
-  /** The result of `initialize`, JSON text, once it is answered: it never changes. */
-  #hello: string | undefined;
-  #isInitializing = false;
+  readonly #greeting: Greeting;
 
   /** Nothing is started before the editor's first line. */
   constructor(private readonly options: ProxyOptions) {
@@ -95,6 +88,7 @@ export class Proxy {
     this.#agentRequests = new AgentRequests(core, this.#children, config.acp.fs === 'editor');
     const ownProcess = config.agent.process === 'session';
     this.#calls = new EditorCalls(core, this.#children, this.#agentRequests, env, ownProcess);
+    this.#greeting = new Greeting(core, this.#children, options);
     this.#defects = new Defects(core);
     this.#editorPlans = {
       params: (method) => core.planOf(editorRow(method).params),
@@ -108,7 +102,7 @@ export class Proxy {
    * the editor does not read its answers.
    */
   get mustWait(): boolean {
-    return this.#isInitializing || this.#core.lane.mustWait();
+    return this.#greeting.isUnderWay || this.#core.lane.mustWait();
   }
 
   /** Takes one line of the editor. */
@@ -158,9 +152,8 @@ export class Proxy {
     }
     const call: Call = { message, row: editorRow(method), request };
     if (call.row.route === 'initialize') {
-      if (request !== undefined)
-        this.#initialize(call).catch((error: unknown) => this.#core.fail(call, error));
-    } else if (this.#hello !== undefined) {
+      this.#greeting.serve(call);
+    } else if (this.#greeting.isOver) {
       this.#calls.serve(call);
     } else if (request !== undefined) {
       this.#core.requests.finish(request);
@@ -210,62 +203,6 @@ export class Proxy {
     if (!child.open.settle(message.id!, message))
       this.options.log.info({ id: message.id }, 'an answer that nobody waits for');
     this.#children.rest(child);
-  }
-
-  /**
-   * Answers `initialize`, once and for all: with what a first child says, if it says so in time, else
-   * with a promise of nothing. That child serves the proxy's own working directory, if that is a
-   * workspace, since some editors start agents in the project.
-   */
-  async #initialize(call: Call): Promise<void> {
-    const id = call.request!.id;
-    if (this.#hello !== undefined) {
-      this.#core.answer(call, resultLine(id, this.#hello));
-      return;
-    }
-    const hello = readHello(call.message, this.options.config.acp.fs === 'editor');
-    this.#core.editorCapabilities = hello.capabilities;
-    this.#children.hello = hello.childParams;
-    this.#isInitializing = true;
-    this.#hello = await this.#bootstrap();
-    this.#isInitializing = false;
-    this.#core.answer(call, resultLine(id, this.#hello));
-    this.options.onRoom();
-  }
-
-  /** The answer of a first child, or the minimal one. */
-  async #bootstrap(): Promise<string> {
-    const workspace = await this.#ownWorkspace();
-    const child = workspace === undefined ? this.#children.primary() : this.#children.forWorkspace(workspace);
-    const { hello, reason } = await new Promise<{ hello?: string; reason?: string }>((resolve) => {
-      const late = { reason: `no answer in ${bootstrapMs / 1_000} s` };
-      const timer = setTimeout(() => resolve(late), bootstrapMs);
-      const over = (outcome: { hello?: string; reason?: string }): void => {
-        clearTimeout(timer);
-        resolve(outcome);
-      };
-      child.onDelay = (reason) => over({ reason });
-      child.whenReady({
-        bytes: 0,
-        run: () => over({ hello: child.initializeResult }),
-        onFailure: (failure) => over({ reason: failure.message }),
-      });
-    });
-    if (hello !== undefined) return hello;
-    this.options.log.warn(
-      { reason },
-      'initialize is answered without the agent: no optional capability is offered',
-    );
-    return minimalResult;
-  }
-
-  async #ownWorkspace(): Promise<Workspace | undefined> {
-    try {
-      return await findCheckedWorkspace(this.options.cwd, this.options.env);
-    } catch (error) {
-      this.options.log.info({ reason: messageOf(error) }, 'the working directory is no workspace');
-      return undefined;
-    }
   }
 
   #plansOf(child: WorkspaceChild): Plans {

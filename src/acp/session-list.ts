@@ -13,7 +13,8 @@ import type { WorkspaceChild } from '../session/workspace-child';
 import type { PathMap } from '../workspace/path-map';
 import { findWorkspace } from '../workspace/root';
 import type { Children } from './children';
-import type { Call, Core } from './core';
+import type { Call } from './call';
+import type { Core } from './core';
 import { editsOf, pathsToAgent } from './rewrite';
 import { within } from './within';
 

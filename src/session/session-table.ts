@@ -18,6 +18,8 @@ const namespace = '6f5c2b1e-3a0d-5d53-9a53-0d6a1c7f4e21';
 
 /** The sessions of one proxy, which runs one agent. */
 export class SessionTable {
+  /** Told of each session that is open no longer; not of one that is opened anew under its id. */
+  onClose: ((session: Session) => void) | undefined;
   readonly #open = new Map<string, Session>();
   readonly #records = new Map<string, SessionRecord>();
   /** The ids given for an agent's session id, the last one first. */
@@ -42,7 +44,7 @@ export class SessionTable {
   /** Opens a session. An older one under the same ids is no longer open. */
   open(session: Session): void {
     const older = session.child.sessions.get(session.agentId);
-    if (older !== undefined) this.#open.delete(older.editorId);
+    if (older !== undefined && older.editorId !== session.editorId) this.close(older);
     const elsewhere = this.#open.get(session.editorId);
     if (elsewhere !== undefined) elsewhere.child.sessions.delete(elsewhere.agentId);
     session.child.sessions.set(session.agentId, session);
@@ -51,9 +53,11 @@ export class SessionTable {
 
   /** The session is open no longer. What is remembered of it stays. */
   close(session: Session): void {
-    if (this.#open.get(session.editorId) === session) this.#open.delete(session.editorId);
     if (session.child.sessions.get(session.agentId) === session)
       session.child.sessions.delete(session.agentId);
+    if (this.#open.get(session.editorId) !== session) return;
+    this.#open.delete(session.editorId);
+    this.onClose?.(session);
   }
 
   /** Whether that id is an open or remembered session's, of whichever agent's process. */

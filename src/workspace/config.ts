@@ -61,6 +61,8 @@ export interface Config {
   readonly acp: {
     /** Whether agents may read and write files through the editor. */
     readonly fs: 'editor' | 'off';
+    /** Whether agents may use the editor's terminals, whose commands run in the container. */
+    readonly terminal: 'container' | 'off';
     /** How long an agent without sessions is kept; fits a timer. */
     readonly idleMs: number;
     /** How long an agent may take to answer `initialize`; fits a timer. */
@@ -80,6 +82,22 @@ export interface Config {
     readonly persist: boolean;
     /** How long a session that is not used stays in that file. */
     readonly keepMs: number;
+  };
+  /** How what failed to start, or ended, is tried again. A prompt never is. */
+  readonly restart: {
+    /** How often, before the error is told. */
+    readonly attempts: number;
+    /** Before the second attempt; each further one waits twice as long. */
+    readonly firstDelayMs: number;
+    /** No wait is longer. */
+    readonly maxDelayMs: number;
+  };
+  /** MCP servers that the editor names. */
+  readonly mcp: {
+    /** Whether servers on this machine's loopback are made reachable for agents. */
+    readonly forwardLoopback: boolean;
+    /** Names of the servers that run on this machine and not in the container. */
+    readonly hostServers: readonly string[];
   };
   /** Limits of a container. */
   readonly container: {
@@ -138,6 +156,7 @@ const variables = listOf(
   'a list of different names of variables, but for those that the container sets itself or that load code (PATH, HOME, LD_PRELOAD and the like)',
   isImportable,
 );
+const names = listOf('a list of different names of MCP servers', (name) => name !== '');
 const hosts = listOf(
   'a list of different strings "name:address", the address an IP or host-gateway',
   isExtraHost,
@@ -152,6 +171,7 @@ export const configKeys: readonly Key[] = [
   agentKey('name', text, false),
   agentKey('packages', packages, false),
   key('acp', 'fs', 'fs', oneOf('editor', 'off'), 'never', 'editor'),
+  key('acp', 'terminal', 'terminal', oneOf('container', 'off'), 'never', 'container'),
   // A timer of Node holds 24.8 days.
   key('acp', 'idle', 'idleMs', duration('24d'), 'never', '10m'),
   key('acp', 'start_timeout', 'startTimeoutMs', duration('24d'), 'never', '2m'),
@@ -161,6 +181,11 @@ export const configKeys: readonly Key[] = [
   key('acp', 'queue_to_agent', 'queueToAgentBytes', size('1KiB'), 'never', '64MiB'),
   key('sessions', 'persist', 'persist', flag, 'never', true),
   key('sessions', 'keep', 'keepMs', duration(), 'never', '90d'),
+  key('restart', 'attempts', 'attempts', wholeNumber(1), 'never', 3),
+  key('restart', 'first_delay', 'firstDelayMs', duration('1h'), 'never', '1s'),
+  key('restart', 'max_delay', 'maxDelayMs', duration('1h'), 'never', '30s'),
+  key('mcp', 'forward_loopback', 'forwardLoopback', flag, 'never', true),
+  key('mcp', 'host_servers', 'hostServers', names, 'never', []),
   key('container', 'memory', 'memoryBytes', size('64MiB'), lowerMemory),
   key('container', 'cpus', 'cpus', decimal(0.01), lower),
   key('container', 'pids', 'pids', wholeNumber(64), lower, 1_024),

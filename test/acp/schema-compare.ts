@@ -170,6 +170,8 @@ interface Leaf {
 function leavesOf(tree: FieldTree, at: string[] = []): Leaf[] {
   return Object.entries(tree).flatMap(([key, below]) => {
     if (key === '=') return [{ pointer: at.join('/'), isWhole: true }];
+    // What tells the variants apart is in the schema as their names.
+    if (`?${key}` in tree) return [];
     if (typeof below === 'string')
       return [{ pointer: [...at, key].join('/'), isWhole: wholes.includes(below) }];
     if (!key.startsWith('?')) return leavesOf(below, [...at, key]);

@@ -36,12 +36,6 @@ export const ownMountPoints: readonly string[] = [
   ...(isPodman ? ['/run/.containerenv'] : []),
 ];
 
-/**
- * Arguments of `docker top` for process ids as the host counts, and command lines. podman runs the `ps` of the
- * container, where its limit of processes lets it, unless it knows all columns itself.
- */
-export const topColumns: readonly string[] = isPodman ? ['hpid,args'] : ['-eo', 'pid,args'];
-
 /** What may stand in no history of an image besides secrets: podman tells the names of arguments that are not used. */
 export const proxyNames = isPodman ? [] : ['PROXY', 'proxy'];
 

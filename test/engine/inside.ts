@@ -1,7 +1,6 @@
 /** What runs in the containers, as the engine sees it. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { topColumns } from './engines';
 import { patienceMs } from './running';
 import { docker } from './support';
 
@@ -22,14 +21,30 @@ export async function containerOf(workspace: string, agent: string): Promise<str
   return await docker('ps', '--all', ...filters, '--format', '{{.Names}}');
 }
 
-/** All that runs in a container. */
+/** All that runs in a container: `docker top` asks podman's containers for a `ps` of their own, within their limits. */
 export async function processesIn(container: string): Promise<InnerProcess[]> {
-  // An argument may have more than one line.
-  const [, ...rows] = (await docker('top', container, ...topColumns)).split(/\n(?=\s*\d+\s)/);
-  return rows.map((row) => {
-    const [, pid, command] = /^\s*(\d+)\s*(.*)$/s.exec(row)!;
-    return { pid: Number(pid), command: command! };
-  });
+  const first = await docker('inspect', '--format', '{{.State.Pid}}', container);
+  const namespace = readlinkSync(`/proc/${first}/ns/pid`);
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && namespaceOf(name) === namespace)
+    .map((name) => ({ pid: Number(name), command: commandOf(name) }));
+}
+
+function namespaceOf(pid: string): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`);
+  } catch {
+    // It has ended in between.
+    return undefined;
+  }
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1).join(' ');
+  } catch {
+    return '';
+  }
 }
 
 /** Resolves when a process runs whose command line is this one. */

@@ -29,7 +29,8 @@ async function swappingEngine(place: Place, request: RegExp): Promise<string> {
 
 describe('a workspace that somebody swaps for a link', () => {
   test.each([
-    ['before its container is made', /^GET \/_ping/],
+    // The first that is asked once the folder was looked at.
+    ['before its container is made', /^GET \/containers\//],
     ['before its container is started', /^POST \/containers\/create/],
   ])('%s is not mounted for a command', async (_when, request) => {
     const place = new Place(cai);

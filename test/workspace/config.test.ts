@@ -10,6 +10,7 @@ const defaults = {
   agents: {},
   acp: {
     fs: 'editor',
+    terminal: 'container',
     idleMs: 600_000,
     startTimeoutMs: 120_000,
     maxLineFromEditorBytes: 67_108_864,
@@ -18,6 +19,8 @@ const defaults = {
     queueToAgentBytes: 67_108_864,
   },
   sessions: { persist: true, keepMs: 7_776_000_000 },
+  restart: { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 30_000 },
+  mcp: { forwardLoopback: true, hostServers: [] },
   container: { pids: 1_024, idleMs: 1_800_000, extraHosts: [] },
   image: { autoBuild: true, base: 'node:22-bookworm-slim' },
   env: { import: [] },
@@ -57,6 +60,7 @@ describe('loadConfig', () => {
       packages = ["my-agent@1.2.3", "@mine/tool"]
       [acp]
       fs = "off"
+      terminal = "off"
       idle = "0s"
       start_timeout = "30s"
       max_line_from_editor = "1MiB"
@@ -66,6 +70,13 @@ describe('loadConfig', () => {
       [sessions]
       persist = false
       keep = "1h"
+      [restart]
+      attempts = 5
+      first_delay = "2s"
+      max_delay = "1m"
+      [mcp]
+      forward_loopback = false
+      host_servers = ["browser"]
       [container]
       memory = "4GiB"
       cpus = 1.5
@@ -104,6 +115,7 @@ describe('loadConfig', () => {
       },
       acp: {
         fs: 'off',
+        terminal: 'off',
         idleMs: 0,
         startTimeoutMs: 30_000,
         maxLineFromEditorBytes: 1_048_576,
@@ -112,6 +124,8 @@ describe('loadConfig', () => {
         queueToAgentBytes: 1_073_741_824,
       },
       sessions: { persist: false, keepMs: 3_600_000 },
+      restart: { attempts: 5, firstDelayMs: 2_000, maxDelayMs: 60_000 },
+      mcp: { forwardLoopback: false, hostServers: ['browser'] },
       container: {
         memoryBytes: 4_294_967_296,
         cpus: 1.5,

@@ -1,0 +1,28 @@
+/** A call of the editor on its way. */
+import type { Message } from '../rpc/scan';
+import type { EditorRequest } from '../session/request-table';
+import type { Session } from '../session/workspace-child';
+import type { PathMap } from '../workspace/path-map';
+import type { EditorRoute, Method } from './methods';
+
+/** A message of the editor that is being served. */
+export interface Call {
+  /** The message. */
+  readonly message: Message;
+  /** The row of its method. */
+  readonly row: Method<EditorRoute>;
+  /** Its entry in the table; undefined for a notification, which is never answered. */
+  readonly request: EditorRequest | undefined;
+}
+
+/** What passing a call on involves beyond the rewriting of its fields. */
+export interface CallContext {
+  /** Whose ids and paths the call's fields are in. */
+  readonly map: PathMap;
+  /** The session that it is about, if it is open. */
+  readonly session?: Session | undefined;
+  /** Sees a result before it is passed on to the editor. */
+  onResult?(result: Message): void;
+  /** Is told that there will be no result: an error answer, or none. */
+  onNoResult?(): void;
+}

@@ -1,0 +1,23 @@
+/** Those who follow sessions without a part in what is passed on: titles, usage, what a crash must not lose. */
+import type { Message } from '../rpc/scan';
+import type { Session } from '../session/workspace-child';
+
+/**
+ * Each is called in the order of the wire, before the line is queued, with the message as it came from its
+ * sender. It must neither throw nor keep a message, whose bytes are those of a whole chunk.
+ */
+export interface SessionObserver {
+  /**
+   * `request` of the editor has opened it: new, load, resume or fork; `result` is the agent's. Other calls may
+   * come before, and so may updates.
+   */
+  onOpen?(session: Session, request: Message, result: Message): void;
+  /** A call of the editor is sent to its agent. */
+  onCall?(session: Session, call: Message): void;
+  /** Its agent has answered a request of the editor, with a result or an error. */
+  onAnswer?(session: Session, method: string, answer: Message): void;
+  /** Its agent sends a `session/update`; `kind` is the value of `sessionUpdate`, empty if it has none. */
+  onUpdate?(session: Session, kind: string, update: Message): void;
+  /** It is open no longer: closed, deleted, or its agent has ended. */
+  onClose?(session: Session): void;
+}
