@@ -1,5 +1,4 @@
 /** What `cai doctor` looks at in a container that is there. None is made or started. */
-import { text } from 'node:stream/consumers';
 import { checkContainer } from '../container/check';
 import type { ContainerInfo } from '../container/container-info';
 import type { Engine } from '../container/engine';
@@ -7,10 +6,13 @@ import { commandEnvironment } from '../container/environment';
 import type { EngineImage } from '../container/image';
 import { imageRequestOf } from '../container/image-request';
 import type { ClientKey } from '../container/keys';
+import { limitedText } from '../container/limited-text';
+import { noRoomIn } from '../container/no-room';
 import { ownVolumes } from '../container/own-containers';
 import { countCommands } from '../container/provide';
 import { configHash, containerName, dataFolder, label } from '../container/spec';
 import { SshConnection } from '../container/ssh';
+import { CaiError } from '../errors';
 import type { Checks, Finding } from './doctor-checks';
 import { installedBy } from './doctor-engine';
 import type { Configured } from './doctor-machine';
@@ -33,7 +35,7 @@ export const containerChecks = ['container', 'as made', 'ssh', 'agent', 'data'];
 /** The container of the workspace and the agent, from outside and from inside. */
 export async function checkContainerOf(checks: Checks, known: Known): Promise<void> {
   const { engine, settings, agent } = known;
-  const name = containerName(settings.workspace ?? '', agent.name, settings.hostUser.uid);
+  const name = containerName(settings);
   const info = await checks.find(
     'container',
     () => engine.inspectContainer(name),
@@ -108,17 +110,17 @@ async function lookInside(checks: Checks, info: ContainerInfo, known: Known): Pr
     const beganAt = performance.now();
     const { privateKey } = key;
     const hostKey = info.labels[label.hostKey] ?? '';
-    const connection = await SshConnection.open({
-      port: hostPort,
-      hostKey,
-      privateKey,
-      container: info.name,
-    });
-    const connectedAt = performance.now();
+    const target = { port: hostPort, hostKey, privateKey, container: info.name };
+    let connection: SshConnection | undefined;
+    let connectedAt: number;
     try {
+      connection = await SshConnection.open(target);
+      connectedAt = performance.now();
       seen = await ask(connection, info, known, program);
+    } catch (reason) {
+      throw (await noRoomIn(known.engine, info, reason)) ?? reason;
     } finally {
-      connection.end();
+      connection?.end();
     }
     const connectMs = Math.round(connectedAt - beganAt);
     const commandMs = Math.round(performance.now() - connectedAt);
@@ -142,8 +144,9 @@ async function ask(
   });
   remote.stdin.end();
   remote.stderr.resume();
-  const [output] = await Promise.all([text(remote.stdout), remote.exited]);
-  const [found = '', owner = ''] = output.split('\n');
+  const [found = '', owner = '', end] = (await limitedText(remote.stdout)).split('\n');
+  if (end === undefined)
+    throw new CaiError('SSH_CONNECT', 'a command in the container did not end as it should');
   return { program: found, owner };
 }
 

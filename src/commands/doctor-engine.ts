@@ -4,7 +4,8 @@ import { containerUser } from '../container/container-user';
 import { originOf, resolveEngine } from '../container/context';
 import { Engine } from '../container/engine';
 import type { EngineAbout } from '../container/engine-info';
-import { findImage, imageTagOf, provideImage } from '../container/image';
+import { findImage, provideImage } from '../container/image';
+import { imageTagOf } from '../container/image-tag';
 import type { EngineImage, ImageRequest } from '../container/image';
 import { imageRequestOf } from '../container/image-request';
 import { recordedOf } from '../container/spec';
@@ -75,8 +76,14 @@ export async function checkLimits(
   await checks.check('memory', () => {
     const all = about.memoryBytes;
     const limits = { ...about.limits, memory: true };
-    const circumstances = { image: '', user: hostUser, engineMemoryBytes: all, limits };
-    const { memoryBytes } = recordedOf(settings, '', circumstances);
+    const circumstances = {
+      image: '',
+      user: hostUser,
+      engineMemoryBytes: all,
+      engineCpus: about.cpus,
+      limits,
+    };
+    const { memoryBytes } = recordedOf(settings, circumstances);
     const detail = `${inGiB(memoryBytes)} for a container, of ${inGiB(all)}`;
     if (memoryBytes > all) {
       return { status: 'warn', detail, remedy: 'lower container.memory in the configuration' };

@@ -16,7 +16,7 @@ import { outerGitFolder } from '../workspace/git-folder';
 import { ownFolders } from '../workspace/own-folders';
 import { quoted } from '../workspace/quoted';
 import { findWorkspace } from '../workspace/root';
-import { outgrownRoot } from '../workspace/trust';
+import { checkLinks, outgrownRoot } from '../workspace/trust';
 import type { Checks, Finding } from './doctor-checks';
 
 /** The version that runs us, against the one that the package asks for. */
@@ -46,7 +46,9 @@ export async function checkWorkspace(
   let why: string | undefined;
   const look = async (): Promise<Place> => {
     try {
-      const { root, cwd } = await findWorkspace(resolve(folder ?? '.'), { env });
+      const workspace = await findWorkspace(resolve(folder ?? '.'), { env });
+      await checkLinks(env, workspace);
+      const { root, cwd } = workspace;
       const recorded = outgrownRoot(env, cwd, root);
       if (recorded === undefined) return { root };
       throw new CaiError(

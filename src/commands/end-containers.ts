@@ -53,8 +53,8 @@ const [maxPrograms, maxCharacters] = [5, 70];
 async function workIn(engine: Engine, { id, name, state }: OwnContainer): Promise<string[]> {
   const count = state === 'running' ? await countCommands(engine, id) : 0;
   if (count === 0) return [];
-  const programs = (await engine.processes(id)).filter((line) => !own.test(line));
-  const shown = programs.slice(0, maxPrograms).map((line) => `  ${printable(line)}`);
+  const programs = (await engine.processes(id)).filter(({ command }) => !own.test(command));
+  const shown = programs.slice(0, maxPrograms).map(({ command }) => `  ${printable(command)}`);
   const more = programs.length - shown.length;
   return [
     `${count === 1 ? '1 command runs' : `${count} commands run`} in the container ${name}:`,

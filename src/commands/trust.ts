@@ -7,7 +7,14 @@ import { quoted } from '../workspace/quoted';
 import { repositoryFileOf } from '../workspace/repository-config';
 import { findWorkspace } from '../workspace/root';
 import type { Workspace } from '../workspace/root';
-import { forgetFile, forgetRoot, outgrownRoot, trustFile, trustRoot } from '../workspace/trust';
+import {
+  forgetFile,
+  forgetRoot,
+  outgrownRoot,
+  rootLeftByLink,
+  trustFile,
+  trustRoot,
+} from '../workspace/trust';
 import { commandLine, runCommandLine } from './command-line';
 import { canAsk, confirm } from './confirm';
 
@@ -18,7 +25,7 @@ interface Options {
 
 /** What the user is asked to agree to. */
 interface Request {
-  /** The root that the folder belonged to, if it has another one now. */
+  /** The root that the folder belonged to, or that it is spelled through, if it has another one now. */
   readonly outgrown: string | undefined;
   /** The repository's file, if something in it waits. */
   readonly file: RepositoryConfig | undefined;
@@ -49,7 +56,7 @@ async function trust(folder: string, isAgreed: boolean): Promise<number> {
   const { repository } = loadWorkspaceConfig(env, workspace.root);
   const waits = repository?.isTrusted === false && repository.widening.length > 0;
   const request = {
-    outgrown: outgrownRoot(env, workspace.cwd, workspace.root),
+    outgrown: outgrownRoot(env, workspace.cwd, workspace.root) ?? (await rootLeftByLink(env, workspace)),
     file: waits ? repository : undefined,
   };
   if (request.outgrown === undefined && request.file === undefined) {

@@ -13,6 +13,8 @@ export interface EngineAbout {
   readonly isRootless: boolean;
   /** Memory of its machine, which is a virtual one with Docker Desktop. */
   readonly memoryBytes: number;
+  /** Processors of that machine. */
+  readonly cpus: number;
   /** Release of the kernel that its containers run on. */
   readonly kernel: string;
   /** System of its containers: `linux`. */
@@ -91,6 +93,7 @@ export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting, pod
   const info = answer as {
     readonly ServerVersion: string;
     readonly MemTotal: number;
+    readonly NCPU: number;
     readonly OSType: string;
     readonly KernelVersion: string;
     readonly SecurityOptions?: readonly string[] | null;
@@ -111,6 +114,7 @@ export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting, pod
       isRootlessPodman ||
       (info.SecurityOptions ?? []).some((option) => option.split(',').includes('name=rootless')),
     memoryBytes: info.MemTotal,
+    cpus: info.NCPU,
     kernel: info.KernelVersion,
     osType: info.OSType,
     limits: {

@@ -1,19 +1,22 @@
-/** The container engine: Docker's, or podman's service of the same API. The only user of dockerode. */
+/** The container engine: Docker's, or podman's service of the same API. The only user of dockerode's methods. */
 import type { Readable } from 'node:stream';
 import { buffer, json } from 'node:stream/consumers';
-import Docker from 'dockerode';
+import type Docker from 'dockerode';
 import { CaiError, messageOf } from '../errors';
 import type { FailureCode } from '../errors';
 import { followBuild } from './build-stream';
 import type { BuildEvent } from './build-stream';
 import { containerInfoOf } from './container-info';
 import type { ContainerInfo } from './container-info';
+import { processColumns, processCountOf, processesOf } from './container-processes';
+import type { ContainerProcess } from './container-processes';
 import type { EngineAddress } from './context';
 import { firstFileOf, textOfFrames } from './engine-answer';
+import { engineClient } from './engine-client';
 import { engineError, isNameTaken, isRemovalUnderWay, statusOf } from './engine-error';
 import { aboutOf, buildOptionsOf, imageInfoOf, listedImageOf, summaryOf, volumeInfoOf } from './engine-info';
 import type { BuildRequest, ContainerSummary, EngineAbout, ImageInfo, VolumeInfo } from './engine-info';
-import { get, greet, readBodiesHere } from './engine-modem';
+import { get, greet } from './engine-modem';
 import type { Greeting, Modem } from './engine-modem';
 
 /** Labels that all have to be there. */
@@ -35,7 +38,7 @@ export class Engine {
 
   /** Finds out whether it is there, and which version of the API to speak. Rejects with `NO_ENGINE`. */
   static async connect(address: EngineAddress): Promise<Engine> {
-    const docker = clientOf(address);
+    const docker = engineClient(address);
     const modem: Modem = docker.modem;
     const greeting = await greet(modem, address);
     modem.version = `v${greeting.apiVersion}`;
@@ -128,16 +131,29 @@ export class Engine {
     });
   }
 
-  /** Command line of each process in a container; none if it does not run. */
-  async processes(id: string): Promise<string[]> {
+  /** All processes in a container; none if it does not run. */
+  async processes(id: string): Promise<ContainerProcess[]> {
     // Docker's go to the ps of its machine, and it needs the ids. podman does that in the container, where
     // there may be no ps, unless it knows all columns itself.
-    const columns = this.greeting.isPodman ? 'pid,args' : '-eo pid,args';
-    const what = `list the processes of the container ${id}`;
-    const answer = (await this.#askOr([409], what, 'CONTAINER_START', () =>
-      this.docker.getContainer(id).top({ ps_args: columns }),
-    )) as { Processes?: readonly (readonly string[])[] | null } | undefined;
-    return (answer?.Processes ?? []).map((row) => row.at(-1) ?? '');
+    const columns = this.greeting.isPodman ? processColumns : `-eo ${processColumns}`;
+    const answer: unknown = await this.#askOr(
+      [409],
+      `list the processes of the container ${id}`,
+      'CONTAINER_START',
+      () => this.docker.getContainer(id).top({ ps_args: columns }),
+    );
+    return processesOf(answer);
+  }
+
+  /** How many processes and threads it has; `undefined`: not known, or it does not run. */
+  async processCount(id: string): Promise<number | undefined> {
+    const answer = await this.#askOr(
+      [404, 409],
+      `count the processes of the container ${id}`,
+      'CONTAINER_START',
+      () => this.docker.getContainer(id).stats({ stream: false, 'one-shot': true }),
+    );
+    return processCountOf(answer ?? {});
   }
 
   /** Its exit status, as soon as it does not run. */
@@ -262,30 +278,6 @@ export class Engine {
         throw reason;
       }
     });
-  }
-}
-
-/** What dockerode would else take from `DOCKER_HOST` and its like, even for another engine. */
-const nothing = {
-  socketPath: undefined,
-  host: undefined,
-  port: undefined,
-  protocol: 'http',
-  ca: undefined,
-  cert: undefined,
-  key: undefined,
-  timeout: undefined,
-} as const;
-
-function clientOf({ options }: EngineAddress): Docker {
-  try {
-    const docker = new Docker({ ...nothing, ...options });
-    readBodiesHere(docker.modem);
-    return docker;
-  } catch (reason) {
-    // It reads that environment even if none of it counts.
-    const why = `DOCKER_HOST and DOCKER_CERT_PATH cannot be used: ${messageOf(reason)}: mend or unset them`;
-    throw new CaiError('NO_ENGINE', why);
   }
 }
 

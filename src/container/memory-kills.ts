@@ -1,4 +1,4 @@
-import { text } from 'node:stream/consumers';
+import { limitedText } from './limited-text';
 import type { SshConnection } from './ssh';
 
 /** Of the second version of control groups and of the first. Source: Linux, cgroup-v2.rst and memory.rst. */
@@ -13,10 +13,10 @@ export async function memoryKills(connection: Pick<SshConnection, 'run'>): Promi
     const command = await connection.run({ argv: ['/bin/cat', ...counters], cwd: '/', env: [] });
     // One of the files is not there.
     command.stderr.resume();
-    const [, count] = /^oom_kill ([0-9]+)$/m.exec(await text(command.stdout)) ?? [];
+    const [, count] = /^oom_kill ([0-9]+)$/m.exec(await limitedText(command.stdout)) ?? [];
     return Number(count ?? 0);
   } catch {
-    // Without a connection nobody knows.
+    // Nobody knows without a connection, or from a container that does not just answer.
     return 0;
   }
 }

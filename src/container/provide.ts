@@ -6,6 +6,7 @@ import { gitIdentity } from '../workspace/git';
 import { checkContainer } from './check';
 import { containerUser } from './container-user';
 import type { ContainerInfo } from './container-info';
+import { countSupervisors } from './container-processes';
 import type { Engine } from './engine';
 import { containerFiles, mountIdentities, systemCaFile } from './files';
 import type { EngineImage } from './image';
@@ -46,6 +47,8 @@ export interface RunningContainer {
   readonly env: readonly string[];
   /** Its host name. */
   readonly hostname: string;
+  /** Id of its image, `sha256:` and 64 hex digits. */
+  readonly imageId: string;
 }
 
 /** How long another process may take from creating a container to starting it. */
@@ -58,8 +61,8 @@ const makerPatienceMs = 30_000;
  */
 export async function provideContainer(engine: Engine, request: ContainerRequest): Promise<RunningContainer> {
   const { settings, tell } = request;
-  const { agent, workspace, hostUser } = settings;
-  const name = containerName(workspace ?? '', agent, hostUser.uid);
+  const { agent, workspace } = settings;
+  const name = containerName(settings);
   let mustReplace = request.isFresh;
   let hasStarted = false;
   for (;;) {
@@ -101,14 +104,15 @@ export async function provideContainer(engine: Engine, request: ContainerRequest
 }
 
 function running(info: ContainerInfo): RunningContainer {
-  const { id, name, startedAt, hostPort, env, hostname, labels } = info;
+  const { id, name, startedAt, hostPort, env, hostname, imageId, labels } = info;
   if (hostPort === undefined) {
     throw new CaiError(
       'CONTAINER_START',
       `the container ${name} has no port for SSH on this machine: use --fresh to make it anew`,
     );
   }
-  return { id, name, startedAt, port: hostPort, hostKey: labels[label.hostKey] ?? '', env, hostname };
+  const hostKey = labels[label.hostKey] ?? '';
+  return { id, name, startedAt, port: hostPort, hostKey, env, hostname, imageId };
 }
 
 async function isOutdated(info: ContainerInfo, request: ContainerRequest): Promise<boolean> {
@@ -123,22 +127,26 @@ async function isBusy(engine: Engine, info: ContainerInfo): Promise<boolean> {
 
 /** How many commands of `cai` run in a container. */
 export async function countCommands(engine: Engine, id: string): Promise<number> {
-  const processes = await engine.processes(id);
-  // The login shell that becomes the supervisor has its path among its arguments, too.
-  return processes.filter((args) => /^(?:\S*\/)?perl \/run\/cai\/supervisor\b/.test(args)).length;
+  return countSupervisors(await engine.processes(id));
 }
 
 /** Returns when the name may have been taken by somebody else, too. */
 async function make(engine: Engine, name: string, request: ContainerRequest): Promise<void> {
   const { settings, tell } = request;
   const image = await request.image();
-  const { memoryBytes, isRootless, limits } = await engine.about();
+  const { memoryBytes, cpus, isRootless, limits } = await engine.about();
   const { user, notice } = await containerUser(settings.hostUser, settings.workspace, isRootless);
-  const circumstances: Circumstances = { image: image.id, user, engineMemoryBytes: memoryBytes, limits };
+  const circumstances: Circumstances = {
+    image: image.id,
+    user,
+    engineMemoryBytes: memoryBytes,
+    engineCpus: cpus,
+    limits,
+  };
   const { privateKey, fingerprint } = newHostKey();
-  const volume = dataVolumeOf(settings, name, user);
+  const volume = dataVolumeOf(settings, user);
   await engine.createVolume(volume.name, volume.labels);
-  const id = await engine.createContainer(name, createRequest(settings, name, circumstances, fingerprint));
+  const id = await engine.createContainer(name, createRequest(settings, circumstances, fingerprint));
   if (id === undefined) {
     // The engine may take a moment to know of the container whose name it has given away.
     await sleep(20);

@@ -43,6 +43,7 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
     binds: [...(await ofWorkspace(workspace, env)), ...(await chosenMounts(config, workspace, env))],
     data: config.agent.data,
     memoryBytes: container.memoryBytes,
+    memoryAtMostBytes: container.memoryAtMostBytes,
     cpus: container.cpus,
     pids: container.pids,
     idleMs: container.idleMs,

@@ -74,6 +74,8 @@ export interface Settings {
   readonly data: 'shared' | 'workspace';
   /** Limit of memory; `undefined`: by the size of the machine. */
   readonly memoryBytes: number | undefined;
+  /** Lowers that which goes by the size; `undefined`: no. */
+  readonly memoryAtMostBytes: number | undefined;
   /** Limit of processors; `undefined`: none. */
   readonly cpus: number | undefined;
   /** Limit of processes and threads. */
@@ -98,6 +100,8 @@ export interface Circumstances {
   readonly user: ContainerUser;
   /** Memory of the engine's machine. */
   readonly engineMemoryBytes: number;
+  /** Processors of that machine. */
+  readonly engineCpus: number;
   /** What the engine can limit: it takes no notice of a limit that it cannot hold. */
   readonly limits: EngineAbout['limits'];
 }
@@ -122,10 +126,16 @@ export interface Recorded {
   readonly publishedOn: readonly string[];
 }
 
-/** `cai-<folder>-<12 hex digits>`, the same for the same user, workspace and agent. */
-export function containerName(workspace: string, agent: string, hostUser: number): string {
+/** `cai-<folder>-<12 hex digits>`, the same for the same user, key of that user, workspace and agent. */
+export function containerName(settings: Settings): string {
+  // A user with several state folders has a key in each, which does not open the containers of the others.
+  return nameOf(settings, [settings.authorizedKey]);
+}
+
+function nameOf({ workspace = '', agent, hostUser }: Settings, more: readonly string[]): string {
   const folder = posix.basename(workspace).toLowerCase().replace(/[^a-z0-9_.-]+/g, '-').slice(0, 30); // prettier-ignore
-  return `cai-${folder.replace(/^[^a-z0-9]+/, '') || 'none'}-${hash([workspace, agent, hostUser]).slice(0, 12)}`;
+  const id = hash([workspace, agent, hostUser.uid, ...more]).slice(0, 12);
+  return `cai-${folder.replace(/^[^a-z0-9]+/, '') || 'none'}-${id}`;
 }
 
 /** Two containers with the same hash and the same image are alike. */
@@ -142,13 +152,15 @@ const rootCapabilities = ['SETGID', 'SETUID', 'SYS_CHROOT'];
 const mostMemoryBytes = 8 * 2 ** 30;
 
 /** What a container with these settings is made with, and compared with at each later use. */
-export function recordedOf(settings: Settings, name: string, circumstances: Circumstances): Recorded {
+export function recordedOf(settings: Settings, circumstances: Circumstances): Recorded {
   const { image, user, engineMemoryBytes, limits } = circumstances;
-  const memoryBytes = settings.memoryBytes ?? Math.min(mostMemoryBytes, Math.floor(engineMemoryBytes / 2));
+  const { memoryAtMostBytes = mostMemoryBytes } = settings;
+  const memoryBytes =
+    settings.memoryBytes ?? Math.min(mostMemoryBytes, Math.floor(engineMemoryBytes / 2), memoryAtMostBytes);
   return {
     image,
     user: `${user.uid}:${user.gid}`,
-    mounts: mountsOf(settings, name, user).map(mountText).sort(),
+    mounts: mountsOf(settings, user).map(mountText).sort(),
     capabilities: user.uid === 0 ? rootCapabilities : [],
     isConfined: true,
     memoryBytes: limits.memory ? memoryBytes : 0,
@@ -162,25 +174,19 @@ export function mountText({ type, source, target, isReadOnly }: ContainerMount):
   return `${type} ${source} ${target} ${isReadOnly ? 'ro' : 'rw'}`;
 }
 
-function mountsOf(settings: Settings, name: string, user: ContainerUser): [Mount, ...Mount[]] {
-  const { binds, agent, hostUser, data } = settings;
-  // Its files belong to one user: root works for several.
-  const owner = user.uid === hostUser.uid ? `${user.uid}` : `${hostUser.uid}-${user.uid}`;
-  const volume = dataVolumeName(agent, owner, data, name);
+function mountsOf(settings: Settings, user: ContainerUser): [Mount, ...Mount[]] {
   return [
-    { type: 'volume', source: volume, target: dataFolder, isReadOnly: false },
-    ...binds.map(({ source, target, isReadOnly }) => ({ type: 'bind', source, target, isReadOnly }) as const),
+    { type: 'volume', source: dataVolumeName(settings, user), target: dataFolder, isReadOnly: false },
+    ...settings.binds.map(
+      ({ source, target, isReadOnly }) => ({ type: 'bind', source, target, isReadOnly }) as const,
+    ),
   ];
 }
 
 /** The body of the engine's request to create the container. Source: Docker Engine API, ContainerCreate. */
-export function createRequest(
-  settings: Settings,
-  name: string,
-  circumstances: Circumstances,
-  hostKey: string,
-) {
-  const recorded = recordedOf(settings, name, circumstances);
+export function createRequest(settings: Settings, circumstances: Circumstances, hostKey: string) {
+  const { limits, engineCpus } = circumstances;
+  const recorded = recordedOf(settings, circumstances);
   const owner = ownerLabels(settings);
   return {
     Image: recorded.image,
@@ -211,10 +217,11 @@ export function createRequest(
       SecurityOpt: ['no-new-privileges'],
       Memory: recorded.memoryBytes,
       MemorySwap: recorded.memoryBytes,
-      NanoCpus: circumstances.limits.cpus ? Math.round((settings.cpus ?? 0) * 1e9) : 0,
+      // The engine refuses more than there are.
+      NanoCpus: limits.cpus ? Math.round(Math.min(settings.cpus ?? 0, engineCpus) * 1e9) : 0,
       PidsLimit: recorded.pids,
       ExtraHosts: [...settings.extraHosts],
-      Mounts: mountsOf(settings, name, circumstances.user).map(({ type, source, target, isReadOnly }) => ({
+      Mounts: mountsOf(settings, circumstances.user).map(({ type, source, target, isReadOnly }) => ({
         Type: type,
         Source: source,
         Target: target,
@@ -230,11 +237,9 @@ export function createRequest(
 /** The data volume that the container needs: podman makes one with the container, but without labels. */
 export function dataVolumeOf(
   settings: Settings,
-  name: string,
   user: ContainerUser,
 ): { readonly name: string; readonly labels: Readonly<Record<string, string>> } {
-  const [{ source }] = mountsOf(settings, name, user);
-  return { name: source, labels: ownerLabels(settings) };
+  return { name: dataVolumeName(settings, user), labels: ownerLabels(settings) };
 }
 
 function ownerLabels({ agent, hostUser }: Settings): Record<string, string> {
@@ -260,11 +265,15 @@ export const dataFolder = `${agentHome}/.data`;
 /** Where programs inside find the certificates of the user's configuration. */
 export const caFile = '/run/cai/ca.pem';
 
-/** The volume of an agent: the user's for all workspaces, or one for each. */
-function dataVolumeName(agent: string, owner: string, data: Settings['data'], container: string): string {
+/** The volume of an agent: the user's for all workspaces, or one for each; the same with another key. */
+function dataVolumeName(settings: Settings, user: ContainerUser): string {
+  const { agent, hostUser, data } = settings;
+  if (data === 'workspace') return `${nameOf(settings, [])}-data`;
+  // Its files belong to one user: root works for several.
+  const owner = user.uid === hostUser.uid ? `${user.uid}` : `${hostUser.uid}-${user.uid}`;
   // A name that engines do not take becomes one.
   const text = /^[a-z0-9][a-z0-9_.-]{0,30}$/.test(agent) ? agent : hash(agent).slice(0, 12);
-  return data === 'workspace' ? `${container}-data` : `cai-data-${text}-${owner}`;
+  return `cai-data-${text}-${owner}`;
 }
 
 function hash(value: unknown): string {

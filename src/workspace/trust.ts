@@ -3,12 +3,13 @@
  * of a folder is. Small files in our state folder, one for each path, which no agent can write.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { ownFolders } from './own-folders';
 import { isInside } from './path-map';
 import { quoted } from './quoted';
+import { resolvePath } from './real-path';
 import { findWorkspace } from './root';
 import type { Workspace } from './root';
 
@@ -63,9 +64,39 @@ export function checkRoot(env: NodeJS.ProcessEnv, cwd: string, root: string): vo
   }
 }
 
-/** The workspace of a working directory, found and checked. Rejects as `findWorkspace` and `checkRoot` do. */
+/**
+ * The recorded root that a working directory is spelled through and does not lie in, because of a link there: an
+ * agent may have made that link. `undefined`: none, or the directory has a record of its own.
+ */
+export async function rootLeftByLink(
+  env: NodeJS.ProcessEnv,
+  { cwd, realCwd, root }: Workspace,
+): Promise<string | undefined> {
+  if (cwd === realCwd || read(env, 'roots', cwd) !== undefined) return undefined;
+  const { links } = await resolvePath(cwd);
+  return recordedRoots(env).find(
+    (recorded) => !isInside(root, recorded) && links.some((link) => isInside(link, recorded)),
+  );
+}
+
+/** Rejects with `CaiError('WORKSPACE')` for a workspace that `rootLeftByLink` knows one for. */
+export async function checkLinks(env: NodeJS.ProcessEnv, workspace: Workspace): Promise<void> {
+  const left = await rootLeftByLink(env, workspace);
+  if (left === undefined) return;
+  const [folder, root] = [quoted(workspace.cwd), quoted(workspace.root)];
+  throw new CaiError(
+    'WORKSPACE',
+    `${folder} leads to ${root} by a link in the workspace ${quoted(left)}, where an agent can make links: if that is right, run: cai trust ${folder}`,
+  );
+}
+
+/**
+ * The workspace of a working directory, found and checked. Rejects as `findWorkspace`, `checkLinks` and `checkRoot`
+ * do.
+ */
 export async function findCheckedWorkspace(cwd: string, env: NodeJS.ProcessEnv): Promise<Workspace> {
   const workspace = await findWorkspace(cwd, { env });
+  await checkLinks(env, workspace);
   checkRoot(env, workspace.cwd, workspace.root);
   return workspace;
 }
@@ -82,19 +113,37 @@ export function forgetRoot(env: NodeJS.ProcessEnv, cwd: string): boolean {
 
 function fileOf(env: NodeJS.ProcessEnv, kind: RecordKind, path: string): string {
   const name = createHash('sha256').update(path).digest('hex');
-  return posix.join(ownFolders(env).state, kind, `${name}.json`);
+  return posix.join(folderOf(env, kind), `${name}.json`);
+}
+
+function folderOf(env: NodeJS.ProcessEnv, kind: RecordKind): string {
+  return posix.join(ownFolders(env).state, kind);
 }
 
 /** `undefined` too for a record that is damaged. */
 function read(env: NodeJS.ProcessEnv, kind: RecordKind, path: string): string | undefined {
+  const { path: recorded, value } = recordIn(fileOf(env, kind, path));
+  return recorded === path ? value : undefined;
+}
+
+/** Every root that a folder was recorded for. */
+function recordedRoots(env: NodeJS.ProcessEnv): string[] {
+  const folder = folderOf(env, 'roots');
   try {
-    const record = JSON.parse(readFileSync(fileOf(env, kind, path), 'utf8')) as Record<
-      string,
-      unknown
-    > | null;
-    return record?.path === path && typeof record.value === 'string' ? record.value : undefined;
+    const values = readdirSync(folder).map((name) => recordIn(posix.join(folder, name)).value);
+    return [...new Set(values.filter((value) => value !== undefined))];
   } catch {
-    return undefined;
+    // Nothing was recorded yet.
+    return [];
+  }
+}
+
+function recordIn(file: string): { readonly path?: unknown; readonly value?: string } {
+  try {
+    const record = JSON.parse(readFileSync(file, 'utf8')) as { path?: unknown; value?: unknown } | null;
+    return typeof record?.value === 'string' ? { path: record.path, value: record.value } : {};
+  } catch {
+    return {};
   }
 }
 

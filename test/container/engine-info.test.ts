@@ -9,9 +9,9 @@ import {
 
 describe('what an engine leaves out', () => {
   test('is none of it', () => {
-    const info = { ServerVersion: '29', MemTotal: 1, OSType: 'linux', SecurityOptions: null, MemoryLimit: true, PidsLimit: true, CpuCfsQuota: true }; // prettier-ignore
+    const info = { ServerVersion: '29', MemTotal: 1, NCPU: 2, OSType: 'linux', SecurityOptions: null, MemoryLimit: true, PidsLimit: true, CpuCfsQuota: true }; // prettier-ignore
 
-    expect(aboutOf(info, { apiVersion: '1.41', isPodman: true }, { host: { security: { rootless: true } } })).toMatchObject({ isRootless: true, limits: { memory: false, pids: false, cpus: false } }); // prettier-ignore
+    expect(aboutOf(info, { apiVersion: '1.41', isPodman: true }, { host: { security: { rootless: true } } })).toMatchObject({ isRootless: true, cpus: 2, limits: { memory: false, pids: false, cpus: false } }); // prettier-ignore
     expect(aboutOf(info, { apiVersion: '1.52', isPodman: false }).isRootless).toBe(false);
     expect(summaryOf({ Id: '1', Names: ['/x'], State: 'created', Labels: null, Created: 2 })).toEqual({
       id: '1',

@@ -39,7 +39,7 @@ describe('containerFiles', () => {
   beforeAll(async () => (found = await entries(await containerFiles(request))));
 
   it('gives what decides who may enter to root, readable for all', () => {
-    for (const name of ['keeper', 'supervisor', 'sshd_config', 'authorized_keys']) {
+    for (const name of ['keeper', 'supervisor', 'mcp-bridge', 'ports', 'sshd_config', 'authorized_keys']) {
       const entry = found.get(`/run/cai/${name}`);
       expect([name, entry?.owner, (entry?.mode ?? 0) & 0o022]).toEqual([name, '0:0', 0]);
     }
@@ -49,6 +49,10 @@ describe('containerFiles', () => {
 
   it('lets only the user read the host key', () => {
     expect(found.get('/run/cai/host_key')).toMatchObject({ owner: '4321:4322', mode: 0o600 });
+  });
+
+  it('lets commands note that they have run', () => {
+    expect(found.get('/run/cai/used')).toMatchObject({ type: 'file', owner: '4321:4322', mode: 0o600 });
   });
 
   it('names the user first, and the group if the image does not', () => {

@@ -12,6 +12,7 @@ export function settings(changes: Partial<Settings> = {}): Settings {
     binds: [{ source: '/home/u/app', target: '/home/u/app', isReadOnly: false, identity: '1:2' }],
     data: 'shared',
     memoryBytes: undefined,
+    memoryAtMostBytes: undefined,
     cpus: undefined,
     pids: 1024,
     idleMs: 1_800_000,
@@ -27,6 +28,7 @@ export const circumstances: Circumstances = {
   image: 'sha256:image',
   user: { uid: 1000, gid: 1000 },
   engineMemoryBytes: 8 * 2 ** 30,
+  engineCpus: 4,
   limits: { memory: true, pids: true, cpus: true },
 };
 
@@ -34,7 +36,6 @@ export const circumstances: Circumstances = {
 export function containerInfo(changes: Partial<ContainerInfo> = {}): ContainerInfo {
   const { Labels, HostConfig, Cmd, WorkingDir, User, Image } = createRequest(
     settings(),
-    'cai-x',
     circumstances,
     'SHA256:key',
   );

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
 import { catalog } from '../../src/agent/catalog';
-import { buildImage, findImage, imageTagOf, provideImage } from '../../src/container/image';
+import { buildImage, findImage, provideImage } from '../../src/container/image';
 import type { EngineImage, ImageEngine, ImageRequest } from '../../src/container/image';
 import { CaiError } from '../../src/errors';
 import type { Progress } from '../../src/container/progress';
@@ -121,30 +121,6 @@ describe('the Dockerfile', () => {
 
   test('needs no syntax that only newer builders know', () => {
     expect(dockerfile).not.toMatch(/^# *syntax=|--mount|--link|--chmod|<<|--parents|--exclude/m);
-  });
-});
-
-describe('imageTagOf', () => {
-  test.each([
-    ['claude', 'containai:claude'],
-    ['my-agent_2.0', 'containai:my-agent_2.0'],
-  ])('names the image of %s %s', (agent, tag) => expect(imageTagOf({ agent })).toBe(tag));
-
-  test.each(['claude-base', 'my agent', '../..', 'ä', '', '-x', 'a'.repeat(200)])(
-    'makes a tag of its own for %j, which none can be',
-    (agent) => {
-      expect(imageTagOf({ agent })).toMatch(/^containai:\w[\w.-]{0,100}$/);
-      expect(imageTagOf({ agent })).not.toBe(imageTagOf({ agent: `${agent}!` }));
-      expect(imageTagOf({ agent })).not.toMatch(/-base$/);
-    },
-  );
-
-  test('keeps the image of a repository apart, from the usual one and from those of others', () => {
-    const tags = [undefined, '/one', '/two'].map((repository) =>
-      imageTagOf({ agent: 'claude', ...(repository !== undefined && { repository }) }),
-    );
-
-    expect(new Set(tags).size).toBe(3);
   });
 });
 

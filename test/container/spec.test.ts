@@ -2,21 +2,27 @@ import { configHash, containerName, createRequest, label, recordedOf } from '../
 import { circumstances, settings } from './given';
 
 describe('containerName', () => {
+  const nameFor = (changes: Parameters<typeof settings>[0]) => containerName(settings(changes));
+
   it('tells the folder to people and everything else by its hash', () => {
-    expect(containerName('/home/u/My Project!', 'claude', 1000)).toMatch(/^cai-my-project--[0-9a-f]{12}$/);
+    expect(nameFor({ workspace: '/home/u/My Project!' })).toMatch(/^cai-my-project--[0-9a-f]{12}$/);
     const names = [
-      containerName('/a', 'claude', 1000),
-      containerName('/b/a', 'claude', 1000),
-      containerName('/a', 'gemini', 1000),
-      containerName('/a', 'claude', 1001),
+      nameFor({ workspace: '/a' }),
+      nameFor({ workspace: '/b/a' }),
+      nameFor({ workspace: '/a', agent: 'gemini' }),
+      nameFor({ workspace: '/a', hostUser: { uid: 1001, gid: 1000 } }),
+      nameFor({ workspace: '/a', authorizedKey: 'ssh-ed25519 BBBB' }),
     ];
     expect(new Set(names).size).toBe(names.length);
-    expect(containerName('/a', 'claude', 1000)).toBe(names[0]);
+    expect(nameFor({ workspace: '/a', pids: 7 })).toBe(names[0]);
   });
 
-  it.each(['/', '/..x', '/日本', `/${'x'.repeat(300)}`, ''])('is a name that engines take for %j', (root) => {
-    expect(containerName(root, 'claude', 0)).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,62}$/);
-  });
+  it.each(['/', '/..x', '/日本', `/${'x'.repeat(300)}`, undefined])(
+    'is a name that engines take for %j',
+    (workspace) => {
+      expect(nameFor({ workspace })).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,62}$/);
+    },
+  );
 });
 
 describe('configHash', () => {
@@ -27,6 +33,7 @@ describe('configHash', () => {
       { binds: [{ source: '/a', target: '/a', isReadOnly: true, identity: '1:1' }] },
       { data: 'workspace' as const },
       { memoryBytes: 1 },
+      { memoryAtMostBytes: 1 },
       { cpus: 1 },
       { pids: 7 },
       { idleMs: 7 },
@@ -54,7 +61,7 @@ describe('configHash', () => {
 });
 
 describe('createRequest', () => {
-  const request = createRequest(settings(), 'cai-x', circumstances, 'SHA256:key');
+  const request = createRequest(settings(), circumstances, 'SHA256:key');
 
   it('takes all rights away and gives none', () => {
     expect(request.HostConfig).toMatchObject({
@@ -78,7 +85,7 @@ describe('createRequest', () => {
   });
 
   it('records what it asks for', () => {
-    expect(JSON.parse(request.Labels[label.spec])).toEqual(recordedOf(settings(), 'cai-x', circumstances));
+    expect(JSON.parse(request.Labels[label.spec])).toEqual(recordedOf(settings(), circumstances));
     expect(request.Labels).toMatchObject({
       'containai.managed': 'true',
       'containai.workspace': '/home/u/app',
@@ -91,19 +98,37 @@ describe('createRequest', () => {
     [4 * 2 ** 30, 2 * 2 ** 30],
     [64 * 2 ** 30, 8 * 2 ** 30],
   ])('leaves a machine with %d bytes of memory half of it: %d', (engineMemoryBytes, memoryBytes) => {
-    const { HostConfig } = createRequest(settings(), 'cai-x', { ...circumstances, engineMemoryBytes }, 'k');
+    const { HostConfig } = createRequest(settings(), { ...circumstances, engineMemoryBytes }, 'k');
 
     expect(HostConfig).toMatchObject({ Memory: memoryBytes, MemorySwap: memoryBytes });
   });
 
+  it.each([
+    [1, undefined, 1],
+    [8, undefined, 8],
+    [undefined, 3, 3],
+    [undefined, 8, 4],
+  ])(
+    "takes the user's %j GiB of memory as they are, and the %j of a repository for the most: %d",
+    (own, most, expected) => {
+      const gibibytes = (count: number | undefined) => (count === undefined ? undefined : count * 2 ** 30);
+      const wanted = { memoryBytes: gibibytes(own), memoryAtMostBytes: gibibytes(most) };
+      const { HostConfig } = createRequest(settings(wanted), circumstances, 'k');
+
+      expect(HostConfig.Memory).toBe(gibibytes(expected));
+    },
+  );
+
+  it('asks for no more processors than there are', () => {
+    const cpusFor = (cpus: number | undefined) =>
+      createRequest(settings({ cpus }), circumstances, 'k').HostConfig.NanoCpus;
+
+    expect([undefined, 1.5, 64, 1e300].map(cpusFor)).toEqual([0, 1.5e9, 4e9, 4e9]);
+  });
+
   it('asks for no limit that the engine cannot hold', () => {
     const limits = { memory: false, pids: false, cpus: false };
-    const { HostConfig, Labels } = createRequest(
-      settings({ cpus: 2 }),
-      'cai-x',
-      { ...circumstances, limits },
-      'k',
-    );
+    const { HostConfig, Labels } = createRequest(settings({ cpus: 2 }), { ...circumstances, limits }, 'k');
 
     expect(HostConfig).toMatchObject({ Memory: 0, MemorySwap: 0, NanoCpus: 0, PidsLimit: 0 });
     expect(JSON.parse(Labels[label.spec])).toMatchObject({ memoryBytes: 0, pids: 0 });
@@ -111,7 +136,7 @@ describe('createRequest', () => {
 
   it('gives root on a rootless engine what sshd needs, and tells agents that this is a sandbox', () => {
     const rootless = { ...circumstances, user: { uid: 0, gid: 0 } };
-    const { HostConfig, Env } = createRequest(settings(), 'cai-x', rootless, 'k');
+    const { HostConfig, Env } = createRequest(settings(), rootless, 'k');
 
     expect(HostConfig.CapAdd).toEqual(['SETGID', 'SETUID', 'SYS_CHROOT']);
     expect(Env).toContain('IS_SANDBOX=1');
@@ -119,15 +144,20 @@ describe('createRequest', () => {
   });
 
   it('gives a workspace a data volume of its own when that is asked for', () => {
-    const { HostConfig } = createRequest(settings({ data: 'workspace' }), 'cai-x', circumstances, 'k');
+    const sourceOf = (changes: Parameters<typeof settings>[0]) =>
+      createRequest(settings({ data: 'workspace', ...changes }), circumstances, 'k').HostConfig.Mounts[0]!
+        .Source;
 
-    expect(HostConfig.Mounts[0]).toMatchObject({ Type: 'volume', Source: 'cai-x-data' });
+    expect(sourceOf({})).toMatch(/^cai-app-[0-9a-f]{12}-data$/);
+    expect(sourceOf({ workspace: '/home/u/other/app' })).not.toBe(sourceOf({}));
+    // Who gets a new key keeps what the agent keeps.
+    expect(sourceOf({ authorizedKey: 'ssh-ed25519 BBBB' })).toBe(sourceOf({}));
   });
 
   it.each(['../../etc', 'a b', 'X', '.hidden'])(
     'names a volume for the agent %j that engines take',
     (agent) => {
-      const { HostConfig } = createRequest(settings({ agent }), 'cai-x', circumstances, 'k');
+      const { HostConfig } = createRequest(settings({ agent }), circumstances, 'k');
 
       expect(HostConfig.Mounts[0]!.Source).toMatch(/^cai-data-[0-9a-f]{12}-1000$/);
     },

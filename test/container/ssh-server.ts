@@ -44,6 +44,25 @@ export async function startServer(
       else attempt.reject();
     });
     connection.on('session', (accept) => serve(accept(), connection, play));
+    connection.on('request', (accept, reject, name, info) => {
+      const asked = info as {
+        readonly bindAddr?: string;
+        readonly bindPort?: number;
+        readonly socketPath?: string;
+      };
+      if (asked.bindPort === 1) {
+        reject?.();
+        return;
+      }
+      accept?.();
+      // Whatever is listened on is opened at once, and so is something that was not asked for.
+      const opened = (_: unknown, channel?: ServerChannel): void => void channel?.end(`from ${name}`);
+      if (asked.socketPath !== undefined) connection.openssh_forwardOutStreamLocal(asked.socketPath, opened);
+      else connection.forwardOut(asked.bindAddr!, asked.bindPort!, '127.0.0.1', 9, opened);
+      connection.forwardOut('127.0.0.1', 4_711, '127.0.0.1', 9, (error) =>
+        log.push(`stranger: ${String(error)}`),
+      );
+    });
     connection.on('tcpip', (accept, reject, { destIP, destPort }) => {
       if (destPort === 1) reject();
       else accept().end(`${destIP}:${destPort}`);

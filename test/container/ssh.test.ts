@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { newHostKey } from '../../src/container/keys';
 import { SshConnection } from '../../src/container/ssh';
 import { startServer } from './ssh-server';
@@ -53,8 +55,16 @@ describe('open', () => {
     });
   });
 
-  test('waits for a server that is not there yet, or closes before it has said anything', async () => {
-    const early = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  test.each([
+    ['anything', ''],
+    ['more than its name', 'SSH-2.0-OpenSSH_9.2\r\n'],
+  ])('waits for a server that is not there yet, or closes before it has said %s', async (_, words) => {
+    const early = createServer((socket) =>
+      socket
+        .on('error', () => undefined)
+        .resume()
+        .end(words),
+    ).listen(0, '127.0.0.1');
     await once(early, 'listening');
     const { port } = early.address() as AddressInfo;
     const key = newHostKey();
@@ -220,5 +230,35 @@ describe('openTunnel', () => {
       code: 'SSH_CONNECT',
       message: expect.stringContaining('port 1 of container "cai-test"') as string,
     });
+  });
+});
+
+describe('listen', () => {
+  test('takes what comes at the port that was asked for, and nothing else', async () => {
+    const connection = await given(() => undefined);
+
+    const stream = await new Promise<Duplex>((resolve) => void connection.listen(8080, resolve));
+
+    expect(await text(stream)).toBe('from tcpip-forward');
+    while (!server!.log.some((line) => line.startsWith('stranger:'))) await setImmediate();
+    expect(server!.log).toContainEqual(expect.stringMatching(/^stranger: Error/));
+  });
+
+  test('takes what comes at a socket', async () => {
+    const connection = await given(() => undefined);
+
+    const stream = await new Promise<Duplex>((resolve) => void connection.listenAt('/tmp/socket', resolve));
+
+    expect(await text(stream)).toBe('from streamlocal-forward@openssh.com');
+  });
+
+  test('names the port that cannot be listened on', async () => {
+    const connection = await given(() => undefined);
+
+    await expect(connection.listen(1, () => undefined)).rejects.toMatchObject({
+      code: 'SSH_CONNECT',
+      message: expect.stringContaining('port 1 of container "cai-test"') as string,
+    });
+    expect(connection.isOver).toBe(false);
   });
 });

@@ -37,6 +37,7 @@ describe('Engine', () => {
       isPodman: expect.any(Boolean) as boolean,
       isRootless: false,
       memoryBytes: expect.any(Number) as number,
+      cpus: expect.any(Number) as number,
       osType: 'linux',
       kernel: expect.any(String) as string,
       limits: { memory: true, pids: true, cpus: true },
@@ -52,6 +53,7 @@ describe('Engine', () => {
     await engine.startContainer(id);
     const started = (await engine.inspectContainer(id))!;
     const processes = await engine.processes(id);
+    const count = await engine.processCount(id);
     const status = engine.waitContainer(id);
     await engine.stopContainer(id, 5);
     await engine.stopContainer(id, 5);
@@ -61,13 +63,21 @@ describe('Engine', () => {
     expect(started).toMatchObject({ state: 'running', isRunning: true, exitCode: 0, isOomKilled: false });
     expect(Math.abs(started.createdAt - Date.now())).toBeLessThan(60_000);
     expect(started.startedAt!).toBeGreaterThanOrEqual(started.createdAt);
-    expect(processes).toContainEqual(expect.stringMatching(/^\/bin\/sh -c trap/));
+    expect(processes).toContainEqual({
+      pid: expect.any(Number) as number,
+      parent: expect.any(Number) as number,
+      command: expect.stringMatching(/^\/bin\/sh -c trap/) as string,
+    });
+    const [shell, sleep] = processes;
+    expect(sleep).toMatchObject({ parent: shell!.pid, command: 'sleep 100' });
+    expect(count).toBe(2);
     expect(await engine.inspectContainer(id)).toMatchObject({
       state: 'exited',
       isRunning: false,
       exitCode: 7,
     });
     expect(await engine.processes(id)).toEqual([]);
+    expect(await engine.processCount(id)).toBeUndefined();
     expect(await engine.listContainers(labels, { all: false })).not.toContainEqual(
       expect.objectContaining({ id }),
     );

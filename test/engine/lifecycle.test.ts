@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { interferingEngine } from './engine-proxy';
 import { Place, buildTimeoutMs } from './place';
 import { Cai, docker } from './support';
@@ -153,6 +156,106 @@ describe('an idle container', () => {
     expect(endMs - lastMs).toBeLessThan(20_000);
     expect(await docker('logs', id)).toBe('');
     expect(await place.prints(['hostname'])).toBe(id.slice(0, 12));
+  });
+
+  test('ends itself and lets us in, though strangers connect again and again without logging in', async () => {
+    const place = await new Place(new Cai('[container]\nidle = "2s"\n')).opened();
+    const id = await idOf(place);
+    const strangers = new Strangers(await portOf(place), 80);
+    await strangers.haveConnected();
+
+    expect(await place.prints(['hostname'])).toBe(id.slice(0, 12));
+    expect(await docker('wait', id)).toBe('0');
+
+    strangers.leave();
+  });
+});
+
+async function portOf(place: Place): Promise<number> {
+  return Number(await place.inspect('{{(index (index .NetworkSettings.Ports "2222/tcp") 0).HostPort}}'));
+}
+
+/** Connections that say nothing; each that is closed is opened again. */
+class Strangers {
+  readonly #sockets = new Set<Socket>();
+  readonly #connected: Promise<unknown>;
+  #haveLeft = false;
+
+  constructor(port: number, count: number) {
+    this.#connected = Promise.all(Array.from({ length: count }, () => this.#enter(port)));
+  }
+
+  async haveConnected(): Promise<void> {
+    await this.#connected;
+  }
+
+  leave(): void {
+    this.#haveLeft = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async #enter(port: number): Promise<void> {
+    const socket = connect(port, '127.0.0.1');
+    this.#sockets.add(socket);
+    // The container ends at last, and then nobody listens.
+    socket.on('error', () => (this.#haveLeft = true));
+    socket.on('close', () => {
+      this.#sockets.delete(socket);
+      if (!this.#haveLeft) this.#enter(port).catch(() => undefined);
+    });
+    socket.resume();
+    await once(socket, 'connect');
+  }
+}
+
+describe('two homes of one user', () => {
+  test('have a container each for the same workspace, which do not disturb each other', async () => {
+    const one = await new Place(cai).opened();
+    const other = new Place(new Cai(), one.workspace);
+    const running = one.start(['cat']);
+    running.child.stdin.write('one ');
+    await running.says('one');
+
+    const loud = ['exec', '--workspace', one.workspace, '--', 'hostname'];
+    const { status, stdout, stderr } = await other.cai.run(loud);
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout.toString()).not.toBe(`${await one.prints(['hostname'])}\n`);
+    running.child.stdin.end('two');
+    expect((await running.succeeds()).stdout.toString()).toBe('one two');
+    expect(await one.containers()).toHaveLength(2);
+  });
+
+  test('are both found by "cai ps" and "cai rm"', async () => {
+    const one = await new Place(cai).opened();
+    await new Place(new Cai(), one.workspace).opened();
+
+    const { stdout } = await one.cai.run(['ps', '--json']);
+    const listed = JSON.parse(stdout.toString()) as { readonly id: string; readonly workspace: string }[];
+    const here = listed.filter(({ workspace }) => workspace === one.workspace).map(({ id }) => id);
+    expect(here.sort()).toEqual((await one.containers()).sort());
+    expect(here).toHaveLength(2);
+
+    expect(await one.cai.run(['rm', '--workspace', one.workspace])).toMatchObject({ status: 0 });
+    expect(await one.containers()).toEqual([]);
+  });
+});
+
+describe('a command', () => {
+  test('is counted once, whatever it calls itself', async () => {
+    const place = await new Place(new Cai()).opened();
+    const named = ['perl', '-e', '$0 = "/usr/bin/perl /run/cai/supervisor"; syswrite STDOUT, "named"; sleep'];
+    const running = place.start(named);
+    await running.says('named');
+
+    const { stdout } = await place.cai.run(['ps', '--json']);
+
+    const listed = JSON.parse(stdout.toString()) as {
+      readonly workspace: string;
+      readonly sessions: number;
+    }[];
+    expect(listed.find(({ workspace }) => workspace === place.workspace)?.sessions).toBe(1);
+    running.child.kill('SIGKILL');
   });
 });
 

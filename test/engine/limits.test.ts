@@ -24,6 +24,21 @@ describe('the limit of processes', () => {
     expect(Number(count)).toBeGreaterThan(pids / 2);
   });
 
+  test('is named to who can enter no more', async () => {
+    const script =
+      'while (defined($pid = fork)) { if (!$pid) { sleep 1000 } } syswrite STDOUT, "full"; sleep 1000';
+    const hog = place.start(['perl', '-e', script]);
+    await hog.says('full');
+
+    const { status, stderr } = await place.run(['true']);
+
+    expect(status).toBe(13);
+    expect(stderr).toMatch(/^cai: the container \S+ has no room for another process \(\d+ of 80\): .*"cai stop".*container\.pids .*\n$/); // prettier-ignore
+    hog.child.kill('SIGKILL');
+    await hog.ends();
+    expect(await place.prints(['echo', 'in'])).toBe('in');
+  });
+
   test('bounds a fork bomb, which ends with its command', async () => {
     const bomb = place.start([
       'perl',

@@ -56,6 +56,21 @@ describe('loadWorkspaceConfig', () => {
     expect(found).toMatchObject({ file, isTrusted: false, widening: [] });
   });
 
+  test('takes the memory that a repository wants for the most that it may be, where the user wants none', () => {
+    repository('container.memory = "64MiB"');
+    const { container } = load().config;
+
+    expect(container).toMatchObject({ memoryAtMostBytes: 2 ** 26 });
+    expect(container.memoryBytes).toBeUndefined();
+    expect(originOf('container.memory')).toMatchObject({ value: '64MiB', from: [`${file}:1`] });
+
+    repository('container.memory = "64MiB"', 'container.pids = 4000');
+    trust();
+
+    expect(load().config.container).toMatchObject({ memoryBytes: 2 ** 26, pids: 4_000 });
+    expect(load().config.container.memoryAtMostBytes).toBeUndefined();
+  });
+
   test('lets a repository name an agent of the user', () => {
     user('[agents.mine]', 'command = ["mine"]');
     repository('agent.default = "mine"');

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   checkRoot,
@@ -8,9 +8,11 @@ import {
   forgetRoot,
   isTrusted,
   outgrownRoot,
+  rootLeftByLink,
   trustFile,
   trustRoot,
 } from '../../src/workspace/trust';
+import { findWorkspace } from '../../src/workspace/root';
 import { compiled, run } from '../support/program';
 import { newFolder } from './temp-folder';
 
@@ -201,5 +203,56 @@ describe('findCheckedWorkspace', () => {
     );
     trustRoot(env, cwd, top);
     expect((await findCheckedWorkspace(cwd, env)).root).toBe(top);
+  });
+
+  describe('with a link', () => {
+    let known: string;
+    let other: string;
+
+    beforeEach(async () => {
+      const top = newFolder();
+      [known, other] = [join(top, 'known'), join(top, 'other')];
+      for (const folder of [known, other, join(known, 'sub'), join(other, 'sub')]) mkdirSync(folder);
+      expect((await findCheckedWorkspace(known, env)).root).toBe(known);
+    });
+
+    const link = (path: string, target: string): string => {
+      symlinkSync(target, path);
+      return path;
+    };
+    const refused = (cwd: string, root: string) =>
+      expect.objectContaining({
+        code: 'WORKSPACE',
+        message: `"${cwd}" leads to "${root}" by a link in the workspace "${known}", where an agent can make links: if that is right, run: cai trust "${cwd}"`,
+      }) as Error;
+
+    test.each([
+      ['itself', (inside: string) => link(inside, '../other'), ''],
+      ['above it', (inside: string) => join(link(inside, other), 'sub'), '/sub'],
+      ['behind another', (inside: string) => link(join(other, 'in'), link(inside, other)), ''],
+    ])(
+      'that lies in a known workspace and leads out of it, %s, is refused until it is trusted',
+      async (_, make, below) => {
+        const cwd = make(join(known, 'link'));
+
+        await expect(findCheckedWorkspace(cwd, env)).rejects.toEqual(refused(cwd, `${other}${below}`));
+        await expect(findCheckedWorkspace(cwd, env)).rejects.toEqual(refused(cwd, `${other}${below}`));
+        expect(await rootLeftByLink(env, await findWorkspace(cwd, { env }))).toBe(known);
+
+        trustRoot(env, cwd, `${other}${below}`);
+        expect((await findCheckedWorkspace(cwd, env)).root).toBe(`${other}${below}`);
+      },
+    );
+
+    test('that stays in its workspace, or lies in none that is known, is followed', async () => {
+      trustRoot(env, join(known, 'sub'), known);
+      mkdirSync(join(known, '.containai'));
+      writeFileSync(join(known, '.containai/config.toml'), '');
+      const inner = link(join(known, 'inner'), 'sub');
+      const outer = link(join(other, 'outer'), known);
+
+      expect((await findCheckedWorkspace(inner, env)).root).toBe(known);
+      expect((await findCheckedWorkspace(outer, env)).root).toBe(known);
+    });
   });
 });
