@@ -28,7 +28,13 @@ const keptFolders = [
 ] as const;
 
 /** Programs and settings from our package: name, and mode in the container. */
-const packaged = { keeper: 0o755, supervisor: 0o755, sshd_config: 0o644 } as const;
+const packaged = {
+  keeper: 0o755,
+  supervisor: 0o755,
+  'mcp-bridge': 0o755,
+  ports: 0o755,
+  sshd_config: 0o644,
+} as const;
 
 /** The bundle of Debian's ca-certificates, which everything but Node reads. */
 export const systemCaFile = '/etc/ssl/certs/ca-certificates.crt';
@@ -65,6 +71,8 @@ export async function containerFiles(request: FilesRequest): Promise<Buffer> {
     file(archive, `${ownFolder}/${name}`, readPackaged(name), mode);
   file(archive, `${ownFolder}/authorized_keys`, `${request.authorizedKey}\n`, 0o644);
   file(archive, `${ownFolder}/host_key`, hostKey, 0o600, user);
+  // Its time is when a command began or ended last.
+  file(archive, `${ownFolder}/used`, '', 0o600, user);
   file(archive, '/etc/passwd', withUser(request.passwd, user), 0o644);
   file(archive, '/etc/group', withGroup(request.group, user), 0o644);
   file(archive, '/etc/gitconfig', gitConfig(request.gitIdentity), 0o644);

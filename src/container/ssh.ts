@@ -58,6 +58,8 @@ export class SshConnection {
   readonly lost: Promise<CaiError>;
   #loss: CaiError | undefined;
   #hasEnded = false;
+  /** Who takes the connections that come from the container, by the port or socket that we asked for. */
+  readonly #takers = new Map<string, (stream: Duplex) => void>();
 
   /**
    * Connects and logs in, and waits for an sshd that is still starting. Rejects with `HOST_KEY` if something else
@@ -84,7 +86,7 @@ export class SshConnection {
         socket.destroy();
         reject(error);
       });
-      client.on('close', () => reject(new Error('the connection was closed')));
+      client.on('close', () => reject(new Error(closedEarly)));
       client.on('ready', () => resolve(new SshConnection(target, client, socket)));
       client.connect({
         sock: socket,
@@ -108,6 +110,8 @@ export class SshConnection {
     private readonly client: Client,
     private readonly socket: Socket,
   ) {
+    client.on('tcp connection', ({ destPort }, accept, reject) => this.#take(destPort, accept, reject));
+    client.on('unix connection', ({ socketPath }, accept, reject) => this.#take(socketPath, accept, reject));
     let reason = 'it was closed';
     client.on('error', (error) => (reason = printableLine(error.message)));
     // Answers to what it asks for, which ssh2 sends by itself, would pile up.
@@ -151,11 +155,34 @@ export class SshConnection {
    * A stream to a port of the container, on its loopback address. Rejects with `SSH_CONNECT`, also if nothing
    * listens there.
    */
-  async openTunnel(port: number): Promise<Duplex> {
+  async openTunnel(port: number, address: '127.0.0.1' | '::1' = '127.0.0.1'): Promise<Duplex> {
     const failed = `port ${port} of container "${this.target.container}" cannot be reached, does anything listen there?`;
     return await this.#request<ClientChannel>(failed, (done) =>
-      this.client.forwardOut('127.0.0.1', 0, '127.0.0.1', port, done),
+      this.client.forwardOut('127.0.0.1', 0, address, port, done),
     );
+  }
+
+  /**
+   * Listens on a port of the container, on its loopback address (0: one that is free), until the connection ends;
+   * `take` gets each stream that is opened there. Rejects with `SSH_CONNECT`, also if the port is taken: sshd does
+   * not tell why it refuses.
+   */
+  async listen(port: number, take: (stream: Duplex) => void): Promise<void> {
+    const failed = `port ${port} of container "${this.target.container}" cannot be listened on`;
+    await this.#listen(port, failed, take, (done) => this.client.forwardIn('127.0.0.1', port, done));
+  }
+
+  /** As `listen`, on a socket of the container, which only its user can open. Its file is left there. */
+  async listenAt(socket: string, take: (stream: Duplex) => void): Promise<void> {
+    const failed = `${socket} of container "${this.target.container}" cannot be listened on`;
+    await this.#listen(socket, failed, take, (done) =>
+      this.client.openssh_forwardInStreamLocal(socket, done),
+    );
+  }
+
+  /** Whether it has ended. */
+  get isOver(): boolean {
+    return this.#loss !== undefined;
   }
 
   /** Ends the connection, with what is already sent, and so whatever runs on it. */
@@ -170,6 +197,28 @@ export class SshConnection {
   destroy(): void {
     this.#hasEnded = true;
     this.socket.destroy();
+  }
+
+  async #listen(
+    at: number | string,
+    failed: string,
+    take: (stream: Duplex) => void,
+    ask: (done: (error?: Error | null) => void) => void,
+  ): Promise<void> {
+    // At once: the first connection can come with the answer.
+    this.#takers.set(String(at), take);
+    try {
+      await this.#request<undefined>(failed, (done) => ask((error) => done(error ?? undefined)));
+    } catch (reason) {
+      this.#takers.delete(String(at));
+      throw reason;
+    }
+  }
+
+  #take(at: number | string, accept: () => Duplex, reject: () => void): void {
+    const take = this.#takers.get(String(at));
+    if (take === undefined) reject();
+    else take(accept());
   }
 
   /** As sshd would, if it did so for root. Source: OpenSSH, session.c, `session_signal_req`. */
@@ -205,17 +254,24 @@ export class SshConnection {
   }
 }
 
-/** Whether it looks as if sshd were only not there yet. */
+/** As sshd does with a client that has not logged in in time, which on a busy machine need not be its fault. */
+const closedEarly = 'the connection was closed before we were logged in';
+
+/** Whether it looks as if sshd were only not there yet, or overrun. */
 function isStarting(reason: unknown): boolean {
   const { code, message } = reason as NodeJS.ErrnoException;
-  return ['ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code ?? '') || message.includes('before handshake');
+  return (
+    ['ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code ?? '') ||
+    message.includes('before handshake') ||
+    message === closedEarly
+  );
 }
 
 function cannotConnect({ container, port }: SshTarget, reason: unknown): CaiError {
   const isRefused = (reason as { level?: string }).level === 'client-authentication';
   const why = isRefused
     ? 'does not accept our SSH key: remove it with "cai rm", and it is made anew when it is wanted'
-    : `cannot be reached on port ${port} (${messageOf(reason)}): see "docker logs ${container}"`;
+    : `cannot be reached on port ${port} (${printableLine(messageOf(reason))}): see "docker logs ${container}"`;
   return new CaiError('SSH_CONNECT', `container "${container}" ${why}`, undefined, { cause: reason });
 }
 

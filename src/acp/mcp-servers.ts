@@ -1,0 +1,272 @@
+/**
+ * The MCP servers that the editor names for a session, as far as they are on this machine and the agent is
+ * not: what listens on its loopback address is made reachable inside, what the user allows runs here, and of
+ * what cannot run there the user is told. Helpers do it, processes of their own.
+ */
+import { randomBytes } from 'node:crypto';
+import type { AgentCommand } from '../agent/catalog';
+import { Helper } from '../agent/helper';
+import type { HelperOptions } from '../agent/helper';
+import type { Log } from '../log';
+import type { Plan } from '../rpc/plan';
+import { scan } from '../rpc/scan';
+import type { Message } from '../rpc/scan';
+import { splice } from '../rpc/splice';
+import type { Edit } from '../rpc/splice';
+import type { Session } from '../session/workspace-child';
+import type { Config } from '../workspace/config';
+import { mcpEntries } from './mcp-entries';
+import type { McpAddress, McpProgram } from './mcp-entries';
+import type { SessionObserver } from './observer';
+import { within } from './within';
+
+/** How long a call waits for what its session needs, in milliseconds: then the session goes on without. */
+const readyMs = 10_000;
+
+/** Ports below are not for ordinary users, and the agent's sshd is one. */
+const firstPort = 1_024;
+
+/** The program inside that joins an agent to a server on this machine. Source: `container/inside/mcp-bridge`. */
+const bridge = '/run/cai/mcp-bridge';
+
+/** Says which of its arguments are no programs that the shell finds, by their index. */
+const lookUp = 'i=0; for each; do command -v -- "$each" > /dev/null || echo $i; i=$((i + 1)); done';
+
+/** How many ports and programs of this machine may be in use at once: each is a process. */
+const maxShared = 32;
+
+/** How servers are served. */
+export interface McpServersOptions {
+  /** The user's configuration. */
+  readonly config: Pick<Config, 'mcp'>;
+  /** The agent. */
+  readonly agent: Pick<AgentCommand, 'name'>;
+  /** Environment of the helpers, and so of the servers that run here. */
+  readonly env: NodeJS.ProcessEnv;
+  /** For what the user has to know. */
+  readonly log: Log;
+  /** Our own program with these arguments; undefined where the agents are not in containers. */
+  readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
+}
+
+/** A helper that sessions share. */
+interface Shared {
+  readonly key: string;
+  readonly helper: Helper;
+  /** Where an agent reaches what it runs, if it runs something. */
+  readonly socket: string;
+  /** How many leases name it. */
+  users: number;
+}
+
+/** What one call needs, and its session from then on. */
+interface Lease {
+  readonly root: string;
+  readonly place: Pick<Session, 'roots' | 'map'>;
+  readonly shared: Shared[];
+  /** Programs that have to be there inside. */
+  readonly programs: McpProgram[];
+}
+
+/** The MCP servers of one proxy's sessions. Must be among the observers. */
+export class McpServers implements SessionObserver {
+  readonly #shared = new Map<string, Shared>();
+  /** Of calls whose session is not open yet, by the editor's message. */
+  readonly #pending = new Map<Message, Lease>();
+  readonly #leases = new Map<Session, Lease>();
+  /** Workspaces and programs that have been looked up. */
+  readonly #lookedUp = new Set<string>();
+  readonly #running = new Set<Helper>();
+
+  /** No helper is started yet. */
+  constructor(private readonly options: McpServersOptions) {}
+
+  /**
+   * The message to send instead of the editor's that opens a session in the workspace of `root`; both are read
+   * by `plan`. A promise only where something has to be waited for, at most 10 s. What was started for it lasts
+   * until `drop`, or, once `onOpen` was told of the editor's message and a session, until that one closes. The
+   * same message can be prepared again later, for an agent that has been started again.
+   */
+  prepare(
+    message: Message,
+    plan: Plan,
+    root: string | undefined,
+    place: Pick<Session, 'roots' | 'map'>,
+  ): Message | Promise<Message> {
+    const entries = this.options.helper === undefined || root === undefined ? [] : mcpEntries(message);
+    if (entries.length === 0) return message;
+    const lease: Lease = { root: root!, place, shared: [], programs: [] };
+    const edits: Edit[] = [];
+    for (const entry of entries) {
+      const text = entry.kind === 'program' ? this.#hosted(entry, lease) : this.#forwarded(entry, lease);
+      if (text !== undefined) edits.push({ start: entry.span.start, end: entry.span.end, text });
+    }
+    const prepared = edits.length === 0 ? message : rewritten(message, edits, plan);
+    this.#pending.set(message, lease);
+    // Who runs a program is not waited for: its bridge inside waits.
+    const opening = lease.shared.filter(({ helper, socket }) => socket === '' && !helper.isSettled);
+    if (opening.length === 0) return prepared;
+    return within(readyMs, Promise.all(opening.map(({ helper }) => helper.settled))).then(() => prepared);
+  }
+
+  /** The editor's message opens no session, or is not sent at all; nothing if it has opened one. */
+  drop(message: Message): void {
+    const lease = this.#pending.get(message);
+    if (lease === undefined) return;
+    this.#pending.delete(message);
+    this.#release(lease);
+    // That may be why.
+    this.#lookUp(lease);
+  }
+
+  /** The message has opened the session, also one that was open before. */
+  onOpen(session: Session, message: Message): void {
+    const earlier = [...this.#leases].filter(([{ editorId }]) => editorId === session.editorId);
+    for (const [older] of earlier) this.#leases.delete(older);
+    const lease = this.#pending.get(message);
+    this.#pending.delete(message);
+    if (lease !== undefined) this.#leases.set(session, lease);
+    if (lease !== undefined) this.#lookUp(lease);
+    for (const [, left] of earlier) this.#release(left);
+  }
+
+  /** Ends what no other session needs. */
+  onClose(session: Session): void {
+    for (const [each, lease] of this.#leases) {
+      // One that was to be opened again, and has lost its agent over that, is not told of.
+      const isLost = each.editorId === session.editorId && !each.child.isUsable;
+      if (each !== session && !isLost) continue;
+      this.#leases.delete(each);
+      this.#release(lease);
+    }
+  }
+
+  /** Ends everything; resolves when nothing of it is left. */
+  async stop(): Promise<void> {
+    this.#shared.clear();
+    await Promise.all([...this.#running].map((helper) => helper.stop()));
+  }
+
+  /** Makes a port of this machine reachable inside. Returns the new URL, if it needs one. */
+  #forwarded({ name, host, port, url }: McpAddress, lease: Lease): string | undefined {
+    if (!this.options.config.mcp.forwardLoopback) return undefined;
+    if (port < firstPort) {
+      const text = `port ${port} cannot be made reachable in the container, where no agent may listen below ${firstPort}: let the server listen on another`;
+      this.#warn(lease, name, text);
+      return undefined;
+    }
+    this.#share(lease, name, `${host}:${port}`);
+    return url === undefined ? undefined : JSON.stringify(url);
+  }
+
+  /** Has a program run on this machine if the user allows it. Returns the entry for the agent then. */
+  #hosted(entry: McpProgram, lease: Lease): string | undefined {
+    const { name, command, args, env, hasType } = entry;
+    if (!this.options.config.mcp.hostServers.includes(name)) {
+      lease.programs.push(entry);
+      return undefined;
+    }
+    const shared = this.#share(lease, name, 'program', { name, command, args, env });
+    const socket = shared?.socket ?? '/none';
+    // Nothing of the editor's but the name: the agent need not know how it is run.
+    const seen = { name, command: bridge, args: [socket], env: [] };
+    return JSON.stringify(hasType ? { type: 'stdio', ...seen } : seen);
+  }
+
+  /** The helper that does this for a workspace, started if there is none. */
+  #share(lease: Lease, server: string, what: string, order?: object): Shared | undefined {
+    const key = JSON.stringify([lease.root, what, order]);
+    const known = this.#shared.get(key);
+    if (known === undefined && this.#shared.size >= maxShared) {
+      this.#warn(
+        lease,
+        server,
+        `no more than ${maxShared} servers of this machine can be used: end a session`,
+      );
+      return undefined;
+    }
+    const shared = known?.helper.isOver === false ? known : this.#start(lease, server, key, what, order);
+    this.#shared.set(key, shared);
+    shared.users++;
+    lease.shared.push(shared);
+    return shared;
+  }
+
+  #start(lease: Lease, server: string, key: string, what: string, order: object | undefined): Shared {
+    // Nobody else can know its name.
+    const socket = order === undefined ? '' : `/tmp/cai-mcp-${randomBytes(16).toString('hex')}`;
+    const warn = (text: string): void => this.#warn(lease, server, text);
+    const helper = this.#run(lease, 'bridge', [what], {
+      ...(order !== undefined && { input: JSON.stringify({ ...order, socket }) }),
+      onNotice: warn,
+      onFailure: ({ message }) => warn(message),
+    });
+    return { key, helper, socket, users: 0 };
+  }
+
+  #release({ shared }: Lease): void {
+    for (const each of shared) {
+      if (--each.users > 0) continue;
+      if (this.#shared.get(each.key) === each) this.#shared.delete(each.key);
+      void each.helper.stop();
+    }
+  }
+
+  /** Tells of programs that are not there inside, each once. */
+  #lookUp(lease: Lease): void {
+    const { root, place } = lease;
+    const programs = lease.programs.filter(({ command, env }) => {
+      const key = JSON.stringify([root, command]);
+      // One with a PATH of its own may be found there.
+      if (this.#lookedUp.has(key) || env.some(([variable]) => variable === 'PATH')) return false;
+      this.#lookedUp.add(key);
+      return true;
+    });
+    if (programs.length === 0) return;
+    const names = programs.map(({ command }) => place.map.toAgent(command));
+    const cwd = place.map.toAgent(place.roots[0]!);
+    this.#run(lease, 'exec', ['--cwd', cwd, '--', 'sh', '-c', lookUp, 'sh', ...names], {
+      onLine: (index) => {
+        const program = programs[Number(index)];
+        if (program !== undefined) this.#warn(lease, program.name, missing(program));
+      },
+    });
+  }
+
+  /** Runs a command of ours for the container of a workspace. */
+  #run(
+    { root }: Lease,
+    command: string,
+    args: readonly string[],
+    more: Pick<HelperOptions, 'input' | 'onLine' | 'onNotice' | 'onFailure'>,
+  ): Helper {
+    const { agent, env, log } = this.options;
+    const target = ['--workspace', root, '--agent', agent.name, '--quiet', '--status-fd', '3'];
+    const helper = new Helper({
+      command: this.options.helper!([command, ...target, ...args]),
+      cwd: root,
+      env,
+      log,
+      ...more,
+    });
+    this.#running.add(helper);
+    void helper.ended.then(() => this.#running.delete(helper));
+    return helper;
+  }
+
+  #warn({ root }: Lease, server: string, text: string): void {
+    this.options.log.warn({ root }, `MCP server "${server}": ${text}`);
+  }
+}
+
+/** What to do about a program that the container does not have. */
+function missing({ name, command }: McpProgram): string {
+  return `the container has no program "${command}": install it in the image ("dockerfile" below [image]), have the editor name a server that speaks HTTP, or let it run on this machine: host_servers = [${JSON.stringify(name)}] below [mcp]`;
+}
+
+/** The message with these edits, read anew. */
+function rewritten({ line }: Message, edits: readonly Edit[], plan: Plan): Message {
+  const spliced = splice(line, edits);
+  const whole = Buffer.isBuffer(spliced) ? spliced : Buffer.concat(spliced);
+  return scan(whole.subarray(0, -1), { params: () => plan, result: () => undefined, error: undefined });
+}

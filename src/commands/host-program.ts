@@ -1,0 +1,176 @@
+/**
+ * A program that the editor names as an MCP server and the user allows on this machine: one process of it
+ * for each connection that an agent opens, with the user's rights and what the editor gave it.
+ */
+import { constants } from 'node:fs';
+import { access, realpath, stat } from 'node:fs/promises';
+import { delimiter, resolve } from 'node:path';
+import type { Duplex, Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AgentProcess } from '../agent/process';
+import type { StopLadder } from '../agent/process';
+import type { SshConnection } from '../container/ssh';
+import { CaiError } from '../errors';
+import { openLog } from '../log';
+import type { Log } from '../log';
+import { homeFolder } from '../workspace/own-folders';
+import { isInside } from '../workspace/path-map';
+import type { Target } from './target';
+
+/** What is run, and where agents reach it. */
+export interface ProgramOrder {
+  /** What the editor calls it. */
+  readonly name: string;
+  /** Path or name of the program. */
+  readonly command: string;
+  /** Its arguments. */
+  readonly args: readonly string[];
+  /** Its environment besides ours, pairs of name and value. */
+  readonly env: readonly (readonly [string, string])[];
+  /** Path of a socket inside. */
+  readonly socket: string;
+}
+
+/** Each agent uses one or two; a process of the program costs more than a connection. */
+const maxProcesses = 16;
+/** Longest message of a server, in bytes. */
+const limits = { maxLineBytes: 64 * 2 ** 20, maxSearchBytes: 0 };
+/** When the agent is done with one. Source: MCP, lifecycle: stdin is closed, then signals. */
+const politeStop: StopLadder = { termAfterMs: 2_000, killAfterMs: 1_000 };
+/** When we are ending: the proxy does not wait much longer. */
+const hastyStop: StopLadder = { termAfterMs: 300, killAfterMs: 700 };
+/** How long the socket's file may take to be removed, in milliseconds. */
+const removeMs = 500;
+
+/** The order that the first line of a stream is, a JSON object. */
+export async function readOrder(input: Readable): Promise<ProgramOrder> {
+  let text = '';
+  for await (const chunk of input.iterator({ destroyOnReturn: false })) {
+    text += String(chunk);
+    if (text.includes('\n')) break;
+  }
+  try {
+    return JSON.parse(text) as ProgramOrder;
+  } catch {
+    throw new CaiError('USAGE', 'stdin has to begin with a line that describes the program');
+  }
+}
+
+/** Such a program, with its processes. */
+export class HostProgram {
+  readonly #processes = new Set<AgentProcess>();
+  readonly #log: Log = openLog(process.env);
+  readonly #env: NodeJS.ProcessEnv;
+  /** Not the workspace: there `npx` and the like run what they find, and agents write it. */
+  readonly #folder = homeFolder(process.env);
+  #isOver = false;
+
+  /** Nothing is started yet. `tell` says what the user has to know. */
+  constructor(
+    private readonly order: ProgramOrder,
+    private readonly tell: (notice: string) => void,
+  ) {
+    this.#env = { ...process.env, ...Object.fromEntries(order.env) };
+  }
+
+  /**
+   * Starts a process for each connection to the socket inside, from now on. Rejects with `WORKSPACE` if there is
+   * no such program, or agents can change it.
+   */
+  async listen(connection: SshConnection, target: Target): Promise<void> {
+    const file = await this.#locate();
+    const real = await realpath(file);
+    const bind = target.settings.binds.find(
+      ({ source, isReadOnly }) => !isReadOnly && isInside(real, source),
+    );
+    if (bind !== undefined)
+      throw new CaiError(
+        'WORKSPACE',
+        `"${this.order.command}" is not run on this machine, because agents can change what lies in ${bind.source}: install it elsewhere`,
+      );
+    await connection.listenAt(this.order.socket, (stream) => this.#serve(stream, file));
+  }
+
+  /** Ends all processes and takes the socket away; resolves when nothing of them is left. */
+  async end(connection: SshConnection | undefined): Promise<void> {
+    this.#isOver = true;
+    const removed = connection?.run({ argv: ['rm', '-f', this.order.socket], cwd: '/', env: [] });
+    await Promise.all([
+      ...[...this.#processes].map((each) => each.stop(hastyStop)),
+      Promise.race([removed?.then(({ exited }) => exited).catch(() => undefined), sleep(removeMs)]),
+    ]);
+  }
+
+  #serve(stream: Duplex, file: string): void {
+    stream.on('error', () => undefined);
+    if (this.#isOver || this.#processes.size >= maxProcesses) {
+      stream.destroy();
+      return;
+    }
+    let isHeldBack = false;
+    const started = new AgentProcess({
+      agent: { ...named(this.order.name), command: [file, ...this.order.args] },
+      cwd: this.#folder,
+      env: this.#env,
+      limits,
+      log: this.#log,
+      onLine: (line) => {
+        if (!Buffer.isBuffer(line)) stream.destroy();
+        else if (!stream.write(Buffer.concat([line, newline])) && !isHeldBack) {
+          isHeldBack = true;
+          started.pause();
+        }
+      },
+      onEnd: (reason) => {
+        if (reason.code === 'AGENT_START') this.tell(reason.message);
+        stream.end();
+      },
+    });
+    this.#processes.add(started);
+    stream.on('drain', () => {
+      if (isHeldBack) started.resume();
+      isHeldBack = false;
+    });
+    stream.on('data', (chunk: Buffer) => {
+      started.send(chunk);
+      if (started.unreadBytes > limits.maxLineBytes) stream.destroy();
+    });
+    // It may have more to say once there is nothing more to read.
+    stream.on('end', () => void started.stop(politeStop));
+    stream.on('close', () => void this.#stop(started));
+  }
+
+  async #stop(started: AgentProcess): Promise<void> {
+    await started.stop(politeStop);
+    this.#processes.delete(started);
+  }
+
+  /** As the editor would find it. */
+  async #locate(): Promise<string> {
+    const { command } = this.order;
+    const folders = command.includes('/') ? ['.'] : (this.#env.PATH ?? '').split(delimiter);
+    for (const folder of folders) {
+      const file = resolve(this.#folder, folder, command);
+      if (await isProgram(file)) return file;
+    }
+    throw new CaiError(
+      'WORKSPACE',
+      `"${command}" was not found on this machine: install it, or have the editor name its path`,
+    );
+  }
+}
+
+const newline = Buffer.from('\n');
+
+function named(name: string) {
+  return { name, displayName: name, remedy: 'install it' };
+}
+
+async function isProgram(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}
