@@ -1,0 +1,250 @@
+/**
+ * Orders for `cai terminal`. What an editor runs for us is one command of fixed form with a token; what is to
+ * happen in a container because of it stands in a file of that name, which only the user can read.
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { CaiError, messageOf } from '../errors';
+import { ownFolders } from '../workspace/own-folders';
+
+/** What runs in a container when an editor uses a token. */
+export interface TerminalOrder {
+  /** `command`: for an agent, good for one use. `login`: signs in to an agent, good for many. */
+  readonly kind: 'command' | 'login';
+  /** Name of the agent whose container it is. */
+  readonly agent: string;
+  /** Root of the workspace on this machine; `undefined`: the container without one. */
+  readonly workspace: string | undefined;
+  /** Program and arguments. */
+  readonly argv: readonly string[];
+  /** Variables for the command alone, in the order in which a later one of the same name wins. */
+  readonly env: readonly (readonly [name: string, value: string])[];
+  /** Folder to start in, as the container names it; absent: the root of the workspace. */
+  readonly cwd?: string;
+  /** Whether `argv` is one line for a shell. */
+  readonly shell?: boolean;
+  /**
+   * The writer's variables that say where our folders and the engine are, and that others must not be set;
+   * `writeToken` adds them. An editor's terminals have the editor's environment, not the one that it gave us.
+   */
+  readonly host?: Readonly<Record<string, string>>;
+}
+
+/** What an editor is told to run. */
+export interface HostCommand {
+  /** The program: the one that runs us. */
+  readonly command: string;
+  /** Our own script, `terminal`, and the token. */
+  readonly args: [string, string, string];
+}
+
+/** An editor runs a command as soon as it has it; a sign-in it may only show, for somebody to press later. */
+const lifetimesMs = { command: 10 * 60_000, login: 24 * 3_600_000 } as const;
+/** A folder of the login session may lie in memory. */
+const maxOrderBytes = 1024 * 1024;
+/** 128 bits. No character of it means anything to a shell, and it is no option. */
+const tokenForm = /^[0-9a-f]{32}$/;
+/** Names in the folder: an order, or one that was just taken. Their time of change is when they end. */
+const fileForm = /^[0-9a-f]{32}\.(?:command|login|taken)$/;
+
+/** Variables of `TerminalOrder.host`. */
+export const hostVariables =
+  /^(?:HOME|XDG_(?:CONFIG|STATE|DATA|CACHE)_HOME|XDG_RUNTIME_DIR|(?:DOCKER|CAI)_.*)$/;
+
+/** What stands in a file besides the order. */
+type StoredOrder = TerminalOrder & {
+  /** Who wrote it. A sign-in is good for as long as that process lives, too. */
+  readonly pid: number;
+};
+
+/**
+ * Writes an order down, for `lifetimeMs` (default: 10 minutes, or 24 hours for a sign-in, which is also good for
+ * as long as this process lives), and removes those that nobody used in time. Returns its token, of
+ * `[0-9a-f]`. Fails with `INVALID_PARAMS` for an order of more than 1 MiB, with `CONFIG` where no file can be
+ * written.
+ */
+export function writeToken(env: NodeJS.ProcessEnv, order: TerminalOrder, lifetimeMs?: number): string {
+  const host = Object.fromEntries(Object.entries(env).filter(isHostVariable));
+  const stored: StoredOrder = { ...order, host, pid: process.pid };
+  const text = JSON.stringify(stored);
+  if (Buffer.byteLength(text) > maxOrderBytes)
+    throw new CaiError('INVALID_PARAMS', 'a terminal: command, arguments and environment exceed 1 MiB');
+  const folder = folderToWrite(env);
+  sweep(folder);
+  const token = randomBytes(16).toString('hex');
+  const file = join(folder, `${token}.${order.kind}`);
+  try {
+    writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
+    const until = Date.now() + (lifetimeMs ?? lifetimesMs[order.kind]);
+    utimesSync(file, until / 1_000, until / 1_000);
+  } catch (reason) {
+    rmSync(file, { force: true });
+    throw new CaiError('CONFIG', `${folder}: no file can be written there: ${messageOf(reason)}`);
+  }
+  return token;
+}
+
+/**
+ * The order of a token. One of kind `command` is taken: whoever asks again, or at the same time, gets nothing.
+ * Fails with `USAGE` for a token that is none, unknown, used or too old, and for a file that is not whole, not
+ * ours, or that others can read.
+ */
+export function takeToken(env: NodeJS.ProcessEnv, token: string): TerminalOrder {
+  if (!tokenForm.test(token)) throw refuse('this is no token');
+  for (const folder of foldersOf(env)) {
+    const stored = takeCommand(join(folder, token)) ?? readOrder(join(folder, `${token}.login`));
+    if (stored === undefined) continue;
+    const { pid, ...order } = stored.order;
+    if (stored.untilMs < Date.now() && !(order.kind === 'login' && isAlive(pid)))
+      throw refuse('this token is too old');
+    return order;
+  }
+  throw refuse('this token is unknown, or it was used before');
+}
+
+/** Removes a token that nobody is to use any more; none is left either way. */
+export function dropToken(env: NodeJS.ProcessEnv, token: string): void {
+  if (!tokenForm.test(token)) return;
+  for (const folder of foldersOf(env)) {
+    for (const kind of ['command', 'login']) rmSync(join(folder, `${token}.${kind}`), { force: true });
+  }
+}
+
+/** What an editor runs for a token; none of it comes from an agent. */
+export function hostCommand(token: string): HostCommand {
+  return { command: process.execPath, args: [join(__dirname, '../../bin/cai'), 'terminal', token] };
+}
+
+/** Best first. Whoever runs the command may have another environment than whoever wrote the token. */
+function foldersOf(env: NodeJS.ProcessEnv): string[] {
+  const { runtime, state } = ownFolders(env);
+  return [runtime, state].flatMap((own) => (own === undefined ? [] : [join(own, 'terminals')]));
+}
+
+function folderToWrite(env: NodeJS.ProcessEnv): string {
+  const reasons: string[] = [];
+  for (const folder of foldersOf(env)) {
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if (isOurs(lstatSync(folder)) && lstatSync(folder).isDirectory()) return folder;
+      reasons.push(`${folder}: not a folder that is yours alone: remove it`);
+    } catch (reason) {
+      // Common for the folder of a login session: the variable is there, the folder is not.
+      reasons.push(messageOf(reason));
+    }
+  }
+  throw new CaiError('CONFIG', `no folder for terminals: ${reasons.join('; ')}`);
+}
+
+/** A taken file has no name that a second caller would look for. */
+function takeCommand(path: string): Found | undefined {
+  const taken = `${path}.taken`;
+  try {
+    renameSync(`${path}.command`, taken);
+  } catch (reason) {
+    if (isMissing(reason)) return undefined;
+    throw refuse(messageOf(reason));
+  }
+  try {
+    return readOrder(taken);
+  } finally {
+    rmSync(taken, { force: true });
+  }
+}
+
+/** An order, and when it ends. */
+interface Found {
+  readonly order: StoredOrder;
+  readonly untilMs: number;
+}
+
+/** The order in a file; undefined if there is none. */
+function readOrder(path: string): Found | undefined {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (reason) {
+    if (isMissing(reason)) return undefined;
+    throw refuse(messageOf(reason));
+  }
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile() || !isOurs(stats) || stats.size > maxOrderBytes)
+      throw refuse('its file is not yours alone');
+    return { order: parseOrder(readFileSync(file, 'utf8')), untilMs: stats.mtimeMs };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** A crash or a full disk can cut a file short. */
+function parseOrder(text: string): StoredOrder {
+  try {
+    const order = JSON.parse(text) as StoredOrder;
+    if (order.argv.length >= 0 && order.env.length >= 0 && typeof order.agent === 'string') return order;
+  } catch {
+    // As below.
+  }
+  throw refuse('its file is damaged');
+}
+
+/** Removes what is over. Another process may do the same, or may be using the file. */
+function sweep(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (!fileForm.test(name)) continue;
+    const file = join(folder, name);
+    try {
+      if (statSync(file).mtimeMs >= Date.now()) continue;
+      const order = name.endsWith('.login') ? readOrder(file)?.order : undefined;
+      if (order === undefined || !isAlive(order.pid)) rmSync(file, { force: true });
+    } catch {
+      // It is gone, or it is nothing that we could remove or use.
+    }
+  }
+}
+
+function isHostVariable(entry: [string, string | undefined]): entry is [string, string] {
+  return hostVariables.test(entry[0]) && entry[1] !== undefined;
+}
+
+/** Whether nobody else may write or read it. */
+function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }): boolean {
+  return uid === process.geteuid?.() && (mode & 0o077) === 0;
+}
+
+/** Whether there is such a process, whoever it belongs to. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (reason) {
+    return (reason as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function isMissing(reason: unknown): boolean {
+  const { code } = reason as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+function refuse(why: string): CaiError {
+  return new CaiError(
+    'USAGE',
+    `a terminal for an editor: ${why}. Only the editor can run this, with what it was just told: ask the agent again`,
+  );
+}

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writeToken } from '../../src/agent/terminal-token';
+import { runCli } from '../support/cli';
+
+describe('cai terminal', () => {
+  let folder: string;
+  let env: NodeJS.ProcessEnv;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'cai-terminal-'));
+    env = { HOME: folder };
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  test.each([
+    ['no token', [], /is for editors.*cai exec COMMAND/],
+    ['more than a token', ['a'.repeat(32), 'rm'], /is for editors/],
+    ['something else', ['--help'], /no token.*Only the editor can run this/],
+    ['a token that nobody was given', ['a'.repeat(32)], /unknown/],
+  ])('explains itself for %s', async (_, args, text) => {
+    const { status, stdout, stderr } = await runCli(['terminal', ...args], { env });
+
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(text);
+  });
+
+  test('looks for the engine where the writer of the token has it, and takes the token once', async () => {
+    const order = {
+      kind: 'command',
+      agent: 'claude',
+      workspace: undefined,
+      argv: ['true'],
+      env: [],
+    } as const;
+    const token = writeToken({ ...env, DOCKER_HOST: 'unix:///nowhere/docker.sock' }, order);
+    const other = { ...env, DOCKER_HOST: 'unix:///elsewhere/docker.sock', XDG_CONFIG_HOME: '/elsewhere' };
+
+    const first = await runCli(['terminal', token], { env: other });
+    const second = await runCli(['terminal', token], { env: other });
+
+    expect(first).toMatchObject({ status: 11, stdout: '' });
+    expect(first.stderr).toMatch(/^cai: .*unix:\/\/\/nowhere\/docker\.sock/s);
+    expect(second).toMatchObject({ status: 2, stdout: '' });
+    expect(second.stderr).toMatch(/used before/);
+  });
+});
