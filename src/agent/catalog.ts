@@ -14,21 +14,63 @@ export interface CatalogEntry {
   readonly direct: readonly string[];
   /** The npm packages, with their versions, that its image has for it; none: npm has it not. */
   readonly packages: readonly string[];
+  /** How somebody signs in to it by hand, and out. */
+  readonly signIn: SignInCommands;
 }
+
+/** Commands inside our image. */
+export interface SignInCommands {
+  /** Signs in, in a terminal. */
+  readonly login: readonly [string, ...string[]];
+  /** Signs out. */
+  readonly logout?: readonly [string, ...string[]];
+  /** Where it has no command for that: the files below the home folder that hold the sign-in. */
+  readonly credentials?: readonly string[];
+}
+
+/** What each is signed in to with, as the versions below have it. */
+const signIns = {
+  claude: {
+    login: ['claude-agent-acp', '--cli', 'auth', 'login'],
+    logout: ['claude-agent-acp', '--cli', 'auth', 'logout'],
+  },
+  gemini: {
+    login: ['gemini'],
+    credentials: ['oauth_creds.json', 'google_accounts.json', 'gemini-credentials.json'].map(
+      (name) => `.gemini/${name}`,
+    ),
+  },
+  codex: { login: ['codex-acp', 'cli', 'login'], logout: ['codex-acp', 'cli', 'logout'] },
+  opencode: { login: ['opencode', 'auth', 'login'], logout: ['opencode', 'auth', 'logout'] },
+  qwen: { login: ['qwen'], credentials: ['.qwen/oauth_creds.json'] },
+  // Without a keyring, as in a container, it keeps its token among its settings.
+  copilot: { login: ['copilot', 'login'], credentials: ['.copilot/config.json'] },
+  cursor: { login: ['cursor-agent', 'login'], logout: ['cursor-agent', 'logout'] },
+} as const satisfies Readonly<Record<string, SignInCommands>>;
 
 /** The agents that need no configuration. Commands as their packages install them. */
 export const catalog: Readonly<Record<string, CatalogEntry>> = {
-  claude: entry('Claude', ['claude-agent-acp'], '@agentclientprotocol/claude-agent-acp@0.100.0'),
-  gemini: entry('Gemini CLI', ['gemini', '--acp'], '@google/gemini-cli@0.61.0'),
-  codex: entry('Codex', ['codex-acp'], '@agentclientprotocol/codex-acp@2.6.0'),
-  opencode: entry('OpenCode', ['opencode', 'acp'], 'opencode-ai@1.18.33'),
-  qwen: entry('Qwen Code', ['qwen', '--acp'], '@qwen-code/qwen-code@0.24.4'),
-  copilot: entry('GitHub Copilot', ['copilot', '--acp'], '@github/copilot@1.0.102'),
-  cursor: entry('Cursor', ['cursor-agent', 'acp']),
+  claude: entry(
+    'Claude',
+    signIns.claude,
+    ['claude-agent-acp'],
+    '@agentclientprotocol/claude-agent-acp@0.100.0',
+  ),
+  gemini: entry('Gemini CLI', signIns.gemini, ['gemini', '--acp'], '@google/gemini-cli@0.61.0'),
+  codex: entry('Codex', signIns.codex, ['codex-acp'], '@agentclientprotocol/codex-acp@2.6.0'),
+  opencode: entry('OpenCode', signIns.opencode, ['opencode', 'acp'], 'opencode-ai@1.18.33'),
+  qwen: entry('Qwen Code', signIns.qwen, ['qwen', '--acp'], '@qwen-code/qwen-code@0.24.4'),
+  copilot: entry('GitHub Copilot', signIns.copilot, ['copilot', '--acp'], '@github/copilot@1.0.102'),
+  cursor: entry('Cursor', signIns.cursor, ['cursor-agent', 'acp']),
 };
 
-function entry(displayName: string, command: readonly string[], ...packages: string[]): CatalogEntry {
-  return { displayName, inContainer: command, direct: command, packages };
+function entry(
+  displayName: string,
+  signIn: SignInCommands,
+  command: readonly string[],
+  ...packages: string[]
+): CatalogEntry {
+  return { displayName, inContainer: command, direct: command, packages, signIn };
 }
 
 /** What to start for a name. */

@@ -1,10 +1,8 @@
 /** `cai forward`: ports of the container, such as that of a development server, on this machine's loopback. */
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { constants } from 'node:os';
-import { pipeline } from 'node:stream';
 import type { SshConnection } from '../container/ssh';
+import { openTunnelServer } from '../container/tunnel-server';
 import { CaiError, messageOf } from '../errors';
 import { commandLine, runCommandLine } from './command-line';
 import { Target, withTargetOptions } from './target';
@@ -59,17 +57,16 @@ async function forward(pairs: readonly Pair[], options: TargetOptions): Promise<
 }
 
 async function listen({ local, inside }: Pair, connection: SshConnection): Promise<Server> {
-  // Each direction ends by itself, as with a connection that goes straight there.
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    void join(socket, inside, connection);
-  });
-  server.listen(local, '127.0.0.1');
+  const unanswered = `cai: nothing answers on port ${inside} of the container: start the server there\n`;
   try {
-    await once(server, 'listening');
+    return await openTunnelServer({
+      local,
+      reach: () => connection.openTunnel(inside),
+      onUnanswered: () => process.stderr.write(unanswered),
+    });
   } catch (reason) {
     throw new CaiError('USAGE', cannotListen(local, inside, reason));
   }
-  return server;
 }
 
 function cannotListen(local: number, inside: number, reason: unknown): string {
@@ -81,20 +78,6 @@ function cannotListen(local: number, inside: number, reason: unknown): string {
       return `${where} is not for ordinary users: choose a port above 1023, such as "cai forward 0:${inside}"`;
     default:
       return `${where} cannot be used (${messageOf(reason)}): choose another port`;
-  }
-}
-
-/** Whoever ends either side with an error ends the other. */
-async function join(socket: Socket, port: number, connection: SshConnection): Promise<void> {
-  socket.on('error', () => undefined);
-  try {
-    const tunnel = await connection.openTunnel(port);
-    // Each destroys both when one is cut off; the error itself is told to those at the ends.
-    pipeline(socket, tunnel, () => undefined);
-    pipeline(tunnel, socket, () => undefined);
-  } catch {
-    socket.destroy();
-    process.stderr.write(`cai: nothing answers on port ${port} of the container: start the server there\n`);
   }
 }
 

@@ -1,0 +1,191 @@
+/**
+ * The sign-in methods of an agent that an editor would run as a command. An editor runs on the host what it is
+ * given; so it is given a command of ours with a token, by which the agent's own runs in the container.
+ */
+import type { AgentCommand } from '../agent/catalog';
+import { signInArgument } from '../agent/sign-in-argument';
+import { hostCommand, writeToken } from '../agent/terminal-token';
+import { messageOf } from '../errors';
+import type { Log } from '../log';
+import { compilePlan } from '../rpc/plan';
+import type { Message } from '../rpc/scan';
+import type { Edit } from '../rpc/splice';
+import { Walk } from '../rpc/walk';
+import type { JsonObject } from '../session/workspace-child';
+
+/** In each method what is looked at: two parsers must not read it differently. */
+const methodsPlan = compilePlan({
+  '*': {
+    ...{ '=': 'method', type: 'type', command: 'command', args: 'args', env: 'env' },
+    _meta: {
+      'terminal-auth': { '=': 'command', command: 'command', args: 'args', env: 'env', label: 'label' },
+    },
+  },
+});
+
+/** How many different logins one proxy keeps ready; agents have one to three. */
+const maxLogins = 32;
+
+/** What a login needs besides what the agent says. */
+export interface SignInOptions {
+  /** The agent as it runs in a container; undefined where it does not: then nothing is offered. */
+  readonly agent: AgentCommand | undefined;
+  /** Where our own folders are found. */
+  readonly env: NodeJS.ProcessEnv;
+  /** For what cannot be offered. */
+  readonly log: Log;
+}
+
+/** Where an answer comes from and goes to. */
+export interface SignInPlace {
+  /** Root of the workspace whose agent gave it; undefined: that of none. */
+  readonly root: string | undefined;
+  /** What the editor offers. */
+  readonly editorCapabilities: JsonObject;
+}
+
+/** The logins of one proxy. */
+export class SignIn {
+  /** Root of the workspace in whose container a login runs that no workspace's agent has offered; undefined: none. */
+  ownRoot: string | undefined;
+  /** Tokens by their orders. */
+  readonly #tokens = new Map<string, string>();
+
+  /** Nothing is written before an agent offers a login. */
+  constructor(private readonly options: SignInOptions) {}
+
+  /** Whether agents may offer what the editor is to run in a terminal. */
+  get isPossible(): boolean {
+    return this.options.agent !== undefined;
+  }
+
+  /**
+   * The edits that make an answer, an error as well, one for the editor: of what it would run on the host, none
+   * is left but ours. Where two parsers could see different methods, none is left at all.
+   */
+  edits(answer: Message, place: SignInPlace): Edit[] {
+    const edits: Edit[] = [];
+    for (const { kind, start, end } of answer.fields) {
+      if (kind === 'hostCommand') edits.push({ start, end, text: 'null' });
+      if (kind !== 'authMethods') continue;
+      const json = answer.line.subarray(start, end);
+      const isNull = json.toString('latin1') === 'null';
+      const methods = methodsOf(json);
+      const kept = (methods ?? []).flatMap((method) => this.#forEditor(method, place) ?? []);
+      const isArray = json[0] === 0x5b;
+      const isSame =
+        kept.length === methods?.length && kept.every((method, index) => method === methods[index]);
+      if (!(isNull || (isArray && isSame))) edits.push({ start, end, text: `[${kept.join(',')}]` });
+    }
+    return edits;
+  }
+
+  /** A sign-in method, JSON text; the very text where nothing in it would be run, undefined for one that is nothing else. */
+  #forEditor(text: string, place: SignInPlace): string | undefined {
+    const method = JSON.parse(text) as JsonObject | null;
+    if (!isObject(method)) return undefined;
+    const meta = isObject(method._meta) ? method._meta : {};
+    const isTerminal = method.type === 'terminal';
+    if (!isTerminal && !Object.hasOwn(meta, 'terminal-auth')) return text;
+    const offers = offersOf(place.editorCapabilities);
+    const { 'terminal-auth': given, ...others } = meta;
+    const run = offers.runs ? this.#commandFor(given, place) : undefined;
+    const command = run === undefined ? undefined : { 'terminal-auth': run };
+    const _meta = method._meta === undefined ? {} : { _meta: { ...others, ...command } };
+    if (!isTerminal) return JSON.stringify({ ...method, ..._meta });
+    const token = offers.terminal ? this.#tokenForMethod(method, place) : undefined;
+    if (token === undefined && run === undefined) return undefined;
+    // For an editor that only knows the other way it is a method like any.
+    const asTerminal =
+      token === undefined
+        ? { type: undefined, args: undefined, env: undefined }
+        : { args: [signInArgument(token)], env: {} };
+    // It may have no command, but an editor could take one for what is to be run.
+    return JSON.stringify({ ...method, command: undefined, ...asTerminal, ..._meta });
+  }
+
+  /** The editor runs the command that it is configured with, and so the agent's gets these arguments. */
+  #tokenForMethod({ args, env }: JsonObject, place: SignInPlace): string | undefined {
+    const { agent } = this.options;
+    return agent === undefined ? undefined : this.#token(agent.command, args ?? [], env ?? {}, place);
+  }
+
+  /** What Zed and others run, besides their label. */
+  #commandFor(given: unknown, place: SignInPlace): JsonObject | undefined {
+    if (!isObject(given) || typeof given.command !== 'string' || given.command === '') return undefined;
+    const token = this.#token([given.command], given.args ?? [], given.env ?? {}, place);
+    if (token === undefined) return undefined;
+    const label = typeof given.label === 'string' ? { label: given.label } : {};
+    return { ...label, ...hostCommand(token), env: {} };
+  }
+
+  /** The token for a command, the same for the same; undefined where there can be none. */
+  #token(
+    program: readonly string[],
+    args: unknown,
+    variables: unknown,
+    { root }: SignInPlace,
+  ): string | undefined {
+    const { agent, env, log } = this.options;
+    const pairs = pairsOf(variables);
+    if (agent === undefined || pairs === undefined || !isTexts(args) || !isTexts(program)) return undefined;
+    const order = { kind: 'login', agent: agent.name, workspace: root ?? this.ownRoot, argv: [...program, ...args], env: pairs } as const; // prettier-ignore
+    const key = JSON.stringify(order);
+    const known = this.#tokens.get(key);
+    if (known !== undefined || this.#tokens.size >= maxLogins) return known;
+    try {
+      const token = writeToken(env, order);
+      this.#tokens.set(key, token);
+      return token;
+    } catch (reason) {
+      log.warn({ reason: messageOf(reason) }, 'a sign-in in a terminal cannot be offered');
+      return undefined;
+    }
+  }
+}
+
+/** Which of the two ways the editor knows. */
+function offersOf(capabilities: JsonObject): { terminal: boolean; runs: boolean } {
+  const { auth, _meta } = capabilities;
+  return {
+    terminal: isObject(auth) && auth.terminal === true,
+    runs: isObject(_meta) && (_meta['terminal-auth'] ?? false) !== false,
+  };
+}
+
+/** The texts of the sign-in methods; undefined where a key that is looked at stands twice. */
+function methodsOf(json: Buffer): string[] | undefined {
+  const walk = new Walk(json);
+  walk.value(0, methodsPlan);
+  if (walk.hasDuplicate) return undefined;
+  const methods = walk.fields.filter((field) => field.kind === 'method');
+  return methods.map(({ start, end }) => json.toString('utf8', start, end));
+}
+
+/** Environment variables, of an object as in v1 or a list as in v2; undefined for anything else. */
+function pairsOf(value: unknown): [string, string][] | undefined {
+  const pairs = Array.isArray(value)
+    ? value.map((each: unknown) => (isObject(each) ? [each.name, each.value] : []))
+    : isObject(value)
+      ? Object.entries(value)
+      : [[]];
+  return pairs.every(isPair) ? pairs : undefined;
+}
+
+function isPair(value: unknown[]): value is [string, string] {
+  const [name, text] = value;
+  return isTexts([name, text]) && name !== '' && !(name as string).includes('=');
+}
+
+/** Texts that can be arguments of a command: NUL would end one. */
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string' && isPassable(each));
+}
+
+function isPassable(text: string): boolean {
+  return !text.includes('\0') && !/\p{Surrogate}/u.test(text);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,282 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { signInToken } from '../../src/agent/sign-in-argument';
+import type { Json } from '../support/inbox';
+import { Editor } from './editor';
+import { containerOf, processesIn, untilOnly } from './inside';
+import { agent, cai, made, runIn } from './own-agent';
+import type { Running } from './running';
+import { newWorkspace, ownFile } from './support';
+
+const program = 'signs-in.mjs';
+const source = readFileSync(resolve(__dirname, '../../fixtures/agents', program), 'utf8');
+const config = `[agents.${agent}]\ncommand = ["node", "${program}", "--acp"]\n[agent]\ndefault = "${agent}"\n`;
+
+/** What an editor says that can run sign-ins. */
+const editorHello = {
+  protocolVersion: 1,
+  clientCapabilities: { auth: { terminal: true }, _meta: { 'terminal-auth': true } },
+};
+
+interface Method {
+  readonly args: string[];
+  readonly env: Json;
+  readonly _meta: {
+    readonly 'terminal-auth': { command: string; args: string[]; env: Json; label: string };
+  };
+}
+
+beforeEach(() => cai.configure(config));
+
+/** A workspace that has the agent. */
+function workspaceWithAgent(): string {
+  const workspace = newWorkspace();
+  ownFile(join(workspace, program), source);
+  return workspace;
+}
+
+/** The port that a sign-in in that workspace listens on, once it is on this machine. */
+async function portOf(login: Running, workspace: string): Promise<number> {
+  await login.says('open http://localhost:');
+  const port = Number(readFileSync(join(workspace, 'port'), 'utf8'));
+  const deadline = Date.now() + 10_000;
+  while (!(await isOpen(port))) {
+    if (Date.now() > deadline) throw new Error(`port ${port} is not here: ${login.stderr}`);
+    await pause(20);
+  }
+  return port;
+}
+
+async function isOpen(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  return await once(socket, 'connect').then(
+    () => (socket.destroy(), true),
+    () => false,
+  );
+}
+
+/** What a browser does at the end of a sign-in; resolves with the page. */
+async function callBack(port: number, code: string): Promise<string> {
+  const asked = request({ host: '127.0.0.1', port, path: `/callback?code=${code}` }).end();
+  const [answer] = (await once(asked, 'response')) as [NodeJS.ReadableStream];
+  return await text(answer);
+}
+
+/** What the agent has kept of the sign-in, as the container of that workspace finds it. */
+async function keptIn(workspace: string): Promise<string> {
+  const { stdout, stderr } = await runIn(workspace, ['exec', '--quiet', '--', 'cat', '/home/agent/.config/signs-in/credentials']); // prettier-ignore
+  return stdout + stderr;
+}
+
+describe('a sign-in that an editor runs', () => {
+  /** What the editor is told, by `initialize` and by the refusal of a session. */
+  async function offered(workspace: string): Promise<{ editor: Editor; methods: Method[] }> {
+    const editor = Editor.start(cai, agent, { cwd: workspace });
+    const hello = (await editor.request('initialize', editorHello)).result as { authMethods: Method[] };
+    const { error } = await editor.request('session/new', { cwd: workspace, mcpServers: [] });
+    expect(error).toMatchObject({ code: -32000, message: 'Sign in first' });
+    const { data } = error as { data: { authMethods: Method[] } };
+    return { editor, methods: [...hello.authMethods, ...data.authMethods] };
+  }
+
+  test('is offered with nothing of the agent’s to run', async () => {
+    const { methods } = await offered(workspaceWithAgent());
+
+    expect(methods).toHaveLength(2);
+    for (const { args, env, _meta, ...rest } of methods) {
+      expect(rest).toEqual({ id: 'login', name: 'Log in', type: 'terminal' });
+      expect([signInToken(args), env]).toEqual([expect.any(String), {}]);
+      expect(_meta['terminal-auth']).toEqual({
+        ...{ label: 'Log in here', command: process.execPath, env: {} },
+        args: [expect.stringMatching(/^\/.*\/bin\/cai$/), 'terminal', expect.stringMatching(/^[\w-]+$/)],
+      });
+    }
+  });
+
+  test.each([
+    [
+      'by arguments behind those of the editor’s own',
+      'by arguments',
+      ({ args }: Method) => ['--acp', agent, ...args],
+    ],
+    [
+      'by the command that it is given',
+      'by command',
+      ({ _meta }: Method) => _meta['terminal-auth'].args.slice(1),
+    ],
+  ])('signs in within the container, for all workspaces: %s', async (_, hint, argsOf) => {
+    const [workspace, other] = [workspaceWithAgent(), workspaceWithAgent()];
+    const { editor, methods } = await offered(workspace);
+
+    const login = cai.startInTerminal(argsOf(methods.at(-1)!));
+    const page = await callBack(await portOf(login, workspace), 'abc');
+    const { status, stdout } = await login.ends();
+
+    expect({ status, page }).toEqual({ status: 0, page: 'You can close this page.' });
+    expect(stdout.toString()).toContain('on a terminal');
+    // For the agent that has refused before, for another workspace, and for a container that is new.
+    const opened = await editor.request('session/new', { cwd: workspace, mcpServers: [] });
+    expect(opened).toHaveProperty('result.sessionId');
+    expect(await keptIn(other)).toBe(`abc ${hint}`);
+    await runIn(workspace, ['rm', '--all', '--agent', agent, '--force']);
+    expect(await keptIn(other)).toBe(`abc ${hint}`);
+  });
+
+  test('can be run again with the same token, and gives its status', async () => {
+    const workspace = workspaceWithAgent();
+    const { methods } = await offered(workspace);
+    const args = ['--acp', agent, ...methods.at(-1)!.args];
+
+    for (const [code, status] of [
+      ['wrong', 7],
+      ['right', 0],
+    ] as const) {
+      rmSync(join(workspace, 'port'), { force: true });
+      const login = cai.start(args);
+      await callBack(await portOf(login, workspace), code);
+      expect((await login.ends()).status).toBe(status);
+    }
+  });
+});
+
+describe('cai login', () => {
+  test('signs in by the command that is named, and closes the port with it', async () => {
+    const workspace = workspaceWithAgent();
+    const login = cai.start(['login', agent, '-q', '-w', workspace, '--', 'node', program, 'login', 'port']);
+    const port = await portOf(login, workspace);
+
+    const page = await callBack(port, 'abc');
+    const { status, stderr } = await login.ends();
+
+    expect({ status, page }).toEqual({ status: 0, page: 'You can close this page.' });
+    expect(stderr).toBe('');
+    expect(await isOpen(port)).toBe(false);
+    expect(await keptIn(newWorkspace())).toBe('abc ');
+  });
+
+  test('needs no workspace', async () => {
+    const write = 'mkdir -p ~/.config/signs-in; echo done > ~/.config/signs-in/credentials';
+    expect(await runIn(cai.home, ['login', agent, '--quiet', '--', 'sh', '-c', write])).toMatchObject({ status: 0, stderr: '' }); // prettier-ignore
+
+    expect(await keptIn(newWorkspace())).toBe('done\n');
+  });
+
+  test('says that the port is in use, and goes on', async () => {
+    const workspace = workspaceWithAgent();
+    const busy = createServer((_, answer) => answer.end('somebody else')).listen(0, '127.0.0.1');
+    await once(busy, 'listening');
+    const { port } = busy.address() as AddressInfo;
+
+    const login = cai.start([
+      'login',
+      agent,
+      '-w',
+      workspace,
+      '--',
+      'node',
+      program,
+      'login',
+      'port',
+      String(port),
+    ]);
+    await login.complains(
+      `cai: 127.0.0.1:${port} is in use by another program, so the browser cannot bring its answer to the sign-in: end that program and sign in again\n`,
+    );
+
+    expect(await callBack(port, 'abc')).toBe('somebody else');
+    login.child.kill('SIGTERM');
+    expect((await login.ends()).status).toBe(143);
+    busy.close();
+  });
+
+  test('has no port here that belongs to somebody else in the container', async () => {
+    const workspace = workspaceWithAgent();
+    await made(workspace);
+    const before = cai.start(['exec', '--', 'node', program, 'login', 'before'], { cwd: workspace });
+    await before.says('open http');
+    const login = cai.start(['login', agent, '-w', workspace, '--', 'node', program, 'login', 'port']);
+    const port = await portOf(login, workspace);
+    const after = cai.start(['exec', '--', 'node', program, 'login', 'after'], { cwd: workspace });
+    await after.says('open http');
+    const others = ['before', 'after'].map((name) => Number(readFileSync(join(workspace, name), 'utf8')));
+
+    // Several looks long.
+    await pause(1_000);
+
+    expect(await Promise.all([port, ...others].map(isOpen))).toEqual([true, false, false]);
+    await callBack(port, 'abc');
+    expect((await login.ends()).status).toBe(0);
+    for (const each of [before, after]) {
+      each.child.kill('SIGTERM');
+      await each.ends();
+    }
+  });
+
+  test('leaves nothing when it is ended', async () => {
+    const workspace = workspaceWithAgent();
+    await made(workspace);
+    const container = await containerOf(workspace, agent);
+    const idle = await processesIn(container);
+    const login = cai.start(['login', agent, '-w', workspace, '--', 'node', program, 'login', 'port']);
+    const port = await portOf(login, workspace);
+
+    login.child.kill('SIGKILL');
+    await login.ends();
+
+    expect(await isOpen(port)).toBe(false);
+    await untilOnly(container, idle, 10_000);
+  });
+
+  test.each([
+    ['nobody', 2, 'Unsupported agent: nobody'],
+    [agent, 2, `how to sign in to "${agent}" is not known: name its command`],
+  ])('refuses "%s"', async (name, status, said) => {
+    const ended = await runIn(cai.home, ['login', name]);
+
+    expect(ended.status).toBe(status);
+    expect(ended.stderr).toContain(said);
+  });
+});
+
+describe('the sign-in of claude', () => {
+  test('asks in a terminal for the page to be opened, up to where it needs the network', async () => {
+    const login = cai.startInTerminal(['login', 'claude', '--quiet']);
+
+    await login.says('https://claude.com/');
+    await login.says('Paste code here');
+    login.child.stdin.write('\x03');
+
+    expect((await login.ends()).status).not.toBe(0);
+  });
+
+  test('ends by its own command', async () => {
+    const { status, stdout, stderr } = await runIn(cai.home, ['logout', 'claude', '--quiet']);
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/log(ged)? ?out/i);
+  });
+});
+
+describe('cai logout', () => {
+  test('removes the files of an agent that has no command for it, if that is wanted', async () => {
+    const put = 'echo x > ~/.gemini/oauth_creds.json; echo y > ~/.gemini/settings.json';
+    const inGemini = ['exec', '--quiet', '--no-workspace', '--agent', 'gemini', '--', 'sh', '-c'];
+    expect(await runIn(cai.home, [...inGemini, put])).toMatchObject({ status: 0 });
+
+    const refused = await runIn(cai.home, ['logout', 'gemini', '--quiet']);
+    const agreed = await runIn(cai.home, ['logout', 'gemini', '--quiet', '--yes']);
+
+    expect(refused).toMatchObject({ status: 2, stdout: '' });
+    expect(refused.stderr).toContain('Use --yes to agree.');
+    expect(agreed).toEqual({ status: 0, stdout: '', stderr: '' });
+    const left = await runIn(cai.home, [...inGemini, 'ls ~/.gemini']);
+    expect(left.stdout).toContain('settings.json');
+    expect(left.stdout).not.toContain('oauth_creds.json');
+  });
+});
