@@ -1,6 +1,6 @@
 /**
- * `initialize`: answered once and for all, before any workspace is known. With what a first child says, if
- * it says so in time, else with a promise of nothing.
+ * `initialize`: answered once and for all, before any workspace is known. With what the agent is known to say,
+ * else with what a first child says, if it says so in time, else with a promise of nothing.
  */
 import { messageOf } from '../errors';
 import { resultLine } from '../rpc/answer';
@@ -11,15 +11,23 @@ import type { Children } from './children';
 import type { Call } from './call';
 import type { Core } from './core';
 import { minimalResult, readHello } from './initialize';
+import type { Profiles } from './profiles';
+import type { SignIn } from './sign-in';
 
 /** What the greeting is made from. */
 export interface GreetingOptions {
   /** The user's configuration. */
   readonly config: Config;
+  /** As in `ProxyOptions`. */
+  readonly terminals: Config['acp']['terminal'];
   /** Where our own folders are found. */
   readonly env: NodeJS.ProcessEnv;
   /** The proxy's own working directory. */
   readonly cwd: string;
+  /** What becomes of sign-ins in a terminal. */
+  readonly signIn: SignIn;
+  /** What may be answered before an agent runs. */
+  readonly profiles: Profiles;
   /** After `isUnderWay`: the editor may be read on. */
   onRoom(): void;
 }
@@ -40,7 +48,10 @@ export class Greeting {
     private readonly options: GreetingOptions,
   ) {}
 
-  /** It is being answered: the editor must not be read on until `onRoom`. */
+  /**
+   * It is being answered, or the first child is still to be started, which what comes next is for: the editor
+   * must not be read on until `onRoom`.
+   */
   get isUnderWay(): boolean {
     return this.#isUnderWay;
   }
@@ -61,13 +72,28 @@ export class Greeting {
       this.core.answer(call, resultLine(id, this.#result));
       return;
     }
-    const hello = readHello(call.message, this.options.config.acp.fs === 'editor');
+    const hello = readHello(call.message, {
+      allowsFiles: this.options.config.acp.fs === 'editor',
+      allowsTerminals: this.options.terminals === 'container',
+      allowsSignIn: this.options.signIn.isPossible,
+    });
     this.core.editorCapabilities = hello.capabilities;
     this.children.hello = hello.childParams;
     this.#isUnderWay = true;
-    this.#result = await this.#bootstrap();
+    await this.#placeSignIns();
+    const known = this.options.profiles.find(hello.childParams);
+    if (known !== undefined) {
+      this.#result = known.result;
+      this.core.answer(call, resultLine(id, known.result));
+      // The answer is written before anything else is done.
+      await new Promise(setImmediate);
+      this.core.log.info({ source: known.source }, 'initialize is answered with a profile');
+      await this.#warmUp();
+    } else {
+      this.#result = await this.#bootstrap();
+      this.core.answer(call, resultLine(id, this.#result));
+    }
     this.#isUnderWay = false;
-    this.core.answer(call, resultLine(id, this.#result));
     this.options.onRoom();
   }
 
@@ -92,12 +118,34 @@ export class Greeting {
         onFailure: (failure) => over({ reason: failure.message }),
       });
     });
-    if (hello !== undefined) return hello;
+    if (hello !== undefined) {
+      this.options.profiles.answeredFrom(child);
+      return hello;
+    }
     this.core.log.warn(
       { reason },
       'initialize is answered without the agent: no optional capability is offered',
     );
     return minimalResult;
+  }
+
+  /** Starts what will most likely be wanted first, and does not wait for it. Its failure is told when it is. */
+  async #warmUp(): Promise<void> {
+    // A child that was started for no session is of no use to one.
+    if (this.options.config.agent.process === 'session') return;
+    const workspace = await this.#ownWorkspace();
+    try {
+      if (workspace !== undefined) this.children.forWorkspace(workspace);
+    } catch (error) {
+      // As when the editor has gone meanwhile.
+      this.core.log.info({ reason: messageOf(error) }, 'no agent is started yet');
+    }
+  }
+
+  /** Where each workspace has sign-ins of its own, one that no agent has offered yet is for the one we are in. */
+  async #placeSignIns(): Promise<void> {
+    if (this.options.config.agent.data !== 'workspace') return;
+    this.options.signIn.ownRoot = (await this.#ownWorkspace())?.root;
   }
 
   async #ownWorkspace(): Promise<Workspace | undefined> {

@@ -1,5 +1,4 @@
 /** The image of an agent: found, or built from the Dockerfile of this package and what the user adds. */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { catalog } from '../agent/catalog';
@@ -12,12 +11,12 @@ import { withStepName } from './build-stream';
 import type { BuildEvent } from './build-stream';
 import type { Engine } from './engine';
 import type { ImageInfo } from './engine-info';
+import { baseSuffix, imageTagOf, shortHash } from './image-tag';
+import type { ImageOwner } from './image-tag';
 import type { Progress } from './progress';
 
 /** What decides about an image. */
-export interface ImageRequest {
-  /** Name of the agent. */
-  readonly agent: string;
+export interface ImageRequest extends ImageOwner {
   /** The npm packages that it needs. */
   readonly packages: readonly string[];
   /** `[image]` of the configuration. */
@@ -26,11 +25,6 @@ export interface ImageRequest {
   readonly network: Config['network'];
   /** Our own state folder. */
   readonly stateFolder: string;
-  /**
-   * Root of the workspace whose own configuration, which the user trusts for that workspace, has a say in
-   * `[image]`: its image is its own.
-   */
-  readonly repository?: string;
 }
 
 /** An image as the engine knows it. */
@@ -57,15 +51,6 @@ const imageLabel = {
   /** The npm packages that were asked for. */
   packages: 'containai.packages',
 } as const;
-
-/** The tag of an agent's image: `containai:<agent>`, where the name is fit for one. */
-export function imageTagOf({ agent, repository }: Pick<ImageRequest, 'agent' | 'repository'>): string {
-  const isFit = /^\w[\w.-]{0,63}$/.test(agent) && !agent.endsWith(baseSuffix);
-  const name = isFit ? agent : `${agent.replace(/\W+/g, '-').slice(0, 40)}-${hash([agent])}`;
-  return `containai:${name.replace(/^-+/, '')}${repository === undefined ? '' : `-${hash([repository])}`}`;
-}
-
-const baseSuffix = '-base';
 
 /** The image as it is; undefined if there is none. */
 export async function findImage(
@@ -124,7 +109,7 @@ function remedy({ agent, repository }: ImageRequest): string {
 
 async function locked<T>(request: ImageRequest, progress: Progress, work: () => Promise<T>): Promise<T> {
   const tag = imageTagOf(request);
-  const tellWho = (pid: number) => progress.say(`waiting for process ${pid}, which builds ${tag}`);
+  const tellWho = (pid: number) => progress.begin(`waiting for process ${pid}, which builds ${tag}`);
   try {
     return await withBuildLock(join(request.stateFolder, 'builds'), tag.replace(':', '-'), tellWho, work);
   } finally {
@@ -143,7 +128,7 @@ interface Recipe {
 function readRecipe({ packages, image }: ImageRequest): Recipe {
   const dockerfile = readFileSync(join(__dirname, '../..', 'Dockerfile'), 'utf8');
   const addition = image.dockerfileText ?? (image.dockerfile === undefined ? undefined : readSetting('image.dockerfile', image.dockerfile)); // prettier-ignore
-  return { dockerfile, addition, hash: hash([dockerfile, packages, image.base, addition]) };
+  return { dockerfile, addition, hash: shortHash([dockerfile, packages, image.base, addition]) };
 }
 
 async function build(
@@ -292,8 +277,4 @@ function readSetting(key: string, path: string): string {
   } catch (reason) {
     throw new CaiError('IMAGE', `"${key}" names ${path}, which cannot be read: ${messageOf(reason)}`);
   }
-}
-
-function hash(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12);
 }

@@ -1,0 +1,195 @@
+/**
+ * What may be answered to `initialize` before an agent runs, and what becomes of that once one has answered
+ * itself: it is kept for next time, and what turns out to be wrong is told.
+ */
+import type { AgentCommand } from '../agent/catalog';
+import type { Profile, ProfileKey, ProfileStore } from '../agent/profile';
+import { messageOf } from '../errors';
+import type { Log } from '../log';
+import { compilePlan } from '../rpc/plan';
+import { scan } from '../rpc/scan';
+import type { JsonObject, WorkspaceChild } from '../session/workspace-child';
+import type { Config } from '../workspace/config';
+import * as fields from './fields';
+import { protocolVersion, readAgentHello } from './initialize';
+import { shippedProfile } from './shipped-profile';
+import type { SignIn } from './sign-in';
+
+/** What profiles are found by, besides what the editor says. */
+export interface ProfilesOptions {
+  /** The agent; every child runs it. */
+  readonly agent: AgentCommand;
+  /** The user's configuration. */
+  readonly config: Config;
+  /** Name of the image that agents run in for this user; without one they are processes of this machine. */
+  readonly imageName: string | undefined;
+  /** What there is from earlier processes; absent where nothing is to be kept. */
+  readonly profiles: ProfileStore | undefined;
+  /** Tells versions of an agent apart that is a process of this machine. */
+  programIdentity(): string;
+  /** What becomes of sign-ins in a terminal. */
+  readonly signIn: SignIn;
+  /** For what is wrong with a profile. */
+  readonly log: Log;
+}
+
+/** An answer that needs no agent. */
+export interface KnownAnswer {
+  /** Where it is from: an earlier process, or this package. */
+  readonly source: 'recorded' | 'shipped';
+  /** Result for the editor, JSON text. */
+  readonly result: string;
+}
+
+/** Members of the answer that promise something. */
+const promising = ['agentCapabilities', 'authMethods'] as const;
+/** How many differences are named. */
+const maxNamed = 10;
+const helloPlan = compilePlan(fields.initializeResult);
+
+/** The profiles of one proxy. */
+export class Profiles {
+  #key: ProfileKey | undefined;
+  /** What is kept. */
+  #profile: Profile | undefined;
+  /** What the editor was told, as the agent gave it; the minimal answer is none. */
+  #answered: string | undefined;
+  #hasWarned = false;
+
+  /** Nothing is looked up before `find`. */
+  constructor(private readonly options: ProfilesOptions) {}
+
+  /** The answer for an editor whose `initialize` gives children these params (JSON text), if there is one. */
+  find(childParams: string): KnownAnswer | undefined {
+    try {
+      const { client, capabilities } = readParams(childParams);
+      const recorded = this.#recorded(client, capabilities);
+      if (recorded !== undefined) return { source: 'recorded', result: recorded };
+      const shipped = this.#shipped(capabilities);
+      return shipped === undefined ? undefined : { source: 'shipped', result: shipped };
+    } catch (reason) {
+      // As capabilities that are nested so deeply that no key can be made of them.
+      this.options.log.warn({ reason: messageOf(reason) }, 'no profile can be looked for');
+      return undefined;
+    }
+  }
+
+  /** The editor was told what this child says. */
+  answeredFrom(child: WorkspaceChild): void {
+    this.#answered = child.ownInitializeResult;
+  }
+
+  /** Of a child the answer or the image has become known; nothing happens before both are. */
+  heard(child: WorkspaceChild): void {
+    const { imageName } = this.options;
+    const result = child.ownInitializeResult;
+    const program = imageName === undefined ? this.options.programIdentity() : child.image?.id;
+    if (result === '' || program === undefined) return;
+    const isNew = this.#profile !== undefined && this.#profile.program !== program;
+    this.#tellDifference(child, result, isNew);
+    // The image of a workspace that has one of its own says nothing of the usual one.
+    if (child.image?.name !== imageName) return;
+    if (result !== this.#profile?.result || isNew) this.#keep({ result, program });
+  }
+
+  #recorded(client: string | undefined, capabilities: JsonObject): string | undefined {
+    const { agent, imageName, profiles } = this.options;
+    const key: ProfileKey = {
+      command: agent.command,
+      ...(imageName !== undefined && { image: imageName }),
+      protocolVersion,
+      ...(client !== undefined && { client }),
+      capabilities,
+    };
+    this.#profile = profiles?.find(key);
+    this.#key = key;
+    // Whether an image is still the same is known only when the engine is reached.
+    const isUsable = imageName !== undefined || this.#profile?.program === this.options.programIdentity();
+    return isUsable ? this.#answer(this.#profile?.result, capabilities) : undefined;
+  }
+
+  #shipped(capabilities: JsonObject): string | undefined {
+    const { agent, config, imageName } = this.options;
+    if (imageName === undefined) return undefined;
+    return this.#answer(shippedProfile(agent, config, capabilities), capabilities);
+  }
+
+  #keep(profile: Profile): void {
+    const { profiles, log } = this.options;
+    this.#profile = profile;
+    if (this.#key === undefined || profiles === undefined) return;
+    profiles.keep(this.#key, profile);
+    log.info('what the agent says to initialize is kept for next time');
+  }
+
+  /** An agent's result as the editor may see it: what is kept passes what a child's answer passes. */
+  #answer(result: string | undefined, editorCapabilities: JsonObject): string | undefined {
+    if (result === undefined) return undefined;
+    try {
+      const line = Buffer.from(`{"jsonrpc":"2.0","id":0,"result":${result}}`);
+      const message = scan(line, { params: () => undefined, result: () => helloPlan, error: undefined });
+      if (message.kind !== 'response') throw new Error('it is no JSON');
+      // Its workspace is not known yet.
+      const edits = this.options.signIn.edits(message, { root: undefined, editorCapabilities });
+      const { editorResult, agentResult } = readAgentHello(message, this.options.agent.name, edits);
+      this.#answered = agentResult;
+      return editorResult;
+    } catch (reason) {
+      this.options.log.info({ reason: messageOf(reason) }, 'a profile cannot be used');
+      return undefined;
+    }
+  }
+
+  #tellDifference(child: WorkspaceChild, result: string, isNew: boolean): void {
+    if (this.#answered === undefined || this.#hasWarned) return;
+    const differs = differences(this.#answered, result);
+    if (differs.length === 0) return;
+    this.#hasWarned = true;
+    const because = isNew ? 'the agent or its image is another version' : undefined;
+    this.options.log.warn(
+      { root: child.root, differs: differs.slice(0, maxNamed), because },
+      'initialize was answered with what the agent said earlier or elsewhere, and here it says something else: what it lacks is refused; start the proxy again to get the rest',
+    );
+  }
+}
+
+/** What the editor says of itself in `initialize`. */
+function readParams(text: string): { client: string | undefined; capabilities: JsonObject } {
+  const params = JSON.parse(text) as {
+    readonly clientInfo?: { readonly name?: unknown } | null;
+    readonly clientCapabilities?: JsonObject | null;
+  };
+  const name = params.clientInfo?.name;
+  return {
+    client: typeof name === 'string' ? name : undefined,
+    capabilities: params.clientCapabilities ?? {},
+  };
+}
+
+/** Dotted names of the promises that differ between two results of `initialize`, JSON text. */
+function differences(one: string, other: string): string[] {
+  const [first, second] = [JSON.parse(one) as JsonObject, JSON.parse(other) as JsonObject];
+  try {
+    return promising.flatMap((name) => differing(first[name], second[name], name));
+  } catch {
+    // Nested more deeply than can be followed, which no agent needs.
+    return [...promising];
+  }
+}
+
+function differing(one: unknown, other: unknown, name: string): string[] {
+  if (isObject(one) && isObject(other)) {
+    const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])];
+    return keys.flatMap((key) => differing(one[key], other[key], `${name}.${key}`));
+  }
+  return textOf(one) === textOf(other) ? [] : [name];
+}
+
+/** Where a program lies that signs in is no promise. */
+function textOf(value: unknown): string | undefined {
+  return JSON.stringify(value, (key, each: unknown) => (key === 'terminal-auth' ? Boolean(each) : each));
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
