@@ -1,6 +1,7 @@
 /**
- * `session/list`: the sessions of all children, page by page. A page is one child's; the cursor that the
- * editor gets is ours and stands for where in which child the list goes on.
+ * `session/list`: the sessions of all children, page by page, then those that are remembered of workspaces
+ * without one. A page is one child's; the cursor that the editor gets is ours and stands for where in which
+ * child the list goes on. No child is started for a list as long as there is something to remember from.
  */
 import { randomUUID } from 'node:crypto';
 import { CaiError } from '../errors';
@@ -9,12 +10,16 @@ import { fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { cut } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
+import type { SessionRecord } from '../session/session-record';
 import type { WorkspaceChild } from '../session/workspace-child';
+import { isInside } from '../workspace/path-map';
 import type { PathMap } from '../workspace/path-map';
 import { findWorkspace } from '../workspace/root';
+import type { Workspace } from '../workspace/root';
 import type { Children } from './children';
 import type { Call } from './call';
 import type { Core } from './core';
+import { rememberRow, rememberedSessions, rowOf } from './remembered-sessions';
 import { editsOf, pathsToAgent } from './rewrite';
 import { within } from './within';
 
@@ -28,10 +33,18 @@ interface Place {
   readonly cursor?: string;
   /** Editor's ids of the sessions that were listed: children that share a home list the same ones. */
   readonly seen: ReadonlySet<string>;
+  /** Workspaces whose children have listed all that they have. */
+  readonly answered: ReadonlySet<string | undefined>;
+  /** The folder that was asked for. */
+  readonly folder?: Workspace;
+  /** What is remembered and still to be listed, once it is its turn. */
+  readonly rest?: readonly SessionRecord[];
 }
 
-/** How long one of several children may take for a page, in milliseconds. */
+/** How long a child may take for a page where others have sessions too, or memory has its own; in milliseconds. */
 const pageMs = 5_000;
+/** Sessions of a page that is not a child's. */
+const pageRows = 200;
 /** Cursors that are remembered; an editor follows one list at a time. */
 const maxCursors = 64;
 
@@ -65,6 +78,7 @@ export class SessionList {
         call,
         cut(message.line, message.bodyStart, message.bodyEnd, [edit]),
       );
+      if (page === undefined) throw late(message.method);
       if (page instanceof CaiError) throw page;
       if (page.isError) {
         this.core.passOn(child, call, page);
@@ -105,54 +119,75 @@ export class SessionList {
       return place;
     }
     const cwd = fieldOf(message, 'cwd');
-    if (cwd?.isString !== true) return { children: this.children.usable(), seen: new Set() };
-    const workspace = await findWorkspace(textOf(message, cwd), { env: this.env });
-    const map = this.children.mapFor(workspace);
-    return { children: [this.children.forWorkspace(workspace)], map, seen: new Set() };
+    const start = { seen: new Set<string>(), answered: new Set<string>() };
+    if (cwd?.isString !== true) return { ...start, children: this.children.usable() };
+    const folder = await findWorkspace(textOf(message, cwd), { env: this.env });
+    const running = this.children.usable().filter((child) => child.root === folder.root);
+    const place = { ...start, folder, map: this.children.mapFor(folder) };
+    if (running.length > 0 || this.core.sessions.isKept) return { ...place, children: running.slice(0, 1) };
+    return { ...place, children: [this.children.forWorkspace(folder)] };
   }
 
   /** Answers with the page at `place`; a child that has nothing (more) is passed over. */
   async #serveFrom(call: Call, place: Place): Promise<void> {
-    const id = call.request!.id;
     const [child, ...others] = place.children;
     if (child === undefined) {
-      this.core.answer(call, resultLine(id, '{"sessions":[]}'));
+      this.#answerRemembered(call, place);
       return;
     }
     const page = await this.#ask(child, call, paramsFor(call.message, place.map ?? child.map, place.cursor));
     const isLast = others.length === 0;
-    if (page instanceof CaiError && isLast) throw page;
-    if (page instanceof CaiError || (page.isError && !isLast)) {
+    if (page instanceof CaiError && isLast && !this.#isNotNeeded(child)) throw page;
+    if (page === undefined || page instanceof CaiError || (page.isError && !isLast)) {
       this.core.log.info({ root: child.root }, 'a child is left out of session/list');
-      await this.#serveFrom(call, { ...place, children: others });
+      await this.#serveFrom(call, { ...withoutChild(place), children: others });
       return;
     }
     if (page.isError) {
       this.core.passOn(child, call, page);
       return;
     }
-    await this.#answerPage(call, page, child, place, others);
+    await this.#answerPage(call, page, child, place);
   }
 
-  async #answerPage(
-    call: Call,
-    page: Message,
-    child: WorkspaceChild,
-    place: Place,
-    others: readonly WorkspaceChild[],
-  ): Promise<void> {
+  /** One that never answered `initialize` is asked for no more than what is remembered. */
+  #isNotNeeded(child: WorkspaceChild): boolean {
+    return this.core.sessions.isKept && child.initializeResult === '';
+  }
+
+  #answerRemembered(call: Call, place: Place): void {
+    const { rows, next } = this.#rememberedAt(place);
+    const text = `{"sessions":[${rows.join(',')}]${next === undefined ? '' : `,"nextCursor":${this.#keep(next)}`}}`;
+    this.core.answer(call, resultLine(call.request!.id, text));
+  }
+
+  /** A page of what is remembered, once no child is left to be asked, and where the list goes on. */
+  #rememberedAt(place: Place): { rows: string[]; next: Place | undefined } {
+    const { folder, answered, seen } = place;
+    const all = place.rest ?? rememberedSessions(this.core.sessions, { folder, besides: answered, seen });
+    const next = all.length > pageRows ? { ...place, rest: all.slice(pageRows) } : undefined;
+    return { rows: all.slice(0, pageRows).map(rowOf), next };
+  }
+
+  async #answerPage(call: Call, page: Message, child: WorkspaceChild, place: Place): Promise<void> {
     const seen = new Set(place.seen);
     const rows = this.#rowsOf(child, page, seen, place.map);
     const cursor = page.fields.find((field) => field.kind === 'cursor' && field.isString);
-    const next: Place | undefined =
-      cursor !== undefined
-        ? { ...place, cursor: page.line.toString('utf8', cursor.start, cursor.end), seen }
-        : others.length > 0
-          ? { children: others, seen }
-          : undefined;
-    if (rows.length === 0 && cursor === undefined && next !== undefined) {
-      await this.#serveFrom(call, next);
-      return;
+    let next: Place | undefined;
+    if (cursor !== undefined) {
+      next = { ...place, cursor: page.line.toString('utf8', cursor.start, cursor.end), seen };
+    } else {
+      const answered = new Set([...place.answered, child.root]);
+      next = { ...withoutChild(place), children: place.children.slice(1), seen, answered };
+      if (rows.length === 0 && next.children.length > 0) {
+        await this.#serveFrom(call, next);
+        return;
+      }
+      if (next.children.length === 0) {
+        const remembered = this.#rememberedAt(next);
+        rows.push(...remembered.rows);
+        next = remembered.next;
+      }
     }
     const text = pageText(page, rows, this.#keep(next));
     this.core.answer(call, resultLine(call.request!.id, text), child.lane);
@@ -167,20 +202,40 @@ export class SessionList {
       const inRow: Edit[] = [];
       while (next < edits.length && edits[next]!.start < row.end) inRow.push(edits[next++]!);
       const text = cut(page.line, row.start, row.end, inRow);
-      const id = (JSON.parse(text) as { sessionId?: unknown } | null)?.sessionId;
-      if (typeof id !== 'string' || seen.has(id)) continue;
+      const info = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
+      const id = info?.sessionId;
+      if (info === null || typeof id !== 'string' || seen.has(id) || this.#isElsewhere(child, id, info.cwd))
+        continue;
       seen.add(id);
+      rememberRow(this.core.sessions, id, info);
       rows.push(text);
     }
     return rows;
   }
 
-  /** The child's answer, or why it gives none. One of several may not keep the others' sessions waiting. */
-  async #ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Message | CaiError> {
+  /**
+   * Agents of several workspaces may have theirs at the same place: a session of one is then listed by another
+   * as if it worked here.
+   */
+  #isElsewhere({ root: own }: WorkspaceChild, id: string, cwd: unknown): boolean {
+    const root = this.core.sessions.recall(id)?.root;
+    if (own === undefined || root === undefined || typeof cwd !== 'string') return false;
+    return isInside(cwd, own) && !isInside(cwd, root) && !isInside(root, own);
+  }
+
+  /**
+   * The child's answer, or why it gives none; undefined if it takes too long. One of several may not keep the
+   * others' sessions waiting, nor may a start keep those that are remembered.
+   */
+  async #ask(
+    child: WorkspaceChild,
+    call: Call,
+    params: string | undefined,
+  ): Promise<Message | CaiError | undefined> {
     const answer = this.core.ask(child, call, params);
-    if (this.children.usable().length === 1) return await answer;
-    const late = new CaiError('AGENT_STALLED', `${call.message.method}: no answer in ${pageMs / 1_000} s`);
-    return (await within(pageMs, answer)) ?? late;
+    const isAwaited = child.state === 'ready' || !this.core.sessions.isKept;
+    if (this.children.usable().length === 1 && isAwaited) return await answer;
+    return await within(pageMs, answer);
   }
 
   /** The cursor that stands for a place, JSON text; `null` for the end. */
@@ -192,6 +247,15 @@ export class SessionList {
     if (this.#places.size > maxCursors) this.#places.delete(oldest!);
     return JSON.stringify(cursor);
   }
+}
+
+/** The place without what is about its current child alone. */
+function withoutChild({ seen, answered, folder }: Place): Omit<Place, 'children'> {
+  return { seen, answered, ...(folder !== undefined && { folder }) };
+}
+
+function late(method: string): CaiError {
+  return new CaiError('AGENT_STALLED', `${method}: no answer in ${pageMs / 1_000} s`);
 }
 
 /** The call's params for a child, with that child's own cursor, JSON text (`null` for none). */

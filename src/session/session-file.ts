@@ -19,34 +19,23 @@ import {
 import { dirname } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../log';
-
-/** What is remembered of a session beyond the process that opened it. */
-export interface SessionRecord {
-  /** Its id on the editor's side. */
-  readonly id: string;
-  /** Name of the agent. */
-  readonly agent: string;
-  /** Its id on the agent's side. */
-  readonly agentId: string;
-  /** Real path of the workspace's root. */
-  readonly root: string;
-  /** Its working directory as the editor spelled it. */
-  readonly cwd: string;
-  /** When this was written, ISO 8601. */
-  readonly at: string;
-}
+import { parseLines } from './session-record';
+import type { GoneRecord, SessionLines, SessionRecord } from './session-record';
 
 /** Age at which a lock counts as left behind, in milliseconds; a compaction takes a few. */
 const staleLockMs = 60_000;
 /** Lines beyond which the file is compacted, if most of them are outdated. */
 const compactAboveLines = 1_000;
+/** How long the note that a session is gone outlives a compaction, for processes that still know the session. */
+const keepGoneMs = 24 * 60 * 60 * 1_000;
 
 /** The records of one file. */
 export class SessionFile {
   /** How long the file was when all of it was known. */
   #size = -1;
-  /** Lines that are still to be appended, in one go when the message that they come from is done. */
-  #pending: string[] = [];
+  /** Lines by session that are still to be appended, in one go when the message that they come from is done. */
+  readonly #pending = new Map<string, string>();
+  #gone: ReadonlySet<string> = new Set();
 
   /**
    * `path`: the file, made when first written, readable by its owner alone. `keepMs`: how long a record counts
@@ -58,33 +47,46 @@ export class SessionFile {
     private readonly log: Log,
   ) {}
 
+  /** The sessions that are gone for good, as of the last `load`. */
+  get gone(): ReadonlySet<string> {
+    return this.#gone;
+  }
+
   /** All records by id; undefined when nothing changed since the last call. */
   load(): Map<string, SessionRecord> | undefined {
     this.#flush();
     try {
-      const { size } = statSync(this.path);
-      if (size === this.#size) return undefined;
+      const stat = statSync(this.path);
+      if (!stat.isFile()) throw new Error('not a file');
+      if (stat.size === this.#size) return undefined;
       const bytes = readFileSync(this.path);
       this.#size = bytes.length;
-      const { records, lineCount } = this.#parse(bytes);
-      if (lineCount > compactAboveLines && lineCount > 2 * records.size) this.#compact();
-      return records;
+      const lines = this.#parse(bytes);
+      if (isWorthCompacting(lines)) this.#compact();
+      this.#gone = new Set(lines.gone.keys());
+      return lines.records;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#warn('could not be read', error);
       return undefined;
     }
   }
 
-  /** Adds a record, or the note that the session `id` is gone; it is written before the next I/O. */
-  append(record: SessionRecord | { readonly id: string; readonly gone: true }): void {
-    if (this.#pending.length === 0) queueMicrotask(() => this.#flush());
-    this.#pending.push(`${JSON.stringify(record)}\n`);
+  /**
+   * Adds a record, or the note that the session `id` is gone; it is written before the next I/O. Of several for
+   * one session the last one is.
+   */
+  append(record: SessionRecord | GoneRecord): void {
+    if (this.#pending.size === 0) queueMicrotask(() => this.#flush());
+    const line = 'gone' in record ? { ...record, at: new Date().toISOString() } : record;
+    // Deleted first, so that the order is that of the last change.
+    this.#pending.delete(record.id);
+    this.#pending.set(record.id, `${JSON.stringify(line)}\n`);
   }
 
   #flush(): void {
-    if (this.#pending.length === 0) return;
-    const lines = this.#pending.join('');
-    this.#pending = [];
+    if (this.#pending.size === 0) return;
+    const lines = [...this.#pending.values()].join('');
+    this.#pending.clear();
     try {
       mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
       // A compaction may have put another file in place while these lines went to the old one.
@@ -124,6 +126,7 @@ export class SessionFile {
       this.#rewrite();
     } catch (error) {
       this.#warn('could not be compacted', error);
+      removeIfThere(`${this.path}.new`);
     } finally {
       rmSync(lock, { force: true });
     }
@@ -133,8 +136,8 @@ export class SessionFile {
     const old = openSync(this.path, 'r');
     try {
       const before = readFileSync(this.path);
-      const { records } = this.#parse(before);
-      const lines = [...records.values()].map((record) => `${JSON.stringify(record)}\n`);
+      const { records, gone } = this.#parse(before);
+      const lines = [...records.values(), ...gone.values()].map((record) => `${JSON.stringify(record)}\n`);
       writeFileSync(`${this.path}.new`, lines.join(''), { mode: 0o600 });
       renameSync(`${this.path}.new`, this.path);
       // Lines that others wrote to the old file until the rename; later writers see that it is gone.
@@ -145,13 +148,17 @@ export class SessionFile {
     }
   }
 
-  /** The records that count: of each id the last one, none that has not been used for too long. */
-  #parse(bytes: Buffer): { records: Map<string, SessionRecord>; lineCount: number } {
-    const { records, lineCount } = parse(bytes.toString('utf8'));
-    for (const { id, at } of records.values()) {
-      if (Date.parse(at) < Date.now() - this.keepMs) records.delete(id);
+  /** What counts: of each session the last record, none that has not been used for too long. */
+  #parse(bytes: Buffer): SessionLines {
+    const lines = parseLines(bytes.toString('utf8'));
+    let { hasRemains } = lines;
+    for (const { id, at } of lines.records.values()) {
+      if (Date.parse(at) < Date.now() - this.keepMs) hasRemains = lines.records.delete(id);
     }
-    return { records, lineCount };
+    for (const { id, at = '' } of lines.gone.values()) {
+      if (!(Date.parse(at) >= Date.now() - keepGoneMs)) lines.gone.delete(id);
+    }
+    return { ...lines, hasRemains };
   }
 
   #warn(what: string, error: unknown): void {
@@ -166,37 +173,16 @@ function isWhole(file: number, size: number): boolean {
   return last.toString() === '\n';
 }
 
-function parse(text: string): { records: Map<string, SessionRecord>; lineCount: number } {
-  const records = new Map<string, SessionRecord>();
-  const lines = text.split('\n').filter((line) => line !== '');
-  for (const line of lines) {
-    const value = parseLine(line);
-    if (value === undefined) continue;
-    // Deleted first, so that the order is that of the last change.
-    records.delete(value.id);
-    if (!('gone' in value)) records.set(value.id, value);
-  }
-  return { records, lineCount: lines.length };
+/** What nobody asks for any more takes most of the file, or is about sessions that are to be forgotten. */
+function isWorthCompacting({ records, gone, lineCount, hasRemains }: SessionLines): boolean {
+  return hasRemains || (lineCount > compactAboveLines && lineCount > 2 * (records.size + gone.size));
 }
 
-/** A record, or undefined for a line that is damaged or of another version. */
-function parseLine(line: string): SessionRecord | { id: string; gone: true } | undefined {
+/** What is left of a compaction that failed takes room, which may be why it failed. */
+function removeIfThere(path: string): void {
   try {
-    const value = JSON.parse(line) as Record<string, unknown> | null;
-    if (typeof value?.id !== 'string') return undefined;
-    if (value.gone === true) return { id: value.id, gone: true };
-    const { id, agent, agentId, root, cwd, at } = value;
-    const texts = [agent, agentId, root, cwd, at];
-    if (!texts.every((text) => typeof text === 'string')) return undefined;
-    const [agentName, agentSession, rootPath, cwdPath, time] = texts as [
-      string,
-      string,
-      string,
-      string,
-      string,
-    ];
-    return { id, agent: agentName, agentId: agentSession, root: rootPath, cwd: cwdPath, at: time };
+    rmSync(path, { force: true });
   } catch {
-    return undefined;
+    // Something else has that name; it is not ours to remove.
   }
 }

@@ -3,27 +3,32 @@
  * unique within one child only. What is open lives here; what was ever opened is in the session file too.
  */
 import { v4, v5 } from 'uuid';
-import type { SessionFile, SessionRecord } from './session-file';
+import type { SessionFile } from './session-file';
+import type { SessionRecord } from './session-record';
 import { isInside } from '../workspace/path-map';
 import type { Session } from './workspace-child';
 
 /** How many sessions of one agent are remembered; ids beyond that are good for this process only. */
 const maxRecords = 50_000;
 
-/** How exactly the last use of a session is known, in milliseconds. */
-const touchMs = 24 * 60 * 60 * 1_000;
-
 /** Namespace of the ids that we derive. */
 const namespace = '6f5c2b1e-3a0d-5d53-9a53-0d6a1c7f4e21';
+
+/** What becomes known of a session; a member that is `undefined` is no longer so. */
+export type SessionChanges = Partial<Pick<SessionRecord, 'title' | 'updatedAt' | 'openBy'>>;
 
 /** The sessions of one proxy, which runs one agent. */
 export class SessionTable {
   /** Told of each session that is open no longer; not of one that is opened anew under its id. */
   onClose: ((session: Session) => void) | undefined;
   readonly #open = new Map<string, Session>();
+  /** Sessions whose agent has ended, as they were. */
+  readonly #lost = new Map<string, Session>();
   readonly #records = new Map<string, SessionRecord>();
   /** The ids given for an agent's session id, the last one first. */
   readonly #given = new Map<string, string[]>();
+  /** The roots of all that was ever remembered. */
+  readonly #roots = new Set<string>();
 
   /** `file` is undefined when nothing is to be kept. */
   constructor(
@@ -49,6 +54,7 @@ export class SessionTable {
     if (elsewhere !== undefined) elsewhere.child.sessions.delete(elsewhere.agentId);
     session.child.sessions.set(session.agentId, session);
     this.#open.set(session.editorId, session);
+    this.#lost.delete(session.editorId);
   }
 
   /** The session is open no longer. What is remembered of it stays. */
@@ -60,6 +66,23 @@ export class SessionTable {
     this.onClose?.(session);
   }
 
+  /** Its agent has ended: it is open no longer, and can be restored if it is known what opened it. */
+  lose(session: Session): void {
+    this.close(session);
+    if (session.opening === undefined || this.#open.has(session.editorId)) return;
+    this.#lost.set(session.editorId, session);
+  }
+
+  /** The session with that id whose agent has ended, as it was. */
+  lost(editorId: string): Session | undefined {
+    return this.#lost.get(editorId);
+  }
+
+  /** Such a session is not wanted any more. */
+  giveUp(editorId: string): void {
+    this.#lost.delete(editorId);
+  }
+
   /** Whether that id is an open or remembered session's, of whichever agent's process. */
   isGiven(editorId: string): boolean {
     return this.#open.has(editorId) || this.#records.has(editorId);
@@ -67,7 +90,7 @@ export class SessionTable {
 
   /** What is remembered of the session with that id, opened by this or another process. */
   recall(editorId: string): SessionRecord | undefined {
-    if (!this.#records.has(editorId)) this.#read();
+    if (!this.#records.has(editorId)) this.refresh();
     return this.#records.get(editorId);
   }
 
@@ -77,38 +100,72 @@ export class SessionTable {
    * agent counts anew in each process, it is random.
    */
   idForNew(agentId: string, root: string, cwd: string): string {
-    this.#read();
+    this.refresh();
     const derived = this.#derive(agentId, root);
     const isTaken = this.#records.has(derived) || this.#open.has(derived);
     return this.#remember(isTaken ? v4() : derived, agentId, root, cwd);
   }
 
-  /** The editor's id for a session that an agent says it has: the one given last, else a derived one. */
-  idForKnown(agentId: string, root: string, cwd: string): string {
-    const known = this.#givenFor(agentId, cwd);
+  /**
+   * The editor's id for a session that an agent says it has: the one given last, else a derived one. `anywhere`:
+   * one that was given for another workspace counts, if there is none for this.
+   */
+  idForKnown(agentId: string, root: string, cwd: string, anywhere = false): string {
+    const known = this.#givenFor(agentId, root, cwd, false);
     if (known !== undefined) return known;
-    this.#read();
-    return this.#givenFor(agentId, cwd) ?? this.#remember(this.#derive(agentId, root), agentId, root, cwd);
+    this.refresh();
+    return (
+      this.#givenFor(agentId, root, cwd, anywhere) ??
+      this.#remember(this.#derive(agentId, root), agentId, root, cwd)
+    );
   }
 
-  /** The session is used: it is remembered from now on for as long as a new one. */
-  touch(editorId: string): void {
+  /** What is remembered, by this and other processes, also of what is open; in no order. */
+  remembered(): SessionRecord[] {
+    this.refresh();
+    return [...this.#records.values()];
+  }
+
+  /** The root of the innermost known workspace that a folder lies in. */
+  rootOf(folder: string): string | undefined {
+    const roots = [...this.#roots].filter((root) => isInside(folder, root));
+    return roots.sort((one, other) => other.length - one.length)[0];
+  }
+
+  /** What is remembered outlives this process. */
+  get isKept(): boolean {
+    return this.file !== undefined;
+  }
+
+  /** Changes what is remembered of a session, which then counts as used now; nothing happens if that is nothing. */
+  update(editorId: string, changes: SessionChanges): void {
     const record = this.#records.get(editorId);
-    if (record === undefined || Date.now() - Date.parse(record.at) < touchMs) return;
-    this.#remember(record.id, record.agentId, record.root, record.cwd);
+    if (record !== undefined) this.#write({ ...record, ...changes, at: new Date().toISOString() });
+  }
+
+  /** Takes in what other processes have remembered since. */
+  refresh(): void {
+    const records = this.file?.load();
+    if (records === undefined) return;
+    for (const record of records.values()) if (record.agent === this.agent) this.#keep(record);
+    for (const id of this.file?.gone ?? []) this.#drop(id);
   }
 
   /** The session is gone for good. */
   forget(editorId: string): void {
-    const record = this.#records.get(editorId);
-    if (record === undefined) return;
-    this.#records.delete(editorId);
-    this.#given.set(record.agentId, this.#others(record));
+    this.giveUp(editorId);
+    if (!this.#drop(editorId)) return;
     this.file?.append({ id: editorId, gone: true });
   }
 
-  #givenFor(agentId: string, cwd: string): string | undefined {
-    return this.#given.get(agentId)?.find((id) => isInside(cwd, this.#records.get(id)!.root));
+  #givenFor(agentId: string, root: string, cwd: string, anywhere: boolean): string | undefined {
+    const given = this.#given.get(agentId) ?? [];
+    const rootOf = (id: string): string => this.#records.get(id)!.root;
+    return (
+      given.find((id) => rootOf(id) === root) ??
+      given.find((id) => isInside(cwd, rootOf(id))) ??
+      (anywhere ? given[0] : undefined)
+    );
   }
 
   #derive(agentId: string, root: string): string {
@@ -117,20 +174,27 @@ export class SessionTable {
 
   #remember(id: string, agentId: string, root: string, cwd: string): string {
     if (this.#records.size >= maxRecords) return id;
-    const record = { id, agent: this.agent, agentId, root, cwd, at: new Date().toISOString() };
-    this.#keep(record);
-    this.file?.append(record);
+    this.#write({ id, agent: this.agent, agentId, root, cwd, at: new Date().toISOString() });
     return id;
   }
 
-  #read(): void {
-    for (const record of this.file?.load()?.values() ?? []) {
-      if (record.agent === this.agent) this.#keep(record);
-    }
+  #write(record: SessionRecord): void {
+    this.#keep(record);
+    this.file?.append(record);
+  }
+
+  /** False if nothing was remembered. */
+  #drop(editorId: string): boolean {
+    const record = this.#records.get(editorId);
+    if (record === undefined) return false;
+    this.#records.delete(editorId);
+    this.#given.set(record.agentId, this.#others(record));
+    return true;
   }
 
   #keep(record: SessionRecord): void {
     this.#records.set(record.id, record);
+    this.#roots.add(record.root);
     this.#given.set(record.agentId, [record.id, ...this.#others(record)]);
   }
 

@@ -4,8 +4,9 @@ import type { StopLadder } from '../../src/agent/process';
 import { scan } from '../../src/rpc/scan';
 import { LineWriter } from '../../src/rpc/writer';
 import type { ChildRequest } from '../../src/session/open-requests';
+import { Attempts } from '../../src/session/retry';
 import { WorkspaceChild } from '../../src/session/workspace-child';
-import type { HeldTask } from '../../src/session/workspace-child';
+import type { HeldTask } from '../../src/session/held-tasks';
 import { createPathMap } from '../../src/workspace/path-map';
 import { noLog } from '../agent/agent-run';
 import { Gate } from '../rpc/gate';
@@ -41,9 +42,11 @@ export class ChildRun {
       map: createPathMap({ hostRoots: ['/w'], agentRoots: ['/w'] }),
       writer: new LineWriter(this.gate, 128 * 1024, () => undefined),
       inputBudgetBytes: 1024 * 1024,
+      attempts: new Attempts({ attempts: 1, firstDelayMs: 0, maxDelayMs: 0 }, noLog),
       log: noLog,
     });
     this.child.start({
+      onStart: () => undefined,
       onLine: (line) => {
         this.lines.push((line as Buffer).toString());
         onLine?.(this.lines.at(-1)!);

@@ -51,6 +51,42 @@ describe('several processes at once', () => {
     expect(existsSync(logPath) ? readFileSync(logPath, 'utf8') : '').toBe('');
   }, 30_000);
 
+  /** Renames sessions of its own, each many times, as two editors do that share the file. */
+  const renamer = compiled(`
+    import { openLog } from './src/log';
+    import { SessionFile } from './src/session/session-file';
+    import { SessionTable } from './src/session/session-table';
+    const [name, path] = process.argv.slice(2);
+    const table = new SessionTable('a', new SessionFile(path, Infinity, openLog(process.env)));
+    process.stdin.once('data', async () => {
+      const ids = Array.from({ length: 20 }, (_, i) => table.idForNew(name + i, '/w', '/w'));
+      for (let round = 0; round < 40; round++) {
+        for (const [i, id] of ids.entries()) {
+          table.refresh();
+          table.update(id, { title: name + i + ' ' + round });
+          await undefined;
+        }
+      }
+      for (const id of ids.slice(10)) table.forget(id);
+      process.stdin.destroy();
+    });
+    process.stdout.write('ready');
+  `);
+
+  test('keep the last title of each session, and none of those that are gone', async () => {
+    const programs = ['one-', 'two-'].map((name) => run(renamer, [name, path], { CAI_LOG_FILE: logPath }));
+    await Promise.all(programs.map((program) => once(program.stdout, 'data')));
+
+    for (const program of programs) program.stdin.write('go');
+    await Promise.all(programs.map((program) => once(program, 'exit')));
+
+    const titles = [...new SessionFile(path, Infinity, noLog).load()!.values()].map(({ title }) => title);
+    const wanted = ['one-', 'two-'].flatMap((name) => Array.from({ length: 10 }, (_, i) => `${name}${i} 39`));
+    expect(titles.sort()).toEqual(wanted.sort());
+    // 1,600 lines were written.
+    expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(1_100);
+  }, 30_000);
+
   /** Adds records of its own, and says so after every tenth. */
   const writer = compiled(`
     import { openLog } from './src/log';

@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -15,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { openLog } from '../../src/log';
 import { SessionFile } from '../../src/session/session-file';
-import type { SessionRecord } from '../../src/session/session-file';
+import type { SessionRecord } from '../../src/session/session-record';
 
 const folder = mkdtempSync(join(tmpdir(), 'cai-file-'));
 
@@ -110,6 +111,25 @@ describe('SessionFile', () => {
     expect(file.load()).toBeUndefined();
   });
 
+  test('writes the last of several records of one session only', async () => {
+    await add(record('a', { title: 'old' }), record('b'), record('a', { title: 'new' }));
+
+    expect(linesIn(path)).toEqual(
+      [record('b'), record('a', { title: 'new' })].map((each) => JSON.stringify(each)),
+    );
+  });
+
+  test('tells what is gone', async () => {
+    await add(record('a'), record('b'));
+    const file = newFile();
+    file.load();
+    await add({ id: 'a', gone: true });
+
+    file.load();
+
+    expect([...file.gone]).toEqual(['a']);
+  });
+
   test('gives no record that has not been used for too long', async () => {
     const ago = (ms: number): string => new Date(Date.now() - ms).toISOString();
     await add(
@@ -163,7 +183,47 @@ describe('a damaged file', () => {
   });
 });
 
+describe('a full disk', () => {
+  test('is told of in the log, and nothing more', async () => {
+    mkdirSync(dirname(path), { recursive: true });
+    symlinkSync('/dev/full', path);
+    const file = newFile();
+    file.append(record('a'));
+    await settled();
+
+    expect(file.load()).toBeUndefined();
+
+    expect(logged()).toEqual(['session table could not be written', 'session table could not be read']);
+  });
+});
+
 describe('compaction', () => {
+  test('leaves nothing of a session that is gone but that it is, for a day', async () => {
+    await add(record('a', { title: 'secret' }), record('b'));
+    await add({ id: 'a', gone: true });
+
+    newFile().load();
+
+    expect(readFileSync(path, 'utf8')).not.toContain('secret');
+    expect(linesIn(path)).toHaveLength(2);
+    const file = newFile();
+    file.load();
+    expect([...file.gone]).toEqual(['a']);
+    const yesterday = new Date(Date.now() - 25 * 60 * 60 * 1_000).toISOString();
+    appendFileSync(path, `${JSON.stringify({ id: 'c', gone: true, at: yesterday })}\n`);
+    file.load();
+    expect([...file.gone]).toEqual(['a']);
+  });
+
+  test('leaves nothing of a session that was not used for too long', async () => {
+    await add(record('a', { title: 'secret', at: new Date(Date.now() - 70_000).toISOString() }));
+    await add(record('b', { at: new Date().toISOString() }));
+
+    new SessionFile(path, 60_000, openLog({ CAI_LOG_FILE: logPath })).load();
+
+    expect(linesIn(path).map((line) => (JSON.parse(line) as SessionRecord).id)).toEqual(['b']);
+  });
+
   test('takes out what is outdated, once that is most of many lines', () => {
     fill(1_001, 2);
 

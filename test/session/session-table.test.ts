@@ -118,6 +118,86 @@ describe('idForKnown', () => {
   });
 });
 
+describe('idForKnown of an agent that sees every workspace at the same place', () => {
+  test('is the one of the workspace where the session is known to be', () => {
+    const table = newTable();
+    const there = table.idForNew('s1', '/v', '/v');
+
+    expect(table.idForKnown('s1', '/w', '/w', true)).toBe(there);
+    expect(table.idForKnown('s1', '/w', '/w')).not.toBe(there);
+  });
+});
+
+describe('rootOf', () => {
+  test('is the innermost workspace that is known to hold a folder', async () => {
+    const table = tableOn(file);
+    table.idForNew('s1', '/w', '/w');
+    tableOn(file).idForNew('s2', '/w/sub', '/w/sub');
+    await written();
+    table.refresh();
+
+    expect(table.rootOf('/w/src')).toBe('/w');
+    expect(table.rootOf('/w/sub/src')).toBe('/w/sub');
+    expect(table.rootOf('/wide')).toBeUndefined();
+  });
+});
+
+describe('update', () => {
+  test('changes what this and other processes know of a session, and renews it', async () => {
+    const at = new Date(Date.now() - 1_000).toISOString();
+    fileAt(file).append({
+      id: 'e1',
+      agent: 'claude',
+      agentId: 'a1',
+      root: '/w',
+      cwd: '/w',
+      at,
+      title: 'old',
+    });
+    await written();
+    const table = tableOn(file);
+    table.refresh();
+
+    table.update('e1', { title: 'new', openBy: '1.2' });
+    table.update('e1', { title: undefined, updatedAt: '2026-01-01T00:00:00Z' });
+    table.update('nobody', { title: 'x' });
+    await written();
+
+    const records = tableOn(file).remembered();
+    expect(records).toEqual([
+      { ...records[0], id: 'e1', agentId: 'a1', openBy: '1.2', updatedAt: '2026-01-01T00:00:00Z' },
+    ]);
+    expect(records[0]).not.toHaveProperty('title');
+    expect(Date.parse(records[0]!.at)).toBeGreaterThan(Date.parse(at));
+    expect(table.remembered()).toMatchObject(records);
+  });
+});
+
+describe('remembered', () => {
+  test('has what other processes have added and changed, and not what they have deleted', async () => {
+    const [one, two] = [tableOn(file), tableOn(file)];
+    const [a, b] = [one.idForNew('s1', '/w', '/w'), one.idForNew('s2', '/w', '/w')];
+    await written();
+    expect(two.remembered()).toHaveLength(2);
+
+    one.forget(a);
+    one.update(b, { title: 'B' });
+    await written();
+
+    expect(two.remembered()).toMatchObject([{ id: b, title: 'B' }]);
+    expect(two.recall(a)).toBeUndefined();
+  });
+
+  test('is kept without a file for this process', () => {
+    const table = newTable();
+    const id = table.idForNew('s1', '/w', '/w');
+    table.update(id, { title: 'A' });
+
+    expect(table.remembered()).toMatchObject([{ id, title: 'A' }]);
+    expect([table.isKept, tableOn(file).isKept]).toEqual([false, true]);
+  });
+});
+
 describe('recall', () => {
   test('knows what another process has opened, also after this one began', async () => {
     const table = tableOn(file);
@@ -165,29 +245,6 @@ describe('isGiven', () => {
     table.open(sessionOf(newChild(), 'e1', 'a1'));
 
     expect([id, 'e1', 'nobody', 's1'].map((each) => table.isGiven(each))).toEqual([true, true, false, false]);
-  });
-});
-
-describe('touch', () => {
-  const day = 24 * 60 * 60 * 1_000;
-
-  test.each([
-    [day - 60_000, false],
-    [day + 60_000, true],
-  ])('of a session that was used %d ms ago renews it: %s', async (age, isRenewed) => {
-    const at = new Date(Date.now() - age).toISOString();
-    fileAt(file).append({ id: 'e1', agent: 'claude', agentId: 'a1', root: '/w', cwd: '/w/src', at });
-    await written();
-    const table = tableOn(file);
-    expect(table.recall('e1')?.at).toBe(at);
-
-    table.touch('e1');
-    table.touch('nobody');
-    await written();
-
-    const renewed = tableOn(file).recall('e1')!;
-    expect(renewed).toMatchObject({ agentId: 'a1', root: '/w', cwd: '/w/src' });
-    expect(Date.parse(renewed.at) > Date.parse(at)).toBe(isRenewed);
   });
 });
 

@@ -1,0 +1,125 @@
+/**
+ * Keeps in the session table what becomes known of sessions while they are open: that they are, their titles,
+ * when they were used. Not every prompt is written: editors end us by SIGKILL, but an activity of the last
+ * minute is no loss.
+ */
+import { ownIdentity } from '../container/process-identity';
+import type { Message } from '../rpc/scan';
+import type { SessionChanges, SessionTable } from '../session/session-table';
+import type { Session } from '../session/workspace-child';
+import type { SessionObserver } from './observer';
+
+/** How long after one activity the next is written, and after one title the next; in milliseconds. */
+const activityMs = 60_000;
+const titleMs = 1_000;
+/** Longest title that is kept, in UTF-16 units, and longest update that is looked at for one, in bytes. */
+const maxTitleLength = 500;
+const maxInfoBytes = 64 * 1_024;
+
+/** What is still to be written of a session. */
+interface Unsaved {
+  changes: SessionChanges;
+  /** When something was written last, and when a title was. */
+  savedAt: number;
+  titledAt: number;
+  dueAt: number;
+  timer?: NodeJS.Timeout;
+}
+
+/** Follows the sessions of one proxy. */
+export class SessionMemory implements SessionObserver {
+  readonly #unsaved = new Map<string, Unsaved>();
+  readonly #self = ownIdentity();
+
+  /** Writes to `sessions`. */
+  constructor(private readonly sessions: SessionTable) {}
+
+  /** It is open here. A session that was just made is not used yet, and many never are. */
+  onOpen({ editorId }: Session, request: Message): void {
+    const isUsed = request.method !== 'session/new' && this.#usedAt(editorId) === undefined;
+    this.#note(editorId, { openBy: this.#self, ...(isUsed && { updatedAt: now() }) }, 0);
+  }
+
+  /** A prompt is an activity, */
+  onCall({ editorId }: Session, { method }: Message): void {
+    if (method === 'session/prompt') this.#used(editorId);
+  }
+
+  /** and so is the end of its turn. */
+  onAnswer({ editorId }: Session, method: string): void {
+    const isOpen = this.sessions.find(editorId) !== undefined;
+    if (method === 'session/prompt' && isOpen) this.#used(editorId);
+  }
+
+  /** What the agent calls the session. */
+  onUpdate({ editorId }: Session, kind: string, update: Message): void {
+    if (kind !== 'session_info_update' || update.line.length > maxInfoBytes) return;
+    const info = infoOf(update);
+    const title = titleOf(info?.title);
+    if (title !== undefined) this.#note(editorId, { title: title === '' ? undefined : title }, titleMs);
+  }
+
+  /** It is open no longer. */
+  onClose({ editorId }: Session): void {
+    const isOpenHere = this.sessions.recall(editorId)?.openBy === this.#self;
+    if (isOpenHere || this.#unsaved.has(editorId)) this.#note(editorId, { openBy: undefined }, 0);
+    this.#unsaved.delete(editorId);
+  }
+
+  #usedAt(editorId: string): string | undefined {
+    return this.sessions.recall(editorId)?.updatedAt;
+  }
+
+  #used(editorId: string): void {
+    const isFirst = this.#usedAt(editorId) === undefined;
+    // Said again, because another process may have had it open meanwhile.
+    this.#note(editorId, { updatedAt: now(), openBy: this.#self }, isFirst ? 0 : activityMs);
+  }
+
+  /** Writes changes, with what waits, but not sooner than `intervalMs` after those of their kind before. */
+  #note(editorId: string, changes: SessionChanges, intervalMs: number): void {
+    const unsaved = this.#unsaved.get(editorId) ?? { changes: {}, savedAt: 0, titledAt: 0, dueAt: Infinity };
+    this.#unsaved.set(editorId, unsaved);
+    unsaved.changes = { ...unsaved.changes, ...changes };
+    const dueAt = ('title' in changes ? unsaved.titledAt : unsaved.savedAt) + intervalMs;
+    if (dueAt >= unsaved.dueAt) return;
+    clearTimeout(unsaved.timer);
+    const delayMs = dueAt - Date.now();
+    if (delayMs <= 0) {
+      this.#save(editorId, unsaved);
+      return;
+    }
+    unsaved.dueAt = dueAt;
+    unsaved.timer = setTimeout(() => this.#save(editorId, unsaved), delayMs).unref();
+  }
+
+  #save(editorId: string, unsaved: Unsaved): void {
+    const { changes } = unsaved;
+    const savedAt = Date.now();
+    const titledAt = 'title' in changes ? savedAt : unsaved.titledAt;
+    Object.assign(unsaved, { changes: {}, savedAt, titledAt, dueAt: Infinity });
+    // Another process may have written of the same session since.
+    this.sessions.refresh();
+    this.sessions.update(editorId, changes);
+  }
+}
+
+function now(): string {
+  return new Date().toISOString();
+}
+
+/** A title as it is kept; empty for one that is taken back; undefined for what is none. */
+export function titleOf(value: unknown): string | undefined {
+  if (value === null) return '';
+  // A pair of surrogates is not cut in two.
+  return typeof value === 'string'
+    ? value.slice(0, maxTitleLength).replace(/[\ud800-\udbff]$/, '')
+    : undefined;
+}
+
+/** Source: ACP v1, `SessionInfoUpdate`. */
+function infoOf(update: Message): Readonly<Record<string, unknown>> | undefined {
+  const { line, bodyStart, bodyEnd } = update;
+  const params = JSON.parse(line.toString('utf8', bodyStart, bodyEnd)) as { update?: unknown };
+  return params.update as Readonly<Record<string, unknown>> | undefined;
+}

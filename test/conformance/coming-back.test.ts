@@ -1,0 +1,378 @@
+/** Statements S: sessions that are remembered, and no agent runs that could be asked for them. */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { endAgent, exchange, leave, sentTo } from '../support/dialogue';
+import type { Json } from '../support/inbox';
+import { hastened } from '../support/hastened';
+import { failure, success } from '../support/messages';
+import { startTurn } from '../support/turn';
+import type { OpenSession } from '../support/turn';
+import { World } from '../support/world';
+import type { WorldOptions } from '../support/world';
+
+/** No workspace, so that no agent is started before a session needs it. */
+const nowhere = { cwd: '/' };
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string;
+
+const worlds: World[] = [];
+const first = (): World => worlds[0]!;
+
+afterEach(async () => {
+  // The first one owns the folder.
+  for (const world of worlds.splice(0).reverse()) await world.end();
+});
+
+/** Another proxy of the same user. */
+async function begin(options: WorldOptions = {}): Promise<World> {
+  const folder = worlds.length === 0 ? {} : { folder: first().folder };
+  const world = await World.initialized({ ...options, ...folder });
+  worlds.push(world);
+  return world;
+}
+
+/** Opens a session in a workspace, and has a turn in it. */
+async function used(world: World, workspace: string, agentId: string): Promise<OpenSession> {
+  const cwd = world.workspace(workspace);
+  const session = await world.session(
+    cwd,
+    agentId,
+    world.agents.find((agent) => agent.cwd === cwd),
+  );
+  await (await startTurn(world, session)).end();
+  return session;
+}
+
+async function rename(world: World, { id, agent, agentId }: OpenSession, title: unknown): Promise<void> {
+  agent.update(agentId, { sessionUpdate: 'session_info_update', title });
+  await world.editor.next(({ method, params }) => {
+    const { sessionId, update } = (params ?? {}) as { sessionId?: unknown; update?: Json };
+    return method === 'session/update' && sessionId === id && update?.sessionUpdate === 'session_info_update';
+  });
+}
+
+/** The rows of a list that no agent is asked for. */
+async function listed(world: World, params: Json = {}): Promise<unknown> {
+  const { result } = await world.request('session/list', params);
+  return (result as Json).sessions;
+}
+
+describe('session/list of the next process', () => {
+  test('S10 S13 has what was used, with title and time, the last used first, and starts no agent', async () => {
+    const world = await begin();
+    const one = await used(world, 'a', 's1');
+    await rename(world, one, 'Old title');
+    await rename(world, one, 'Mend the ☃\u001b[31m');
+    const two = await used(world, 'b', 's2');
+    await world.session(world.workspace('a'), 'never used', one.agent);
+    await leave(world);
+
+    const next = await begin(nowhere);
+
+    expect(await listed(next)).toEqual([
+      { sessionId: two.id, cwd: two.agent.cwd, updatedAt: time },
+      { sessionId: one.id, cwd: one.agent.cwd, title: 'Mend the ☃\u001b[31m', updatedAt: time },
+    ]);
+    expect(next.agents).toEqual([]);
+  });
+
+  test('S2 S10 a session of it can be loaded, prompted and listed again', async () => {
+    const before = await begin();
+    const { id: sessionId } = await used(before, 'a', 's1');
+    await leave(before);
+    const world = await begin(nowhere);
+    const [row] = (await listed(world)) as Json[];
+
+    const id = world.ask('session/load', { sessionId: row!.sessionId, cwd: row!.cwd, mcpServers: [] });
+    const agent = await world.agent(world.workspace('a'));
+    const loading = await agent.inbox.next('session/load');
+    agent.send({ id: loading.id, result: null });
+    await world.editor.response(id);
+    const turn = await startTurn(world, { id: sessionId, agentId: 's1', agent });
+
+    expect(loading.params).toMatchObject({ sessionId: 's1' });
+    expect(turn.received.params).toMatchObject({ sessionId: 's1' });
+    await turn.end();
+    const info = { sessionId: 's1', cwd: agent.cwd, title: 'by the agent' };
+    const listing = await exchange(world, agent, 'session/list', {}, { result: { sessions: [info] } });
+    expect(listing.response.result).toEqual({ sessions: [{ ...info, sessionId }] });
+  });
+
+  test('S12 with a folder has those of that folder, however it is spelled', async () => {
+    const world = await begin();
+    const one = await used(world, 'a', 's1');
+    const below = world.file('a/sub/file', '').replace(/.file$/, '');
+    const inside = await world.session(below, 's2', one.agent);
+    await (await startTurn(world, inside)).end();
+    await used(world, 'b', 's3');
+    await leave(world);
+
+    const next = await begin(nowhere);
+
+    const ids = async (cwd: string): Promise<unknown[]> => {
+      return ((await listed(next, { cwd })) as Json[]).map(({ sessionId }) => sessionId);
+    };
+    expect(await ids(world.workspace('a'))).toEqual([one.id]);
+    expect(await ids(`${world.workspace('a')}/`)).toEqual([one.id]);
+    expect(await ids(below)).toEqual([inside.id]);
+    expect(next.agents).toEqual([]);
+  });
+
+  test('S11 the row of an agent that runs wins, and what it no longer has is left out', async () => {
+    const world = await begin();
+    const one = await used(world, 'own', 's1');
+    const gone = await used(world, 'own', 's2');
+    const other = await used(world, 'b', 's3');
+    await rename(world, other, 'B');
+    await leave(world);
+    const next = await begin();
+    const own = await next.agent(next.workspace('own'));
+
+    const shared = { sessionId: 's3', cwd: other.agent.cwd, title: 'B, as its agent says' };
+    const rows = [{ sessionId: 's1', cwd: own.cwd, title: 'A' }];
+    const { response } = await exchange(next, own, 'session/list', {}, { result: { sessions: rows } });
+    const again = await exchange(next, own, 'session/list', {}, { result: { sessions: [...rows, shared] } });
+
+    expect(response.result).toEqual({
+      sessions: [
+        { ...rows[0], sessionId: one.id },
+        { sessionId: other.id, cwd: other.agent.cwd, title: 'B', updatedAt: time },
+      ],
+    });
+    expect((again.response.result as Json).sessions).toEqual([
+      { ...rows[0], sessionId: one.id },
+      { ...shared, sessionId: other.id },
+    ]);
+    expect(JSON.stringify(response)).not.toContain(gone.id);
+  });
+
+  test('S10 what an agent’s list has said of a session is said without it, too', async () => {
+    const world = await begin();
+    const session = await world.session(world.workspace('a'), 's1');
+    const info = {
+      sessionId: 's9',
+      cwd: session.agent.cwd,
+      title: 'Elsewhere',
+      updatedAt: '2026-01-02T03:04:05Z',
+    };
+    await endAgent(
+      world,
+      world.agents.find(({ cwd }) => cwd === world.workspace('own'))!,
+    );
+    await exchange(world, session.agent, 'session/list', {}, { result: { sessions: [info] } });
+    await endAgent(world, session.agent);
+
+    expect(await listed(world)).toEqual([
+      { ...info, sessionId: expect.any(String) as string, updatedAt: '2026-01-02T03:04:05.000Z' },
+    ]);
+  });
+
+  test('S11 more than fit on a page are on the next ones', async () => {
+    const world = await begin();
+    const { agent } = await world.session(world.workspace('a'), 's0');
+    const rows = Array.from({ length: 250 }, (_, n) => ({
+      sessionId: `s${n}`,
+      cwd: agent.cwd,
+      title: `${n}`,
+    }));
+    await endAgent(
+      world,
+      world.agents.find(({ cwd }) => cwd === world.workspace('own'))!,
+    );
+    await exchange(world, agent, 'session/list', {}, { result: { sessions: rows } });
+    await leave(world);
+    const next = await begin(nowhere);
+
+    const page1 = (await next.request('session/list', {})).result as Json;
+    const page2 = (await next.request('session/list', { cursor: page1.nextCursor })).result as Json;
+
+    const titles = [page1, page2].flatMap(({ sessions }) => (sessions as Json[]).map(({ title }) => title));
+    expect(titles.map(Number).sort((one, other) => one - other)).toEqual(rows.map((_, n) => n));
+    expect((page1.sessions as unknown[]).length).toBe(200);
+    expect(page2.nextCursor).toBeUndefined();
+  });
+
+  test('S10 leaves out a workspace as long as it is not there', async () => {
+    const world = await begin();
+    await used(world, 'a', 's1');
+    await leave(world);
+    rmSync(world.workspace('a'), { recursive: true });
+    const next = await begin(nowhere);
+
+    expect(await listed(next)).toEqual([]);
+    next.workspace('a');
+    expect(await listed(next)).toHaveLength(1);
+  });
+
+  test('S10 an agent that cannot be started keeps nobody from what is remembered', async () => {
+    const world = await begin();
+    const { id } = await used(world, 'own', 's1');
+    await leave(world);
+    const next = await begin({ agentHello: false });
+
+    const agent = await next.agent(next.workspace('own'));
+    const request = next.ask('session/list', {});
+    agent.order({ exit: 3 });
+
+    expect(await next.editor.response(request)).toMatchObject({ result: { sessions: [{ sessionId: id }] } });
+  });
+
+  test.each([[undefined], ['own']])(
+    'S10 an agent that is long in starting keeps nobody from what is remembered: folder %s',
+    async (folder) => {
+      const world = await begin();
+      const { id } = await used(world, 'own', 's1');
+      await leave(world);
+      const next = await begin({ agentHello: false, env: hastened });
+      await next.agent(next.workspace('own'));
+
+      const rows = await listed(next, folder === undefined ? {} : { cwd: next.workspace(folder) });
+
+      expect(rows).toMatchObject([{ sessionId: id }]);
+    },
+  );
+
+  test('S14 has nothing that another process has deleted', async () => {
+    const [one, two] = [await begin(nowhere), await begin(nowhere)];
+    const session = await used(one, 'a', 's1');
+    await endAgent(one, session.agent);
+    expect(await listed(two)).toHaveLength(1);
+
+    const id = one.ask('session/delete', { sessionId: session.id });
+    const agent = await one.agent(one.workspace('a'));
+    agent.send({ id: (await agent.inbox.next('session/delete')).id, result: {} });
+    await one.editor.response(id);
+
+    expect(await listed(two)).toEqual([]);
+    expect(
+      readFileSync(join(one.folder, 'home/.local/state/containai/sessions.ndjson'), 'utf8'),
+    ).not.toContain('s1');
+  });
+});
+
+describe('a title', () => {
+  test.each([
+    ['that is taken back', ['A', null], undefined],
+    ['that is none', ['A', 7], 'A'],
+    ['that is very long', ['x'.repeat(600)], 'x'.repeat(500)],
+    ['that would be cut in the midst of a character', [`${'x'.repeat(499)}😀`], 'x'.repeat(499)],
+  ])('%s', async (_, titles, kept) => {
+    const world = await begin();
+    const session = await used(world, 'a', 's1');
+    for (const title of titles) await rename(world, session, title);
+    await leave(world);
+
+    const [row] = (await listed(await begin(nowhere))) as Json[];
+
+    expect(row!.title).toBe(kept);
+  });
+
+  test('is known to others at once, also when the proxy is killed', async () => {
+    const world = await begin();
+    await rename(world, await used(world, 'a', 's1'), 'A');
+    // The turn of the event loop in which it came is over, and the title written.
+    await world.request('initialize', { protocolVersion: 1 });
+    world.process.kill('SIGKILL');
+    await world.exited();
+
+    expect(await listed(await begin(nowhere))).toMatchObject([{ title: 'A', updatedAt: time }]);
+  });
+});
+
+describe('a session that is remembered and not open', () => {
+  test.each([
+    ['with its folder', (world: World): Json => ({ cwd: world.workspace('a'), mcpServers: [] })],
+    ['without a folder', (): Json => ({})],
+  ])('S17 is forked in the agent of its workspace, %s', async (_, place) => {
+    const before = await begin();
+    const { id: sessionId } = await used(before, 'a', 's1');
+    await leave(before);
+    const world = await begin(nowhere);
+
+    const params = { sessionId, ...place(world) };
+    const id = world.ask('session/fork', params);
+    const agent = await world.agent(world.workspace('a'));
+    const request = await agent.inbox.next('session/fork');
+    agent.send({ id: request.id, result: { sessionId: 'f1' } });
+
+    expect(request.params).toEqual({ ...params, sessionId: 's1' });
+    const response = await world.editor.response(id);
+    const fork = (response.result as Json).sessionId as string;
+    expect([sessionId, 'f1', 's1']).not.toContain(fork);
+    const turn = await startTurn(world, { id: fork, agentId: 'f1', agent });
+    expect(turn.received.params).toMatchObject({ sessionId: 'f1' });
+  });
+
+  test('S17 is not forked into another workspace, nor is one that nobody knows', async () => {
+    const before = await begin();
+    const { id: sessionId } = await used(before, 'a', 's1');
+    await leave(before);
+    const world = await begin(nowhere);
+
+    const elsewhere = await world.request('session/fork', { sessionId, cwd: world.workspace('b') });
+    const unknown = await world.request('session/fork', { sessionId: 'x', cwd: world.workspace('b') });
+
+    expect(elsewhere).toEqual(failure(elsewhere.id, -32602));
+    expect(unknown).toEqual(failure(unknown.id, -32002, { sessionId: 'x' }));
+    expect(world.agents).toEqual([]);
+  });
+
+  test('S14 is forgotten when it is deleted and its workspace is no longer there', async () => {
+    const before = await begin();
+    const { id: sessionId } = await used(before, 'a', 's1');
+    await leave(before);
+    rmSync(before.workspace('a'), { recursive: true });
+    const world = await begin(nowhere);
+
+    const response = await world.request('session/delete', { sessionId });
+
+    expect(response).toEqual(success(response.id, {}));
+    expect(world.agents).toEqual([]);
+    world.workspace('a');
+    expect(await listed(world)).toEqual([]);
+  });
+});
+
+describe('two requests at once that load one session', () => {
+  /** Sends both; the ids that the editor has given them. */
+  async function loadTwice(world: World, { id: sessionId, agent }: OpenSession): Promise<[number, number]> {
+    const params = { sessionId, cwd: agent.cwd, mcpServers: [] };
+    const ids: [number, number] = [world.ask('session/load', params), world.ask('session/load', params)];
+    for (const id of ids) await agent.inbox.next((message) => message.id === id);
+    return ids;
+  }
+
+  const error = { code: -32603, message: 'no' };
+
+  test.each([
+    ['in their order', [0, 1] as const],
+    ['the other way round', [1, 0] as const],
+  ])('S2 leave nothing open when both fail, %s', async (_, order) => {
+    const before = await begin();
+    const { id } = await used(before, 'own', 's1');
+    await leave(before);
+    const world = await begin();
+    const agent = await world.agent(world.workspace('own'));
+
+    const ids = await loadTwice(world, { id, agent, agentId: 's1' });
+    for (const index of order) {
+      agent.send({ id: ids[index], error });
+      await world.editor.response(ids[index]);
+    }
+
+    const prompt = await world.request('session/prompt', { sessionId: id, prompt: [] });
+    expect(prompt).toEqual(failure(prompt.id, -32002, { sessionId: id }));
+    expect(await sentTo(world, agent)).toEqual([]);
+  });
+
+  test('S2 leave open what was open before', async () => {
+    const world = await begin();
+    const session = await used(world, 'own', 's1');
+
+    for (const id of await loadTwice(world, session)) {
+      session.agent.send({ id, error });
+      await world.editor.response(id);
+    }
+
+    await (await startTurn(world, session)).end();
+  });
+});

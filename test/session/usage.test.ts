@@ -1,0 +1,126 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readUsage, UsageFile } from '../../src/session/usage';
+import type { UsageRecord } from '../../src/session/usage';
+import { newFolder } from '../workspace/temp-folder';
+
+const dayMs = 24 * 60 * 60 * 1_000;
+const warnings: unknown[] = [];
+const log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: (fields: unknown) => void warnings.push(fields),
+  error: () => undefined,
+};
+
+beforeEach(() => (warnings.length = 0));
+
+function record(more: Partial<UsageRecord> = {}): UsageRecord {
+  return {
+    at: new Date().toISOString(),
+    session: 's',
+    agent: 'a',
+    root: '/r',
+    turns: 1,
+    durationMs: 1,
+    stop: 'end_turn',
+    models: [],
+    tools: 0,
+    failedTools: 0,
+    timedTools: 0,
+    toolMs: 0,
+    ...more,
+  };
+}
+
+describe('UsageFile', () => {
+  test('keeps records in a file a month, for its owner alone', () => {
+    const folder = join(newFolder(), 'deep/usage');
+    const file = new UsageFile(folder, 90 * dayMs, log);
+
+    file.append(record({ session: 'one' }));
+    new UsageFile(folder, 90 * dayMs, log).append(record({ session: 'two' }));
+
+    const name = `${new Date().toISOString().slice(0, 7)}.ndjson`;
+    expect(readdirSync(folder)).toEqual([name]);
+    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(readUsage(folder, 0).map(({ session }) => session)).toEqual(['one', 'two']);
+  });
+
+  test('removes months that do not count any more, and nothing else', () => {
+    const folder = newFolder();
+    for (const name of ['2001-01.ndjson', 'notes.txt', '9999-01.ndjson'])
+      writeFileSync(join(folder, name), '');
+
+    new UsageFile(folder, 90 * dayMs, log).append(record());
+
+    expect(readdirSync(folder)).not.toContain('2001-01.ndjson');
+    expect(readdirSync(folder)).toEqual(expect.arrayContaining(['notes.txt', '9999-01.ndjson']));
+  });
+
+  test('goes on behind a record that was cut short', () => {
+    const folder = newFolder();
+    const file = new UsageFile(folder, 90 * dayMs, log);
+    file.append(record({ session: 'one' }));
+    const path = join(folder, readdirSync(folder)[0]!);
+    writeFileSync(path, `${readFileSync(path, 'utf8')}{"at":"2026-`);
+
+    file.append(record({ session: 'two' }));
+
+    expect(readUsage(folder, 0).map(({ session }) => session)).toEqual(['one', 'two']);
+  });
+
+  test('is never a reason to fail', () => {
+    const folder = join(newFolder(), 'file');
+    writeFileSync(folder, '');
+
+    new UsageFile(folder, dayMs, log).append(record());
+
+    expect(warnings).toMatchObject([{ folder }]);
+  });
+
+  test('knows what a session has cost when that was told last', async () => {
+    const file = new UsageFile(newFolder(), 90 * dayMs, log);
+    file.append(record({ sessionCost: { amount: 1, currency: 'USD' } }));
+    file.append(record({ sessionCost: { amount: 2, currency: 'USD' } }));
+    file.append(record());
+    file.append(record({ session: 'other', sessionCost: { amount: 3, currency: 'USD' } }));
+
+    expect(await file.costOf('s')).toEqual({ amount: 2, currency: 'USD' });
+    expect(await file.costOf('none')).toBeUndefined();
+  });
+});
+
+describe('readUsage', () => {
+  test('reads what is not older than asked for, and leaves out what is damaged', () => {
+    const folder = newFolder();
+    const at = (ms: number): string => new Date(ms).toISOString();
+    const [old, young] = [record({ at: at(1_000) }), record({ at: at(2_000) })];
+    const lines = [
+      old,
+      young,
+      7,
+      null,
+      {},
+      { ...young, turns: 'x' },
+      { ...young, models: undefined },
+      { ...young, tokens: { input: 1 } },
+    ];
+    writeFileSync(
+      join(folder, '1970-01.ndjson'),
+      `${lines.map((line) => JSON.stringify(line)).join('\n')}\n{"at`,
+    );
+
+    expect(readUsage(folder, 2_000)).toEqual([young]);
+    expect(readUsage(folder, 0)).toEqual([old, young]);
+  });
+
+  test('reads nothing where nothing is', () => {
+    const folder = newFolder();
+    mkdirSync(join(folder, 'usage'));
+
+    expect(readUsage(join(folder, 'usage'), 0)).toEqual([]);
+    expect(readUsage(join(folder, 'none'), 0)).toEqual([]);
+  });
+});
