@@ -1,0 +1,123 @@
+/**
+ * Takes the secrets that can be told by their place out of a line: values of variables and headers, what
+ * stands under keys such as `token` or `password`, what is told to sign in. A secret in running text, in a
+ * file or among the arguments of a command cannot be told.
+ */
+import { quote, scalarEnd, skipSpace, stringEnd, unquote } from '../rpc/json';
+import { scan } from '../rpc/scan';
+import type { Message, Plans } from '../rpc/scan';
+import { cut } from '../rpc/splice';
+import type { Edit } from '../rpc/splice';
+
+/** What stands in place of a secret. */
+export const redactedText = '<redacted>';
+
+/** A line without its secrets. */
+export interface Redacted {
+  /** JSON if the line is; the same but for the secrets. */
+  readonly text: string;
+  /** Something was taken out. */
+  readonly isRedacted: boolean;
+}
+
+const noPlans: Plans = { params: () => undefined, result: () => undefined, error: undefined };
+
+/** A line without any of these words, as nearly all are, has nothing to take out. An escape could hide one. */
+const suspicious =
+  /token|key|authori[sz]ation|bearer|passw|passphrase|secret|credential|cookie|"env|headers|url|authenticat|providers|\\u/i;
+
+/** Keys whose value is secret, without the signs between their words. */
+const secretKey =
+  /(?:token|apikey|accesskey|privatekey|secretkey|authori[sz]ation|bearer|password|passwd|passphrase|secret|credentials?|cookie)$/;
+/** Names of lists or maps of which all values are secret, and only the names are shown. */
+const namedValues = /^env$|headers$/;
+/** What tells which request, session or method params are about. */
+const openKeys = new Set(['methodid', 'providerid', 'id', 'sessionid', 'apitype']);
+/** Methods whose params are there to sign in. */
+const signsIn = /^(?:authenticate|providers\/set)$/;
+
+/** What holds for the values in an object or array. */
+type Rule =
+  /** They stay, but for those under a secret key. */
+  | 'keep'
+  /** They go, but for what the key says to be open. */
+  | 'signIn'
+  /** They go. */
+  | 'secret'
+  /** A map of values by their names, or a list of pairs. */
+  | 'named'
+  /** One such pair, or an entry of another form. */
+  | 'pair'
+  /** An address: it goes if it holds a password or a query. */
+  | 'address';
+
+/** The line without secrets. One that is no message goes as a whole if it could hold any. */
+export function redact(line: Buffer): Redacted {
+  const text = line.toString('utf8');
+  if (!suspicious.test(text)) return { text, isRedacted: false };
+  const message = scan(line, noPlans);
+  if (message.kind === 'defect') return { text: redactedText, isRedacted: true };
+  const edits = secretsOf(message);
+  return { text: cut(line, 0, line.length, edits), isRedacted: edits.length > 0 };
+}
+
+/** The edits that take the secrets out of a message, whose line is known to be JSON. */
+function secretsOf(message: Message): Edit[] {
+  const { line } = message;
+  const edits: Edit[] = [];
+  const open: { isObject: boolean; rule: Rule }[] = [];
+  let rule: Rule = 'keep';
+  let isKey = false;
+  let at = 0;
+  while ((at = skipSpace(line, at)) < line.length) {
+    const c = line[at];
+    if (c === 0x7b || c === 0x5b) {
+      isKey = c === 0x7b;
+      if (at === message.bodyStart && signsIn.test(message.method)) rule = 'signIn';
+      // The elements of a list of pairs.
+      if (rule === 'named' && c === 0x5b) rule = 'pair';
+      open.push({ isObject: isKey, rule });
+      at++;
+    } else if (c === 0x7d || c === 0x5d) {
+      open.pop();
+      at++;
+    } else if (c === 0x2c) {
+      const { isObject, rule: outer } = open.at(-1)!;
+      isKey = isObject;
+      rule = outer;
+      at++;
+    } else if (c === 0x3a) {
+      at++;
+    } else if (isKey) {
+      const end = stringEnd(line, at + 1);
+      rule = ruleOf(unquote(line, at, end), open.at(-1)!.rule);
+      isKey = false;
+      at = end;
+    } else {
+      const end = c === quote ? stringEnd(line, at + 1) : scalarEnd(line, at);
+      if (isSecret(rule, line, at, end)) edits.push({ start: at, end, text: `"${redactedText}"` });
+      at = end;
+    }
+  }
+  return edits;
+}
+
+/** The rule for the value under a key of an object with the rule `outer`. */
+function ruleOf(key: string, outer: Rule): Rule {
+  const word = key.toLowerCase().replace(/[^a-z0-9]/g, '');
+  if (outer === 'secret' || outer === 'named') return 'secret';
+  if (outer === 'pair') return word === 'name' ? 'keep' : 'secret';
+  if (outer === 'signIn') return openKeys.has(word) ? 'keep' : 'secret';
+  // It is no secret: the client of an MCP server chooses it to be told of progress.
+  if (word === 'progresstoken') return 'keep';
+  if (secretKey.test(word)) return 'secret';
+  if (namedValues.test(word)) return 'named';
+  return word.endsWith('url') ? 'address' : 'keep';
+}
+
+/** Whether the string, number or literal at `[start, end)` goes. `true`, `false` and `null` tell nothing. */
+function isSecret(rule: Rule, line: Buffer, start: number, end: number): boolean {
+  if (rule === 'keep') return false;
+  if (line[start] !== quote) return rule !== 'address' && !/^[tfn]/.test(line.toString('latin1', start, end));
+  return rule !== 'address' || /:\/\/[^/]*@|\?/.test(unquote(line, start, end));
+}

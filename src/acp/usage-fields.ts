@@ -1,0 +1,102 @@
+/** What agents tell of tokens, models and costs, read from parsed JSON in which anything may stand. */
+import type { Cost, TokenCounts } from '../session/usage';
+import { plus } from '../session/usage-sums';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What the result of a prompt tells. */
+export interface Spent {
+  /** Its stop reason. */
+  readonly stop: string;
+  /** Where it tells any. */
+  readonly tokens?: TokenCounts;
+  /** The models that took part. */
+  readonly models: readonly { readonly model: string; readonly tokens?: TokenCounts }[];
+}
+
+/** Longest text that is kept of an agent's words, in characters. */
+const maxLength = 200;
+
+/**
+ * What the turn has spent. `_meta.quota` has rows by model, which may hold more than the turn's own sum: they
+ * count subagents too. `model` is what the agent has said before.
+ */
+export function spentIn(result: unknown, model: string | undefined): Spent {
+  const { stopReason, usage, _meta } = objectOf(result);
+  const quota = objectOf(objectOf(_meta).quota);
+  const rows = rowsOf(quota.model_usage);
+  const own = tokensOf(usage) ?? tokensOf(quota.token_count);
+  const byModel = rows.reduce<TokenCounts | undefined>(
+    (sum, { tokens }) => (sum === undefined ? tokens : plus(sum, tokens)),
+    undefined,
+  );
+  const tokens = (byModel?.total ?? 0) > (own?.total ?? 0) ? byModel : own;
+  const alone = model === undefined ? [] : [{ model, ...(tokens && { tokens }) }];
+  return {
+    stop: textIn(stopReason) ?? 'unknown',
+    ...(tokens && { tokens }),
+    models: rows.length > 0 ? rows : alone,
+  };
+}
+
+/** The cost in a `usage_update`. */
+export function costOf(update: unknown): Cost | undefined {
+  const { amount, currency } = objectOf(objectOf(update).cost);
+  const unit = textIn(currency);
+  return typeof amount === 'number' && amount >= 0 && unit !== undefined
+    ? { amount, currency: unit }
+    : undefined;
+}
+
+/** The model that something names: the result of opening a session, a list of options, a usage update. */
+export function modelIn(value: unknown): string | undefined {
+  const { models, configOptions, _meta } = objectOf(value);
+  const options: readonly unknown[] = Array.isArray(configOptions) ? configOptions : [];
+  const option = options.map(objectOf).find(({ category }) => category === 'model');
+  const named = [objectOf(_meta)['_claude/model'], option?.currentValue, objectOf(models).currentModelId];
+  return named.map(textIn).find((text) => text !== undefined);
+}
+
+function rowsOf(value: unknown): { model: string; tokens: TokenCounts }[] {
+  const rows: readonly unknown[] = Array.isArray(value) ? value.slice(0, 100) : [];
+  return rows.map(objectOf).flatMap(({ model, token_count }) => {
+    const name = textIn(model);
+    const tokens = tokensOf(token_count);
+    return name === undefined || tokens === undefined ? [] : [{ model: name, tokens }];
+  });
+}
+
+/** Counts in the words of the schema, of claude and codex, or of gemini; undefined if there are none. */
+function tokensOf(value: unknown): TokenCounts | undefined {
+  const counts = objectOf(value);
+  const first = (...names: string[]): number | undefined =>
+    names.map((name) => count(counts[name])).find(isThere);
+  const input = first('inputTokens', 'input_tokens');
+  const output = first('outputTokens', 'output_tokens');
+  const total = first('totalTokens', 'total_tokens');
+  if (input === undefined && output === undefined && total === undefined) return undefined;
+  return {
+    input: input ?? 0,
+    output: output ?? 0,
+    cachedRead: first('cachedReadTokens', 'cachedInputTokens') ?? 0,
+    cachedWrite: first('cachedWriteTokens') ?? 0,
+    thought: first('thoughtTokens', 'reasoningOutputTokens') ?? 0,
+    total: total ?? (input ?? 0) + (output ?? 0),
+  };
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+function isThere<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value.slice(0, maxLength) : undefined;
+}
+
+function objectOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
+}

@@ -1,0 +1,91 @@
+/**
+ * What one process has logged, kept for `cai logs`: a file of its own in our folder of logs, made at its
+ * first line, bounded in size, as is the number of such files. A disk that is full costs lines and nothing else.
+ */
+import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A file of this size becomes the older half of a log, in place of the one before. */
+const halfBytes = 512 * 1024;
+/** Processes whose logs are kept. */
+const maxLogs = 20;
+
+/** Which process it is. */
+export interface LogFileHead {
+  /** Its id. */
+  readonly pid: number;
+  /** Name of the agent that it runs. */
+  readonly agent: string;
+  /** Our version. */
+  readonly version: string;
+}
+
+/** The log of one process. */
+export class LogFile {
+  #name = '';
+  #descriptor: number | undefined;
+  #bytes = 0;
+  /** When the half that is next begun began. */
+  #since = new Date();
+
+  /** `folder` need not exist. */
+  constructor(
+    private readonly folder: string,
+    private readonly head: LogFileHead,
+  ) {}
+
+  /** Adds a line, with its line end. */
+  write(line: string): void {
+    try {
+      if (this.#descriptor === undefined) this.#begin();
+      else if (this.#bytes > halfBytes) this.#turn(this.#descriptor);
+      this.#append(line);
+    } catch {
+      // As the head says.
+    }
+  }
+
+  #begin(): void {
+    const { pid } = this.head;
+    this.#name = `${this.#since.toISOString().replace(/[-:]/g, '')}-${pid}`;
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    const logs = new Set(readdirSync(this.folder).filter(isLog).map(stemOf));
+    const gone = [...logs].sort().slice(0, -(maxLogs - 1));
+    for (const name of gone) {
+      rmSync(join(this.folder, `${name}.old.log`), { force: true });
+      rmSync(join(this.folder, `${name}.log`), { force: true });
+    }
+    this.#open();
+  }
+
+  #turn(descriptor: number): void {
+    closeSync(descriptor);
+    this.#descriptor = undefined;
+    this.#since = new Date();
+    const path = join(this.folder, this.#name);
+    renameSync(`${path}.log`, `${path}.old.log`);
+    this.#open();
+  }
+
+  #open(): void {
+    this.#descriptor = openSync(join(this.folder, `${this.#name}.log`), 'a', 0o600);
+    this.#bytes = 0;
+    const { version, ...head } = this.head;
+    const msg = `cai ${version}`;
+    this.#append(`${JSON.stringify({ level: 30, time: this.#since.toISOString(), ...head, msg })}\n`);
+  }
+
+  #append(line: string): void {
+    this.#bytes += writeSync(this.#descriptor!, line);
+  }
+}
+
+/** Whether a file of that name in our folder of logs is a log. */
+export function isLog(name: string): boolean {
+  return /^\d{8}T\d{6}\.\d{3}Z-\d+(?:\.old)?\.log$/.test(name);
+}
+
+/** What the two halves of a log have in common in their names; it sorts by the start of the process. */
+export function stemOf(name: string): string {
+  return name.replace(/(?:\.old)?\.log$/, '');
+}

@@ -1,0 +1,191 @@
+/**
+ * What turns have cost, on disk: one JSON record a line, appended at the end of each turn, in a file a month.
+ * Several processes may write at once. Like the session table it is a help and never a condition.
+ */
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from '../errors';
+import type { Log } from '../log';
+
+/** Tokens by what they were spent on. Cached ones are counted in `input` or beside it, as the agent does. */
+export interface TokenCounts {
+  /** What the model has read. */
+  readonly input: number;
+  /** What it has written. */
+  readonly output: number;
+  /** Read from a cache. */
+  readonly cachedRead: number;
+  /** Written to a cache. */
+  readonly cachedWrite: number;
+  /** Spent on thoughts. */
+  readonly thought: number;
+  /** All, by the agent's own sum. */
+  readonly total: number;
+}
+
+/** Money, or what an agent counts in its place. */
+export interface Cost {
+  /** How much, in units of the currency. */
+  readonly amount: number;
+  /** ISO 4217, or another word such as `credits`. */
+  readonly currency: string;
+}
+
+/** One turn, or what a session has cost outside of its turns. */
+export interface UsageRecord {
+  /** When it ended, ISO 8601. */
+  readonly at: string;
+  /** The session's id on the editor's side. */
+  readonly session: string;
+  /** Name of the agent. */
+  readonly agent: string;
+  /** Real path of the workspace's root; empty without one. */
+  readonly root: string;
+  /** 1, or 0 for what was spent outside of turns. */
+  readonly turns: number;
+  /** From the prompt to its answer, in milliseconds. */
+  readonly durationMs: number;
+  /** Stop reason, or `error`, or `ended` when the session or its agent ended first. */
+  readonly stop: string;
+  /** Where the agent tells. */
+  readonly tokens?: TokenCounts;
+  /** The models that took part as far as the agent names them, with their part of the tokens. */
+  readonly models: readonly { readonly model: string; readonly tokens?: TokenCounts }[];
+  /** What it added to the session's cost. */
+  readonly cost?: Cost;
+  /** The session's cost so far, as the agent tells it. */
+  readonly sessionCost?: Cost;
+  /** Tool calls that were begun. */
+  readonly tools: number;
+  /** Those of them that failed. */
+  readonly failedTools: number;
+  /** Those whose duration is known. */
+  readonly timedTools: number;
+  /** The sum of these durations, waiting for a permission included, in milliseconds. */
+  readonly toolMs: number;
+}
+
+/** A file that has grown beyond this gets no more records. */
+const maxFileBytes = 32 * 1024 * 1024;
+
+/** The records of a folder. */
+export class UsageFile {
+  #isTidy = false;
+
+  /** `folder` is made when first written; `keepMs`: how long a record counts. */
+  constructor(
+    private readonly folder: string,
+    private readonly keepMs: number,
+    private readonly log: Log,
+  ) {}
+
+  /** Adds a record. */
+  append(record: UsageRecord): void {
+    try {
+      if (!this.#isTidy) this.#tidy();
+      const file = openSync(join(this.folder, nameOf(Date.parse(record.at))), 'a+', 0o600);
+      try {
+        const { size } = fstatSync(file);
+        const text = `${JSON.stringify(record)}\n`;
+        if (size < maxFileBytes) writeSync(file, isWhole(file, size) ? text : `\n${text}`);
+      } finally {
+        closeSync(file);
+      }
+    } catch (error) {
+      this.log.warn({ folder: this.folder, reason: messageOf(error) }, 'usage could not be written');
+    }
+  }
+
+  /** The cost of a session when it was last told, this month or the one before; undefined if it never was. */
+  async costOf(session: string): Promise<Cost | undefined> {
+    for (const name of filesIn(this.folder).slice(-2).reverse()) {
+      const text = await readFile(join(this.folder, name), 'utf8').catch(() => '');
+      const told = parse(text).findLast((record) => record.session === session && record.sessionCost);
+      if (told !== undefined) return told.sessionCost;
+    }
+    return undefined;
+  }
+
+  /** Makes the folder, and removes the months that do not count any more. */
+  #tidy(): void {
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    const oldest = nameOf(Date.now() - this.keepMs);
+    for (const name of filesIn(this.folder))
+      if (name < oldest) rmSync(join(this.folder, name), { force: true });
+    this.#isTidy = true;
+  }
+}
+
+/** The records in `folder` since that time, in the order in which they were written; none without a folder. */
+export function readUsage(folder: string, sinceMs: number): UsageRecord[] {
+  const names = filesIn(folder).filter((name) => name >= nameOf(sinceMs));
+  const records = names.flatMap((name) => parse(readFileSync(join(folder, name), 'utf8')));
+  return records.filter(({ at }) => Date.parse(at) >= sinceMs);
+}
+
+/** The file of the month, in UTC, that a time lies in. Names sort by time. */
+function nameOf(ms: number): string {
+  return `${new Date(Math.max(ms, 0)).toISOString().slice(0, 7)}.ndjson`;
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => /^\d{4}-\d{2}\.ndjson$/.test(name))
+      .sort();
+  } catch {
+    return [];
+  }
+}
+
+/** Whether the last line has its end: a crash or a full disk can cut a record short. */
+function isWhole(file: number, size: number): boolean {
+  const last = Buffer.alloc(1, '\n');
+  readSync(file, last, 0, 1, Math.max(size - 1, 0));
+  return last.toString() === '\n';
+}
+
+/** The records of a text; lines that are damaged or of another version are left out. */
+function parse(text: string): UsageRecord[] {
+  return text.split('\n').flatMap((line) => {
+    try {
+      const value = JSON.parse(line) as unknown;
+      return isRecord(value) ? [value] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function isRecord(value: unknown): value is UsageRecord {
+  if (typeof value !== 'object' || value === null) return false;
+  const record = value as Readonly<Record<string, unknown>>;
+  const texts = [record.at, record.session, record.agent, record.root, record.stop];
+  const numbers = [record.turns, record.durationMs, record.tools, record.failedTools];
+  return (
+    texts.every((text) => typeof text === 'string') &&
+    [...numbers, record.timedTools, record.toolMs].every((number) => typeof number === 'number') &&
+    isCount(record.tokens) &&
+    Array.isArray(record.models) &&
+    record.models.every((row: { tokens?: unknown } | null) => row !== null && isCount(row.tokens))
+  );
+}
+
+/** Tokens as they are written, or none. */
+function isCount(value: unknown): boolean {
+  if (value === undefined) return true;
+  const { input, output, cachedRead, cachedWrite, thought, total } = Object(value) as TokenCounts;
+  const counts: unknown[] = [input, output, cachedRead, cachedWrite, thought, total];
+  return counts.every((count) => typeof count === 'number');
+}
