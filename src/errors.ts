@@ -6,6 +6,7 @@ export const rpcCode = {
   invalidParams: -32602,
   internalError: -32603,
   requestCancelled: -32800,
+  authRequired: -32000,
   resourceNotFound: -32002,
 } as const;
 
@@ -44,6 +45,8 @@ const failures = {
   FOREIGN_CONTAINER: { rpc: rpcCode.internalError, exit: 15 },
   /** The agent could not be started, or ended before it could answer. */
   AGENT_START: { rpc: rpcCode.internalError, exit: 11 },
+  /** The agent did not answer `initialize` in time. */
+  AGENT_TIMEOUT: { rpc: rpcCode.internalError, exit: 11 },
   /** The agent ended while a request was open. */
   AGENT_EXITED: { rpc: rpcCode.internalError, exit: 11 },
   /** The agent does not read its input, and too much waits for it. */
@@ -52,8 +55,16 @@ const failures = {
   AGENT_ANSWER: { rpc: rpcCode.internalError, exit: 11 },
   /** A session id that stands for nothing here. */
   SESSION_UNKNOWN: { rpc: rpcCode.resourceNotFound, exit: 1 },
+  /** A session whose agent has ended could not be restored. */
+  SESSION_LOST: { rpc: rpcCode.internalError, exit: 1 },
+  /** A terminal id that the editor did not give to the session that names it. */
+  TERMINAL_UNKNOWN: { rpc: rpcCode.resourceNotFound, exit: 1 },
+  /** An agent has as many terminals as one may have. */
+  TOO_MANY_TERMINALS: { rpc: rpcCode.internalError, exit: 1 },
   /** The editor has cancelled the request before an agent had it. Source: ACP v1, cancellation. */
   CANCELLED: { rpc: rpcCode.requestCancelled, exit: 1 },
+  /** A recording cannot be played, or something else happens than is recorded. */
+  REPLAY: { rpc: rpcCode.internalError, exit: 1 },
   /** The agent in question does not offer the method. */
   NOT_OFFERED: { rpc: rpcCode.methodNotFound, exit: 1 },
 } as const;

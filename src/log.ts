@@ -14,16 +14,34 @@ export type Log = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'>;
 /** Bytes that may wait for whoever reads our stderr. */
 const maxWaitingBytes = 256 * 1024;
 
-/** The log of this process. Fails with `CONFIG` when `CAI_LOG_FILE` cannot be opened. */
-export function openLog(env: NodeJS.ProcessEnv): Log {
+/**
+ * The log of this process. `kept` gets what is logged at level info, unless the level is `silent`. Fails with
+ * `CONFIG` when `CAI_LOG_FILE` cannot be opened.
+ */
+export function openLog(env: NodeJS.ProcessEnv, kept?: pino.DestinationStream): Log {
   const level = env.CAI_LOG_LEVEL ?? 'warn';
   const known = Object.hasOwn(pino.levels.values, level) || level === 'silent';
-  const log = pino(
-    { level: known ? level : 'warn', base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    env.CAI_LOG_FILE ? toFile(env.CAI_LOG_FILE) : toStderr(),
-  );
+  const shown = (known ? level : 'warn') as pino.LevelWithSilent;
+  const stream = env.CAI_LOG_FILE ? toFile(env.CAI_LOG_FILE) : toStderr();
+  const options = { base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  const log =
+    kept === undefined || shown === 'silent'
+      ? pino({ ...options, level: shown }, stream)
+      : pino({ ...options, level: lower(shown, 'info') }, bothOf({ level: shown, stream }, kept));
   if (!known) log.warn({ wanted: level }, 'CAI_LOG_LEVEL is not a level; using "warn"');
   return log;
+}
+
+function bothOf(
+  shown: { readonly level: pino.Level; readonly stream: pino.DestinationStream },
+  kept: pino.DestinationStream,
+): pino.DestinationStream {
+  return pino.multistream([shown, { level: 'info', stream: kept }]);
+}
+
+/** The one at which more is logged. */
+function lower(a: pino.Level, b: pino.Level): pino.Level {
+  return pino.levels.values[a]! < pino.levels.values[b]! ? a : b;
 }
 
 /** An editor that does not read our stderr must not stop us. */

@@ -2,6 +2,7 @@
  * Start here: which command is it? `--acp` is looked for first, and each command's code is loaded only
  * when it is wanted, because an editor waits for this process at every start.
  */
+import { signInToken } from './agent/sign-in-argument';
 import type { CaiError } from './errors';
 import { printable } from './workspace/quoted';
 
@@ -10,6 +11,8 @@ export async function main(args: readonly string[]): Promise<number> {
   const [command, ...rest] = args;
   const wantsHelp = rest[0] === '--help' || rest[0] === '-h';
   try {
+    const token = signInToken(args);
+    if (token !== undefined) return await (await import('./commands/containers')).run('terminal', [token]);
     if ((command === '--acp' || command === 'acp') && !wantsHelp)
       return await (await import('./commands/acp')).run(rest);
     switch (command) {

@@ -17,6 +17,7 @@ describe('CaiError', () => {
     ['AGENT_ANSWER', -32603, 11],
     ['SESSION_UNKNOWN', -32002, 1],
     ['CANCELLED', -32800, 1],
+    ['REPLAY', -32603, 1],
     ['NOT_OFFERED', -32601, 1],
   ])('%s is answered with %d and ends a command with %d', (code, rpcCode, exitCode) => {
     expect(new CaiError(code, 'text')).toMatchObject({ code, rpcCode, exitCode });

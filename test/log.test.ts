@@ -64,6 +64,24 @@ describe('openLog', () => {
     ]);
   });
 
+  test.each([
+    [undefined, ['warn'], ['info', 'warn']],
+    ['error', [], ['info', 'warn']],
+    ['debug', ['debug', 'info', 'warn'], ['info', 'warn']],
+    ['silent', [], []],
+  ])('at level %s shows %j and keeps %j', (level, shown, expected) => {
+    const kept: string[] = [];
+    const log = openLog(
+      { CAI_LOG_FILE: file, CAI_LOG_LEVEL: level },
+      { write: (line) => void kept.push((JSON.parse(line) as { msg: string }).msg) },
+    );
+
+    for (const name of ['debug', 'info', 'warn'] as const) log[name](name);
+
+    expect(linesIn(file).map(({ msg }) => msg)).toEqual(shown);
+    expect(kept).toEqual(expected);
+  });
+
   test('adds to a file that is there', () => {
     openLog({ CAI_LOG_FILE: file }).warn('one');
     const { size } = statSync(file);

@@ -1,5 +1,5 @@
 /**
- * What an agent asks of the editor and does not simply get: files inside the session's roots, questions
+ * What an agent asks of the editor and does not simply get: files inside the session's roots, terminals, questions
  * to the user, the editor's MCP servers, and news about signing in.
  */
 import { CaiError, rpcCode } from '../errors';
@@ -18,7 +18,9 @@ import { paramsOf } from './fan-out';
 import type { AgentRoute, Method } from './methods';
 import { answerForEditor } from './shutdown';
 import { ElicitationTable } from './elicitation-table';
+import { observeUpdate } from './observe-update';
 import { methodNotFound, offers } from './refusals';
+import type { Terminals } from './terminals';
 import { within } from './within';
 
 /** A message of an agent that is being served. */
@@ -61,6 +63,7 @@ export class AgentRequests {
   constructor(
     private readonly core: Core,
     private readonly children: Children,
+    private readonly terminals: Terminals,
     private readonly allowsFiles: boolean,
   ) {}
 
@@ -69,6 +72,9 @@ export class AgentRequests {
     switch (call.row.route) {
       case 'file':
         void this.#file(call);
+        break;
+      case 'terminal':
+        this.terminals.serve(call, (edits) => this.#pass(call, edits));
         break;
       case 'elicitation':
         this.#elicitation(call);
@@ -94,18 +100,23 @@ export class AgentRequests {
     }
   }
 
-  /** Passes a message on to the editor, a request under an id of ours. */
-  #pass(call: AgentCall, edits: readonly Edit[] = [], onOver?: (isAccepted: boolean) => void): void {
+  /** Passes a message on to the editor; a request under an id of ours, which it returns. */
+  #pass(
+    call: AgentCall,
+    edits: readonly Edit[] = [],
+    onOver?: (isAccepted: boolean) => void,
+  ): string | undefined {
     const { child, message, session } = call;
     const context = { map: session?.map ?? child.map, session };
     if (message.kind === 'notification') {
-      if (session !== undefined && message.method === 'session/update') this.#observe(session, message);
+      const isUpdate = session !== undefined && message.method === 'session/update';
+      if (isUpdate && !observeUpdate(this.core, session, message)) return;
       this.core.toEditor(child, message, context, edits);
-      return;
+      return undefined;
     }
     if (this.core.isEditorGone) {
       answerForEditor(child, message.id!, message.method);
-      return;
+      return undefined;
     }
     const request = this.core.requests.pass({
       child,
@@ -116,17 +127,11 @@ export class AgentRequests {
     if (request === undefined) {
       this.core.refuse(child, message, tooMany);
       onOver?.(false);
-      return;
+      return undefined;
     }
     const id = { start: message.idStart, end: message.idEnd, text: request.editorId };
     this.core.toEditor(child, message, context, [id, ...edits]);
-  }
-
-  #observe(session: Session, update: Message): void {
-    if (this.core.observers.length === 0) return;
-    const kind = fieldOf(update, 'updateKind');
-    const name = kind?.isString === true ? textOf(update, kind) : '';
-    for (const observer of this.core.observers) observer.onUpdate?.(session, name, update);
+    return request.editorId;
   }
 
   /**
@@ -268,9 +273,10 @@ export class AgentRequests {
     child.deliver(splice(message.line, [{ start: id.start, end: id.end, text: request.editorId }]));
   }
 
-  /** The child is gone, and its elicitations with it. */
+  /** The child is gone, and its elicitations and terminals with it. */
   forget(child: WorkspaceChild): void {
     this.#elicitations.forget(child);
+    this.terminals.forget(child);
   }
 }
 

@@ -1,4 +1,5 @@
 /** A call of the editor on its way. */
+import type { CaiError } from '../errors';
 import type { Message } from '../rpc/scan';
 import type { EditorRequest } from '../session/request-table';
 import type { Session } from '../session/workspace-child';
@@ -9,6 +10,8 @@ import type { EditorRoute, Method } from './methods';
 export interface Call {
   /** The message. */
   readonly message: Message;
+  /** What the editor sent, where the agent gets another message instead. */
+  readonly original?: Message;
   /** The row of its method. */
   readonly row: Method<EditorRoute>;
   /** Its entry in the table; undefined for a notification, which is never answered. */
@@ -23,6 +26,6 @@ export interface CallContext {
   readonly session?: Session | undefined;
   /** Sees a result before it is passed on to the editor. */
   onResult?(result: Message): void;
-  /** Is told that there will be no result: an error answer, or none. */
-  onNoResult?(): void;
+  /** Is told that there will be no result, but an error answer or none; of a notification with `undefined`. */
+  onNoResult?(reason: CaiError | Message | undefined): void;
 }

@@ -14,6 +14,7 @@ import { compilePlan } from '../rpc/plan';
 import type { OverlongLine } from '../rpc/line';
 import type { Message } from '../rpc/scan';
 import type { LineWriter } from '../rpc/writer';
+import { Attempts } from '../session/retry';
 import { WorkspaceChild } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
 import { emptyFolder } from '../workspace/empty-folder';
@@ -23,6 +24,7 @@ import type { Workspace } from '../workspace/root';
 import type { Core } from './core';
 import * as fields from './fields';
 import { readAgentHello } from './initialize';
+import type { Recorder } from './recorder';
 import { Replays } from './replays';
 import type { Replay } from './replays';
 
@@ -45,8 +47,12 @@ export interface ChildrenOptions {
   placesOf(root: string): readonly [string, ...string[]] | undefined;
   /** The command that runs the agent for a workspace, or, without one, for none. */
   commandFor(workspace: Workspace | undefined): AgentCommand;
+  /** Writes down what passes between us and the children. */
+  readonly recorder?: Recorder | undefined;
   /** Each line of a child, in order. */
   onLine(child: WorkspaceChild, line: Buffer | OverlongLine): void;
+  /** Of a child the answer to `initialize` or the image that it runs in has become known. */
+  onHello(child: WorkspaceChild): void;
   /** A child has ended. */
   onEnd(child: WorkspaceChild): void;
 }
@@ -65,6 +71,8 @@ export class Children {
   readonly replays = new Replays();
   #isEnding = false;
   readonly #idleTimers = new Map<WorkspaceChild, NodeJS.Timeout>();
+  /** By the root of the workspace; `undefined` for the children that serve none. */
+  readonly #attempts = new Map<string | undefined, Attempts>();
 
   /** No child is started yet. */
   constructor(
@@ -117,9 +125,9 @@ export class Children {
   /** Ends a child that has no session and nothing open, after the idle time. */
   rest(child: WorkspaceChild): void {
     clearTimeout(this.#idleTimers.get(child));
-    if (!isIdle(child)) return;
+    if (!child.isIdle) return;
     const timer = setTimeout(() => {
-      if (isIdle(child)) void child.stop(patientStop);
+      if (child.isIdle) void child.stop(patientStop);
     }, this.options.config.acp.idleMs);
     this.#idleTimers.set(child, timer.unref());
   }
@@ -146,6 +154,7 @@ export class Children {
     const { config, env, log, writer } = this.options;
     const root = workspace?.root ?? emptyFolder(this.options.env);
     const agent = this.options.commandFor(workspace);
+    const records = this.options.recorder?.child(workspace?.root);
     const child = new WorkspaceChild({
       process: {
         agent,
@@ -153,38 +162,63 @@ export class Children {
         env,
         limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: 1024 * 1024 },
         log,
+        onSend: records?.toAgent,
       },
       root: workspace?.root,
       map: createPathMap({ hostRoots: [root], agentRoots: this.options.placesOf(root) ?? [root] }),
       writer,
       inputBudgetBytes: config.acp.queueToAgentBytes,
+      attempts: this.#attemptsFor(workspace?.root),
       log,
     });
     this.all.push(child);
     // Requests that come from now on are sent to this child as to the others, so they are not repeated.
     const replays = this.replays.all();
     child.start({
-      onLine: (line) => this.options.onLine(child, line),
-      onEnd: (reason) => this.#onEnd(child, reason),
+      onLine: (line) => {
+        records?.fromAgent(line, child);
+        this.options.onLine(child, line);
+      },
+      onEnd: (reason) => {
+        records?.ended();
+        this.#onEnd(child, reason);
+      },
       onStatus: (status) => this.#onStatus(child, status),
+      onStart: () => {
+        log.info({ root: workspace?.root }, 'agent started');
+        this.#takeBack(child);
+        this.#greet(child, replays);
+        if (agent.hasStatus !== true) this.#limitStart(child);
+      },
     });
+    return child;
+  }
+
+  #attemptsFor(root: string | undefined): Attempts {
+    const { config, log } = this.options;
+    const attempts = this.#attempts.get(root) ?? new Attempts(config.restart, log);
+    this.#attempts.set(root, attempts);
+    return attempts;
+  }
+
+  #greet(child: WorkspaceChild, replays: readonly Replay[]): void {
     child.ask('initialize', this.hello, {
       resultPlan: helloPlan,
       editorId: undefined,
       onAnswer: (answer) => this.#onHello(child, answer, replays),
       onFailure: (reason) => this.#abandon(child, reason),
     });
-    if (agent.hasStatus !== true) this.#limitStart(child);
-    log.info({ root: workspace?.root }, 'agent started');
-    return child;
   }
 
   /** Images are built and containers made without a limit of time; an agent that runs has one. */
   #onStatus(child: WorkspaceChild, status: AgentStatus): void {
     if (status.kind === 'started') {
+      child.image = { id: status.image, name: status.imageName };
+      this.options.onHello(child);
       this.#limitStart(child);
       return;
     }
+    if (status.kind === 'failed') return;
     this.options.log.warn({ root: child.root }, status.text);
     if (status.kind === 'delay') child.onDelay?.(status.text);
   }
@@ -193,11 +227,8 @@ export class Children {
   #limitStart(child: WorkspaceChild): void {
     const { agent, config } = this.options;
     const limitMs = config.acp.startTimeoutMs;
-    const timer = setTimeout(() => {
-      const text = `agent "${agent.name}" did not answer initialize in ${limitMs / 1_000} s: see what it says on its own, or raise [acp] start_timeout`;
-      this.#abandon(child, new CaiError('AGENT_START', text));
-    }, limitMs);
-    child.whenReady({ bytes: 0, run: () => clearTimeout(timer), onFailure: () => clearTimeout(timer) });
+    const text = `agent "${agent.name}" did not answer initialize in ${limitMs / 1_000} s: see what it says on its own`;
+    child.limitStart(limitMs, new CaiError('AGENT_TIMEOUT', text));
   }
 
   /** A child that did not get through its start is no use. */
@@ -208,13 +239,15 @@ export class Children {
   /** The child has answered `initialize`: it is told of sign-ins, then gets what waits for it. */
   #onHello(child: WorkspaceChild, answer: Message, replays: readonly Replay[]): void {
     try {
-      const hello = readAgentHello(answer, this.options.agent.name);
+      const hello = readAgentHello(answer, this.options.agent.name, this.core.signInEdits(child, answer));
       child.capabilities = hello.capabilities;
       child.initializeResult = hello.editorResult;
+      child.ownInitializeResult = hello.agentResult;
     } catch (error) {
       this.#abandon(child, error as CaiError);
       return;
     }
+    this.options.onHello(child);
     this.#replay(
       child,
       replays.filter((replay) => this.replays.has(replay)),
@@ -249,16 +282,17 @@ export class Children {
     if (this.lastUsed === child) this.lastUsed = undefined;
     clearTimeout(this.#idleTimers.get(child));
     this.#idleTimers.delete(child);
-    for (const session of [...child.sessions.values()]) this.core.sessions.close(session);
+    for (const session of [...child.sessions.values()]) this.core.sessions.lose(session);
+    this.#takeBack(child);
+    this.options.onEnd(child);
+  }
+
+  /** What a process has asked that is gone. */
+  #takeBack(child: WorkspaceChild): void {
     for (const request of this.core.requests.openOfAgents(child)) {
       this.core.requests.take(request.editorId);
       request.onOver?.(false);
       child.deliver(notificationLine('$/cancel_request', `{"requestId":${request.editorId}}`));
     }
-    this.options.onEnd(child);
   }
-}
-
-function isIdle(child: WorkspaceChild): boolean {
-  return child.sessions.size === 0 && child.openings.length === 0 && child.open.size === 0 && child.isUsable;
 }

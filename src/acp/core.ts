@@ -18,12 +18,13 @@ import type { SessionTable } from '../session/session-table';
 import { newOwnId } from '../session/workspace-child';
 import type { JsonObject, Session, WorkspaceChild } from '../session/workspace-child';
 import { isInside } from '../workspace/path-map';
+import type { PathMap } from '../workspace/path-map';
 import type { Call, CallContext } from './call';
 import type { FieldTree } from './fields';
-import { signInEdits } from './initialize';
 import type { SessionObserver } from './observer';
 import { cancelled, notOffered, offers } from './refusals';
 import { editsOf, pathsToAgent, pathsToEditor } from './rewrite';
+import type { SignIn } from './sign-in';
 import { within } from './within';
 
 /** How many sessions one agent may open by merely naming them. */
@@ -48,6 +49,7 @@ export class Core {
     readonly sessions: SessionTable,
     readonly lane: Lane,
     readonly log: Log,
+    private readonly signIn: SignIn,
   ) {
     sessions.onClose = (session) => {
       for (const observer of this.observers) observer.onClose?.(session);
@@ -80,7 +82,12 @@ export class Core {
   passOn(child: WorkspaceChild, call: Call, answer: Message): void {
     const id = call.request?.id ?? 'null';
     const edit = { start: answer.idStart, end: answer.idEnd, text: id };
-    this.answer(call, splice(answer.line, [edit, ...signInEdits(answer)]), child.lane);
+    this.answer(call, splice(answer.line, [edit, ...this.signInEdits(child, answer)]), child.lane);
+  }
+
+  /** The edits that leave an editor nothing of an agent to run when somebody signs in. */
+  signInEdits(child: WorkspaceChild, answer: Message): Edit[] {
+    return this.signIn.edits(answer, { root: child.root, editorCapabilities: this.editorCapabilities });
   }
 
   /** Answers a request of an agent with an error. */
@@ -94,14 +101,15 @@ export class Core {
       bytes: call.message.line.length,
       run: () => {
         // It may have been cancelled, and so answered, while it waited.
-        if (call.request === undefined || this.requests.find(call.request.id) === call.request) {
+        const { request } = call;
+        if (request === undefined || request.isOurs || this.requests.find(request.id) === request) {
           this.#send(child, call, context);
         } else {
-          context.onNoResult?.();
+          context.onNoResult?.(cancelled());
         }
       },
       onFailure: (reason) => {
-        context.onNoResult?.();
+        context.onNoResult?.(reason);
         this.fail(call, reason);
       },
     });
@@ -158,7 +166,7 @@ export class Core {
       ...pathsToEditor(context.map),
       session: (id) => this.editorIdOf(child, id, context.session),
       listed: (id, cwd) =>
-        child.sessions.get(id)?.editorId ?? this.#listedId(child, id, context.map.toEditor(cwd)),
+        child.sessions.get(id)?.editorId ?? this.#listedId(child, id, context.map.toEditor(cwd), context.map),
     });
   }
 
@@ -178,9 +186,10 @@ export class Core {
     const known = child.sessions.get(agentId);
     if (known !== undefined) return known.editorId;
     if (like === undefined || child.sessions.size >= maxSessions) return undefined;
-    const given = this.#listedId(child, agentId, like.roots[0] ?? '');
-    if (this.sessions.find(given) !== undefined) return this.openNew(child, agentId, like).editorId;
-    this.sessions.open({ editorId: given, agentId, child, roots: like.roots, map: like.map });
+    const given = this.#listedId(child, agentId, like.roots[0] ?? '', like.map);
+    const { roots, map } = like;
+    if (this.sessions.find(given) !== undefined) return this.openNew(child, agentId, { roots, map }).editorId;
+    this.sessions.open({ editorId: given, agentId, child, roots, map });
     return given;
   }
 
@@ -192,9 +201,14 @@ export class Core {
   }
 
   /** Opens a session that the agent has just made. */
-  openNew(child: WorkspaceChild, agentId: string, place: Pick<Session, 'roots' | 'map'>): Session {
+  openNew(
+    child: WorkspaceChild,
+    agentId: string,
+    place: Pick<Session, 'roots' | 'map' | 'opening'>,
+  ): Session {
     const editorId = this.sessions.idForNew(agentId, child.root ?? '', place.roots[0] ?? '');
-    const session: Session = { editorId, agentId, child, roots: place.roots, map: place.map };
+    const { roots, map, opening } = place;
+    const session: Session = { editorId, agentId, child, roots, map, opening };
     this.sessions.open(session);
     return session;
   }
@@ -223,8 +237,9 @@ export class Core {
   #send(child: WorkspaceChild, call: Call, context: CallContext): void {
     const { message, row, request } = call;
     if (row.capability !== undefined && !offers(child.capabilities, row.capability)) {
-      context.onNoResult?.();
-      this.fail(call, notOffered(message.method));
+      const reason = notOffered(message.method);
+      context.onNoResult?.(reason);
+      this.fail(call, reason);
       return;
     }
     const { session } = context;
@@ -235,7 +250,7 @@ export class Core {
     });
     if (request === undefined) {
       child.notify(splice(message.line, edits), message.method === 'session/cancel');
-      context.onNoResult?.();
+      context.onNoResult?.(undefined);
       return;
     }
     // `null` is a legal id in v1, but a receiver may take such a request for a notification.
@@ -245,11 +260,12 @@ export class Core {
     child.request(childId, splice(message.line, edits), {
       method: message.method,
       resultPlan: this.planOf(row.result),
-      editorId: request.id,
+      editorId: request.isOurs ? undefined : request.id,
       session,
       onAnswer: (answer) => this.#passAnswer(child, call, context, answer),
       onFailure: (reason) => {
-        context.onNoResult?.();
+        if (session !== undefined) for (const observer of this.observers) observer.onLost?.(session, message);
+        context.onNoResult?.(reason);
         this.fail(call, reason, child.lane);
       },
     });
@@ -261,17 +277,23 @@ export class Core {
     if (!answer.isError) context.onResult?.(answer);
     if (session !== undefined)
       for (const observer of this.observers) observer.onAnswer?.(session, message.method, answer);
+    if (request?.isOurs !== true) child.setServed();
     if (request !== undefined && this.requests.finish(request)) {
       const id = { start: answer.idStart, end: answer.idEnd, text: request.id };
-      this.toEditor(child, answer, { map: context.map }, [id, ...signInEdits(answer)]);
+      this.toEditor(child, answer, { map: context.map }, [id, ...this.signInEdits(child, answer)]);
     }
     // Last, because the error may name the session that was to be opened.
-    if (answer.isError) context.onNoResult?.();
+    if (answer.isError) context.onNoResult?.(answer);
   }
 
-  /** A session that only a list speaks of belongs to the workspace of its own working directory. */
-  #listedId(child: WorkspaceChild, agentId: string, cwd: string): string {
-    const root = child.root !== undefined && isInside(cwd, child.root) ? child.root : cwd;
-    return this.sessions.idForKnown(agentId, root, cwd);
+  /**
+   * A session that only a list speaks of belongs to the workspace of its own working directory. Where agents of
+   * several workspaces see theirs at the same place, one that is known is where it is known to be.
+   */
+  #listedId(child: WorkspaceChild, agentId: string, cwd: string, map: PathMap): string {
+    const names = child.root === undefined ? [] : [child.root, ...map.hostRoots];
+    const own = names.some((name) => isInside(cwd, name)) ? child.root : undefined;
+    const root = own ?? this.sessions.rootOf(cwd) ?? cwd;
+    return this.sessions.idForKnown(agentId, root, cwd, own !== undefined && !map.isIdentity);
   }
 }

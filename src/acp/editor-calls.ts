@@ -12,9 +12,13 @@ import type { Call } from './call';
 import type { Core } from './core';
 import { SessionEnder } from './end-session';
 import { FanOut } from './fan-out';
+import type { McpServers } from './mcp-servers';
 import { SessionOpener, sessionIdOf } from './open-session';
+import { Recovery } from './recovery';
+import type { RecoveryOptions } from './recovery';
 import { SessionList } from './session-list';
-import { cancelled, methodNotFound, unknownSession } from './refusals';
+import { SessionSettings } from './session-settings';
+import { cancelled, methodNotFound } from './refusals';
 
 /** Methods about what is kept of a session, which does not have to be open. */
 const aboutRecord = new Set(['session/archive', 'session/unarchive', 'session/set_title']);
@@ -25,16 +29,27 @@ export class EditorCalls {
   readonly #ender: SessionEnder;
   readonly #fanOut: FanOut;
   readonly #list: SessionList;
+  readonly #recovery: Recovery;
 
-  /** `ownProcess`: every session gets a child of its own. */
+  /** `ownProcess`: every session gets a child of its own. `retry`: what recovery has to know. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,
     private readonly agentRequests: AgentRequests,
     private readonly env: NodeJS.ProcessEnv,
     ownProcess: boolean,
+    mcp: McpServers,
+    retry: Pick<RecoveryOptions, 'agent' | 'attempts'>,
   ) {
-    this.#opener = new SessionOpener(core, children, env, ownProcess, (call) => this.serve(call));
+    this.#opener = new SessionOpener(core, children, env, ownProcess, mcp, (call) => this.serve(call));
+    const settings = new SessionSettings();
+    core.observers.push(settings);
+    this.#recovery = new Recovery(core, {
+      ...retry,
+      opener: this.#opener,
+      settings,
+      serve: (call) => this.serve(call),
+    });
     this.#ender = new SessionEnder(core, children, env);
     this.#fanOut = new FanOut(core, children);
     this.#list = new SessionList(core, children, env);
@@ -52,7 +67,7 @@ export class EditorCalls {
         await this.#opener.openNew(call);
         break;
       case 'open':
-        await this.#opener.openKnown(call);
+        if (!this.#recovery.hold(sessionIdOf(call.message) ?? '', call)) await this.#opener.openKnown(call);
         break;
       case 'all':
         await this.#fanOut.serve(call);
@@ -84,12 +99,14 @@ export class EditorCalls {
     if (editorId === undefined) {
       throw new CaiError('INVALID_PARAMS', `${message.method}: sessionId must be a string`);
     }
-    if (this.#opener.hold(editorId, call)) return;
+    if (this.#opener.hold(editorId, call) || this.#recovery.hold(editorId, call)) return;
     const session = this.core.sessions.find(editorId);
     if (row.route === 'delete') await this.#ender.delete(call, editorId);
     else if (session === undefined && aboutRecord.has(message.method))
       await this.#ender.serveClosed(call, editorId);
-    else if (session === undefined) throw unknownSession(editorId);
+    else if (session === undefined && row.route === 'fork')
+      await this.#opener.forkRemembered(call, this.#ender.recordOf(editorId));
+    else if (session === undefined) this.#recovery.serve(call, editorId);
     else if (row.route === 'close') this.#ender.close(call, session);
     else if (row.route === 'end') await this.#ender.end(call, session);
     else if (row.route === 'fork') await this.#opener.fork(call, session);

@@ -1,7 +1,9 @@
 /** Sessions end here: `session/close`, `session/delete`, and `session/end` for clients that were promised it. */
+import { existsSync } from 'node:fs';
 import { patientStop } from '../agent/process';
 import { messageOf } from '../errors';
 import { resultLine } from '../rpc/answer';
+import type { SessionRecord } from '../session/session-record';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
 import { findWorkspace } from '../workspace/root';
 import type { Children } from './children';
@@ -64,7 +66,13 @@ export class SessionEnder {
       this.#answerEmpty(call);
       return;
     }
-    const child = open?.child ?? (await this.#childOf(record!.cwd));
+    const child = open?.child ?? (await this.#childOfRecord(record!));
+    if (child === undefined) {
+      // Nobody can be asked. What its agent keeps of it goes with the agent's data.
+      this.core.sessions.forget(editorId);
+      this.#answerEmpty(call);
+      return;
+    }
     this.core.toAgent(child, call, {
       map: open?.map ?? child.map,
       session: open,
@@ -77,10 +85,21 @@ export class SessionEnder {
 
   /** A call for a session that is not open but remembered, and that its agent can serve all the same. */
   async serveClosed(call: Call, editorId: string): Promise<void> {
+    const child = await this.#childOf(this.recordOf(editorId).cwd);
+    this.core.toAgent(child, call, { map: child.map });
+  }
+
+  /** What is remembered of a session. Fails with `SESSION_UNKNOWN` if that is nothing. */
+  recordOf(editorId: string): SessionRecord {
     const record = this.core.sessions.recall(editorId);
     if (record === undefined) throw unknownSession(editorId);
-    const child = await this.#childOf(record.cwd);
-    this.core.toAgent(child, call, { map: child.map });
+    return record;
+  }
+
+  /** Undefined where the workspace is no longer there. */
+  async #childOfRecord({ root, cwd }: SessionRecord): Promise<WorkspaceChild | undefined> {
+    const folder = [cwd, root].find((each) => existsSync(each));
+    return folder === undefined ? undefined : await this.#childOf(folder);
   }
 
   async #childOf(cwd: string): Promise<WorkspaceChild> {

@@ -35,24 +35,40 @@ export type FieldKind =
   | 'url'
   /** What the user did with an elicitation. */
   | 'elicitationAction'
+  /** One of the MCP servers that the editor names for a session: all of it, its name, its address. */
+  | 'mcpEntry'
+  | 'mcpName'
+  | 'mcpUrl'
   /** The MCP server (of the editor) that an MCP-over-ACP message is for. */
   | 'mcpServer'
   /** The inner request id of an MCP-over-ACP message. */
   | 'mcpRequest'
   /** Which variant of `session/update` a message is. */
   | 'updateKind'
+  /** Which tool call an update is about, and how far it is: looked at, never changed. */
+  | 'toolCallId'
+  | 'toolStatus'
   /** A paging cursor, opaque. */
   | 'cursor'
   /** The protocol version, a number. */
   | 'version'
-  /** A capability that no child is told of. */
-  | 'withheld'
+  /** One to run a sign-in in a terminal, told only where that runs in a container. */
+  | 'signInCapability'
+  /** The capability of the editor's terminals, told only where commands in them run in a container. */
+  | 'terminalCapability'
   /** A capability of the editor's files, told unless `[acp] fs` is off. */
   | 'fileCapability'
   /** The sign-in methods of an agent, an array. */
   | 'authMethods'
   /** A command that some editors would run on the host. */
-  | 'hostCommand';
+  | 'hostCommand'
+  /** The id of a terminal that the editor gave. */
+  | 'terminal'
+  /** What an agent wants to run in a terminal, replaced by what we let run: a string, two arrays, a path inside. */
+  | 'terminalCommand'
+  | 'terminalArgs'
+  | 'terminalEnv'
+  | 'terminalCwd';
 
 /**
  * The places below one JSON value. A key is an object's member; `*` stands for each element of an array;
@@ -75,9 +91,19 @@ const toolCall: FieldTree = {
   _meta: { terminal_info: { cwd: 'path' } },
 };
 
+/** As `toolCall`, where it tells how far a tool call is. */
+const toolProgress: FieldTree = { ...toolCall, toolCallId: 'toolCallId', status: 'toolStatus' };
+
 /** `McpServer`: only the stdio form, which has no `type` in v1, starts a program. */
 const stdioServer: FieldTree = { command: 'path', args: { '*': 'path' }, env: { '*': { value: 'path' } } };
-const mcpServers: FieldTree = { '*': { '?type': { '': stdioServer, stdio: stdioServer } } };
+const remoteServer: FieldTree = { url: 'mcpUrl' };
+const mcpServers: FieldTree = {
+  '*': {
+    '=': 'mcpEntry',
+    name: 'mcpName',
+    '?type': { '': stdioServer, stdio: stdioServer, http: remoteServer, sse: remoteServer },
+  },
+};
 
 /** Params of the requests that open a session. */
 export const sessionSetup: FieldTree = {
@@ -136,8 +162,8 @@ export const update: FieldTree = {
       session_message_chunk: { content },
       compaction_summary_chunk: { content },
       compaction_update: { summary: { '*': content } },
-      tool_call: toolCall,
-      tool_call_update: toolCall,
+      tool_call: toolProgress,
+      tool_call_update: toolProgress,
       plan_update: { plan: { '?type': { file: { uri: 'uri' } } } },
       session_message: {
         senderSessionId: 'sessionRef',
@@ -166,6 +192,21 @@ export const permission: FieldTree = { sessionId: 'session', toolCall };
 /** Params of `fs/read_text_file` and `fs/write_text_file`; the content is never looked at. */
 export const file: FieldTree = { sessionId: 'session', path: 'path' };
 
+/** Params of `terminal/create`. */
+export const terminalCreate: FieldTree = {
+  sessionId: 'session',
+  command: 'terminalCommand',
+  args: 'terminalArgs',
+  env: 'terminalEnv',
+  cwd: 'terminalCwd',
+};
+
+/** Result of `terminal/create`. */
+export const terminalCreated: FieldTree = { terminalId: 'terminal' };
+
+/** Params of the other methods of a terminal. */
+export const inTerminal: FieldTree = { sessionId: 'session', ...terminalCreated };
+
 /** Params of `elicitation/create`, in the scope of a session or of a request. The URL is left alone. */
 export const elicitation: FieldTree = {
   sessionId: 'session',
@@ -186,9 +227,9 @@ export const initializeParams: FieldTree = {
   protocolVersion: 'version',
   clientCapabilities: {
     fs: { readTextFile: 'fileCapability', writeTextFile: 'fileCapability' },
-    terminal: 'withheld',
-    auth: { terminal: 'withheld' },
-    _meta: { 'terminal-auth': 'withheld' },
+    terminal: 'terminalCapability',
+    auth: { terminal: 'signInCapability' },
+    _meta: { 'terminal-auth': 'signInCapability' },
   },
 };
 

@@ -3,18 +3,11 @@
  * agent. What is withheld would act on the host, or is not served yet.
  */
 import { CaiError } from '../errors';
-import { compilePlan } from '../rpc/plan';
 import { fieldOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { cut } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
-import { Walk } from '../rpc/walk';
 import type { JsonObject } from '../session/workspace-child';
-
-/** The sign-in methods, and in each what is looked at: two parsers must not read it differently. */
-const methodsPlan = compilePlan({
-  '*': { '=': 'method', type: 'type', _meta: { 'terminal-auth': 'command' } },
-});
 
 /** The one protocol version that is spoken. Source: ACP v1, initialization. */
 export const protocolVersion = 1;
@@ -27,8 +20,18 @@ export interface EditorHello {
   readonly capabilities: JsonObject;
 }
 
+/** What children are told of, besides what they always are. */
+export interface HelloOptions {
+  /** Whether the editor's files. */
+  readonly allowsFiles: boolean;
+  /** Whether its terminals. */
+  readonly allowsTerminals: boolean;
+  /** Whether that it runs sign-ins in a terminal. */
+  readonly allowsSignIn: boolean;
+}
+
 /** Reads the editor's `initialize`. Fails with `INVALID_PARAMS` when it names no version. */
-export function readHello(message: Message, allowsFiles: boolean): EditorHello {
+export function readHello(message: Message, options: HelloOptions): EditorHello {
   const version = fieldOf(message, 'version');
   const wanted =
     version === undefined ? undefined : message.line.toString('latin1', version.start, version.end);
@@ -38,8 +41,11 @@ export function readHello(message: Message, allowsFiles: boolean): EditorHello {
   const edits: Edit[] = [];
   for (const { kind, start, end } of message.fields) {
     if (kind === 'version') edits.push({ start, end, text: String(protocolVersion) });
-    if (kind === 'withheld' || (kind === 'fileCapability' && !allowsFiles))
-      edits.push({ start, end, text: 'false' });
+    const isWithheld =
+      (kind === 'fileCapability' && !options.allowsFiles) ||
+      (kind === 'terminalCapability' && !options.allowsTerminals) ||
+      (kind === 'signInCapability' && !options.allowsSignIn);
+    if (isWithheld) edits.push({ start, end, text: 'false' });
   }
   const params = JSON.parse(bodyOf(message)) as { clientCapabilities?: JsonObject | null };
   return { childParams: bodyOf(message, edits), capabilities: params.clientCapabilities ?? {} };
@@ -49,12 +55,17 @@ export function readHello(message: Message, allowsFiles: boolean): EditorHello {
 export interface AgentHello {
   /** Result for the editor, JSON text: the agent's own bytes but for what would run on the host. */
   readonly editorResult: string;
+  /** The same as the agent gave it. */
+  readonly agentResult: string;
   /** `agentCapabilities` as the agent sent them. */
   readonly capabilities: JsonObject;
 }
 
-/** Reads a child's answer to `initialize`. Fails with `AGENT_START` when the agent cannot be used. */
-export function readAgentHello(answer: Message, agent: string): AgentHello {
+/**
+ * Reads a child's answer to `initialize`; `edits` make it one for the editor. Fails with `AGENT_START` when the
+ * agent cannot be used.
+ */
+export function readAgentHello(answer: Message, agent: string, edits: readonly Edit[]): AgentHello {
   if (answer.isError) {
     const error = JSON.parse(bodyOf(answer)) as { message?: unknown } | null;
     const said = typeof error?.message === 'string' ? error.message : 'no reason given';
@@ -70,56 +81,15 @@ export function readAgentHello(answer: Message, agent: string): AgentHello {
       `agent "${agent}" does not speak ACP version ${protocolVersion}: use a version of it that does`,
     );
   }
-  return { editorResult: bodyOf(answer, signInEdits(answer)), capabilities: result.agentCapabilities ?? {} };
+  return {
+    editorResult: bodyOf(answer, edits),
+    agentResult: bodyOf(answer),
+    capabilities: result.agentCapabilities ?? {},
+  };
 }
 
 /** The answer when no agent's answer is to be had: nothing is promised. */
 export const minimalResult = JSON.stringify({ protocolVersion, agentCapabilities: {}, authMethods: [] });
-
-/**
- * The edits that take out of an answer, an error as well, what an editor would run on the host to sign in;
- * where two parsers could see different methods, all of them.
- */
-export function signInEdits(answer: Message): Edit[] {
-  const edits: Edit[] = [];
-  for (const { kind, start, end } of answer.fields) {
-    if (kind === 'hostCommand') edits.push({ start, end, text: 'null' });
-    if (kind !== 'authMethods') continue;
-    const json = answer.line.subarray(start, end);
-    const isNull = json.toString('latin1') === 'null';
-    const methods = methodsOf(json);
-    const kept = (methods ?? []).map(withoutCommand).filter((method) => method !== undefined);
-    // Agents are told that terminals are not offered, so nearly always there is nothing to take out.
-    const isArray = json[0] === 0x5b;
-    const isSame =
-      kept.length === methods?.length && kept.every((method, index) => method === methods[index]);
-    if (!(isNull || (isArray && isSame))) edits.push({ start, end, text: `[${kept.join(',')}]` });
-  }
-  return edits;
-}
-
-/**
- * A sign-in method, JSON text, without the command line that some editors would run on the host;
- * undefined for one that is nothing but that.
- */
-function withoutCommand(text: string): string | undefined {
-  const method = JSON.parse(text) as JsonObject | null;
-  if (typeof method !== 'object' || method === null || Array.isArray(method)) return undefined;
-  if (method.type === 'terminal') return undefined;
-  const meta = method._meta as JsonObject | null | undefined;
-  if (meta?.['terminal-auth'] === undefined) return text;
-  const rest = Object.entries(meta).filter(([key]) => key !== 'terminal-auth');
-  return JSON.stringify({ ...method, _meta: Object.fromEntries(rest) });
-}
-
-/** The texts of the sign-in methods; undefined where a key that is looked at stands twice. */
-function methodsOf(json: Buffer): string[] | undefined {
-  const walk = new Walk(json);
-  walk.value(0, methodsPlan);
-  if (walk.hasDuplicate) return undefined;
-  const methods = walk.fields.filter((field) => field.kind === 'method');
-  return methods.map(({ start, end }) => json.toString('utf8', start, end));
-}
 
 function bodyOf(message: Message, edits: readonly Edit[] = []): string {
   return message.bodyStart < 0 ? '{}' : cut(message.line, message.bodyStart, message.bodyEnd, edits);

@@ -43,6 +43,8 @@ export type AgentRoute =
   | 'editor'
   /** To the editor, if it offers this and the path lies inside the session's roots. */
   | 'file'
+  /** To the editor, if it offers this: what runs there is ours, and what the agent wanted runs in its container. */
+  | 'terminal'
   /** To the editor, in a mode it offers. */
   | 'elicitation'
   | 'elicitationComplete'
@@ -145,11 +147,14 @@ export const agentMethods: Readonly<Record<string, Method<AgentRoute>>> = {
   'session/request_permission': stable('editor', fields.permission),
   'fs/read_text_file': stable('file', fields.file, { capability: 'fs.readTextFile' }),
   'fs/write_text_file': stable('file', fields.file, { capability: 'fs.writeTextFile' }),
-  'terminal/create': stable('refuse', none),
-  'terminal/output': stable('refuse', none),
-  'terminal/release': stable('refuse', none),
-  'terminal/wait_for_exit': stable('refuse', none),
-  'terminal/kill': stable('refuse', none),
+  'terminal/create': stable('terminal', fields.terminalCreate, {
+    capability: 'terminal',
+    result: fields.terminalCreated,
+  }),
+  'terminal/output': stable('terminal', fields.inTerminal, { capability: 'terminal' }),
+  'terminal/release': stable('terminal', fields.inTerminal, { capability: 'terminal' }),
+  'terminal/wait_for_exit': stable('terminal', fields.inTerminal, { capability: 'terminal' }),
+  'terminal/kill': stable('terminal', fields.inTerminal, { capability: 'terminal' }),
   'elicitation/create': stable('elicitation', fields.elicitation, {
     capability: 'elicitation',
     result: fields.elicitationResult,

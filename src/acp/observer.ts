@@ -16,6 +16,8 @@ export interface SessionObserver {
   onCall?(session: Session, call: Message): void;
   /** Its agent has answered a request of the editor, with a result or an error. */
   onAnswer?(session: Session, method: string, answer: Message): void;
+  /** Its agent has ended without an answer to a request of the editor. */
+  onLost?(session: Session, call: Message): void;
   /** Its agent sends a `session/update`; `kind` is the value of `sessionUpdate`, empty if it has none. */
   onUpdate?(session: Session, kind: string, update: Message): void;
   /** It is open no longer: closed, deleted, or its agent has ended. */

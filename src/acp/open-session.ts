@@ -2,43 +2,58 @@
 import { CaiError } from '../errors';
 import { fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
+import type { SessionRecord } from '../session/session-record';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
-import { isFilePath } from '../workspace/real-path';
 import type { Workspace } from '../workspace/root';
-import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from './children';
 import type { Call } from './call';
 import type { Core } from './core';
+import type { McpServers } from './mcp-servers';
+import { unknownSession } from './refusals';
+import { canRelearn, relearn } from './relearn';
+import { SessionPlaces } from './session-places';
+import type { Found, Place } from './session-places';
 
 /** Calls that may wait for one session to be opened. */
 const maxWaiting = 1_000;
 
-/** Where a session belongs: its folders as the editor spells them, and the mapping of its paths. */
-type Place = Pick<Session, 'roots' | 'map'>;
+/** What has become of a session that was lost. */
+export interface Restored {
+  /** As it is open now, or was until it failed. */
+  readonly session: Session;
+  /** Why it is not open: the agent's error, or why there is no answer. */
+  readonly failure?: CaiError | Message | undefined;
+}
 
 /** Opens sessions. */
 export class SessionOpener {
   /** Calls for a session that is being opened, in their order; they follow once it is at its child. */
   readonly #waiting = new Map<string, Call[]>();
-  /** The look-up that is going on for each folder: calls that share it go on in the order of their arrival. */
-  readonly #lookUps = new Map<string, Promise<Workspace>>();
+  readonly #places: SessionPlaces;
+  /** What was open under the id of a session before it, and the sessions that could not be opened. */
+  readonly #replaced = new WeakMap<Session, Session | undefined>();
+  readonly #failed = new WeakSet<Session>();
 
   /** `ownProcess`: every session gets a child of its own. `serve` takes up a call that had to wait. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,
-    private readonly env: NodeJS.ProcessEnv,
+    env: NodeJS.ProcessEnv,
     private readonly ownProcess: boolean,
+    private readonly mcp: McpServers,
     private readonly serve: (call: Call) => void,
-  ) {}
+  ) {
+    this.#places = new SessionPlaces(children, env);
+  }
 
   /** `session/new`: in the child of the workspace that `cwd` lies in. */
   async openNew(call: Call): Promise<void> {
     const found = await this.#find(call);
     if (found === undefined) return;
     const { workspace, place } = found;
-    const child = this.children.forWorkspace(workspace, this.ownProcess);
-    this.#sendOpening(child, call, place, undefined);
+    const prepared = this.prepare(call, workspace.root, place);
+    const sent = prepared instanceof Promise ? await prepared : prepared;
+    this.#sendOpening(this.#childFor(workspace), sent, place, undefined);
   }
 
   /**
@@ -54,7 +69,14 @@ export class SessionOpener {
     this.#waiting.set(editorId, waiting);
     try {
       const found = await this.#find(call);
-      if (found !== undefined) this.#reopen(call, editorId, found.workspace, found.place);
+      if (found === undefined) return;
+      // Without a wait where there is nothing to learn: other calls go on in the order in which they came.
+      if (canRelearn(this.core, editorId)) {
+        await relearn(this.core, editorId, this.children.forWorkspace(found.workspace), found.place.map);
+      }
+      const prepared = this.prepare(call, found.workspace.root, found.place);
+      const sent = prepared instanceof Promise ? await prepared : prepared;
+      this.#reopen(sent, editorId, found.workspace, found.place);
     } finally {
       if (this.#waiting.get(editorId) === waiting) this.#waiting.delete(editorId);
       for (const held of waiting) this.serve(held);
@@ -71,6 +93,20 @@ export class SessionOpener {
     return waiting !== undefined;
   }
 
+  /** `session/fork` of a session that is not open but remembered, in the child of its workspace. */
+  async forkRemembered(call: Call, { root, cwd }: SessionRecord): Promise<void> {
+    const hasCwd = fieldOf(call.message, 'cwd') !== undefined;
+    const found = await this.#find(call, hasCwd ? undefined : cwd);
+    if (found === undefined) return;
+    if (found.workspace.root !== root) {
+      this.#refuseFork(call, root);
+      return;
+    }
+    const prepared = this.prepare(call, root, found.place);
+    const sent = prepared instanceof Promise ? await prepared : prepared;
+    this.#sendOpening(this.#childFor(found.workspace), sent, found.place, undefined);
+  }
+
   /** `session/fork`: in the child of the session that is forked. */
   async fork(call: Call, session: Session): Promise<void> {
     const hasCwd = fieldOf(call.message, 'cwd') !== undefined;
@@ -78,38 +114,96 @@ export class SessionOpener {
     if (hasCwd && found === undefined) return;
     const { child } = session;
     if (found !== undefined && found.workspace.root !== child.root) {
-      this.core.fail(
-        call,
-        new CaiError(
-          'WORKSPACE',
-          `session/fork: cwd must lie in the workspace of the session, ${child.root ?? ''}`,
-        ),
-      );
+      this.#refuseFork(call, child.root);
       return;
     }
-    this.#sendOpening(child, call, found?.place ?? session, session);
+    const prepared = this.prepare(call, child.root, found?.place ?? session);
+    const sent = prepared instanceof Promise ? await prepared : prepared;
+    this.#sendOpening(child, sent, found?.place ?? session, session);
+  }
+
+  /**
+   * A call that opens a session of the workspace of `root`, as its agent gets it once what its MCP servers need
+   * is there. A promise only where that is to be waited for. Whoever sends it tells the observers of `onOpen`
+   * with the call's original message, or calls `drop`.
+   */
+  prepare(call: Call, root: string | undefined, place: Place): Call | Promise<Call> {
+    const original = call.message;
+    const prepared = this.mcp.prepare(original, this.core.planOf(call.row.params), root, place);
+    const sent = (message: Message): Call => ({ ...call, message, original });
+    return prepared instanceof Promise ? prepared.then(sent) : sent(prepared);
+  }
+
+  /** The call has opened no session. */
+  drop({ message, original = message }: Call): void {
+    this.mcp.drop(original);
+  }
+
+  /** Opens a lost session again, by a call of ours. Rejects where it cannot even be sent. */
+  async restore(call: Call, lost: Session, onSession: (session: Session) => void): Promise<Restored> {
+    const { workspace, place } = await this.#places.find(call.message);
+    const child = this.#childFor(workspace);
+    // An agent that counts anew after its end has given the id to another session: no agent knows this one.
+    const known = child.sessions.get(lost.agentId);
+    if (known !== undefined && known.editorId !== lost.editorId) throw unknownSession(lost.editorId);
+    const sent = await this.prepare(call, workspace.root, place);
+    const session: Session = { ...lost, ...place, child, opening: lost.opening, isRestoring: true };
+    onSession(session);
+    this.core.sessions.open(session);
+    return await new Promise((resolve) => {
+      this.core.toAgent(child, sent, {
+        map: place.map,
+        session,
+        onResult: (result) => {
+          session.isRestoring = false;
+          this.#tellOpen(session, sent, result);
+          resolve({ session });
+        },
+        onNoResult: (failure) => {
+          this.mcp.drop(call.message);
+          this.core.sessions.lose(session);
+          this.children.rest(child);
+          resolve({ session, failure });
+        },
+      });
+    });
+  }
+
+  #refuseFork(call: Call, root = ''): void {
+    const text = `session/fork: cwd must lie in the workspace of the session, ${root}`;
+    this.core.fail(call, new CaiError('WORKSPACE', text));
   }
 
   #reopen(call: Call, editorId: string, workspace: Workspace, place: Place): void {
     const agentId = this.core.sessions.recall(editorId)?.agentId ?? editorId;
     const open = this.core.sessions.find(editorId);
+    const before = open ?? this.core.sessions.lost(editorId);
     const child = open?.child.root === workspace.root ? open.child : this.#childFor(workspace);
     const session: Session = { editorId, agentId, child, ...place };
     this.core.sessions.open(session);
-    this.core.sessions.touch(editorId);
+    this.#replaced.set(session, before);
     this.core.toAgent(child, call, {
       map: place.map,
       session,
       onResult: (result) => this.#tellOpen(session, call, result),
       onNoResult: () => {
+        this.#failed.add(session);
+        this.drop(call);
         if (this.core.sessions.find(editorId) === session) {
           this.core.sessions.close(session);
-          // A session that was open before is still open at its agent.
-          if (open?.child.isUsable === true) this.core.sessions.open(open);
+          const before = this.#openBefore(session);
+          if (before?.child.isUsable === true) this.core.sessions.open(before);
+          else if (before !== undefined) this.core.sessions.lose(before);
         }
         this.children.rest(child);
       },
     });
+  }
+
+  /** The session that was open under that id before, and still is at its agent. */
+  #openBefore(session: Session): Session | undefined {
+    const before = this.#replaced.get(session);
+    return before !== undefined && this.#failed.has(before) ? this.#openBefore(before) : before;
   }
 
   #childFor(workspace: Workspace): WorkspaceChild {
@@ -121,6 +215,7 @@ export class SessionOpener {
     child.openings.push(place);
     const over = (): void => {
       child.openings.splice(child.openings.indexOf(place), 1);
+      this.drop(call);
       if (child.openings.length === 0) this.#closeEarly(child);
       this.children.rest(child);
     };
@@ -143,7 +238,8 @@ export class SessionOpener {
   }
 
   #tellOpen(session: Session, call: Call, result: Message): void {
-    for (const observer of this.core.observers) observer.onOpen?.(session, call.message, result);
+    for (const observer of this.core.observers)
+      observer.onOpen?.(session, call.original ?? call.message, result);
   }
 
   #bind(child: WorkspaceChild, result: Message, place: Place): Session | undefined {
@@ -156,25 +252,10 @@ export class SessionOpener {
     return session;
   }
 
-  #lookUp(cwd: string): Promise<Workspace> {
-    const known = this.#lookUps.get(cwd);
-    const found = known ?? findCheckedWorkspace(cwd, this.env).finally(() => this.#lookUps.delete(cwd));
-    this.#lookUps.set(cwd, found);
-    return found;
-  }
-
   /** Where the call wants its session; undefined when that failed, and the call with it. */
-  async #find(call: Call): Promise<{ workspace: Workspace; place: Place } | undefined> {
+  async #find(call: Call, folder?: string): Promise<Found | undefined> {
     try {
-      const cwd = fieldOf(call.message, 'cwd');
-      if (cwd?.isString !== true) {
-        throw new CaiError('INVALID_PARAMS', `${call.message.method}: cwd must be an absolute path`);
-      }
-      const workspace = await this.#lookUp(textOf(call.message, cwd));
-      const map = this.children.mapFor(workspace);
-      const roots = [workspace.cwd, ...furtherRoots(call.message)];
-      for (const root of roots.slice(1)) requireServable(root, this.children.serves(root, workspace));
-      return { workspace, place: { roots, map } };
+      return await this.#places.find(call.message, folder);
     } catch (error) {
       this.core.fail(call, error);
       return undefined;
@@ -186,21 +267,4 @@ export class SessionOpener {
 export function sessionIdOf(message: Message): string | undefined {
   const field = fieldOf(message, 'session');
   return field?.isString === true ? textOf(message, field) : undefined;
-}
-
-function furtherRoots(message: Message): string[] {
-  const fields = message.fields.filter((field) => field.kind === 'root');
-  return fields.map((field) => (field.isString ? textOf(message, field) : ''));
-}
-
-/** Source: ACP v1, session setup: additional directories are absolute, and served or refused. */
-function requireServable(root: string, isServed: boolean): void {
-  if (!isFilePath(root)) {
-    throw new CaiError('INVALID_PARAMS', `additionalDirectories: "${root}" is not an absolute path`);
-  }
-  if (isServed) return;
-  throw new CaiError(
-    'WORKSPACE',
-    `additionalDirectories: "${root}" lies outside the workspace and is not mounted for the agent: add a table [[mounts]] with path = "${root}" to your configuration`,
-  );
 }

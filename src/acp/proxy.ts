@@ -12,6 +12,7 @@ import type { Message, Plans } from '../rpc/scan';
 import { splice } from '../rpc/splice';
 import type { LineWriter } from '../rpc/writer';
 import type { SessionTable } from '../session/session-table';
+import type { UsageFile } from '../session/usage';
 import type { WorkspaceChild } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
 import type { Workspace } from '../workspace/root';
@@ -24,6 +25,7 @@ import { Defects, withKeepableIds } from './defects';
 import { EditorCalls } from './editor-calls';
 import { errorObject } from './fields';
 import { Greeting } from './greeting';
+import { McpServers } from './mcp-servers';
 import {
   actsOnHost,
   agentMethods,
@@ -34,7 +36,13 @@ import {
 } from './methods';
 import type { AgentRoute, EditorRoute, Method } from './methods';
 import { sessionIdOf } from './open-session';
+import type { Profiles } from './profiles';
+import type { Recorder } from './recorder';
+import { SessionMemory } from './session-memory';
 import { endAll } from './shutdown';
+import { Terminals } from './terminals';
+import type { SignIn } from './sign-in';
+import { UsageObserver } from './usage-observer';
 
 /** What a proxy is made from. */
 export interface ProxyOptions {
@@ -44,18 +52,30 @@ export interface ProxyOptions {
   readonly config: Config;
   /** Environment of the agents, and where our own folders are found. */
   readonly env: NodeJS.ProcessEnv;
+  /** Where commands run that agents give to a terminal of the editor; `off`: nowhere. */
+  readonly terminals: Config['acp']['terminal'];
   /** The proxy's own working directory. */
   readonly cwd: string;
+  /** What becomes of sign-ins in a terminal. */
+  readonly signIn: SignIn;
+  /** What `initialize` may be answered with before an agent runs. */
+  readonly profiles: Profiles;
   /** The sessions of this and earlier processes. */
   readonly sessions: SessionTable;
+  /** Where is written down what turns cost; undefined: nothing is kept. */
+  readonly usage: UsageFile | undefined;
   /** Writes to the editor. */
   readonly writer: LineWriter;
+  /** Writes down all that passes; undefined: nobody asked for it. */
+  readonly recorder: Recorder | undefined;
   /** For everything that is not for the editor. */
   readonly log: Log;
   /** As in `ChildrenOptions`. */
   placesOf(root: string): readonly [string, ...string[]] | undefined;
   /** The command that runs the agent for a workspace, or, without one, for none. */
   commandFor(workspace: Workspace | undefined): AgentCommand;
+  /** As in `McpServersOptions`. */
+  readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
   /** After `mustWait`: the editor may be read on. */
   onRoom(): void;
 }
@@ -65,7 +85,9 @@ export class Proxy {
   readonly #core: Core;
   readonly #children: Children;
   readonly #calls: EditorCalls;
+  readonly #mcp: McpServers;
   readonly #agentRequests: AgentRequests;
+  readonly #terminals: Terminals;
   readonly #defects: Defects;
   readonly #editorPlans: Plans;
   readonly #agentPlans = new WeakMap<WorkspaceChild, Plans>();
@@ -78,16 +100,32 @@ export class Proxy {
       sessions,
       writer.lane(() => options.onRoom()),
       log,
+      options.signIn,
     );
     this.#core = core;
+    core.observers.push(new SessionMemory(sessions));
+    if (options.usage !== undefined)
+      core.observers.push(new UsageObserver(options.usage, options.agent.name));
     this.#children = new Children(core, {
       ...options,
       onLine: (child, line) => this.fromAgent(child, line),
+      onHello: (child) => options.profiles.heard(child),
       onEnd: (child) => this.#agentRequests.forget(child),
     });
-    this.#agentRequests = new AgentRequests(core, this.#children, config.acp.fs === 'editor');
+    this.#terminals = new Terminals(core, options);
+    this.#agentRequests = new AgentRequests(
+      core,
+      this.#children,
+      this.#terminals,
+      config.acp.fs === 'editor',
+    );
     const ownProcess = config.agent.process === 'session';
-    this.#calls = new EditorCalls(core, this.#children, this.#agentRequests, env, ownProcess);
+    this.#mcp = new McpServers(options);
+    core.observers.push(this.#mcp);
+    this.#calls = new EditorCalls(core, this.#children, this.#agentRequests, env, ownProcess, this.#mcp, {
+      agent: options.agent.name,
+      attempts: config.restart.attempts,
+    });
     this.#greeting = new Greeting(core, this.#children, options);
     this.#defects = new Defects(core);
     this.#editorPlans = {
@@ -136,6 +174,7 @@ export class Proxy {
    */
   async end(hurry: Promise<void>): Promise<void> {
     await endAll(this.#core, this.#children, hurry);
+    await this.#mcp.stop();
   }
 
   /** A request or notification of the editor. */
@@ -163,6 +202,7 @@ export class Proxy {
 
   /** The editor's answer to an agent's request. */
   #answerToAgent(message: Message): void {
+    this.#terminals.hear(message);
     const request = this.#core.requests.take(message.id!);
     if (request === undefined) return;
     const action = fieldOf(message, 'elicitationAction');

@@ -12,6 +12,7 @@ import type { Log } from '../log';
 import { LineReader } from '../rpc/line';
 import type { LineLimits, OverlongLine } from '../rpc/line';
 import type { Line } from '../rpc/splice';
+import { AgentEnd } from './agent-end';
 import type { AgentCommand } from './catalog';
 import { isGroupAlive, signalGroup } from './process-group';
 import { parseStatus } from './status';
@@ -50,6 +51,8 @@ export interface AgentProcessOptions {
   readonly limits: LineLimits;
   /** For its stderr, at level debug. */
   readonly log: Log;
+  /** Each line that is written to its stdin, with its line end. */
+  readonly onSend?: ((line: Line) => void) | undefined;
   /** Each line of its stdout, in order; not called while paused. */
   onLine(line: Buffer | OverlongLine): void;
   /** What it tells before the agent runs; never for a command without status. */
@@ -69,6 +72,8 @@ export class AgentProcess {
   #pauses = 0;
   #exit: { code: number | null; signal: NodeJS.Signals | null } | undefined;
   #spawnError: NodeJS.ErrnoException | undefined;
+  /** What a command of ours says has failed. */
+  #failure: string | undefined;
   #isOutputOver = false;
   #hasEnded = false;
   #isGroupGone = false;
@@ -135,7 +140,8 @@ export class AgentProcess {
 
   #onStatus(line: string): void {
     const status = parseStatus(line);
-    if (status !== undefined) this.options.onStatus?.(status);
+    if (status?.kind === 'failed') this.#failure = status.code;
+    else if (status !== undefined) this.options.onStatus?.(status);
   }
 
   /** Its process id; undefined when it could not be started. */
@@ -152,6 +158,7 @@ export class AgentProcess {
   send(line: Line): void {
     const stdin = this.#child?.stdin;
     if (stdin?.writable !== true) return;
+    this.options.onSend?.(line);
     if (stdin.writableCorked === 0) {
       stdin.cork();
       process.nextTick(() => stdin.uncork());
@@ -259,13 +266,16 @@ export class AgentProcess {
     const how = signal === null ? `exited with status ${code ?? 0}` : `was ended by ${signal}`;
     const tail = this.#stderrTail.trim();
     const ours = agent.hasStatus === true ? ourMessage(tail) : undefined;
-    if (ours !== undefined) return new CaiError('AGENT_EXITED', `agent "${agent.name}": ${ours}`);
+    const cause = new AgentEnd(code ?? undefined, this.#failure);
+    if (ours !== undefined)
+      return new CaiError('AGENT_EXITED', `agent "${agent.name}": ${ours}`, undefined, { cause });
     const last = tail.slice(tail.lastIndexOf('\n') + 1);
     const said = last === '' ? '' : `: ${last}`;
     return new CaiError(
       'AGENT_EXITED',
       `agent "${agent.name}" ${how}${said === '' ? ': run its command in a terminal to see why' : said}`,
       tail === '' ? undefined : { details: tail },
+      { cause },
     );
   }
 

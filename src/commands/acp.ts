@@ -3,23 +3,34 @@
  * nothing else; whatever else is to be said goes to stderr.
  */
 import { delimiter, isAbsolute, join } from 'node:path';
+import { version } from '../../package.json';
+import { Profiles } from '../acp/profiles';
 import { Proxy } from '../acp/proxy';
+import { Recorder } from '../acp/recorder';
+import { SignIn } from '../acp/sign-in';
 import { resolveAgent } from '../agent/catalog';
 import type { AgentCommand } from '../agent/catalog';
 import { runInteractive } from '../agent/interactive';
+import { ProfileStore } from '../agent/profile';
+import { programIdentity } from '../agent/program-identity';
+import { imageTagOf } from '../container/image-tag';
 import { CaiError, messageOf } from '../errors';
 import { openLog } from '../log';
+import { LogFile } from '../log-file';
 import type { Log } from '../log';
 import { LineReader } from '../rpc/line';
+import type { Line } from '../rpc/splice';
 import { LineWriter } from '../rpc/writer';
 import { SessionFile } from '../session/session-file';
 import { SessionTable } from '../session/session-table';
+import { UsageFile } from '../session/usage';
 import { configFileOf, loadConfig } from '../workspace/config';
 import type { Config } from '../workspace/config';
 import { fallbackMount, mountPointOf } from '../workspace/mount';
 import { ownFolders } from '../workspace/own-folders';
 import { findWorkspace } from '../workspace/root';
 import type { Workspace } from '../workspace/root';
+import { takeRecordOption } from './record-option';
 
 /** Signals that end the proxy as the end of its input does, only without patience. */
 const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -30,7 +41,8 @@ const stallMs = 5_000;
 export async function run(args: readonly string[]): Promise<number> {
   const { env } = process;
   const config = loadConfig(env);
-  const [name = config.agent.default, ...agentArgs] = args;
+  const { args: named, file } = takeRecordOption(args);
+  const [name = config.agent.default, ...agentArgs] = named;
   const isDirect = env.CAI_ACP_DIRECT_SPAWN === '1';
   const agent = resolveAgent(name, agentArgs, {
     agents: config.agents,
@@ -48,7 +60,7 @@ export async function run(args: readonly string[]): Promise<number> {
       'this is for an editor to start, not for a terminal: put it into the settings of your editor, as the README shows',
     );
   }
-  const connection = new Connection(agent, config, childEnv, isDirect);
+  const connection = new Connection(agent, config, childEnv, isDirect, file);
   return await connection.run();
 }
 
@@ -84,9 +96,12 @@ async function onTerminal(agent: AgentCommand, env: NodeJS.ProcessEnv): Promise<
 
 /** Our own program, whatever PATH says. */
 function execution(agent: AgentCommand, options: readonly string[]): AgentCommand {
-  const cai = join(__dirname, '../../bin/cai');
   const args = ['exec', '--agent', agent.name, ...options, '--', ...agent.command];
-  return { ...agent, command: [process.execPath, cai, ...args] };
+  return { ...agent, command: ownProgram(args) };
+}
+
+function ownProgram(args: readonly string[]): [string, ...string[]] {
+  return [process.execPath, join(__dirname, '../../bin/cai'), ...args];
 }
 
 /** What the agent calls the root of a workspace; `undefined`: as we do. */
@@ -106,6 +121,7 @@ class Connection {
   readonly #reader: LineReader;
   readonly #writer: LineWriter;
   readonly #proxy: Proxy;
+  readonly #recorder: Recorder | undefined;
   #resolve: (status: number) => void = () => undefined;
   readonly #hurried: Promise<void>;
   #hurry: () => void = () => undefined;
@@ -113,32 +129,63 @@ class Connection {
   #isInputOver = false;
   #isEnding = false;
 
-  constructor(agent: AgentCommand, config: Config, env: NodeJS.ProcessEnv, isDirect: boolean) {
-    const log = openLog(env);
+  /** `recordFile`: where all that passes is written down. */
+  constructor(
+    agent: AgentCommand,
+    config: Config,
+    env: NodeJS.ProcessEnv,
+    isDirect: boolean,
+    recordFile: string | undefined,
+  ) {
+    const about = { pid: process.pid, agent: agent.name, version };
+    const log = openLog(env, new LogFile(join(ownFolders(env).state, 'logs'), about));
     this.#log = log;
+    const recorder = recordFile === undefined ? undefined : new Recorder(recordFile, { ...about, log });
+    this.#recorder = recorder;
     this.#hurried = new Promise((resolve) => (this.#hurry = resolve));
     this.#reader = new LineReader({
       maxLineBytes: config.acp.maxLineFromEditorBytes,
       maxSearchBytes: Infinity,
     });
-    this.#writer = new LineWriter(process.stdout, config.acp.queueToEditorBytes, (reason) => {
+    const onBroken = (reason: Error): void => {
       log.info({ reason: reason.message }, 'the editor does not read any more');
       this.#endHastily();
-    });
+    };
+    const onWrite = recorder === undefined ? undefined : (line: Line): void => recorder.toEditor(line);
+    this.#writer = new LineWriter(process.stdout, config.acp.queueToEditorBytes, onBroken, onWrite);
     const file = join(ownFolders(env).state, 'sessions.ndjson');
+    const signIn = new SignIn({ agent: isDirect ? undefined : agent, env, log });
     this.#proxy = new Proxy({
       agent,
       config,
       env,
+      terminals: isDirect ? 'off' : config.acp.terminal,
       cwd: workingDirectory(),
+      signIn,
+      profiles: new Profiles({
+        agent,
+        config,
+        imageName: isDirect ? undefined : imageTagOf({ agent: agent.name }),
+        profiles: config.sessions.persist
+          ? new ProfileStore(join(ownFolders(env).state, 'profiles'), log)
+          : undefined,
+        programIdentity: () => programIdentity(agent.command, env.PATH),
+        signIn,
+        log,
+      }),
       sessions: new SessionTable(
         agent.name,
         config.sessions.persist ? new SessionFile(file, config.sessions.keepMs, log) : undefined,
       ),
+      usage: config.sessions.persist
+        ? new UsageFile(join(ownFolders(env).state, 'usage'), config.sessions.keepMs, log)
+        : undefined,
       writer: this.#writer,
+      recorder,
       log,
       placesOf: (root) => placesOf(root, env, isDirect),
       commandFor: (workspace) => (isDirect ? agent : contained(agent, workspace)),
+      helper: isDirect ? undefined : ownProgram,
       onRoom: () => this.#pull(),
     });
   }
@@ -172,14 +219,20 @@ class Connection {
 
   /** Takes the lines that have come, as long as the proxy takes them. */
   #pull(): void {
-    while (!this.#isEnding && !this.#proxy.mustWait) {
+    while (!this.#isEnding && !this.#mustWait) {
       const line = this.#reader.next();
       if (line === undefined) break;
+      this.#recorder?.fromEditor(line);
       this.#proxy.fromEditor(line);
     }
-    if (this.#proxy.mustWait) process.stdin.pause();
+    if (this.#recorder?.isFull === true) this.#recorder.whenRoom(() => this.#pull());
+    if (this.#mustWait) process.stdin.pause();
     else if (this.#isInputOver) void this.#end();
     else process.stdin.resume();
+  }
+
+  get #mustWait(): boolean {
+    return this.#proxy.mustWait || this.#recorder?.isFull === true;
   }
 
   /** Without waiting for what agents still have to answer, also where that wait has begun. */
@@ -193,6 +246,7 @@ class Connection {
     this.#isEnding = true;
     await this.#proxy.end(this.#hurried);
     await this.#writer.drain(stallMs);
+    await this.#recorder?.end();
     this.#resolve(this.#status);
   }
 }

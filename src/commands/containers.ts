@@ -16,12 +16,24 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   exec: () => import('./exec'),
   shell: () => import('./shell'),
   forward: () => import('./forward'),
+  login: () => import('./login'),
+  logout: () => import('./logout'),
   ps: () => import('./ps'),
+  sessions: () => import('./sessions'),
   stop: () => import('./stop'),
   rm: () => import('./rm'),
+  logs: () => import('./logs'),
+  usage: () => import('./usage'),
+  replay: () => import('./replay'),
   doctor: () => import('./doctor'),
   config: () => import('./config'),
   trust: () => import('./trust'),
+};
+
+/** Those that nobody is to run by hand. */
+const internalCommands: Readonly<Record<string, () => Promise<Command>>> = {
+  bridge: () => import('./bridge'),
+  terminal: () => import('./terminal'),
 };
 
 /** Exit status of a program that writes to a reader who has gone: 128 and the number of SIGPIPE. */
@@ -32,7 +44,8 @@ const brokenPipeStatus = 141;
  * `CaiError('USAGE')` if there is none.
  */
 export async function run(name: string, args: readonly string[]): Promise<number> {
-  const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const table = Object.hasOwn(internalCommands, name) ? internalCommands : commands;
+  const load = Object.hasOwn(table, name) ? table[name] : undefined;
   if (load === undefined) {
     const meant = nearest(name, Object.keys(commands));
     const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;

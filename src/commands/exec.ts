@@ -26,6 +26,10 @@ export interface ExecOptions extends TargetOptions {
   readonly tty?: boolean;
   /** Descriptor that is told what happens before the command runs, and whose end is ours. */
   readonly statusFd?: number;
+  /** Whether the first SIGTERM or SIGHUP ends the command and all that it has started, instead of being passed on. */
+  readonly endsOnSignal?: boolean;
+  /** What is opened on its connection before the command runs, and closed when that has ended. */
+  readonly beside?: (connection: SshConnection) => Promise<{ close(): Promise<void> }>;
 }
 
 const description = `Runs a command in the container of a workspace, which is made and started when needed.
@@ -63,12 +67,34 @@ export async function runInContainer(
   if (options.tty === true && !(process.stdin.isTTY && process.stdout.isTTY))
     throw new CaiError('USAGE', '-t needs a terminal on stdin and stdout: leave it out');
   const extra = variables(options.env);
-  const guard = new Guard();
+  const guard = new Guard(options.endsOnSignal === true);
   const status = options.statusFd === undefined ? undefined : guard.openLifeline(options.statusFd);
+  try {
+    return await runGuarded(argv, extra, options, { guard, status });
+  } catch (reason) {
+    if (reason instanceof CaiError) status?.write(statusLine({ kind: 'failed', code: reason.code }));
+    throw reason;
+  }
+}
+
+/** What there is to run a command with, besides its options. */
+interface Guarded {
+  readonly guard: Guard;
+  readonly status: Writable | undefined;
+}
+
+async function runGuarded(
+  argv: readonly [string, ...string[]],
+  extra: Variables,
+  options: ExecOptions,
+  { guard, status }: Guarded,
+): Promise<number> {
   const target = await Target.find(options, process.env, status);
   const { container, connection } = await target.connect();
   guard.watch(connection);
+  let beside: { close(): Promise<void> } | undefined;
   try {
+    beside = await options.beside?.(connection);
     const env = [
       ...commandEnvironment(container, target.config, process.env),
       ...extra,
@@ -78,7 +104,8 @@ export async function runInContainer(
       options.tty === true ? { ...windowSize(), term: process.env.TERM ?? 'xterm' } : undefined;
     const remote = await connection.run({ argv, cwd: options.cwd ?? startFolder(target), env }, terminal);
     guard.command = remote;
-    status?.write(statusLine({ kind: 'started' }));
+    const { imageId: image } = container;
+    status?.write(statusLine({ kind: 'started', image, imageName: target.imageName }));
     if (terminal !== undefined) useTerminal(remote);
     const ended = await relay(remote, process);
     if (ended === killedStatus) await explainKill(connection);
@@ -87,6 +114,7 @@ export async function runInContainer(
     throw await target.explain(reason, container);
   } finally {
     if (options.tty === true) process.stdin.setRawMode(false);
+    await beside?.close();
     connection.end();
   }
 }
@@ -171,7 +199,7 @@ class Guard {
   readonly #seen = new Set<string>();
   readonly #parent = process.ppid;
 
-  constructor() {
+  constructor(private readonly endsOnSignal: boolean) {
     for (const signal of forwarded) process.on(signal, () => this.#take(signal));
     // A parent that was killed closes neither our input, if others hold it, nor our output.
     setInterval(() => {
@@ -195,7 +223,8 @@ class Guard {
   #take(signal: (typeof forwarded)[number]): void {
     const isRepeated = this.#seen.has(signal) && (signal === 'SIGINT' || signal === 'SIGTERM');
     this.#seen.add(signal);
-    if (this.command === undefined || isRepeated) this.#leave(signal);
+    const isEnd = this.endsOnSignal && (signal === 'SIGTERM' || signal === 'SIGHUP');
+    if (this.command === undefined || isRepeated || isEnd) this.#leave(signal);
     else this.command.signal(signal.slice('SIG'.length) as RemoteSignal);
   }
 

@@ -9,11 +9,21 @@ const text = `cai - run coding agents in containers, from any ACP editor
 For editors:
   cai --acp [agent] [agent args...]   speak ACP on stdin and stdout
   cai acp [agent] [agent args...]     the same
+  cai sessions                        list your sessions, open and past
+  cai usage                           what turns have cost: tokens, money, time
+  cai logs                            what cai has logged in your editors
+  cai --acp --record FILE [agent...]  write down all messages, without secrets;
+                                      also directly behind the agent's name
+  cai replay FILE                     play such a recording to an editor or an agent
 
 In the container of a workspace, made when needed:
   cai exec COMMAND...                 run a command
   cai shell                           open a shell
   cai forward PORT...                 make its ports reachable on 127.0.0.1
+
+Signing in, for all workspaces at once:
+  cai login AGENT                     by the agent's own command, in a container
+  cai logout AGENT                    the same, to sign out
 
 Containers and images:
   cai ps                              list your containers
@@ -35,7 +45,7 @@ Others, in $XDG_CONFIG_HOME/containai/config.toml (~/.config/containai/config.to
   [agents.NAME]
   command = ["program", "argument"]
 
-In a terminal, with arguments for the agent, the agent itself runs there: to sign in, for example.
+In a terminal, with arguments for the agent, the agent itself runs there.
 
 Environment:
   CAI_ACP_DIRECT_SPAWN=1       run the agent on this machine, without a container

@@ -4,6 +4,7 @@ import type { OwnContainer } from '../container/own-containers';
 import type { Engine } from '../container/engine';
 import { countCommands } from '../container/provide';
 import { CaiError } from '../errors';
+import { ageOf } from './age';
 import { commandLine, runCommandLine } from './command-line';
 import { connectEngine, hostUserId } from './selection';
 import { table } from './table';
@@ -72,13 +73,4 @@ function asJson(containers: readonly OwnContainer[], sessions: readonly number[]
     sessions: sessions[index],
   }));
   return `${JSON.stringify(objects, undefined, 2)}\n`;
-}
-
-/** The largest unit alone: `45s`, `12m`, `3h`, `9d`. */
-export function ageOf(ageMs: number): string {
-  const seconds = Math.max(Math.floor(ageMs / 1_000), 0);
-  if (seconds < 60) return `${seconds}s`;
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
-  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h`;
-  return `${Math.floor(seconds / 86_400)}d`;
 }

@@ -6,10 +6,9 @@ import { resolveEngine } from '../container/context';
 import { Engine } from '../container/engine';
 import { ownContainers } from '../container/own-containers';
 import type { OwnContainer } from '../container/own-containers';
-import { CaiError } from '../errors';
 import { loadConfig } from '../workspace/config';
 import { quoted } from '../workspace/quoted';
-import { findWorkspace } from '../workspace/root';
+import { namedRoot } from './named-root';
 
 /** The options that say which. */
 export interface SelectionOptions {
@@ -52,7 +51,7 @@ export async function select(
   env: NodeJS.ProcessEnv,
 ): Promise<{ readonly engine: Engine; readonly containers: readonly OwnContainer[]; readonly none: string }> {
   const { workspace: folder, agent, all, context } = options;
-  const root = all === true || folder === false ? undefined : await rootOf(resolve(folder ?? '.'), env);
+  const root = all === true || folder === false ? undefined : await namedRoot(resolve(folder ?? '.'), env);
   const engine = await connectEngine(env, context);
   const containers = (await ownContainers(engine, hostUserId())).filter(
     (each) => (all === true || each.workspace === root) && (agent === undefined || each.agent === agent),
@@ -60,14 +59,4 @@ export async function select(
   const some = root === undefined ? ' without a workspace' : ` of the workspace ${quoted(root)}`;
   const whose = agent === undefined ? '' : ` for the agent ${quoted(agent)}`;
   return { engine, containers, none: `there is no container${all === true ? '' : some}${whose}` };
-}
-
-/** A folder that is gone, or can no longer be a workspace, may have been the root of one. */
-async function rootOf(folder: string, env: NodeJS.ProcessEnv): Promise<string> {
-  try {
-    return (await findWorkspace(folder, { env })).root;
-  } catch (reason) {
-    if (!(reason instanceof CaiError) || reason.code !== 'WORKSPACE') throw reason;
-    return folder;
-  }
 }

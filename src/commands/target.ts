@@ -10,8 +10,11 @@ import { resolveEngine } from '../container/context';
 import type { EngineAddress } from '../container/context';
 import { Engine } from '../container/engine';
 import { findImage, provideImage } from '../container/image';
+import type { ImageRequest } from '../container/image';
 import { imageRequestOf } from '../container/image-request';
+import { imageTagOf } from '../container/image-tag';
 import { clientKey } from '../container/keys';
+import { noRoomIn } from '../container/no-room';
 import { openProgress } from '../container/progress';
 import type { Progress } from '../container/progress';
 import { endedAtOnce, provideContainer } from '../container/provide';
@@ -96,10 +99,15 @@ export class Target {
     return new Target(workspace, config, agent, settings, engine, options, env, voice);
   }
 
+  /** Name of its image. */
+  get imageName(): string {
+    return imageTagOf(this.#imageRequest());
+  }
+
   /** Its container, running: made or started if necessary. */
   async open(): Promise<RunningContainer> {
-    const { config, engine, options, env } = this;
-    const request = imageRequestOf(env, config, this.workspace?.root, this.agent);
+    const { engine, options, env } = this;
+    const request = this.#imageRequest();
     return await provideContainer(engine, {
       settings: this.settings,
       imageIfThere: () => findImage(engine, request),
@@ -121,7 +129,8 @@ export class Target {
     } catch (reason) {
       if (!isLost(reason)) throw reason;
       const again = await this.open();
-      if (again.id === container.id && again.startedAt === container.startedAt) throw reason;
+      if (again.id === container.id && again.startedAt === container.startedAt)
+        throw (await noRoomIn(this.engine, container, reason)) ?? reason;
       return { container: again, connection: await this.#connectAgainTo(again) };
     }
   }
@@ -132,7 +141,8 @@ export class Target {
     // The engine may hear later than we do that it has ended.
     await Promise.race([this.engine.waitContainer(id).catch(() => undefined), sleep(endNoticeMs)]);
     const info = await this.engine.inspectContainer(id).catch(() => 'the engine is gone, too' as const);
-    if (typeof info === 'string' || info?.isRunning === true) return reason;
+    if (typeof info === 'string') return reason;
+    if (info?.isRunning === true) return (await noRoomIn(this.engine, info, reason)) ?? reason;
     const why =
       info === undefined
         ? 'was removed'
@@ -143,6 +153,10 @@ export class Target {
             ? 'was stopped'
             : `ended with status ${info.exitCode}`;
     return new CaiError('CONTAINER_START', `the container ${name} ${why}`, undefined, { cause: reason });
+  }
+
+  #imageRequest(): ImageRequest {
+    return imageRequestOf(this.env, this.config, this.workspace?.root, this.agent);
   }
 
   async #connectTo(container: RunningContainer): Promise<SshConnection> {
@@ -196,7 +210,7 @@ function isLost(reason: unknown): reason is CaiError {
 }
 
 /** Here an agent that is not known is a mistake of the command line like any other: the status 1 is a command's own. */
-function checkAgent(agent: string, { agents }: Config, env: NodeJS.ProcessEnv): void {
+export function checkAgent(agent: string, { agents }: Config, env: NodeJS.ProcessEnv): void {
   const isTestMode = env.CAI_ACP_TEST_MODE === '1';
   try {
     resolveAgent(agent, [], { agents, isDirect: false, isTestMode, configFile: configFileOf(env), cwd: '/' });
@@ -216,9 +230,17 @@ interface Voice {
 function voiceOf({ quiet }: TargetOptions, status: Writable | undefined): Voice {
   if (status !== undefined) {
     const say = (kind: 'notice' | 'delay', text: string) => status.write(statusLine({ kind, text }));
+    const tell = (notice: string): void => void say('notice', notice);
+    const progress = openProgress({ write: (text) => say('delay', String(text).trimEnd()) }, false);
+    // What is only to be read keeps nobody waiting.
     return {
-      tell: (notice) => say('notice', notice),
-      progress: openProgress({ write: (text) => say('delay', String(text).trimEnd()) }, false),
+      tell,
+      progress: {
+        begin: progress.begin.bind(progress),
+        report: progress.report.bind(progress),
+        say: tell,
+        end: progress.end.bind(progress),
+      },
     };
   }
   const tell = (notice: string): void => {

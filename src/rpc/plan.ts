@@ -23,8 +23,10 @@ export class Plan {
   readonly members: (Plan | undefined)[] = [];
   /** What is wanted of each element of an array. */
   each: Plan | undefined;
-  /** Index in `keys` of the member whose value picks a variant; -1 without variants. */
+  /** Index in `keys` of the member whose value picks a variant; -1 without variants. It can be wanted itself. */
   tag = -1;
+  /** Of a variant: index in `keys` of the member whose value has picked it; else -1. */
+  picker = -1;
   readonly #folded = new Set<string>();
   /** By the tag's value, all that is wanted of the object then. `''`: the tag is absent. */
   readonly variants = new Map<string, Plan>();
@@ -83,11 +85,18 @@ export function compilePlan(source: PlanSource | string): Plan {
 function compileVariants(plan: Plan, source: PlanSource, tagKey: string): void {
   const { [tagKey]: variants, ...common } = source;
   const tag = tagKey.slice(1);
-  plan.tag = plan.keys.length;
-  plan.add(tag, undefined);
+  plan.tag = addOnce(plan, tag);
   for (const [value, below] of Object.entries(variants as PlanSource)) {
     const variant = compilePlan({ ...common, ...(below as PlanSource) });
-    variant.add(tag, undefined);
+    variant.picker = addOnce(variant, tag);
     plan.variants.set(value, variant);
   }
+}
+
+/** Watches a key, if nothing is wanted of it yet; returns its index. */
+function addOnce(plan: Plan, key: string): number {
+  const index = plan.keys.findIndex((known) => known.toString() === key);
+  if (index >= 0) return index;
+  plan.add(key, undefined);
+  return plan.keys.length - 1;
 }

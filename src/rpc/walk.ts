@@ -111,11 +111,12 @@ export class Walk {
           member = index;
           this.memberStarts[index] = at;
           wanted = memberPlan(index, at);
-        } else if (index !== frame.plan.tag) {
+        } else {
           wanted = frame.plan.members[index];
-        } else if (this.#pickVariant(frame, at)) {
-          at = frame.start;
-          state = State.firstKey;
+          if (index === frame.plan.tag && this.#pickVariant(frame, at)) {
+            at = frame.start;
+            state = State.firstKey;
+          }
         }
       } else if (state === State.after) {
         const inObject = isObject[depth - 1] === 1;
@@ -197,7 +198,7 @@ export class Walk {
     if (variant === undefined) return false;
     const hasPassedKeys = frame.hasPassedKeys;
     this.#restart(frame, variant);
-    if (!hasPassedKeys) frame.seen = 1 << (variant.keys.length - 1);
+    if (!hasPassedKeys) frame.seen = 1 << variant.picker;
     return hasPassedKeys;
   }
 

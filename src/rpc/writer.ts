@@ -53,12 +53,14 @@ export class LineWriter {
 
   /**
    * `budgetBytes`: queued bytes above which sources are asked to stop; each may have at most half of it.
-   * `onBroken` is called once when the stream fails; everything queued then and later is dropped.
+   * `onBroken` is called once when the stream fails; everything queued then and later is dropped. `onWrite` sees
+   * each line when its turn has come.
    */
   constructor(
     private readonly stream: Writable,
     private readonly budgetBytes: number,
     private readonly onBroken: (reason: Error) => void,
+    private readonly onWrite?: (line: Line) => void,
   ) {
     stream.on('error', (reason) => this.#break(reason));
   }
@@ -122,6 +124,7 @@ export class LineWriter {
     let count = 0;
     while (count < lane.lines.length && taken < turnBytes) {
       const line = lane.lines[count++]!;
+      this.onWrite?.(line);
       if (Buffer.isBuffer(line)) pieces.push(line);
       else pieces.push(...line);
       taken += lengthOf(line);

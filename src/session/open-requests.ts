@@ -60,6 +60,11 @@ export class OpenRequests {
     for (const childId of [...this.#requests.keys()]) this.fail(childId, reason);
   }
 
+  /** Forgets all of them, without a word to those that asked. */
+  clear(): void {
+    this.#requests.clear();
+  }
+
   /** Whether a prompt of the session is open: its turn goes on. */
   hasPrompt(session: object): boolean {
     const requests = [...this.#requests.values()];

@@ -14,6 +14,8 @@ export interface EditorRequest {
   readonly targets: { readonly child: WorkspaceChild; readonly childId: string }[];
   /** The editor has cancelled it: what no child has got of it yet, none gets. */
   isCancelled: boolean;
+  /** It is one of our own in the editor's words: it is in no table, and its answer is for us. */
+  readonly isOurs?: true;
 }
 
 /** A request of an agent that the editor has to answer. */
@@ -87,10 +89,15 @@ export class RequestTable {
   pass(request: Omit<AgentRequest, 'editorId'>): AgentRequest | undefined {
     const open = this.#byChild.get(request.child) ?? new Set();
     if (open.size >= maxOpenRequests) return undefined;
-    const passed = { ...request, editorId: String(++this.#lastEditorId) };
+    const passed = { ...request, editorId: this.newEditorId() };
     this.#ofAgents.set(passed.editorId, passed);
     this.#byChild.set(request.child, open.add(passed));
     return passed;
+  }
+
+  /** An id for a request of our own to the editor, whose answer nobody waits for. JSON text. */
+  newEditorId(): string {
+    return String(++this.#lastEditorId);
   }
 
   /** The request of an agent that the editor knows under `editorId`. */

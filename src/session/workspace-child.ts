@@ -2,7 +2,6 @@
  * One child: an agent that serves one workspace. It knows what is open at the agent and what waits for
  * the agent's start; what lines mean is decided above.
  */
-import { AgentProcess } from '../agent/process';
 import type { AgentProcessOptions, StopLadder } from '../agent/process';
 import { CaiError } from '../errors';
 import type { Log } from '../log';
@@ -10,8 +9,13 @@ import { requestLine } from '../rpc/answer';
 import type { Line } from '../rpc/splice';
 import type { Lane, LineWriter } from '../rpc/writer';
 import type { PathMap } from '../workspace/path-map';
+import { HeldTasks } from './held-tasks';
+import type { HeldTask } from './held-tasks';
+import { LastingProcess } from './lasting-process';
+import type { LastingProcessOptions } from './lasting-process';
 import { OpenRequests } from './open-requests';
 import type { ChildRequest } from './open-requests';
+import type { Attempts } from './retry';
 
 /** One conversation, as the proxy knows it while it is open. */
 export interface Session {
@@ -25,20 +29,14 @@ export interface Session {
   readonly roots: readonly string[];
   /** Between the editor's spelling of its paths and the agent's. */
   readonly map: PathMap;
+  /**
+   * Params of the call that opened it, JSON text, the editor's own; undefined where that cannot be repeated.
+   * In memory only: there may be secrets in it.
+   */
+  readonly opening?: string | undefined;
+  /** A call of ours is restoring it: what its agent tells of the past is known to the editor. */
+  isRestoring?: boolean;
 }
-
-/** Something to send once the agent has started, in the order of arrival. */
-export interface HeldTask {
-  /** What it will write, in bytes. */
-  readonly bytes: number;
-  /** The agent is ready: sends it. */
-  run(): void;
-  /** The agent did not start, or ended before it could run. */
-  onFailure(reason: CaiError): void;
-}
-
-/** What a held task takes besides the bytes that it will write. */
-const taskBytes = 1_024;
 
 /** Capabilities and the like, as far as the proxy reads them. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -55,6 +53,8 @@ export interface WorkspaceChildOptions {
   readonly writer: LineWriter;
   /** Bytes that may wait for an agent that does not read. */
   readonly inputBudgetBytes: number;
+  /** What has failed to serve its workspace before it. */
+  readonly attempts: Attempts;
   /** For what the agent makes impossible. */
   readonly log: Log;
 }
@@ -86,37 +86,55 @@ export class WorkspaceChild {
   capabilities: JsonObject = {};
   /** That answer as the editor may see it, JSON text; empty until it has come. */
   initializeResult = '';
+  /** That answer as the agent gave it, JSON text; empty until it has come. */
+  ownInitializeResult = '';
+  /** What its program told of the image that it runs in, once it runs; for a direct child undefined. */
+  image: { readonly id: string | undefined; readonly name: string | undefined } | undefined;
   /** Told what keeps the agent from starting soon. */
   onDelay: ((reason: string) => void) | undefined;
+  /** Too many have failed in its place: none is to follow it for the sake of what it had to do. */
+  isLast = false;
   /** Why it ended. */
   endReason: CaiError | undefined;
 
   #state: ChildState = 'starting';
-  #held: HeldTask[] = [];
-  #heldBytes = 0;
-  #process!: AgentProcess;
+  readonly #held: HeldTasks;
+  #process!: LastingProcess;
   #isHeldBack = false;
+  #hasServed = false;
 
   /** Makes a child that has not been started. */
   constructor(private readonly options: WorkspaceChildOptions) {
     this.root = options.root;
     this.map = options.map;
+    this.#held = new HeldTasks(options.inputBudgetBytes);
     this.lane = options.writer.lane(() => {
       this.#isHeldBack = false;
       this.resume();
     });
   }
 
-  /** Starts the agent. `onEnd` comes once, after its last line, when everything open has failed. */
-  start(handlers: Pick<AgentProcessOptions, 'onLine' | 'onEnd' | 'onStatus'>): void {
-    this.#process = new AgentProcess({
+  /**
+   * Starts the agent, later if others have failed before it, and again where a start fails that may go better.
+   * `onStart` comes with each start, `onEnd` once, after its last line, when everything open has failed.
+   */
+  start(handlers: Pick<LastingProcessOptions, 'onLine' | 'onEnd' | 'onStatus' | 'onStart'>): void {
+    this.#process = new LastingProcess({
       ...this.options.process,
-      onLine: handlers.onLine,
+      ...handlers,
+      delayMs: () => this.options.attempts.delayMs,
+      onFailure: (reason) => this.#failed(reason),
       onEnd: (reason) => {
         this.#end(reason);
         handlers.onEnd(reason);
       },
     });
+    this.#process.start();
+  }
+
+  /** Unless it is ready after `limitMs` milliseconds, its start fails with `reason`. */
+  limitStart(limitMs: number, reason: CaiError): void {
+    if (this.#state === 'starting') this.#process.limit(limitMs, reason);
   }
 
   /** Where it is in its life. */
@@ -129,17 +147,25 @@ export class WorkspaceChild {
     return this.#state === 'starting' || this.#state === 'ready';
   }
 
+  /** It has no session and nothing open, and could have. */
+  get isIdle(): boolean {
+    return this.sessions.size + this.openings.length + this.open.size === 0 && this.isUsable;
+  }
+
+  /** It has answered a request of the editor: its start has been a success. */
+  setServed(): void {
+    if (!this.#hasServed) this.options.attempts.succeeded();
+    this.#hasServed = true;
+  }
+
   /** Runs a task now, or when the agent has started. */
   whenReady(task: HeldTask): void {
     if (this.#state === 'ready') {
       task.run();
     } else if (this.#state !== 'starting') {
       task.onFailure(this.#endError());
-    } else if (this.#heldBytes + task.bytes + taskBytes > this.options.inputBudgetBytes) {
+    } else if (!this.#held.add(task)) {
       task.onFailure(this.#stalled());
-    } else {
-      this.#held.push(task);
-      this.#heldBytes += task.bytes + taskBytes;
     }
   }
 
@@ -147,10 +173,8 @@ export class WorkspaceChild {
   setReady(): void {
     if (this.#state !== 'starting') return;
     this.#state = 'ready';
-    const held = this.#held;
-    this.#held = [];
-    this.#heldBytes = 0;
-    for (const task of held) task.run();
+    this.#process.settle();
+    for (const task of this.#held.takeAll()) task.run();
   }
 
   /** Sends a request under `childId`. The caller has made sure that this id is not open here. */
@@ -237,6 +261,18 @@ export class WorkspaceChild {
     void this.stop({ termAfterMs: 0, killAfterMs: 1_000 });
   }
 
+  /** Its process has ended: undefined if another takes its place, else why none does. */
+  #failed(reason: CaiError): CaiError | undefined {
+    const { attempts } = this.options;
+    if (!this.isUsable || this.#hasServed) return reason;
+    const final = attempts.failed(reason);
+    this.isLast = final !== undefined;
+    if (this.#state === 'ready') return final ?? reason;
+    // Who asked asks again.
+    if (final === undefined) this.open.clear();
+    return final;
+  }
+
   #end(reason: CaiError): void {
     this.#state = 'ended';
     this.endReason ??= reason;
@@ -244,8 +280,7 @@ export class WorkspaceChild {
   }
 
   #failAll(reason: CaiError): void {
-    const held = this.#held;
-    this.#held = [];
+    const held = this.#held.takeAll();
     this.open.failAll(reason);
     for (const task of held) task.onFailure(reason);
   }

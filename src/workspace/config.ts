@@ -103,6 +103,8 @@ export interface Config {
   readonly container: {
     /** Most memory; without it half of the engine's, at most 8 GiB. */
     readonly memoryBytes?: number;
+    /** What a repository makes of that half by itself: no more than that. */
+    readonly memoryAtMostBytes?: number;
     /** Most processors, also a part of one; without it all. */
     readonly cpus?: number;
     /** Most processes and threads. */

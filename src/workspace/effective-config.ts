@@ -91,7 +91,10 @@ export function loadWorkspaceConfig(env: NodeJS.ProcessEnv, root: string | undef
   const widening = verdicts
     .filter(({ verdict }) => verdict === 'widens')
     .map(({ setting }) => wideningOf(setting, held));
-  const config = configOf(merged);
+  const config =
+    isMemoryOfRepository(counting, held) && !isFileTrusted
+      ? withMemoryAtMost(configOf(merged))
+      : configOf(merged);
   const { dockerfileText } = file;
   const hasDockerfile = counting.some(({ setting }) => setting.key.field === 'dockerfile');
   return {
@@ -103,6 +106,17 @@ export function loadWorkspaceConfig(env: NodeJS.ProcessEnv, root: string | undef
     notices: noticesOf(verdicts, { file: file.file, userFile: source.file, root, isTrusted: isFileTrusted }),
     repository: { file: file.file, digest: file.digest, isTrusted: isFileTrusted, widening },
   };
+}
+
+/** The rule knows this machine's memory, of which that of the engine may have only a part. */
+function isMemoryOfRepository(counting: readonly Judged[], held: Held): boolean {
+  const isSet = counting.some(({ setting }) => nameOf(setting.path) === 'container.memory');
+  return isSet && !held.has('container.memory');
+}
+
+function withMemoryAtMost(config: Config): Config {
+  const { memoryBytes, ...container } = config.container;
+  return { ...config, container: { ...container, memoryAtMostBytes: memoryBytes! } };
 }
 
 type Verdict = 'narrows' | 'widens' | 'never';

@@ -19,6 +19,8 @@ export interface PathMapRoots {
 export interface PathMap {
   /** One root for both sides: every function returns what it is given. */
   readonly isIdentity: boolean;
+  /** The workspace as the editor may name it. */
+  readonly hostRoots: readonly string[];
   /** A path of the editor, as the agent names it. */
   readonly toAgent: (path: string) => string;
   /** A path of the agent, as the editor names it. */
@@ -39,6 +41,7 @@ export function createPathMap({ hostRoots, agentRoots }: PathMapRoots): PathMap 
   const toEditor = new Direction(agentRoots, hostRoots[0]!);
   return {
     isIdentity: toAgent.isIdentity && toEditor.isIdentity,
+    hostRoots,
     toAgent: (path) => toAgent.path(path),
     toEditor: (path) => toEditor.path(path),
     uriToAgent: (uri) => toAgent.uri(uri),

@@ -35,9 +35,11 @@ export const leftAlone: readonly Decision[] = [
     places: [
       ...['apiType', 'supported/*', 'archived', 'category', 'currency', 'mimeType', 'severity'],
       ...['state', '?state=idle/stopReason', 'status', 'systemPrompt/mode'],
+      ...['exitStatus/signal', 'wait_for_exit/result/signal'],
       ...['lastModified', 'updatedAt', 'clientInfo/version', 'agentInfo/version'],
     ],
   },
+  { reason: 'what a command in a container has said', places: ['terminal/output/result/output'] },
   {
     reason: 'the contents of files, plain or base64',
     places: [
@@ -62,10 +64,7 @@ export const leftAlone: readonly Decision[] = [
   },
   {
     reason: 'a URL or header of a server that is reached over the network, or a page for the browser',
-    places: [
-      ...['?type=http/url', '?type=sse/url', 'headers/*/value', 'providers/set/params/headers/{}'],
-      'baseUrl',
-    ],
+    places: [...['headers/*/value', 'providers/set/params/headers/{}'], 'baseUrl'],
   },
   {
     reason: 'named by the editor, unique on its connection; messages name it again',
@@ -118,6 +117,10 @@ export const extensions: readonly Decision[] = [
       'initialize/result/_meta/terminal-auth',
       'error/data/authMethods',
     ],
+  },
+  {
+    reason: 'one of the words of the protocol, which are not walked; only looked at',
+    places: ['?sessionUpdate=tool_call/status', '?sessionUpdate=tool_call_update/status'],
   },
   {
     reason: 'v2 names the transport; editors that speak both may do so in v1',

@@ -1,10 +1,12 @@
 import * as fields from '../../src/acp/fields';
-import { minimalResult, readAgentHello, readHello, signInEdits } from '../../src/acp/initialize';
+import { minimalResult, readAgentHello, readHello } from '../../src/acp/initialize';
 import { CaiError } from '../../src/errors';
 import { compilePlan } from '../../src/rpc/plan';
 import { scan } from '../../src/rpc/scan';
 import type { Message } from '../../src/rpc/scan';
-import { cut } from '../../src/rpc/splice';
+
+const none = { allowsFiles: false, allowsSignIn: false, allowsTerminals: false };
+const all = { allowsFiles: true, allowsSignIn: true, allowsTerminals: true };
 
 describe('readHello', () => {
   test('gives children the editor’s own bytes but for what is withheld', () => {
@@ -12,7 +14,7 @@ describe('readHello', () => {
       '{"_x":1.0, "protocolVersion": 7 ,"clientCapabilities":{"terminal":true,"auth":{"terminal":true,"x":1},' +
       '"_meta":{"terminal-auth":{"a":1},"y":[]},"fs":{"readTextFile":true,"writeTextFile":false}},"clientInfo":null}';
 
-    const { childParams } = readHello(hello(params), true);
+    const { childParams } = readHello(hello(params), { ...none, allowsFiles: true });
 
     expect(childParams).toBe(
       '{"_x":1.0, "protocolVersion": 1 ,"clientCapabilities":{"terminal":false,"auth":{"terminal":false,"x":1},' +
@@ -20,11 +22,20 @@ describe('readHello', () => {
     );
   });
 
+  test('tells of sign-ins in a terminal where they run in a container', () => {
+    const params =
+      '{"protocolVersion":1,"clientCapabilities":{"terminal":true,"auth":{"terminal":true},"_meta":{"terminal-auth":{"a":1}}}}';
+
+    const { childParams } = readHello(hello(params), { ...none, allowsSignIn: true });
+
+    expect(childParams).toBe(params.replace('"terminal":true', '"terminal":false'));
+  });
+
   test('withholds files too where they are not served', () => {
     const params =
       '{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true}}}';
 
-    expect(readHello(hello(params), false).childParams).toBe(
+    expect(readHello(hello(params), none).childParams).toBe(
       '{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false}}}',
     );
   });
@@ -32,7 +43,7 @@ describe('readHello', () => {
   test('keeps the capabilities as they were sent', () => {
     const params = '{"protocolVersion":1,"clientCapabilities":{"terminal":true,"fs":{"readTextFile":true}}}';
 
-    expect(readHello(hello(params), false).capabilities).toEqual({
+    expect(readHello(hello(params), none).capabilities).toEqual({
       terminal: true,
       fs: { readTextFile: true },
     });
@@ -41,7 +52,7 @@ describe('readHello', () => {
   test.each(['{"protocolVersion":1}', '{"protocolVersion":1,"clientCapabilities":null}'])(
     'takes none from %s',
     (params) => {
-      expect(readHello(hello(params), true)).toEqual({ childParams: params, capabilities: {} });
+      expect(readHello(hello(params), all)).toEqual({ childParams: params, capabilities: {} });
     },
   );
 
@@ -54,7 +65,7 @@ describe('readHello', () => {
     '{"protocolVersion":-1}',
     '{"protocolVersion":1.5}',
   ])('fails when params are %s, which name no version', (params) => {
-    expect(codeOf(() => readHello(hello(params), true))).toBe('INVALID_PARAMS');
+    expect(codeOf(() => readHello(hello(params), all))).toBe('INVALID_PARAMS');
   });
 });
 
@@ -63,8 +74,9 @@ describe('readAgentHello', () => {
     const result =
       '{"_x":1.0, "protocolVersion":1,"agentCapabilities":{"loadSession":true},"authMethods":[ ]}';
 
-    expect(readAgentHello(answer(result), 'a')).toEqual({
+    expect(readAgentHello(answer(result), 'a', [])).toEqual({
       editorResult: result,
+      agentResult: result,
       capabilities: { loadSession: true },
     });
   });
@@ -72,14 +84,30 @@ describe('readAgentHello', () => {
   test.each(['{"protocolVersion":1}', '{"protocolVersion":1,"agentCapabilities":null}'])(
     'takes no capabilities from %s',
     (result) => {
-      expect(readAgentHello(answer(result), 'a')).toEqual({ editorResult: result, capabilities: {} });
+      expect(readAgentHello(answer(result), 'a', [])).toEqual({
+        editorResult: result,
+        agentResult: result,
+        capabilities: {},
+      });
     },
   );
+
+  test('gives the editor what the edits leave, and keeps what the agent said', () => {
+    const message = answer('{"protocolVersion":1,"_meta":{"terminal-auth":{"command":"rm"},"x":1}}');
+    const [field] = message.fields.filter(({ kind }) => kind === 'hostCommand');
+
+    const hello = readAgentHello(message, 'a', [{ start: field!.start, end: field!.end, text: 'null' }]);
+
+    expect(hello).toMatchObject({
+      editorResult: '{"protocolVersion":1,"_meta":{"terminal-auth":null,"x":1}}',
+      agentResult: '{"protocolVersion":1,"_meta":{"terminal-auth":{"command":"rm"},"x":1}}',
+    });
+  });
 
   test.each(['{"protocolVersion":2}', '{"protocolVersion":"1"}', '{}', 'null', '[]', '"1"'])(
     'fails for %s, which does not speak our version',
     (result) => {
-      expect(codeOf(() => readAgentHello(answer(result), 'a'))).toBe('AGENT_START');
+      expect(codeOf(() => readAgentHello(answer(result), 'a', []))).toBe('AGENT_START');
     },
   );
 
@@ -90,52 +118,7 @@ describe('readAgentHello', () => {
   ])('fails for the error %s', (error, message) => {
     const refusal = read(`{"jsonrpc":"2.0","id":1,"error":${error}}`);
 
-    expect(() => readAgentHello(refusal, 'a')).toThrow(new CaiError('AGENT_START', message));
-  });
-});
-
-describe('signInEdits', () => {
-  test.each([
-    ['nothing to take out', '[{"id":"a","n":1.0}, {"id":"b","type":"env_var"}]'],
-    ['no methods', '[]'],
-    ['null', 'null'],
-  ])('leave the very bytes where there is %s', (_, methods) => {
-    expect(signedIn(methods)).toBe(methods);
-  });
-
-  test('take out methods that run in a terminal, and leave the bytes of the others', () => {
-    const kept = '{"id":"b", "n":18446744073709551615,"x":1.0}';
-
-    expect(signedIn(`[{"id":"a","type":"terminal","args":["x"]},${kept},{"type":"t\\u0065rminal"}]`)).toBe(
-      `[${kept}]`,
-    );
-  });
-
-  test('take the command out of a method that has one beside', () => {
-    expect(signedIn('[{"id":"a","_meta":{"x":1,"terminal-auth":{"command":"rm"}}}]')).toBe(
-      '[{"id":"a","_meta":{"x":1}}]',
-    );
-    expect(signedIn('[{"id":"a","_meta":{"terminal-aut\\u0068":null}}]')).toBe('[{"id":"a","_meta":{}}]');
-  });
-
-  test.each([
-    ['a type that stands twice', '[{"id":"a","type":"terminal","type":"agent"},{"id":"b"}]'],
-    ['a type that stands twice after unescaping', '[{"id":"a","type":"agent","typ\\u0065":"terminal"}]'],
-    ['a command that stands twice', '[{"_meta":{"terminal-auth":1,"terminal-auth":2}}]'],
-    ['an object in place of the list', '{"0":{"type":"terminal"}}'],
-    ['text in place of the list', '"terminal"'],
-  ])('take out all where there is %s', (_, methods) => {
-    expect(signedIn(methods)).toBe('[]');
-  });
-
-  test('take out what is no method', () => {
-    expect(signedIn('[null,7,"x",["terminal"],{"id":"a"}]')).toBe('[{"id":"a"}]');
-  });
-
-  test('take the command out of the answer itself', () => {
-    const message = answer('{"protocolVersion":1,"_meta":{"terminal-auth":{"command":"rm"},"x":1}}');
-
-    expect(edited(message)).toBe('{"protocolVersion":1,"_meta":{"terminal-auth":null,"x":1}}');
+    expect(() => readAgentHello(refusal, 'a', [])).toThrow(new CaiError('AGENT_START', message));
   });
 });
 
@@ -160,17 +143,6 @@ function hello(params: string | undefined): Message {
 
 function answer(result: string): Message {
   return read(`{"jsonrpc":"2.0","id":1,"result":${result}}`);
-}
-
-/** The sign-in methods that the editor gets for the agent's. */
-function signedIn(methods: string): string {
-  const [before, after] = ['{"protocolVersion":1,"authMethods":', ',"x":1}'];
-  const text = edited(answer(before + methods + after));
-  return text.slice(before.length, -after.length);
-}
-
-function edited(message: Message): string {
-  return cut(message.line, message.bodyStart, message.bodyEnd, signInEdits(message));
 }
 
 function codeOf(call: () => unknown): string {

@@ -31,7 +31,7 @@ const kindsOfType: Readonly<Record<string, readonly FieldKind[]>> = {
 };
 
 /** Kinds whose value is read as a whole, with all that is below. */
-const wholes: readonly FieldKind[] = ['authMethods'];
+const wholes: readonly FieldKind[] = ['authMethods', 'terminalArgs', 'terminalEnv'];
 
 /** Rows that are missing, too many, or of another origin than the schemas say. */
 export function methodFindings({ stable, unstable }: Schemas): string[] {

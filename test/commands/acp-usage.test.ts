@@ -52,6 +52,16 @@ describe('cai --acp', () => {
     expect(stderr).toContain(text);
   });
 
+  test.each([[['--acp', 'claude', '--model', 'x']], [['acp']], [[]]])(
+    'takes the token of a sign-in behind its arguments: cai %j',
+    async (args) => {
+      const { status, stdout, stderr } = await runCli([...args, `--sign-in=${'0'.repeat(32)}`], userWith(''));
+
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+      expect(stderr).toContain('this token is unknown');
+    },
+  );
+
   test.each([[['--acp']], [['--acp', 'claude']], [['acp', 'claude']]])(
     'in a terminal says that it is for editors: cai %j',
     async (args) => {

@@ -54,8 +54,13 @@ describe('the commands about containers', () => {
     [['rm', '--all', '--no-workspace'], /^cai: option '--all' cannot be used with/],
     [['ps', 'x'], /^cai: too many arguments\. Expected 0 arguments but got 1: see "cai ps --help"\n$/],
     [['forward'], /^cai: missing required argument 'port': see "cai forward --help"\n$/],
+    [['login'], /^cai: missing required argument 'agent': see "cai login --help"\n$/],
+    [['login', 'nobody'], /^cai: Unsupported agent: nobody\n/],
+    [['login', 'mine'], /^cai: how to sign in to "mine" is not known: .* "cai login mine -- COMMAND"\n$/],
+    [['logout', 'mine'], /^cai: how to sign out of "mine" is not known: /],
+    [['logout', 'gemini'], /^cai: gemini has no command to sign out.* Use --yes to agree\.\n$/],
   ])('say what is wrong with the command line: cai %j', async (args, message) => {
-    const { status, stdout, stderr } = await runCli(args, userWith(''));
+    const { status, stdout, stderr } = await runCli(args, userWith('[agents.mine]\ncommand = ["mine"]'));
 
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(message);

@@ -1,7 +1,7 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadWorkspaceConfig } from '../../src/workspace/effective-config';
-import { checkRoot } from '../../src/workspace/trust';
+import { checkRoot, trustRoot } from '../../src/workspace/trust';
 import { runCli, runInTerminal, userWith } from '../support/cli';
 import type { CliOptions } from '../support/cli';
 import { newFolder } from '../workspace/temp-folder';
@@ -96,6 +96,20 @@ describe('cai trust', () => {
     expect(status).toBe(0);
     expect(stdout).toBe(`The workspace of "${cwd}": "${cwd}" -> "${root}"\nRecorded.\n`);
     expect(() => checkRoot(user.env!, cwd, root)).not.toThrow();
+  });
+
+  test('shows and records a link that leads out of a workspace', async () => {
+    const [known, link] = [join(root, 'known'), join(root, 'known/link')];
+    mkdirSync(known);
+    symlinkSync(root, link);
+    trustRoot(user.env!, known, known);
+    writeFileSync(file, '');
+
+    const { status, stdout } = await runCli(['trust', link, '--yes'], user);
+
+    expect(status).toBe(0);
+    expect(stdout).toBe(`The workspace of "${link}": "${known}" -> "${root}"\nRecorded.\n`);
+    expect((await runCli(['trust', link, '--yes'], user)).stdout).toMatch(/^Nothing to trust/);
   });
 
   test('forgets what was recorded, also of a folder that is gone', async () => {

@@ -35,8 +35,10 @@ describe('an agent that ends', () => {
     expect(first).toEqual(failure(ids[0], -32603, { details }));
     expect(first).toHaveProperty('error.message', expect.stringContaining(how));
     expect(more).toEqual([]);
-    const next = await world.request('session/prompt', { sessionId: a.id, prompt: [] });
-    expect(next).toEqual(failure(next.id, -32002, { sessionId: a.id }));
+    // With its next prompt the session goes on in another agent: test/flow/recovery.test.ts.
+    world.ask('session/prompt', { sessionId: a.id, prompt: [] });
+    const next = await world.agent(a.agent.cwd);
+    expect(await next.inbox.next('session/resume')).toMatchObject({ params: { sessionId: 's1' } });
   });
 
   test('L1 what it has asked is taken back, and late answers are nobody’s', async () => {

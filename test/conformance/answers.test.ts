@@ -135,7 +135,8 @@ describe('requests', () => {
     const ids = [1, 2, 3].map(() => world.ask('session/new', { cwd, mcpServers: [] }));
     const agent = await world.agent(cwd);
     await agent.inbox.next('initialize');
-    agent.order({ exit: 3 });
+    // A status after which it is not started again.
+    agent.order({ exit: 127 });
 
     for (const id of ids) expect(await world.editor.response(id)).toMatchObject(failure(id, -32603));
     expect(await sentBy(world, world.agents[0]!)).toEqual([]);

@@ -100,6 +100,18 @@ describe('session/list', () => {
     });
   });
 
+  test('S12 S13 where nothing is remembered, the agent of the folder is started for it and opens nothing', async () => {
+    world = await World.initialized({ config: '[sessions]\npersist = false' });
+    const cwd = world.workspace('c');
+
+    const id = world.ask('session/list', { cwd });
+    const agent = await world.agent(cwd);
+    agent.send({ id: (await agent.inbox.next('session/list')).id, result: page([]) });
+
+    expect(await world.editor.response(id)).toEqual(success(id, { sessions: [] }));
+    expect(await sentTo(world, agent)).toEqual([]);
+  });
+
   test('S10 without any agent the list is empty, and none is started', async () => {
     world = await World.initialized();
     await endAgent(world, await world.agent());
@@ -244,14 +256,11 @@ describe('session/list', () => {
       expect(await sentTo(world, first.agent)).toEqual([]);
     });
 
-    test('S12 S13 with a folder whose agent does not run, that is started and opens nothing', async () => {
-      const cwd = world.workspace('c');
-      const id = world.ask('session/list', { cwd });
-      const agent = await world.agent(cwd);
-      agent.send({ id: (await agent.inbox.next('session/list')).id, result: page([]) });
+    test('S12 S13 with a folder whose agent does not run, none is started', async () => {
+      const response = await world.request('session/list', { cwd: world.workspace('c') });
 
-      expect(await world.editor.response(id)).toEqual(success(id, { sessions: [] }));
-      expect(await sentTo(world, agent)).toEqual([]);
+      expect(response.result).toEqual({ sessions: [] });
+      expect(world.agents).toHaveLength(2);
     });
 
     test('S13 without a folder no agent is started', async () => {

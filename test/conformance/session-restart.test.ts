@@ -1,7 +1,7 @@
 /** Statements S: sessions beyond the process that opened them. */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { exchange, leave, sentBy, sentTo } from '../support/dialogue';
+import { exchange, leave, sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { success } from '../support/messages';
 import { World } from '../support/world';
@@ -79,21 +79,42 @@ describe('the next process', () => {
     },
   );
 
-  test('S2 a session has the same id in every process, also without the table', async () => {
+  test('S2 a session has the same id in every process: without the table its agent’s list tells which it is', async () => {
     const before = await remembered('s1');
     rmSync(table());
     const world = await begin();
-    const agent = await world.agent();
+    const cwd = world.workspace('a');
 
-    const id = world.ask('session/list', { cwd: world.workspace('a') });
-    const lister = await world.agent(world.workspace('a'));
-    const { id: asked } = await lister.inbox.next('session/list');
-    lister.send({ id: asked, result: { sessions: [{ sessionId: 's1', cwd: world.workspace('a') }] } });
+    const load = { sessionId: before, cwd, mcpServers: [] };
+    const id = world.ask('session/load', load);
+    const agent = await world.agent(cwd);
+    const first = await agent.inbox.next('session/list');
+    agent.send({ id: first.id, result: { sessions: [{ sessionId: 's0', cwd }], nextCursor: 'more' } });
+    const second = await agent.inbox.next('session/list');
+    agent.send({ id: second.id, result: { sessions: [{ sessionId: 's1', cwd }] } });
+    const loading = await agent.inbox.next('session/load');
+    agent.send({ id: loading.id, result: null });
 
-    const response = await world.editor.response(id);
-    expect(response).toMatchObject({ result: { sessions: [{ sessionId: before }] } });
-    expect(await loaded(world, before)).toBe('s1');
-    expect(await sentTo(world, agent)).toEqual([]);
+    expect([first.params, second.params]).toEqual([{}, { cursor: 'more' }]);
+    expect(loading.params).toEqual({ ...load, sessionId: 's1' });
+    expect(await world.editor.response(id)).toEqual(success(id, null));
+  });
+
+  test('S2 an id that no agent knows reaches it as it is', async () => {
+    const before = await remembered('s1');
+    rmSync(table());
+    const world = await begin();
+    const cwd = world.workspace('a');
+
+    const id = world.ask('session/load', { sessionId: before, cwd, mcpServers: [] });
+    const agent = await world.agent(cwd);
+    const error = { code: 1, message: 'not now' };
+    agent.send({ id: (await agent.inbox.next('session/list')).id, error });
+    const loading = await agent.inbox.next('session/load');
+    agent.send({ id: loading.id, error });
+
+    expect(loading.params).toMatchObject({ sessionId: before });
+    expect(await world.editor.response(id)).toMatchObject({ error });
   });
 
   test('S2 an agent that counts from 1 in each process gets new ids, and the old ones still work', async () => {
@@ -139,7 +160,7 @@ describe('the next process', () => {
     const next = await begin();
 
     expect(await next.request('session/delete', { sessionId })).toMatchObject({ result: {} });
-    expect(next.agents).toHaveLength(1);
+    expect(next.agents.filter(({ cwd }) => cwd === world.workspace('a'))).toEqual([]);
   });
 
   test('S2 the table is the user’s own', async () => {

@@ -56,7 +56,8 @@ describe('an agent that cannot be started', () => {
       /does not speak ACP version 1/,
     ],
   ])('L5 fails the request that needs it with -32603 and the cause, if it %s', async (_, command, cause) => {
-    world = await World.start({ args: ['broken'], config: `[agents.broken]\ncommand = ${command}` });
+    const config = `[restart]\nfirst_delay = "0s"\n[agents.broken]\ncommand = ${command}`;
+    world = await World.start({ args: ['broken'], config });
     const hello = await world.request('initialize', { protocolVersion: 1 });
     const response = await world.request('session/new', { cwd: world.workspace('own'), mcpServers: [] });
 
@@ -81,7 +82,10 @@ describe('an agent that cannot be started', () => {
   });
 
   test('L5 fails the request that needs it, if it never answers initialize', async () => {
-    world = await World.start({ agentHello: false, config: '[acp]\nstart_timeout = "1s"' });
+    world = await World.start({
+      agentHello: false,
+      config: '[acp]\nstart_timeout = "1s"\n[restart]\nattempts = 1',
+    });
     const hello = world.ask('initialize', { protocolVersion: 1 });
     await (await world.agent()).greet(fullAgent);
     await world.editor.response(hello);

@@ -43,11 +43,51 @@ export interface Talk {
 
 /** Starts acpx, the command line client, with `cai --acp` in a workspace; it grants everything. */
 export function acpx(cai: Cai, agent: string, workspace: string, ...args: string[]): Talk {
+  return start(cai, agent, acpxArgs(workspace, args));
+}
+
+function acpxArgs(workspace: string, args: readonly string[]): (agentCommand: string[]) => string[] {
   const command = join(peers, 'node_modules/acpx/dist/cli.js');
-  return start(cai, agent, (agentCommand) => {
+  return (agentCommand) => {
     const quoted = agentCommand.map((word) => `"${word}"`).join(' ');
     return [command, '--cwd', workspace, '--agent', quoted, '--approve-all', '--format', 'json', ...args];
-  });
+  };
+}
+
+/** A session of acpx, which keeps its connection to the proxy from one prompt to the next. */
+export class AcpxSession {
+  readonly #taps = newTaps();
+
+  /** Nothing is started yet. */
+  constructor(
+    private readonly cai: Cai,
+    private readonly agent: string,
+    private readonly workspace: string,
+  ) {}
+
+  /** Makes it. */
+  async open(): Promise<void> {
+    await this.start('sessions', 'new', '--name', 'kept').succeeds();
+  }
+
+  /** Starts a prompt. */
+  prompt(text: string): Running {
+    return this.start('prompt', '--session', 'kept', text);
+  }
+
+  /** Ends the connection too. */
+  async close(): Promise<void> {
+    await this.start('sessions', 'close', 'kept').ends();
+  }
+
+  /** All that has passed so far. */
+  transcript(): Transcript {
+    return readTranscripts(this.#taps).flat();
+  }
+
+  private start(...args: string[]): Running {
+    return start(this.cai, this.agent, acpxArgs(this.workspace, args), this.#taps).client;
+  }
 }
 
 /** Starts the client of the official SDK, which prints a report; see the head of its file. */
@@ -56,9 +96,18 @@ export function twoWorkspaces(cai: Cai, agent: string, a: string, b: string): Ta
   return start(cai, agent, (agentCommand) => [script, peers, a, b, ...agentCommand]);
 }
 
-function start(cai: Cai, agent: string, argsFor: (agentCommand: string[]) => string[]): Talk {
+function newTaps(): string {
   const taps = join(folder, `taps-${++lastTap}`);
   ownFolder(taps);
+  return taps;
+}
+
+function start(
+  cai: Cai,
+  agent: string,
+  argsFor: (agentCommand: string[]) => string[],
+  taps = newTaps(),
+): Talk {
   const tap = [process.execPath, join(clients, 'tap.mjs'), taps];
   const proxy = [process.execPath, join(folder, 'package/bin/cai'), '--acp', agent];
   const client = cai.startProgram(process.execPath, argsFor([...tap, ...proxy]), { env: modelEnv });

@@ -4,9 +4,13 @@ import { patienceMs } from './running';
 import type { Running } from './running';
 import type { Cai, RunOptions } from './support';
 
+/** What an editor does when an agent asks something: gives the result, or throws. */
+export type Served = (params: Json) => unknown;
+
 /** An editor with a `cai --acp` of its own, which allows whatever an agent asks permission for. */
 export class Editor {
   readonly #inbox = new Inbox('editor', patienceMs);
+  readonly #served = new Map<string, Served>();
   #lastId = 0;
   #seen = 0;
 
@@ -39,9 +43,14 @@ export class Editor {
   }
 
   /** Initializes; resolves with the response. */
-  async initialize(): Promise<Json> {
+  async initialize(clientCapabilities: Json = {}): Promise<Json> {
     const clientInfo = { name: 'engine-tests', version: '1' };
-    return await this.request('initialize', { protocolVersion: 1, clientInfo, clientCapabilities: {} });
+    return await this.request('initialize', { protocolVersion: 1, clientInfo, clientCapabilities });
+  }
+
+  /** From now on answers what agents ask with that method. */
+  serve(method: string, served: Served): void {
+    this.#served.set(method, served);
   }
 
   /** Sends a request; resolves with its response. */
@@ -81,8 +90,18 @@ export class Editor {
     this.proxy.child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   }
 
+  async #answer({ id, params }: Json, served: Served): Promise<void> {
+    try {
+      this.#send({ id, result: (await served(params as Json)) ?? null });
+    } catch (error) {
+      this.#send({ id, error: { code: -32603, message: String(error) } });
+    }
+  }
+
   #see(message: Json): void {
     this.#seen++;
+    const served = this.#served.get(String(message.method));
+    if (served !== undefined) void this.#answer(message, served);
     if (message.method !== 'session/request_permission') return;
     const { options } = message.params as { options: { kind: string; optionId: string }[] };
     const { optionId } = options.find(({ kind }) => kind === 'allow_once')!;

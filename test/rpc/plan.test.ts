@@ -29,6 +29,16 @@ describe('compilePlan', () => {
     expect(plan.variants.get('')?.keys.map(String)).toEqual(['id', 'command', 'type']);
   });
 
+  test('lets the tag be wanted itself, in each variant and where none fits', () => {
+    const plan = compilePlan({ id: 'session', type: 'word', '?type': { image: { uri: 'uri' } } });
+
+    expect(plan.keys.map(String)).toEqual(['id', 'type']);
+    expect(plan.tag).toBe(1);
+    expect(plan.variants.get('image')?.keys.map(String)).toEqual(['id', 'type', 'uri']);
+    expect(plan.variants.get('image')?.picker).toBe(1);
+    expect(plan.variants.get('image')?.members[1]?.kind).toBe('word');
+  });
+
   test('takes as many keys as there are bits, and no more', () => {
     const keys = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'path']));

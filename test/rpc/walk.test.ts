@@ -100,6 +100,29 @@ describe('Walk.value', () => {
     });
   });
 
+  describe('with a tag that is wanted itself', () => {
+    const plan: PlanSource = { type: 'word', '?type': { image: { uri: 'uri' } } };
+
+    test.each([
+      ['first', '{"type":"image","uri":"1"}', ['word', 'uri']],
+      ['last', '{"uri":"1","type":"image"}', ['uri', 'word']],
+      ['that is no variant', '{"uri":"1","type":"text"}', ['word']],
+    ])('that stands %s, reports it and reads the object by its variant', (_, text, kinds) => {
+      expect(placesIn(text, plan).map(([kind]) => kind)).toEqual(kinds);
+    });
+
+    test.each(['{"type":"image","type":"image"}', '{"uri":1,"type":"image","type":"text"}'])(
+      'tells that it stands twice: %s',
+      (text) => {
+        const walk = new Walk(Buffer.from(text));
+
+        walk.value(0, compilePlan(plan));
+
+        expect(walk.hasDuplicate).toBe(true);
+      },
+    );
+  });
+
   describe('duplicates', () => {
     const plan: PlanSource = { a: 'path', b: { '*': { id: 'listed' } }, '?type': { x: { uri: 'uri' } } };
 

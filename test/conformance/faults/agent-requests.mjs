@@ -69,9 +69,16 @@ export const agentRequestFaults = [
   {
     name: 'a terminal is opened on the host',
     file: 'src/acp/methods.ts',
-    find: "'terminal/create': stable('refuse', none)",
-    replace: "'terminal/create': stable('editor', fields.inSession)",
+    find: "'terminal/create': stable('terminal', fields.terminalCreate",
+    replace: "'terminal/create': stable('editor', fields.terminalCreate",
     breaks: ['C6'],
+  },
+  {
+    name: 'terminals are served where no container is',
+    file: 'src/commands/acp.ts',
+    find: "terminals: isDirect ? 'off' : config.acp.terminal",
+    replace: 'terminals: config.acp.terminal',
+    breaks: ['C6', 'I10'],
   },
   {
     name: 'the mode of an elicitation is not looked at',

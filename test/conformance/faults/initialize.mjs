@@ -75,8 +75,8 @@ export const initializeFaults = [
   {
     name: "the editor is not offered an agent's MCP over ACP",
     file: 'src/acp/initialize.ts',
-    find: 'bodyOf(answer, signInEdits(answer)), capabilities',
-    replace: `bodyOf(answer, signInEdits(answer)).replace('"acp":true', '"acp":false'), capabilities`,
+    find: 'editorResult: bodyOf(answer, edits),',
+    replace: `editorResult: bodyOf(answer, edits).replace('"acp":true', '"acp":false'),`,
     breaks: ['M2'],
   },
 ];

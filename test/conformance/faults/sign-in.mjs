@@ -10,7 +10,7 @@ export const signInFaults = [
   {
     name: 'a sign-in is not repeated to later agents',
     file: 'src/acp/fan-out.ts',
-    find: "if (row.replay === 'keep') this.children.remember(replay);",
+    find: "if (row.replay === 'keep') this.children.replays.remember(replay);",
     replace: '',
     breaks: ['A2'],
   },
@@ -25,9 +25,9 @@ export const signInFaults = [
   },
   {
     name: 'sign-in methods that run in a terminal are offered',
-    file: 'src/acp/initialize.ts',
-    find: "  if (method.type === 'terminal') return undefined;\n",
-    replace: '',
+    file: 'src/acp/sign-in.ts',
+    find: 'if (token === undefined && run === undefined) return undefined;',
+    replace: 'if (token === undefined && run === undefined) return text;',
     breaks: ['A4'],
   },
   {
@@ -39,14 +39,14 @@ export const signInFaults = [
   },
   {
     name: 'commands for the host stay in sign-in methods',
-    file: 'src/acp/initialize.ts',
-    find: "if (meta?.['terminal-auth'] === undefined) return text;",
-    replace: "if (meta?.['terminal-auth'] !== null) return text;",
+    file: 'src/acp/sign-in.ts',
+    find: "if (!isTerminal && !Object.hasOwn(meta, 'terminal-auth')) return text;",
+    replace: "if (!isTerminal && meta['terminal-auth'] !== null) return text;",
     breaks: ['A7'],
   },
   {
     name: 'sign-in methods are written anew',
-    file: 'src/acp/initialize.ts',
+    file: 'src/acp/sign-in.ts',
     find: "`[${kept.join(',')}]`",
     replace: 'JSON.stringify(kept.map((each) => JSON.parse(each)))',
     breaks: ['A8'],
@@ -54,7 +54,7 @@ export const signInFaults = [
   {
     name: 'a logout leaves sign-ins to be repeated',
     file: 'src/acp/fan-out.ts',
-    find: "row.replay === 'clear' ? this.children.forgetAll() : []",
+    find: "row.replay === 'clear' ? this.children.replays.forgetAll() : []",
     replace: "row.replay === 'clear' ? [] : []",
     breaks: ['A9'],
   },

@@ -1,4 +1,4 @@
-import { ageOf } from '../../src/commands/ps';
+import { ageOf } from '../../src/commands/age';
 
 describe('ageOf', () => {
   test.each([

@@ -1,0 +1,107 @@
+/**
+ * The mode and the options of each session as they were set last, by the user or by the agent itself: an
+ * agent that has ended has forgotten them.
+ */
+import type { Message } from '../rpc/scan';
+import type { JsonObject, Session } from '../session/workspace-child';
+import { paramsOf } from './fan-out';
+import type { SessionObserver } from './observer';
+
+/** One of them, as the request that sets it. */
+export interface Setting {
+  /** Its method. */
+  readonly method: string;
+  /** Its params; the session in them, if any, is not to be relied on. */
+  readonly params: JsonObject;
+}
+
+/** The requests that set something, each with the member of its params that says what, if it can be several things. */
+const setters: Readonly<Record<string, string>> = {
+  'session/set_mode': '',
+  'session/set_model': '',
+  'session/set_config_option': 'configId',
+};
+
+/** What is known of one session. */
+interface Known {
+  /** By what they set, in the order in which they were set. */
+  readonly settings: Map<string, Setting>;
+  /** Those that the agent has not answered, by the id of the request. */
+  readonly asked: Map<string, Setting>;
+}
+
+/** Follows the sessions of one proxy. */
+export class SessionSettings implements SessionObserver {
+  readonly #known = new WeakMap<Session, Known>();
+
+  /** What has been set in a session, the oldest first. */
+  of(session: Session): Setting[] {
+    return [...(this.#known.get(session)?.settings.values() ?? [])];
+  }
+
+  /** `session` takes the place of `lost`. */
+  inherit(session: Session, lost: Session): void {
+    for (const setting of this.of(lost)) this.#keep(session, setting);
+  }
+
+  /** The user wants to set something, */
+  onCall(session: Session, call: Message): void {
+    if (!Object.hasOwn(setters, call.method) || call.id === undefined) return;
+    this.#of(session).asked.set(call.id, { method: call.method, params: objectOf(call) });
+  }
+
+  /** and the agent has agreed, or not. */
+  onAnswer(session: Session, method: string, answer: Message): void {
+    if (!Object.hasOwn(setters, method) || answer.id === undefined) return;
+    const { asked } = this.#of(session);
+    const setting = asked.get(answer.id);
+    asked.delete(answer.id);
+    if (setting !== undefined && !answer.isError) this.#keep(session, setting);
+  }
+
+  /** The agent has set something itself. What it begins with while it is restored is not what was set last. */
+  onUpdate(session: Session, kind: string, update: Message): void {
+    if (session.isRestoring === true) return;
+    if (kind === 'current_mode_update') this.#keepMode(session, updateOf(update).currentModeId);
+    else if (kind === 'config_option_update') this.#keepOptions(session, updateOf(update).configOptions);
+  }
+
+  #keepMode(session: Session, modeId: unknown): void {
+    if (typeof modeId === 'string') this.#keep(session, { method: 'session/set_mode', params: { modeId } });
+  }
+
+  /** Of the options those that were set before, and the mode, which some agents have as an option. */
+  #keepOptions(session: Session, options: unknown): void {
+    for (const option of Array.isArray(options) ? (options as (JsonObject | null)[]) : []) {
+      const { id: configId, type, category, currentValue: value } = option ?? {};
+      if (value === undefined) continue;
+      const params = type === 'boolean' ? { configId, type, value } : { configId, value };
+      const setting = { method: 'session/set_config_option', params };
+      if (category === 'mode' || this.#of(session).settings.has(keyOf(setting))) this.#keep(session, setting);
+    }
+  }
+
+  #keep(session: Session, setting: Setting): void {
+    const { settings } = this.#of(session);
+    settings.delete(keyOf(setting));
+    settings.set(keyOf(setting), setting);
+  }
+
+  #of(session: Session): Known {
+    const known = this.#known.get(session) ?? { settings: new Map(), asked: new Map() };
+    this.#known.set(session, known);
+    return known;
+  }
+}
+
+function keyOf({ method, params }: Setting): string {
+  return JSON.stringify([method, params[setters[method]!]]);
+}
+
+function updateOf(message: Message): JsonObject {
+  return (objectOf(message).update ?? {}) as JsonObject;
+}
+
+function objectOf(message: Message): JsonObject {
+  return JSON.parse(paramsOf(message) ?? '{}') as JsonObject;
+}

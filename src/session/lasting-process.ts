@@ -1,0 +1,101 @@
+/** The process of one child, which is started again when a start fails and another may go better. */
+import { AgentProcess } from '../agent/process';
+import type { AgentProcessOptions, StopLadder } from '../agent/process';
+import { CaiError } from '../errors';
+import type { Line } from '../rpc/splice';
+
+/** How it is started, and who is told what. */
+export interface LastingProcessOptions extends AgentProcessOptions {
+  /** How long the next start is to wait, in milliseconds. */
+  delayMs(): number;
+  /** A process has been started, the first one or another. */
+  onStart(): void;
+  /** A process has ended: undefined if another is to be started, else the reason that is told as the end. */
+  onFailure(reason: CaiError): CaiError | undefined;
+}
+
+/** An agent whose start is late has nothing to lose. */
+const lateStop: StopLadder = { termAfterMs: 0, killAfterMs: 1_000 };
+
+/** A process, and those that take its place while it starts. */
+export class LastingProcess {
+  #process: AgentProcess | undefined;
+  /** Until the next start. */
+  #wait: NodeJS.Timeout | undefined;
+  /** Until it should have started. */
+  #limit: NodeJS.Timeout | undefined;
+  /** Why it is ended, where that is not for it to say. */
+  #failure: CaiError | undefined;
+
+  /** Nothing is started yet. */
+  constructor(private readonly options: LastingProcessOptions) {}
+
+  /** Starts it, at once if nothing has failed before. */
+  start(): void {
+    const delayMs = this.options.delayMs();
+    if (delayMs === 0) this.#spawn();
+    else this.#wait = setTimeout(() => this.#spawn(), delayMs);
+  }
+
+  /** Bytes sent that it has not read yet. */
+  get unreadBytes(): number {
+    return this.#process?.unreadBytes ?? 0;
+  }
+
+  /** As of `AgentProcess`; nothing while there is none. */
+  send(line: Line): void {
+    this.#process?.send(line);
+  }
+
+  /** As of `AgentProcess`. */
+  pause(): void {
+    this.#process?.pause();
+  }
+
+  /** As of `AgentProcess`. */
+  resume(): void {
+    this.#process?.resume();
+  }
+
+  /** Its start fails with `reason` unless `settle` comes in time. */
+  limit(limitMs: number, reason: CaiError): void {
+    clearTimeout(this.#limit);
+    this.#limit = setTimeout(() => {
+      this.#failure = reason;
+      void this.#process?.stop(lateStop);
+    }, limitMs);
+  }
+
+  /** It has started: the limit is lifted. */
+  settle(): void {
+    clearTimeout(this.#limit);
+  }
+
+  /** As of `AgentProcess`. One that waits for its start is not started any more. */
+  async stop(ladder: StopLadder): Promise<void> {
+    this.settle();
+    if (this.#wait !== undefined) {
+      clearTimeout(this.#wait);
+      this.#wait = undefined;
+      const { name } = this.options.agent;
+      // Not at once: nobody expects the end within a call.
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+      this.options.onEnd(new CaiError('AGENT_EXITED', `agent "${name}" is not needed any more: try again`));
+    }
+    await this.#process?.stop(ladder);
+  }
+
+  #spawn(): void {
+    this.#wait = undefined;
+    this.#failure = undefined;
+    this.#process = new AgentProcess({ ...this.options, onEnd: (reason) => this.#onEnd(reason) });
+    this.options.onStart();
+  }
+
+  #onEnd(ended: CaiError): void {
+    this.settle();
+    const reason = this.options.onFailure(this.#failure ?? ended);
+    if (reason === undefined) this.start();
+    else this.options.onEnd(reason);
+  }
+}

@@ -1,0 +1,136 @@
+import { redact, redactedText } from '../../src/acp/redact';
+
+/** What is recorded of a message with these params, parsed. */
+function shown(params: unknown, method = '_x'): unknown {
+  const line = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  const { text, isRedacted } = redact(Buffer.from(line));
+  expect(isRedacted).toBe(text !== line);
+  return (JSON.parse(text) as { params: unknown }).params;
+}
+
+describe('redact', () => {
+  test('takes out the values of variables and headers, and leaves their names', () => {
+    const servers = [
+      {
+        name: 'files',
+        command: '/bin/files',
+        args: ['--all'],
+        env: [
+          { name: 'A', value: 'one' },
+          { name: 'name', value: 'two', _meta: { x: 'three', y: 4, z: null } },
+        ],
+      },
+      { name: 'web', type: 'http', headers: [{ value: 'four', name: 'X-Key' }], tags: ['five'] },
+    ];
+
+    expect(shown({ mcpServers: servers }, 'session/new')).toEqual({
+      mcpServers: [
+        {
+          name: 'files',
+          command: '/bin/files',
+          args: ['--all'],
+          env: [
+            { name: 'A', value: redactedText },
+            { name: 'name', value: redactedText, _meta: { x: redactedText, y: redactedText, z: null } },
+          ],
+        },
+        { name: 'web', type: 'http', headers: [{ value: redactedText, name: 'X-Key' }], tags: ['five'] },
+      ],
+    });
+  });
+
+  test('takes out maps of variables and headers, wherever they stand', () => {
+    const gateway = {
+      headers: { Authorization: 'one', name: 'two', deep: ['three'] },
+      baseUrl: 'https://a/b',
+    };
+
+    expect(shown({ _meta: { gateway }, env: { name: 'four' }, httpHeaders: ['five'] })).toEqual({
+      _meta: {
+        gateway: {
+          headers: { Authorization: redactedText, name: redactedText, deep: [redactedText] },
+          baseUrl: 'https://a/b',
+        },
+      },
+      env: { name: redactedText },
+      httpHeaders: [redactedText],
+    });
+  });
+
+  test.each([
+    ...[
+      'token',
+      'accessToken',
+      'refresh_token',
+      'apiKey',
+      'api-key',
+      'x-API-KEY',
+      'Authorization',
+      'password',
+    ],
+    ...['clientSecret', 'credentials', 'Set-Cookie', 'private_key', 'passphrase', 'bearer', 'to\\u006ben'],
+  ])('takes out what stands under "%s"', (key) => {
+    const line = `{"jsonrpc":"2.0","method":"_x","params":{"${key}":{"a":["hidden",1.50]},"b":"seen"}}`;
+
+    const { text, isRedacted } = redact(Buffer.from(line));
+
+    expect(isRedacted).toBe(true);
+    expect(text).toBe(line.replace('"hidden",1.50', `"${redactedText}","${redactedText}"`));
+  });
+
+  test.each([
+    'progressToken',
+    'inputTokens',
+    'token_count',
+    'maxTokens',
+    'keyboard',
+    'environment',
+    'secretary',
+  ])('leaves what stands under "%s"', (key) => {
+    expect(shown({ [key]: 'seen' })).toEqual({ [key]: 'seen' });
+  });
+
+  test.each(['authenticate', 'authenti\\u0063ate', 'providers/set'])(
+    'takes out the params of %s',
+    (method) => {
+      const params = '{"methodId":"key","id":"main","x":["y",{"z":true}],"_meta":{"code":7}}';
+      const line = `{"params":${params},"jsonrpc":"2.0","id":1,"method":"${method}"}`;
+
+      const { text } = redact(Buffer.from(line));
+
+      const shownParams = `{"methodId":"key","id":"main","x":["${redactedText}",{"z":true}],"_meta":{"code":"${redactedText}"}}`;
+      expect(text).toBe(line.replace(params, shownParams));
+    },
+  );
+
+  test.each([
+    ['https://user:word@host/x', redactedText],
+    ['https://host/x?code=1', redactedText],
+    ['https:\\/\\/user:word@host', redactedText],
+    ['https://host/@x', 'https://host/@x'],
+  ])('leaves of addresses those without password and query: %s', (url, expected) => {
+    const line = `{"jsonrpc":"2.0","method":"_x","params":{"url":"${url}"}}`;
+
+    expect((JSON.parse(redact(Buffer.from(line)).text) as { params: unknown }).params).toEqual({
+      url: expected,
+    });
+  });
+
+  test.each(['{"token":"hidden"', '[{"token":"hidden"}]', '{"token":"hidden"}', '\xff password'])(
+    'takes out all of a line that is no message and could hold a secret: %s',
+    (line) => {
+      expect(redact(Buffer.from(line))).toEqual({ text: redactedText, isRedacted: true });
+    },
+  );
+
+  test('leaves all other bytes as they are', () => {
+    const line =
+      '{ "jsonrpc":"2.0" ,"id":12345678901234567890,"method":"_x","params":{"n":1.0,"t":"\\u00e9é","a":[],"env":{}}}';
+
+    expect(redact(Buffer.from(line))).toEqual({ text: line, isRedacted: false });
+    expect(redact(Buffer.from('no message at all'))).toEqual({
+      text: 'no message at all',
+      isRedacted: false,
+    });
+  });
+});

@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { LogFile } from '../../src/log-file';
+import { cai, runCli, userWith } from '../support/cli';
+import { World } from '../support/world';
+
+/** A user for whom processes have logged; `log` writes a line of one. */
+function userWithLogs(): {
+  options: ReturnType<typeof userWith>;
+  log: (pid: number, agent: string, fields: object) => void;
+} {
+  const options = userWith('');
+  const folder = join(options.env!.HOME!, '.local/state/containai/logs');
+  mkdirSync(folder, { recursive: true });
+  const files = new Map<number, LogFile>();
+  const log = (pid: number, agent: string, fields: object): void => {
+    const file = files.get(pid) ?? new LogFile(folder, { pid, agent, version: '1' });
+    files.set(pid, file);
+    file.write(`${JSON.stringify({ level: 40, time: '2026-01-01T00:00:00.000Z', ...fields })}\n`);
+  };
+  return { options, log };
+}
+
+describe('cai logs', () => {
+  test('shows what all processes have logged, by time, and who they are', async () => {
+    const { options, log } = userWithLogs();
+    log(1, 'claude', { time: '2999-01-01T00:00:02.000Z', msg: 'third', root: '/w\u001b' });
+    log(2, 'gemini', { time: '2999-01-01T00:00:01.000Z', level: 30, msg: 'second\nline' });
+    log(1, 'claude', { time: '2999-01-01T00:00:03.000Z', level: 50, msg: 'fourth' });
+
+    const { status, stdout, stderr } = await runCli(['logs', '-n', '3'], options);
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toBe(
+      '2999-01-01T00:00:01.000Z info gemini[2] second line\n' +
+        '2999-01-01T00:00:02.000Z warn claude[1] third root="/w\\u001b"\n' +
+        '2999-01-01T00:00:03.000Z error claude[1] fourth\n',
+    );
+  });
+
+  test.each([
+    [['--agent', 'gemini'], ['b']],
+    [
+      ['--workspace', '/w'],
+      ['a', 'b'],
+    ],
+    [['--agent', 'claude', '-w', '/w'], ['a']],
+  ])('shows with %j only that', async (args, expected) => {
+    const { options, log } = userWithLogs();
+    log(1, 'claude', { time: '2999-01-01T00:00:01.000Z', msg: 'a', root: '/w' });
+    log(2, 'gemini', { time: '2999-01-01T00:00:02.000Z', msg: 'b' });
+    log(1, 'claude', { time: '2999-01-01T00:00:03.000Z', msg: 'c', root: '/v' });
+
+    const { stdout } = await runCli(['logs', '--json', ...args], options);
+
+    const entries = stdout.trimEnd().split('\n');
+    const messages = entries.map((line) => (JSON.parse(line) as { msg: string }).msg);
+    expect(messages.filter((message) => !message.startsWith('cai '))).toEqual(expected);
+  });
+
+  test('leaves out lines that are damaged', async () => {
+    const { options, log } = userWithLogs();
+    log(1, 'claude', { msg: 'whole' });
+    const folder = join(options.env!.HOME!, '.local/state/containai/logs');
+    writeFileSync(
+      join(folder, '20200101T000000.000Z-9.log'),
+      '{"time":1}\nnull\nx\n{"time":"2026","msg":"kept"}\n{',
+    );
+
+    const { stdout } = await runCli(['logs'], options);
+
+    expect(stdout).toContain('whole');
+    expect(stdout).toContain('kept');
+    expect(stdout.trimEnd().split('\n')).toHaveLength(3);
+  });
+
+  test('says so when there is nothing', async () => {
+    expect(await runCli(['logs'], userWith(''))).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: 'cai: nothing is logged\n',
+    });
+  });
+
+  test('follows with -f what is logged from then on, by new processes too', async () => {
+    const { options, log } = userWithLogs();
+    log(1, 'claude', { msg: 'first' });
+    const following = spawn(process.execPath, [cai, 'logs', '-f'], {
+      env: { ...process.env, ...options.env },
+    });
+    let shown = '';
+    const sees = async (text: string): Promise<void> => {
+      while (!shown.includes(text)) await new Promise((resolve) => following.stdout.once('data', resolve));
+    };
+    following.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
+
+    await sees('first');
+    log(1, 'claude', { msg: 'second' });
+    await sees('second');
+    log(2, 'gemini', { msg: 'third' });
+    await sees('gemini[2] third');
+
+    following.kill();
+    expect(shown.match(/second/g)).toHaveLength(1);
+  });
+});
+
+describe('cai --acp', () => {
+  let world: World;
+  afterEach(() => world.end());
+
+  test('keeps a log that cai logs shows, without a word on stderr', async () => {
+    world = await World.initialized();
+    await world.session(world.workspace('own'), 's1');
+
+    const { stdout } = await runCli(['logs'], { env: { HOME: join(world.folder, 'home') } });
+
+    expect(stdout).toMatch(/info puppet\[\d+\] agent started root=/);
+    expect(world.stderr).toBe('');
+  });
+
+  test('keeps none at level silent', async () => {
+    world = await World.initialized({ env: { CAI_LOG_LEVEL: 'silent' } });
+    await world.session(world.workspace('own'), 's1');
+
+    const { stderr } = await runCli(['logs'], { env: { HOME: join(world.folder, 'home') } });
+
+    expect(stderr).toBe('cai: nothing is logged\n');
+  });
+});

@@ -1,0 +1,101 @@
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { runCli } from '../support/cli';
+import { newFolder } from '../workspace/temp-folder';
+
+const head = '{"recording":1,"cai":"1","agent":"a","at":"2026-01-01T00:00:00.000Z"}';
+const hello = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}';
+const answer = '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}';
+const mock = resolve(__dirname, '../../fixtures/mock-acp-server');
+
+/** A recording with these lines of the editor's side, half a second apart. */
+function recording(...lines: readonly [string, string][]): string {
+  const file = join(newFolder(), 'r.ndjson');
+  const records = lines.map(([side, line], index) => JSON.stringify({ ms: index * 500, side, line }));
+  writeFileSync(file, `${[head, ...records].join('\n')}\n`);
+  return file;
+}
+
+describe('cai replay', () => {
+  test('plays the agent on stdin and stdout', async () => {
+    const file = recording(['from editor', hello], ['to editor', answer]);
+
+    const result = await runCli(['replay', file], { input: `${hello.replace('1,', '"x",')}\n` });
+
+    expect(result).toEqual({ status: 0, stdout: `${answer.replace('1,', '"x",')}\n`, stderr: '' });
+  });
+
+  test('keeps the pauses with --timing', async () => {
+    const file = recording(['from editor', hello], ['to editor', answer]);
+    const startedAt = performance.now();
+
+    const { status } = await runCli(['replay', file, '--timing'], { input: `${hello}\n` });
+
+    expect(status).toBe(0);
+    expect(performance.now() - startedAt).toBeGreaterThan(499);
+  });
+
+  test('plays the editor to a command', async () => {
+    const file = recording(['from editor', hello], ['to editor', answer]);
+
+    const result = await runCli(['replay', file, '--as', 'editor', '--', mock, '--acp']);
+
+    expect(result).toEqual({ status: 0, stdout: '', stderr: '' });
+  });
+
+  test('ends with 1 and says what came instead', async () => {
+    const file = recording(['from editor', hello], ['to editor', answer]);
+
+    const result = await runCli(['replay', file], { input: '{"jsonrpc":"2.0","method":"_x"}\n' });
+
+    expect(result).toEqual({
+      status: 1,
+      stdout: '',
+      stderr:
+        'cai: line 2 of the recording has the request initialize (id 1); instead came the notification _x\n',
+    });
+  });
+
+  test('ends with 1 when the command does not answer as recorded', async () => {
+    const file = recording(['from editor', hello.replace('initialize', '_none')], ['to editor', answer]);
+
+    const { status, stderr } = await runCli(['replay', file, '--as', 'editor', '--', mock, '--acp']);
+
+    expect(status).toBe(1);
+    expect(stderr).toBe(
+      'cai: line 3 of the recording has a result for request 1; instead came an error for request 1, "Method not found"\n',
+    );
+  });
+
+  test.each([
+    [['--as', 'editor'], 'an editor is played to an agent: cai replay FILE --as editor -- COMMAND'],
+    [['--', 'x'], 'an agent is played on stdin and stdout, without a COMMAND: or add --as editor'],
+  ])('refuses %j', async (args, message) => {
+    const { status, stderr } = await runCli(['replay', recording(['from editor', hello]), ...args]);
+
+    expect({ status, stderr }).toEqual({ status: 2, stderr: `cai: ${message}\n` });
+  });
+
+  test.each([
+    [
+      'an agent that it does not have',
+      ['--child', '3'],
+      'the recording has no lines of an agent 3; its agents: none',
+    ],
+    ['a command that is not there', ['--as', 'editor', '--', '/no/such'], '"/no/such" was not found'],
+  ])('ends with 1 for %s', async (_, args, message) => {
+    const file = recording(['from editor', hello], ['to editor', answer]);
+
+    const { status, stderr } = await runCli(['replay', file, ...args]);
+
+    expect(status).toBe(1);
+    expect(stderr).toContain(message);
+  });
+
+  test('ends with 1 for a file that is not there', async () => {
+    const { status, stderr } = await runCli(['replay', '/no/such/file']);
+
+    expect(status).toBe(1);
+    expect(stderr).toContain('/no/such/file cannot be read: ENOENT');
+  });
+});

@@ -1,0 +1,120 @@
+/** What a user of acpx sees when the agent, or the way to it, is lost: the next prompt goes on. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { agentAnswers } from '../agents/transcript';
+import { AcpxSession, provideClients } from './clients';
+import { containerOf, processesIn, untilRuns } from './inside';
+import { modelConfig, provideImages, startModel } from './model';
+import { buildTimeoutMs } from './place';
+import { Cai, docker, folder, newWorkspace } from './support';
+
+let cai: Cai;
+let workspace: string;
+let container: string;
+let session: AcpxSession;
+
+beforeAll(async () => {
+  provideClients();
+  await provideImages('claude');
+}, buildTimeoutMs);
+
+beforeEach(async () => {
+  cai = new Cai(modelConfig);
+  workspace = newWorkspace();
+  await startModel(cai, workspace, 'claude');
+  container = await containerOf(workspace, 'claude');
+  session = new AcpxSession(cai, 'claude', workspace);
+  await session.open();
+  await say('one');
+});
+
+afterEach(() => session.close());
+
+describe('claude', () => {
+  test.each([
+    ['the agent was killed', killAgent],
+    ['cai exec was killed', killExec],
+    ['sshd was killed, and all that it had started', killSshd],
+    ['the container was stopped', () => docker('stop', container)],
+    ['the container was killed', () => docker('kill', container)],
+  ])('goes on with the next prompt, in the same session, after %s between turns', async (_, damage) => {
+    await damage();
+    // What was lost in the container comes back with it, but for the model.
+    await startModel(cai, workspace, 'claude').catch(() => undefined);
+
+    await say('two');
+
+    expectTurns('one', 'two');
+    expect(repliesOf('one')).toBe(1);
+  });
+
+  test('fails the prompt in whose turn it is killed, once and with the cause, and goes on with the next', async () => {
+    const turn = session.prompt('[[shell (setsid sleep 610 &); sleep 611]]');
+    await untilRuns(container, 'sleep 611');
+    await killAgent();
+    const { status, stdout } = await turn.ends();
+    await say('three');
+
+    expect(status).not.toBe(0);
+    expect(stdout.toString()).toContain('exited with status 137');
+    const answers = agentAnswers(session.transcript(), 'session/prompt');
+    expect(answers).toMatchObject([
+      { result: { stopReason: 'end_turn' } },
+      { error: { code: -32603 } },
+      { result: { stopReason: 'end_turn' } },
+    ]);
+  });
+});
+
+/** A turn that must succeed. */
+async function say(text: string): Promise<void> {
+  await session.prompt(text).succeeds();
+}
+
+/** acpx has sent these prompts on one connection and session, each was answered, and no load was needed. */
+function expectTurns(...texts: string[]): void {
+  const transcript = session.transcript();
+  const turns = texts.map(() => ({ result: { stopReason: 'end_turn' } }));
+  expect(agentAnswers(transcript, 'session/prompt')).toMatchObject(turns);
+}
+
+/** How often the editor has been told the answer to a prompt. */
+function repliesOf(text: string): number {
+  const lines = session.transcript().map((entry) => JSON.stringify(entry));
+  return lines.filter((line) => line.includes('agent_message_chunk') && line.includes(`Echo: ${text}`))
+    .length;
+}
+
+async function killAgent(): Promise<void> {
+  await kill((command) => /node .*claude-agent-acp/.test(command));
+}
+
+async function killSshd(): Promise<void> {
+  await kill((command) => command.includes('sshd'));
+}
+
+/** Kills processes of the container. */
+async function kill(isMeant: (command: string) => boolean): Promise<void> {
+  const meant = (await processesIn(container)).filter(({ command }) => isMeant(command));
+  expect(meant).not.toEqual([]);
+  for (const { pid } of meant) process.kill(pid, 'SIGKILL');
+}
+
+/** Kills the program between the proxy and the container. */
+function killExec(): Promise<void> {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const execs = pids.filter((pid) => {
+    const command = commandOf(pid);
+    return command.includes(`${folder}/package/bin/cai exec`) && command.includes('--status-fd');
+  });
+  expect(execs).toHaveLength(1);
+  process.kill(Number(execs[0]), 'SIGKILL');
+  return Promise.resolve();
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return '';
+  }
+}

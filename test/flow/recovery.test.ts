@@ -1,0 +1,468 @@
+/** A session whose agent has ended goes on with its next prompt; what a prompt has begun is never repeated. */
+import { sentBy, sentTo } from '../support/dialogue';
+import type { Json } from '../support/inbox';
+import { failure, success } from '../support/messages';
+import type { Puppet } from '../support/puppet';
+import { permissionParams, startTurn } from '../support/turn';
+import type { OpenSession } from '../support/turn';
+import { fullAgent, World } from '../support/world';
+import type { WorldOptions } from '../support/world';
+
+const reopeners = ['session/load', 'session/resume'];
+const noDelay = '[restart]\nfirst_delay = "0s"\n';
+const text = (said: string): Json[] => [{ type: 'text', text: said }];
+
+let world: World;
+let cwd: string;
+let session: OpenSession;
+afterEach(() => world.end());
+
+/** An agent that can do the named of loading and resuming, and nothing else that matters. */
+function agentWith(...capabilities: ('load' | 'resume')[]): Json {
+  const agentCapabilities = {
+    loadSession: capabilities.includes('load'),
+    sessionCapabilities: capabilities.includes('resume') ? { resume: {} } : {},
+  };
+  return { ...fullAgent, agentCapabilities };
+}
+
+/** Opens a session in a workspace. */
+async function open(options: WorldOptions = {}): Promise<void> {
+  world = await World.initialized({ config: noDelay, ...options });
+  cwd = world.workspace('own');
+  session = await world.session(cwd, 's1');
+}
+
+/** Kills an agent; resolves when the proxy knows. */
+async function kill(agent: Puppet): Promise<void> {
+  const open = world.request('_wait', { cwd: agent.cwd });
+  await agent.inbox.next('_wait');
+  agent.order({ kill: 'SIGKILL' });
+  await open;
+}
+
+function prompt(said = 'go on', sessionId = session.id): number {
+  return world.ask('session/prompt', { sessionId, prompt: text(said) });
+}
+
+/** The next agent, and the request by which it is to restore a session. */
+async function successor(): Promise<{ agent: Puppet; request: Json }> {
+  const agent = await world.agent(cwd);
+  const request = await agent.inbox.next(({ method }) => reopeners.includes(method as string));
+  return { agent, request };
+}
+
+/** The next agent restores the session. */
+async function restored(): Promise<Puppet> {
+  const { agent, request } = await successor();
+  agent.send({ id: request.id, result: {} });
+  return agent;
+}
+
+/** The agent answers the next prompt; resolves with what it got. */
+async function answerPrompt(agent: Puppet): Promise<Json> {
+  const received = await agent.inbox.next('session/prompt');
+  agent.send({ id: received.id, result: { stopReason: 'end_turn' } });
+  return received;
+}
+
+/** Every prompt that any agent has received, as its text. */
+function prompts(): string[] {
+  const lines = world.agents.flatMap((agent) => agent.inbox.lines.map((line) => line.toString()));
+  const received = lines.map((line) => JSON.parse(line) as { method?: string; params?: { prompt: Json[] } });
+  return received
+    .filter(({ method }) => method === 'session/prompt')
+    .map(({ params }) => params!.prompt[0]!.text as string);
+}
+
+describe('the next prompt of a session whose agent was killed', () => {
+  test.each([
+    ['session/load', 'between turns', agentWith('load')],
+    ['session/resume', 'between turns', agentWith('resume')],
+    ['session/resume', 'between turns, which can load too', agentWith('load', 'resume')],
+  ])('restores it by %s, %s, and goes on under the same id', async (method, _, agentHello) => {
+    await open({ agentHello });
+    const turn = await startTurn(world, session);
+    await turn.end();
+    await kill(session.agent);
+
+    const id = prompt('second');
+    const { agent, request } = await successor();
+    expect(request).toMatchObject({ method, params: { sessionId: 's1', cwd, mcpServers: [] } });
+    expect(await sentTo(world, agent)).toEqual([]);
+    agent.send({ id: request.id, result: {} });
+    const received = await answerPrompt(agent);
+
+    expect(received.params).toEqual({ sessionId: 's1', prompt: text('second') });
+    expect(await world.editor.response(id)).toEqual(success(id, { stopReason: 'end_turn' }));
+    agent.say('s1', 'still here');
+    const said = await world.editor.next('session/update');
+    expect(said).toMatchObject({ params: { sessionId: session.id } });
+    expect(prompts()).toEqual(['go on', 'second']);
+  });
+
+  test('does so after a death in the turn; that prompt got one error and is not repeated', async () => {
+    await open();
+    const lost = await startTurn(world, session, text('lost'));
+    session.agent.order({ kill: 'SIGKILL' });
+    expect(await world.editor.response(lost.id)).toEqual(failure(lost.id, -32603));
+
+    const id = prompt('next');
+    const agent = await restored();
+    await answerPrompt(agent);
+
+    expect(await world.editor.response(id)).toHaveProperty('result.stopReason', 'end_turn');
+    expect(prompts()).toEqual(['lost', 'next']);
+    expect(await sentBy(world, agent)).toEqual([]);
+  });
+
+  test('restores it with the folders, servers and extensions that it was opened with, byte for byte', async () => {
+    await open();
+    const params = `{"cwd":${JSON.stringify(cwd)},"mcpServers":[{"name":"m","command":"/bin/m","args":["x"],"env":[{"name":"K","value":"secret"}]}],"additionalDirectories":[${JSON.stringify(cwd)}],"_meta":{"n":12345678901234567890}}`;
+    world.send(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":${params}}\n`);
+    const { id } = await session.agent.inbox.next('session/new');
+    session.agent.send({ id, result: { sessionId: 's2' } });
+    const opened = (await world.editor.response('new')).result as { sessionId: string };
+    await kill(session.agent);
+
+    prompt('go on', opened.sessionId);
+    const { agent } = await successor();
+
+    const line = agent.inbox.lines.map(String).find((each) => each.includes('session/resume'))!;
+    expect(line).toContain(`"params":{"sessionId":"s2",${params.slice(1)}}`);
+    expect(world.stderr).not.toContain('secret');
+  });
+
+  test('restores one that the editor has loaded, with what it was loaded with', async () => {
+    await open({ agentHello: agentWith('load') });
+    const load = world.ask('session/load', { sessionId: session.id, cwd, mcpServers: [{ name: 'n' }] });
+    const { id } = await session.agent.inbox.next('session/load');
+    session.agent.send({ id, result: {} });
+    await world.editor.response(load);
+    await kill(session.agent);
+
+    prompt();
+    const { request } = await successor();
+
+    expect(request.params).toEqual({ sessionId: 's1', cwd, mcpServers: [{ name: 'n' }] });
+  });
+
+  test('withholds what is told of the past until the session is restored, and serves requests meanwhile', async () => {
+    await open();
+    await kill(session.agent);
+    const id = prompt();
+    const { agent, request } = await successor();
+    const past = [
+      { sessionUpdate: 'user_message_chunk', content: { type: 'text', text: 'old' } },
+      { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'old' } },
+      { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'old' } },
+      { sessionUpdate: 'tool_call', toolCallId: 't', title: 'old' },
+      { sessionUpdate: 'tool_call_update', toolCallId: 't', status: 'completed' },
+      { sessionUpdate: 'plan', entries: [] },
+    ];
+    const present = [
+      { sessionUpdate: 'current_mode_update', currentModeId: 'ask' },
+      { sessionUpdate: 'config_option_update', configOptions: [] },
+      { sessionUpdate: 'available_commands_update', availableCommands: [] },
+      { sessionUpdate: 'usage_update', used: 1, size: 2 },
+      { sessionUpdate: 'session_info_update', title: 'T' },
+    ];
+    for (const update of [...past, ...present]) agent.update('s1', update);
+    agent.send({ id: 7, method: 'session/request_permission', params: permissionParams('s1') });
+    const asked = await world.editor.next('session/request_permission');
+    world.send({ id: asked.id, result: { outcome: { outcome: 'cancelled' } } });
+    await agent.inbox.next((message) => message.id === 7 && message.method === undefined);
+    agent.send({ id: request.id, result: {} });
+    agent.say('s1', 'new');
+    await answerPrompt(agent);
+    await world.editor.response(id);
+
+    const updates = world.editor.takeAll().filter(({ method }) => method === 'session/update');
+    const kinds = updates.map(({ params }) => ((params as Json).update as Json).sessionUpdate);
+    expect(kinds).toEqual([...present.map(({ sessionUpdate }) => sessionUpdate), 'agent_message_chunk']);
+    for (const { params } of updates) expect(params).toMatchObject({ sessionId: session.id });
+  });
+
+  test('takes back what the dead agent has asked, once; a late answer is nobody’s', async () => {
+    await open();
+    const turn = await startTurn(world, session);
+    session.agent.send({ id: 0, method: 'session/request_permission', params: permissionParams('s1') });
+    const asked = await world.editor.next('session/request_permission');
+    session.agent.order({ kill: 'SIGKILL' });
+    await world.editor.response(turn.id);
+    expect(await world.editor.next('$/cancel_request')).toMatchObject({ params: { requestId: asked.id } });
+    world.send({ id: asked.id, result: { outcome: { outcome: 'selected', optionId: 'yes' } } });
+
+    const id = prompt('next');
+    const agent = await restored();
+    await answerPrompt(agent);
+
+    expect(await world.editor.response(id)).toHaveProperty('result');
+    expect(await sentTo(world, agent)).toEqual([]);
+    expect(await sentBy(world, agent)).toEqual([]);
+  });
+});
+
+describe('what was set in a session', () => {
+  beforeEach(() => open());
+
+  /** The user sets something, and the agent agrees or not. */
+  async function set(method: string, params: Json, isAgreed = true): Promise<void> {
+    const id = world.ask(method, { sessionId: session.id, ...params });
+    const request = await session.agent.inbox.next(method);
+    const error = { code: -32602, message: 'no' };
+    session.agent.send({ id: request.id, ...(isAgreed ? { result: {} } : { error }) });
+    await world.editor.response(id);
+  }
+
+  /** Kills the agent and restores the session; what the new agent is sent before the prompt, which is refused once. */
+  async function setAgain(): Promise<Json[]> {
+    await kill(session.agent);
+    const id = prompt();
+    const agent = await restored();
+    const requests: Json[] = [];
+    for (;;) {
+      const request = await agent.inbox.next(({ method }) => method !== undefined);
+      if (request.method === 'session/prompt') {
+        agent.send({ id: request.id, result: { stopReason: 'end_turn' } });
+        break;
+      }
+      requests.push(request);
+      const error = { code: -32602, message: 'no such thing' };
+      agent.send({ id: request.id, ...(requests.length === 1 ? { error } : { result: {} }) });
+    }
+    expect(await world.editor.response(id)).toHaveProperty('result');
+    return requests.map(({ method, params }) => ({ method, params }));
+  }
+
+  test('is set again before the next prompt, as it was set last; a refusal is only noted', async () => {
+    await set('session/set_mode', { modeId: 'ask' });
+    await set('session/set_config_option', { configId: 'model', value: 'small' });
+    await set('session/set_config_option', { configId: 'fast', type: 'boolean', value: true });
+    await set('session/set_config_option', { configId: 'model', value: 'large' });
+    await set('session/set_mode', { modeId: 'forbidden' }, false);
+
+    expect(await setAgain()).toEqual([
+      { method: 'session/set_mode', params: { sessionId: 's1', modeId: 'ask' } },
+      {
+        method: 'session/set_config_option',
+        params: { sessionId: 's1', configId: 'fast', type: 'boolean', value: true },
+      },
+      { method: 'session/set_config_option', params: { sessionId: 's1', configId: 'model', value: 'large' } },
+    ]);
+    expect(world.stderr).toContain('could not be set again');
+  });
+
+  test('is what the agent has made of it since', async () => {
+    await set('session/set_mode', { modeId: 'plan' });
+    session.agent.update('s1', { sessionUpdate: 'current_mode_update', currentModeId: 'code' });
+    await sentBy(world, session.agent);
+
+    expect(await setAgain()).toEqual([
+      { method: 'session/set_mode', params: { sessionId: 's1', modeId: 'code' } },
+    ]);
+  });
+
+  test('of options is the mode and what the user has set, as the agent has told them last', async () => {
+    await set('session/set_config_option', { configId: 'model', value: 'small' });
+    const configOptions = [
+      { id: 'model', type: 'select', currentValue: 'large', options: [] },
+      { id: 'how', category: 'mode', type: 'select', currentValue: 'plan', options: [] },
+      { id: 'other', type: 'boolean', currentValue: true },
+    ];
+    session.agent.update('s1', { sessionUpdate: 'config_option_update', configOptions });
+    await sentBy(world, session.agent);
+
+    expect((await setAgain()).map(({ params }) => params)).toEqual([
+      { sessionId: 's1', configId: 'model', value: 'large' },
+      { sessionId: 's1', configId: 'how', value: 'plan' },
+    ]);
+  });
+});
+
+describe('while a session is restored', () => {
+  beforeEach(() => open());
+
+  test('its calls wait and follow in their order; other sessions do not wait', async () => {
+    const other = await world.session(world.workspace('b'), 'b1');
+    await kill(session.agent);
+    const mode = world.ask('session/set_mode', { sessionId: session.id, modeId: 'ask' });
+    const first = prompt('one');
+    const option = world.ask('session/set_config_option', {
+      sessionId: session.id,
+      configId: 'm',
+      value: 'x',
+    });
+    const { agent, request } = await successor();
+    const turn = await startTurn(world, other);
+    expect(await turn.end()).toHaveProperty('result');
+    expect(await sentTo(world, agent)).toEqual([]);
+    agent.send({ id: request.id, result: {} });
+
+    const got = [1, 2, 3].map(() => agent.inbox.next(({ method }) => String(method).startsWith('session/')));
+    const methods = (await Promise.all(got)).map(({ method, id }) => [method, id]);
+    expect(methods).toEqual([
+      ['session/set_mode', mode],
+      ['session/prompt', first],
+      ['session/set_config_option', option],
+    ]);
+  });
+
+  test('two sessions of one agent are restored in one new agent', async () => {
+    const second = await world.session(cwd, 's2', session.agent);
+    await kill(session.agent);
+    const ids = [prompt('one'), prompt('two', second.id)];
+    const { agent, request } = await successor();
+    const more = await agent.inbox.next(({ method }) => reopeners.includes(method as string));
+    expect([request, more].map(({ params }) => (params as Json).sessionId)).toEqual(['s1', 's2']);
+    for (const { id } of [more, request]) agent.send({ id, result: {} });
+
+    await answerPrompt(agent);
+    await answerPrompt(agent);
+    for (const id of ids) expect(await world.editor.response(id)).toHaveProperty('result');
+    expect(prompts()).toEqual(['two', 'one']);
+    expect(world.agents).toHaveLength(2);
+  });
+
+  test('X5 a prompt that is cancelled by its id is answered -32800, and no agent gets it', async () => {
+    await kill(session.agent);
+    const id = prompt('never');
+    const { agent, request } = await successor();
+    world.send({ method: '$/cancel_request', params: { requestId: id } });
+    expect(await world.editor.response(id)).toEqual(failure(id, -32800));
+    agent.send({ id: request.id, result: {} });
+
+    const next = prompt('next');
+    await answerPrompt(agent);
+    expect(await world.editor.response(next)).toHaveProperty('result');
+    expect(prompts()).toEqual(['next']);
+  });
+
+  test('session/cancel ends the prompts before it as cancelled, and no agent gets them', async () => {
+    await kill(session.agent);
+    const id = prompt('never');
+    const { agent, request } = await successor();
+    world.send({ method: 'session/cancel', params: { sessionId: session.id } });
+    expect(await world.editor.response(id)).toEqual(success(id, { stopReason: 'cancelled' }));
+    const next = prompt('next');
+    agent.send({ id: request.id, result: {} });
+
+    await answerPrompt(agent);
+    expect(await world.editor.response(next)).toHaveProperty('result');
+    expect(prompts()).toEqual(['next']);
+    expect(await sentTo(world, agent)).toEqual([]);
+  });
+
+  test('L2 the end of the editor’s input ends everything, and what waits gets one answer', async () => {
+    await kill(session.agent);
+    const id = prompt('never');
+    const { agent } = await successor();
+    void agent.sawEof.then(() => agent.order({ exit: 0 }));
+
+    expect(await world.close()).toBe(0);
+    expect(await world.editor.response(id)).toHaveProperty('error');
+    expect(world.editor.takeAll().filter((message) => message.id === id)).toEqual([]);
+    expect(prompts()).toEqual([]);
+  });
+});
+
+describe('a session that cannot be restored', () => {
+  test('because its agent cannot do that says so, at once, and starts none', async () => {
+    await open({ agentHello: agentWith() });
+    await kill(session.agent);
+
+    const id = prompt();
+    const answer = await world.editor.response(id);
+
+    expect(answer).toEqual(failure(id, -32002, { sessionId: session.id }));
+    expect(answer).toHaveProperty('error.message', expect.stringContaining('cannot reopen sessions'));
+    expect(world.agents).toHaveLength(1);
+  });
+
+  test('because the agent refuses fails what waits with its words, once each; the next prompt tries again', async () => {
+    await open();
+    await kill(session.agent);
+    const ids = [prompt('one'), prompt('two')];
+    const { agent, request } = await successor();
+    agent.send({ id: request.id, error: { code: -32002, message: 'history is gone' } });
+
+    for (const id of ids) {
+      const answer = await world.editor.response(id);
+      expect(answer).toEqual(failure(id, -32603));
+      expect(answer).toHaveProperty('error.message', expect.stringContaining('history is gone'));
+    }
+    const next = prompt('three');
+    const again = await agent.inbox.next('session/resume');
+    agent.send({ id: again.id, result: {} });
+    await answerPrompt(agent);
+    expect(await world.editor.response(next)).toHaveProperty('result');
+    expect(prompts()).toEqual(['three']);
+  });
+
+  test('because somebody has to sign in tells the editor so, as the agent does', async () => {
+    await open();
+    await kill(session.agent);
+    const id = prompt();
+    const { agent, request } = await successor();
+    const error = { code: -32000, message: 'Authentication required' };
+    agent.send({ id: request.id, error });
+
+    expect(await world.editor.response(id)).toEqual({ jsonrpc: '2.0', id, error });
+  });
+
+  test('because agents die over it: three times, then the error names attempts, cause and remedy', async () => {
+    await open();
+    await kill(session.agent);
+    const id = prompt('never');
+    for (let count = 0; count < 3; count++) {
+      const { agent } = await successor();
+      agent.order({ err: 'out of luck\n', exit: 5 });
+    }
+
+    const answer = await world.editor.response(id);
+    expect(answer).toMatchObject(failure(id, -32603));
+    expect(answer).toHaveProperty(
+      'error.message',
+      'agent "puppet" exited with status 5: out of luck (attempt 3 of 3: run its command in a terminal to see why)',
+    );
+    expect(world.stderr.match(/agent start failed/g)).toHaveLength(3);
+    expect(world.stderr).toContain('"class":"ended"');
+    const next = prompt('next');
+    await answerPrompt(await restored());
+    expect(await world.editor.response(next)).toHaveProperty('result');
+    expect(prompts()).toEqual(['next']);
+  });
+
+  test('is tried as often again after a turn that was answered', async () => {
+    await open();
+    for (const deaths of [2, 2]) {
+      await kill(session.agent);
+      const id = prompt();
+      for (let count = 0; count < deaths; count++) (await successor()).agent.order({ exit: 1 });
+      session = { ...session, agent: await restored() };
+      await answerPrompt(session.agent);
+      expect(await world.editor.response(id)).toHaveProperty('result');
+    }
+    expect(prompts()).toHaveLength(2);
+  });
+
+  test('is closed without an agent, and deleted by one', async () => {
+    await open();
+    const second = await world.session(cwd, 's2', session.agent);
+    await kill(session.agent);
+
+    const closed = await world.request('session/close', { sessionId: session.id });
+    const deleting = world.ask('session/delete', { sessionId: second.id });
+    const agent = await world.agent(cwd);
+    const request = await agent.inbox.next('session/delete');
+    agent.send({ id: request.id, result: {} });
+
+    expect(closed).toEqual(success(closed.id, {}));
+    expect(request.params).toEqual({ sessionId: 's2' });
+    expect(await world.editor.response(deleting)).toEqual(success(deleting, {}));
+    for (const sessionId of [session.id, second.id]) {
+      const answer = await world.request('session/prompt', { sessionId, prompt: [] });
+      expect(answer).toEqual(failure(answer.id, -32002, { sessionId }));
+    }
+  });
+});
