@@ -54,7 +54,7 @@ export class SessionFile {
 
   /** All records by id; undefined when nothing changed since the last call. */
   load(): Map<string, SessionRecord> | undefined {
-    this.#flush();
+    this.flush();
     try {
       const stat = statSync(this.path);
       if (!stat.isFile()) throw new Error('not a file');
@@ -76,14 +76,15 @@ export class SessionFile {
    * one session the last one is.
    */
   append(record: SessionRecord | GoneRecord): void {
-    if (this.#pending.size === 0) queueMicrotask(() => this.#flush());
+    if (this.#pending.size === 0) queueMicrotask(() => this.flush());
     const line = 'gone' in record ? { ...record, at: new Date().toISOString() } : record;
     // Deleted first, so that the order is that of the last change.
     this.#pending.delete(record.id);
     this.#pending.set(record.id, `${JSON.stringify(line)}\n`);
   }
 
-  #flush(): void {
+  /** Writes what is still to be appended, so that it is there before anybody is told of it. */
+  flush(): void {
     if (this.#pending.size === 0) return;
     const lines = [...this.#pending.values()].join('');
     this.#pending.clear();

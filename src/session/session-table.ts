@@ -103,7 +103,9 @@ export class SessionTable {
     this.refresh();
     const derived = this.#derive(agentId, root);
     const isTaken = this.#records.has(derived) || this.#open.has(derived);
-    return this.#remember(isTaken ? v4() : derived, agentId, root, cwd);
+    const id = this.#remember(isTaken ? v4() : derived, agentId, root, cwd);
+    this.file?.flush();
+    return id;
   }
 
   /**
@@ -156,6 +158,7 @@ export class SessionTable {
     this.giveUp(editorId);
     if (!this.#drop(editorId)) return;
     this.file?.append({ id: editorId, gone: true });
+    this.file?.flush();
   }
 
   #givenFor(agentId: string, root: string, cwd: string, anywhere: boolean): string | undefined {
