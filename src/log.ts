@@ -1,6 +1,7 @@
 /**
  * The log: one line per event to stderr, or to the file `CAI_LOG_FILE`, at `CAI_LOG_LEVEL` (default
- * `warn`). It takes method names, ids and reasons; params, environments and headers never reach it.
+ * `warn`). It takes method names, ids and reasons; params, environments and headers never reach it. The field
+ * `said` is for text that an agent may have chosen: cut, and for stderr alone, as no file keeps it.
  * Logging never fails and never waits: what nobody takes is dropped.
  */
 import { openSync, mkdirSync, writeSync } from 'node:fs';
@@ -11,6 +12,8 @@ import { CaiError, messageOf } from './errors';
 /** Where modules write log lines. */
 export type Log = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
+/** Of `said`, in characters. */
+const maxSaid = 500;
 /** Bytes that may wait for whoever reads our stderr. */
 const maxWaitingBytes = 256 * 1024;
 
@@ -23,7 +26,8 @@ export function openLog(env: NodeJS.ProcessEnv, kept?: pino.DestinationStream): 
   const known = Object.hasOwn(pino.levels.values, level) || level === 'silent';
   const shown = (known ? level : 'warn') as pino.LevelWithSilent;
   const stream = env.CAI_LOG_FILE ? toFile(env.CAI_LOG_FILE) : toStderr();
-  const options = { base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  const serializers = { said: (text: string) => text.slice(0, maxSaid) };
+  const options = { base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers };
   const log =
     kept === undefined || shown === 'silent'
       ? pino({ ...options, level: shown }, stream)
@@ -36,7 +40,16 @@ function bothOf(
   shown: { readonly level: pino.Level; readonly stream: pino.DestinationStream },
   kept: pino.DestinationStream,
 ): pino.DestinationStream {
-  return pino.multistream([shown, { level: 'info', stream: kept }]);
+  return pino.multistream([
+    shown,
+    { level: 'info', stream: { write: (line) => kept.write(withoutSaid(line)) } },
+  ]);
+}
+
+/** A line as a file keeps it. */
+function withoutSaid(line: string): string {
+  if (!line.includes('"said":')) return line;
+  return `${JSON.stringify({ ...(JSON.parse(line) as object), said: undefined })}\n`;
 }
 
 /** The one at which more is logged. */
@@ -66,7 +79,7 @@ function toFile(path: string): pino.DestinationStream {
   return {
     write: (line) => {
       try {
-        writeSync(file, line);
+        writeSync(file, withoutSaid(line));
       } catch {
         // A full disk costs log lines and nothing else.
       }

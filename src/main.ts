@@ -2,12 +2,15 @@
  * Start here: which command is it? `--acp` is looked for first, and each command's code is loaded only
  * when it is wanted, because an editor waits for this process at every start.
  */
+import { delimiter } from 'node:path';
 import { signInToken } from './agent/sign-in-argument';
 import type { CaiError } from './errors';
 import { printable } from './workspace/quoted';
+import { projectAround, searchFolders } from './workspace/search-path';
 
 /** The arguments are those behind the program's name; resolves with the exit status. */
 export async function main(args: readonly string[]): Promise<number> {
+  process.env.PATH = safePath().join(delimiter);
   const [command, ...rest] = args;
   const wantsHelp = rest[0] === '--help' || rest[0] === '-h';
   try {
@@ -31,6 +34,23 @@ export async function main(args: readonly string[]): Promise<number> {
     }
   } catch (error) {
     return report(error);
+  }
+}
+
+/** Before anything is started: we may have been started in a folder that agents write. */
+function safePath(): string[] {
+  const { CAI_ACP_DIRECT_SPAWN, HOME = '/', PATH } = process.env;
+  // The agent is a program of the user then, and may be one of the project.
+  if (CAI_ACP_DIRECT_SPAWN === '1') return searchFolders(PATH);
+  return searchFolders(PATH, projectAround(currentFolder(), HOME));
+}
+
+/** One that is gone holds no programs, either. */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return '/';
   }
 }
 

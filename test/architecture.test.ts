@@ -45,7 +45,6 @@ const withoutTest: Readonly<Record<string, string>> = {
       'observer',
       'observe-update',
       'open-session',
-      'profiles',
       'proxy',
       'recovery',
       'replays',
@@ -54,6 +53,7 @@ const withoutTest: Readonly<Record<string, string>> = {
       'session-list',
       'session-places',
       'session-settings',
+      'set-again',
       'shutdown',
       'usage-observer',
     ].map((name) => [
@@ -78,7 +78,6 @@ const withoutTest: Readonly<Record<string, string>> = {
       'commands/forward',
       'commands/login',
       'commands/logout',
-      'commands/host-program',
       'commands/ps',
       'commands/rm',
       'commands/selection',

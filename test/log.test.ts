@@ -22,6 +22,11 @@ const script = compiled(`
   process.stdin.resume().on('end', () => process.exit(0));
 `);
 
+const sayingScript = compiled(`
+  import { openLog } from './src/log';
+  openLog(process.env).warn({ said: 'x'.repeat(501) }, 'failed');
+`);
+
 describe('openLog', () => {
   test('writes a line an event, with its time, to the file that is named, and makes its folder', () => {
     const before = new Date().toISOString();
@@ -80,6 +85,25 @@ describe('openLog', () => {
 
     expect(linesIn(file).map(({ msg }) => msg)).toEqual(shown);
     expect(kept).toEqual(expected);
+  });
+
+  test('writes what an agent may have said to no file', () => {
+    const kept: string[] = [];
+    const log = openLog({ CAI_LOG_FILE: file }, { write: (line) => void kept.push(line) });
+
+    log.warn({ said: 'sk-hidden', code: 'X' }, 'failed');
+
+    expect(linesIn(file)).toMatchObject([{ code: 'X', msg: 'failed' }]);
+    expect(kept.map((line) => JSON.parse(line) as object)).toMatchObject([{ code: 'X', msg: 'failed' }]);
+    expect(readFileSync(file, 'utf8') + kept.join('')).not.toContain('said');
+  });
+
+  test('writes of it the beginning to stderr', async () => {
+    const program = run(sayingScript, []);
+
+    const line = JSON.parse(await text(program.stderr)) as { said: string };
+
+    expect(line.said).toBe('x'.repeat(500));
   });
 
   test('adds to a file that is there', () => {

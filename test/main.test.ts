@@ -1,7 +1,18 @@
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { writeToken } from '../src/agent/terminal-token';
 import { cai, runCli } from './support/cli';
+import { newFolder } from './workspace/temp-folder';
 
 describe('cai', () => {
   test.each(['frobnicate', '--frobnicate', '-x', ''])('does not know the command "%s"', async (command) => {
@@ -25,5 +36,37 @@ describe('cai', () => {
     expect(status).toBe(1);
     expect(stdout).toBe('');
     expect(stderr).toBe(`cai: not built yet: run "npm run build" in ${folder}\n`);
+  });
+
+  describe.each([
+    ['an empty entry', ''],
+    ['a dot', '.'],
+    ['a relative folder', 'bin'],
+    ['the full path of a folder of the project', join(newFolder(), 'bin')],
+  ])('with %s in PATH', (_, entry) => {
+    const env = {
+      HOME: newFolder(),
+      DOCKER_HOST: 'unix:///nowhere/docker.sock',
+      PATH: [entry, process.env.PATH].join(delimiter),
+    };
+    const order = { kind: 'command', agent: 'claude', argv: ['true'], env: [] } as const;
+
+    test.each([
+      ['terminal', (workspace: string) => ['terminal', writeToken(env, { ...order, workspace })]],
+      ['exec', () => ['exec', 'true']],
+      ['login', () => ['login', 'claude', '-w', '.']],
+      ['doctor', () => ['doctor']],
+      ['trust', () => ['trust']],
+    ])('%s runs nothing that lies in the folder it was started in', async (_command, argsOf) => {
+      const folder = isAbsolute(entry) ? dirname(entry) : newFolder();
+      const mark = join(folder, 'it ran');
+      mkdirSync(join(folder, 'bin'), { recursive: true });
+      for (const name of ['git', 'stty', 'bin/git', 'bin/stty'])
+        writeFileSync(join(folder, name), `#!/bin/sh\ntouch "${mark}"\n`, { mode: 0o755 });
+
+      await runCli(argsOf(folder), { env, cwd: folder });
+
+      expect(existsSync(mark)).toBe(false);
+    });
   });
 });

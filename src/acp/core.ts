@@ -102,7 +102,7 @@ export class Core {
       run: () => {
         // It may have been cancelled, and so answered, while it waited.
         const { request } = call;
-        if (request === undefined || request.isOurs || this.requests.find(request.id) === request) {
+        if (request === undefined || this.requests.isWanted(request)) {
           this.#send(child, call, context);
         } else {
           context.onNoResult?.(cancelled());
@@ -278,9 +278,10 @@ export class Core {
     if (session !== undefined)
       for (const observer of this.observers) observer.onAnswer?.(session, message.method, answer);
     if (request?.isOurs !== true) child.setServed();
-    if (request !== undefined && this.requests.finish(request)) {
+    if (request !== undefined && this.requests.find(request.id) === request) {
       const id = { start: answer.idStart, end: answer.idEnd, text: request.id };
       this.toEditor(child, answer, { map: context.map }, [id, ...this.signInEdits(child, answer)]);
+      this.requests.finish(request);
     }
     // Last, because the error may name the session that was to be opened.
     if (answer.isError) context.onNoResult?.(answer);

@@ -98,6 +98,14 @@ export class Defects {
     }
   }
 
+  /** A line of an agent over which we have failed: a bug of ours. Nobody knows what the agent is owed now. */
+  unservedFromAgent(child: WorkspaceChild, reason: unknown): void {
+    this.core.log.error({ root: child.root, err: reason }, 'internal error: the agent is ended');
+    const text = 'what the agent has sent could not be served, and the agent was ended: try again';
+    // One that is being ended already would only get more time.
+    if (child.isUsable) child.abandon(new CaiError('AGENT_ANSWER', text), hastyStop);
+  }
+
   /** An agent waits for the editor's answer with that id: it gets an error. */
   #failAgentRequest(editorId: string): boolean {
     const request = this.core.requests.take(editorId);

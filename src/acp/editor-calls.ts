@@ -39,7 +39,7 @@ export class EditorCalls {
     private readonly env: NodeJS.ProcessEnv,
     ownProcess: boolean,
     mcp: McpServers,
-    retry: Pick<RecoveryOptions, 'agent' | 'attempts'>,
+    retry: Pick<RecoveryOptions, 'agent' | 'attempts' | 'limitMs'>,
   ) {
     this.#opener = new SessionOpener(core, children, env, ownProcess, mcp, (call) => this.serve(call));
     const settings = new SessionSettings();

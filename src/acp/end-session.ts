@@ -1,7 +1,7 @@
 /** Sessions end here: `session/close`, `session/delete`, and `session/end` for clients that were promised it. */
 import { existsSync } from 'node:fs';
 import { patientStop } from '../agent/process';
-import { messageOf } from '../errors';
+import { loggedFailure } from '../agent/agent-end';
 import { resultLine } from '../rpc/answer';
 import type { SessionRecord } from '../session/session-record';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
@@ -126,7 +126,7 @@ export class SessionEnder {
           session,
           onAnswer: () => resolve(),
           onFailure: (reason) => {
-            this.core.log.info({ reason: messageOf(reason) }, 'session/close failed');
+            this.core.log.info(loggedFailure(reason), 'session/close failed');
             resolve();
           },
         });

@@ -2,6 +2,8 @@
  * `initialize`: answered once and for all, before any workspace is known. With what the agent is known to say,
  * else with what a first child says, if it says so in time, else with a promise of nothing.
  */
+import { loggedFailure } from '../agent/agent-end';
+import type { LoggedFailure } from '../agent/agent-end';
 import { messageOf } from '../errors';
 import { resultLine } from '../rpc/answer';
 import type { Config } from '../workspace/config';
@@ -30,6 +32,12 @@ export interface GreetingOptions {
   readonly profiles: Profiles;
   /** After `isUnderWay`: the editor may be read on. */
   onRoom(): void;
+}
+
+/** What comes of a first child: its answer, or for the log why there is none. */
+interface Outcome {
+  readonly hello?: string;
+  readonly why?: LoggedFailure | { readonly reason: string };
 }
 
 /** How long `initialize` waits for an agent's answer before it promises nothing, in milliseconds. */
@@ -104,28 +112,25 @@ export class Greeting {
   async #bootstrap(): Promise<string> {
     const workspace = await this.#ownWorkspace();
     const child = workspace === undefined ? this.children.primary() : this.children.forWorkspace(workspace);
-    const { hello, reason } = await new Promise<{ hello?: string; reason?: string }>((resolve) => {
-      const late = { reason: `no answer in ${bootstrapMs / 1_000} s` };
+    const { hello, why } = await new Promise<Outcome>((resolve) => {
+      const late = { why: { reason: `no answer in ${bootstrapMs / 1_000} s` } };
       const timer = setTimeout(() => resolve(late), bootstrapMs);
-      const over = (outcome: { hello?: string; reason?: string }): void => {
+      const over = (outcome: Outcome): void => {
         clearTimeout(timer);
         resolve(outcome);
       };
-      child.onDelay = (reason) => over({ reason });
+      child.onDelay = (reason) => over({ why: { reason } });
       child.whenReady({
         bytes: 0,
         run: () => over({ hello: child.initializeResult }),
-        onFailure: (failure) => over({ reason: failure.message }),
+        onFailure: (failure) => over({ why: loggedFailure(failure) }),
       });
     });
     if (hello !== undefined) {
       this.options.profiles.answeredFrom(child);
       return hello;
     }
-    this.core.log.warn(
-      { reason },
-      'initialize is answered without the agent: no optional capability is offered',
-    );
+    this.core.log.warn(why, 'initialize is answered without the agent: no optional capability is offered');
     return minimalResult;
   }
 

@@ -9,7 +9,7 @@ import type { Children } from './children';
 import type { Call } from './call';
 import type { Core } from './core';
 import type { McpServers } from './mcp-servers';
-import { unknownSession } from './refusals';
+import { cancelled, unknownSession } from './refusals';
 import { canRelearn, relearn } from './relearn';
 import { SessionPlaces } from './session-places';
 import type { Found, Place } from './session-places';
@@ -139,7 +139,10 @@ export class SessionOpener {
     this.mcp.drop(original);
   }
 
-  /** Opens a lost session again, by a call of ours. Rejects where it cannot even be sent. */
+  /**
+   * Opens a lost session again, by a call of ours. Rejects where it cannot even be sent. `onSession` is told of the
+   * session before that. Once the call is cancelled, what comes of it is nobody's.
+   */
   async restore(call: Call, lost: Session, onSession: (session: Session) => void): Promise<Restored> {
     const { workspace, place } = await this.#places.find(call.message);
     const child = this.#childFor(workspace);
@@ -148,6 +151,11 @@ export class SessionOpener {
     if (known !== undefined && known.editorId !== lost.editorId) throw unknownSession(lost.editorId);
     const sent = await this.prepare(call, workspace.root, place);
     const session: Session = { ...lost, ...place, child, opening: lost.opening, isRestoring: true };
+    const isWanted = (): boolean => this.core.requests.isWanted(call.request!);
+    if (!isWanted()) {
+      this.drop(sent);
+      return { session: lost, failure: cancelled() };
+    }
     onSession(session);
     this.core.sessions.open(session);
     return await new Promise((resolve) => {
@@ -156,12 +164,13 @@ export class SessionOpener {
         session,
         onResult: (result) => {
           session.isRestoring = false;
-          this.#tellOpen(session, sent, result);
+          if (isWanted()) this.#tellOpen(session, sent, result);
+          else this.drop(sent);
           resolve({ session });
         },
         onNoResult: (failure) => {
-          this.mcp.drop(call.message);
-          this.core.sessions.lose(session);
+          this.drop(sent);
+          if (isWanted()) this.core.sessions.lose(session);
           this.children.rest(child);
           resolve({ session, failure });
         },

@@ -27,6 +27,8 @@ export interface ProfilesOptions {
   readonly profiles: ProfileStore | undefined;
   /** Tells versions of an agent apart that is a process of this machine. */
   programIdentity(): string;
+  /** Whether agents in a workspace have data, and so sign-ins, of their own; undefined: in none. */
+  hasOwnData(root: string | undefined): boolean;
   /** What becomes of sign-ins in a terminal. */
   readonly signIn: SignIn;
   /** For what is wrong with a profile. */
@@ -45,6 +47,8 @@ export interface KnownAnswer {
 const promising = ['agentCapabilities', 'authMethods'] as const;
 /** How many differences are named. */
 const maxNamed = 10;
+/** Of each, in characters: an agent chooses them. */
+const maxNameLength = 100;
 const helloPlan = compilePlan(fields.initializeResult);
 
 /** The profiles of one proxy. */
@@ -89,6 +93,8 @@ export class Profiles {
     this.#tellDifference(child, result, isNew);
     // The image of a workspace that has one of its own says nothing of the usual one.
     if (child.image?.name !== imageName) return;
+    // Nor is a login for what only this workspace has one for any other.
+    if (this.options.hasOwnData(child.root) && !this.options.hasOwnData(undefined)) return;
     if (result !== this.#profile?.result || isNew) this.#keep({ result, program });
   }
 
@@ -105,13 +111,15 @@ export class Profiles {
     this.#key = key;
     // Whether an image is still the same is known only when the engine is reached.
     const isUsable = imageName !== undefined || this.#profile?.program === this.options.programIdentity();
-    return isUsable ? this.#answer(this.#profile?.result, capabilities) : undefined;
+    // Whichever workspace's agent it was: its login would run in another's container.
+    const isElsewhere = this.options.hasOwnData(undefined);
+    return isUsable ? this.#answer(this.#profile?.result, capabilities, isElsewhere) : undefined;
   }
 
   #shipped(capabilities: JsonObject): string | undefined {
     const { agent, config, imageName } = this.options;
     if (imageName === undefined) return undefined;
-    return this.#answer(shippedProfile(agent, config, capabilities), capabilities);
+    return this.#answer(shippedProfile(agent, config, capabilities), capabilities, false);
   }
 
   #keep(profile: Profile): void {
@@ -123,14 +131,18 @@ export class Profiles {
   }
 
   /** An agent's result as the editor may see it: what is kept passes what a child's answer passes. */
-  #answer(result: string | undefined, editorCapabilities: JsonObject): string | undefined {
+  #answer(
+    result: string | undefined,
+    editorCapabilities: JsonObject,
+    isElsewhere: boolean,
+  ): string | undefined {
     if (result === undefined) return undefined;
     try {
       const line = Buffer.from(`{"jsonrpc":"2.0","id":0,"result":${result}}`);
       const message = scan(line, { params: () => undefined, result: () => helloPlan, error: undefined });
       if (message.kind !== 'response') throw new Error('it is no JSON');
       // Its workspace is not known yet.
-      const edits = this.options.signIn.edits(message, { root: undefined, editorCapabilities });
+      const edits = this.options.signIn.edits(message, { root: undefined, editorCapabilities, isElsewhere });
       const { editorResult, agentResult } = readAgentHello(message, this.options.agent.name, edits);
       this.#answered = agentResult;
       return editorResult;
@@ -147,7 +159,11 @@ export class Profiles {
     this.#hasWarned = true;
     const because = isNew ? 'the agent or its image is another version' : undefined;
     this.options.log.warn(
-      { root: child.root, differs: differs.slice(0, maxNamed), because },
+      {
+        root: child.root,
+        differs: differs.slice(0, maxNamed).map((name) => name.slice(0, maxNameLength)),
+        because,
+      },
       'initialize was answered with what the agent said earlier or elsewhere, and here it says something else: what it lacks is refused; start the proxy again to get the rest',
     );
   }

@@ -125,6 +125,7 @@ export class Proxy {
     this.#calls = new EditorCalls(core, this.#children, this.#agentRequests, env, ownProcess, this.#mcp, {
       agent: options.agent.name,
       attempts: config.restart.attempts,
+      limitMs: config.acp.startTimeoutMs,
     });
     this.#greeting = new Greeting(core, this.#children, options);
     this.#defects = new Defects(core);
@@ -156,8 +157,16 @@ export class Proxy {
     else this.#defects.fromEditor(message);
   }
 
-  /** Takes one line of an agent. */
+  /** Takes one line of an agent. What goes wrong with it costs that agent and no other. */
   fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine): void {
+    try {
+      this.#fromAgent(child, line);
+    } catch (reason) {
+      this.#defects.unservedFromAgent(child, reason);
+    }
+  }
+
+  #fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine): void {
     if (!Buffer.isBuffer(line)) {
       this.#defects.overlongFromAgent(child, line.skim);
       return;

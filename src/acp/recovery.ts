@@ -2,6 +2,8 @@
  * Sessions whose agent has ended are restored when they are used next: in a new agent, by a call of our own
  * in the words of the one that opened them. What the user has sent meanwhile follows, once, in its order.
  */
+import { loggedFailure } from '../agent/agent-end';
+import { patientStop } from '../agent/process';
 import { CaiError, messageOf, rpcCode } from '../errors';
 import { requestLine, resultLine } from '../rpc/answer';
 import { fieldOf, scan } from '../rpc/scan';
@@ -9,19 +11,19 @@ import type { Message } from '../rpc/scan';
 import { cut } from '../rpc/splice';
 import { newOwnId } from '../session/workspace-child';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
+import type { EditorRequest } from '../session/request-table';
 import type { Call } from './call';
 import type { Core } from './core';
 import { paramsOf } from './fan-out';
 import { editorMethods } from './methods';
-import type { SessionOpener } from './open-session';
+import type { Restored, SessionOpener } from './open-session';
 import { offers, unknownSession } from './refusals';
 import type { SessionSettings } from './session-settings';
+import { setAgain } from './set-again';
 import { within } from './within';
 
 /** Calls that may wait for one session to be restored. */
 const maxWaiting = 1_000;
-/** How long a mode or an option may take to be set again, in milliseconds. */
-const settingMs = 10_000;
 
 /** What can restore a session, the better one first: it tells nothing of the past. */
 const reopeners = ['session/resume', 'session/load'] as const;
@@ -32,6 +34,8 @@ export interface RecoveryOptions {
   readonly agent: string;
   /** How many agents in succession may fail to restore a session. */
   readonly attempts: number;
+  /** How long an agent that has started may take to restore one, in milliseconds. */
+  readonly limitMs: number;
   /** Opens the sessions. */
   readonly opener: SessionOpener;
   /** What is set again in them. */
@@ -46,10 +50,30 @@ interface Failure {
   readonly refused?: { readonly child: WorkspaceChild; readonly answer: Message };
 }
 
+/** As `Restored`, with why it is not open. */
+interface Reopened {
+  readonly session: Session;
+  readonly failure?: Failure;
+}
+
+/** A session that is being restored. */
+interface Restore {
+  /** The calls that wait for it, in their order. */
+  readonly waiting: Call[];
+  /** As it is to be open, once that is known. */
+  session?: Session;
+  /** Its user has closed it. */
+  isClosed?: true;
+  /** Our call to the agent. */
+  request?: EditorRequest;
+  /** Ends the wait for its answer. */
+  giveUp?(reason: CaiError): void;
+}
+
 /** Restores sessions. */
 export class Recovery {
-  /** What waits for each session that is being restored, in its order. */
-  readonly #waiting = new Map<string, Call[]>();
+  /** What is being restored, by the editor's ids. */
+  readonly #restores = new Map<string, Restore>();
 
   /** Works on the tables of `core`. */
   constructor(
@@ -57,11 +81,14 @@ export class Recovery {
     private readonly options: RecoveryOptions,
   ) {}
 
-  /** Keeps a call for a session that is being restored; false when it is not. */
+  /** Keeps a call for a session that is being restored, unless it closes that; false when it is not. */
   hold(editorId: string, call: Call): boolean {
-    const waiting = this.#waiting.get(editorId);
-    if (waiting === undefined) return false;
-    if (call.message.method === 'session/cancel') {
+    const restore = this.#restores.get(editorId);
+    if (restore === undefined) return false;
+    const { waiting } = restore;
+    if (isClosing(call)) {
+      this.#close(editorId, restore, call);
+    } else if (call.message.method === 'session/cancel') {
       for (const each of waiting.splice(0)) if (!this.#cancel(each)) waiting.push(each);
     } else if (waiting.length < maxWaiting) {
       waiting.push(call);
@@ -73,12 +100,12 @@ export class Recovery {
 
   /** Serves a call for a session that is not open: it follows once that is restored, if its agent was lost. */
   serve(call: Call, editorId: string): void {
-    const { request, row } = call;
+    const { request } = call;
     const lost = this.core.sessions.lost(editorId);
     if (lost === undefined) throw unknownSession(editorId);
     // A notification is about something that has ended with the agent.
     if (request === undefined) return;
-    if (row.route === 'close' || row.route === 'end') {
+    if (isClosing(call)) {
       this.core.sessions.giveUp(editorId);
       this.core.answer(call, resultLine(request.id, '{}'));
     } else {
@@ -94,6 +121,39 @@ export class Recovery {
     return true;
   }
 
+  /** What waits has failed, but for a `session/delete`. What the agent says of it afterwards is nobody's. */
+  #close(editorId: string, restore: Restore, call: Call): void {
+    const { waiting, session } = restore;
+    this.#restores.delete(editorId);
+    restore.isClosed = true;
+    const reason = new CaiError('SESSION_LOST', `session ${editorId} was closed while it was being restored`);
+    restore.giveUp?.(reason);
+    if (session !== undefined) this.#leave(session, restore, call);
+    this.core.sessions.giveUp(editorId);
+    if (call.request !== undefined) this.core.answer(call, resultLine(call.request.id, '{}'));
+    for (const each of waiting.splice(0)) {
+      if (each.row.route === 'delete') this.options.serve(each);
+      else this.core.fail(each, reason);
+    }
+  }
+
+  /** The agent is told, if it has heard of the session and is there to be told. */
+  #leave(session: Session, { request }: Restore, { row }: Call): void {
+    const { child, agentId } = session;
+    this.core.sessions.close(session);
+    const isKnown = child.state === 'ready' && request?.targets.length === 1;
+    if (isKnown && offers(child.capabilities, 'sessionCapabilities.close')) {
+      child.ask('session/close', JSON.stringify({ sessionId: agentId }), {
+        resultPlan: undefined,
+        editorId: undefined,
+        onAnswer: () => undefined,
+        onFailure: () => undefined,
+      });
+    }
+    if (row.route === 'end' && child.sessions.size + child.openings.length === 0)
+      void child.stop(patientStop);
+  }
+
   #begin(lost: Session, call: Call): void {
     const { editorId } = lost;
     const method = reopeners.find((each) =>
@@ -103,13 +163,13 @@ export class Recovery {
       const text = `agent "${this.options.agent}" has ended and cannot reopen sessions: start a new one`;
       throw new CaiError('SESSION_UNKNOWN', text, { sessionId: editorId });
     }
-    const waiting = [call];
-    this.#waiting.set(editorId, waiting);
-    this.#restore(lost, method)
+    const restore: Restore = { waiting: [call] };
+    this.#restores.set(editorId, restore);
+    this.#restore(lost, method, restore)
       .catch((reason: unknown): Failure => ({ reason: this.#failureOf(reason) }))
       .then((failure) => {
-        this.#waiting.delete(editorId);
-        for (const each of waiting) {
+        if (this.#restores.get(editorId) === restore) this.#restores.delete(editorId);
+        for (const each of restore.waiting) {
           if (failure === undefined || !isForAgent(each)) this.options.serve(each);
           else this.#fail(each, failure);
         }
@@ -125,18 +185,26 @@ export class Recovery {
 
   /** A need to sign in is for the editor to see as the agent has told it. */
   #fail(call: Call, { reason, refused }: Failure): void {
-    if (refused === undefined) this.core.fail(call, reason);
-    else this.core.passOn(refused.child, call, refused.answer);
+    try {
+      if (refused === undefined) this.core.fail(call, reason);
+      else this.core.passOn(refused.child, call, refused.answer);
+    } catch (bug) {
+      // The others get theirs.
+      this.core.fail(call, bug);
+    }
   }
 
   /** Resolves with what has failed, or undefined when the session is open and as it was. */
-  async #restore(lost: Session, method: string): Promise<Failure | undefined> {
+  async #restore(lost: Session, method: string, restore: Restore): Promise<Failure | undefined> {
     const settings = this.options.settings.of(lost);
     for (let attempt = 1; ; attempt++) {
-      const { session, failure } = await this.#reopen(lost, method);
+      const { session, failure } = await this.#reopen(lost, method, restore);
       if (failure === undefined) {
-        for (const { method: setter, params } of settings) await this.#set(session, setter, params);
-        if (this.core.sessions.find(lost.editorId) === session) return undefined;
+        for (const setting of settings) {
+          // One that does not answer is not waited for again and again.
+          if (restore.isClosed === true || !(await setAgain(session, setting, this.core.log))) break;
+        }
+        if (restore.isClosed === true || this.core.sessions.find(lost.editorId) === session) return undefined;
       } else if (failure.reason.code !== 'AGENT_EXITED') {
         return failure;
       }
@@ -145,24 +213,51 @@ export class Recovery {
       if (isLast || attempt >= this.options.attempts) {
         return failure ?? { reason: endReason ?? this.#lost('has ended again') };
       }
-      this.core.log.warn({ attempt, reason: endReason?.message }, 'session not restored: tried again');
+      const about = { attempt, ...(endReason && loggedFailure(endReason)) };
+      this.core.log.warn(about, 'session not restored: tried again');
     }
   }
 
-  async #reopen(lost: Session, method: string): Promise<{ session: Session; failure?: Failure }> {
+  async #reopen(lost: Session, method: string, restore: Restore): Promise<Reopened> {
     const { opener, settings } = this.options;
-    const inherit = (session: Session): void => settings.inherit(session, lost);
-    const restored = await opener.restore(this.#callOf(lost, method), lost, inherit);
+    const call = this.#callOf(lost, method);
+    restore.request = call.request!;
+    const givenUp = new Promise<Restored>((resolve) => {
+      restore.giveUp = (failure) => {
+        call.request!.isCancelled = true;
+        resolve({ session: restore.session ?? lost, failure });
+      };
+    });
+    let setReady = (): void => undefined;
+    const ready = new Promise<void>((resolve) => (setReady = resolve));
+    const opened = opener.restore(call, lost, (session) => {
+      settings.inherit(session, lost);
+      restore.session = session;
+      session.child.whenReady({ bytes: 0, run: setReady, onFailure: () => undefined });
+    });
+    const over = Promise.race([opened, givenUp]);
+    await Promise.race([ready, over]);
+    const restored = (await within(this.options.limitMs, over)) ?? this.#giveUp(restore);
     const { session, failure } = restored;
     return 'failure' in restored ? { session, failure: this.#refusal(session.child, failure) } : { session };
+  }
+
+  /** The agent has taken too long: the session is as lost as before. */
+  #giveUp({ session, request }: Restore): Restored {
+    request!.isCancelled = true;
+    this.core.sessions.lose(session!);
+    const { agent, limitMs } = this.options;
+    const text = `agent "${agent}" did not restore the session in ${limitMs / 1_000} s: try again, or start a new one`;
+    return { session: session!, failure: new CaiError('AGENT_TIMEOUT', text) };
   }
 
   #refusal(child: WorkspaceChild, reason: CaiError | Message | undefined): Failure {
     if (reason === undefined || reason instanceof CaiError)
       return { reason: reason ?? this.#lost('is gone') };
-    const { code, message } = JSON.parse(paramsOf(reason) ?? '{}') as { code?: unknown; message?: unknown };
-    const failure = this.#lost(`could not restore the session: ${String(message)}. Start a new one`);
-    return code === rpcCode.authRequired
+    const error = JSON.parse(paramsOf(reason) ?? '{}') as { code?: unknown; message?: unknown } | null;
+    const said = typeof error?.message === 'string' ? error.message : 'no reason given';
+    const failure = this.#lost(`could not restore the session: ${said}. Start a new one`);
+    return error?.code === rpcCode.authRequired
       ? { reason: failure, refused: { child, answer: reason } }
       : { reason: failure };
   }
@@ -193,39 +288,10 @@ export class Recovery {
     const message = read(cut(line, bodyStart, bodyEnd, [edit]));
     return { message, row, request: { id, method, targets: [], isCancelled: false, isOurs: true } };
   }
+}
 
-  /** Sets something again; what the agent does not want is only noted. */
-  async #set(session: Session, method: string, params: object): Promise<void> {
-    const { child, agentId } = session;
-    const text = JSON.stringify({ ...params, sessionId: agentId });
-    const failed = (reason: string): void => this.core.log.warn({ method, reason }, 'could not be set again');
-    const isOver = await within(
-      settingMs,
-      new Promise<true>((resolve) => {
-        child.whenReady({
-          bytes: text.length,
-          run: () =>
-            child.ask(method, text, {
-              resultPlan: undefined,
-              editorId: undefined,
-              onAnswer: ({ isError }) => {
-                if (isError) failed('the agent refused it');
-                resolve(true);
-              },
-              onFailure: (reason) => {
-                failed(reason.message);
-                resolve(true);
-              },
-            }),
-          onFailure: (reason) => {
-            failed(reason.message);
-            resolve(true);
-          },
-        });
-      }),
-    );
-    if (isOver !== true) failed(`no answer in ${settingMs / 1_000} s`);
-  }
+function isClosing({ row }: Call): boolean {
+  return row.route === 'close' || row.route === 'end';
 }
 
 /** A session need not be restored to be closed, and what opens it does so itself. */

@@ -1,7 +1,7 @@
 /**
  * Takes the secrets that can be told by their place out of a line: values of variables and headers, what
- * stands under keys such as `token` or `password`, what is told to sign in. A secret in running text, in a
- * file or among the arguments of a command cannot be told.
+ * stands under keys such as `token` or `password`, what is told to sign in or filled into a form. A secret in
+ * running text, in a file or among the arguments of a command or tool cannot be told.
  */
 import { quote, scalarEnd, skipSpace, stringEnd, unquote } from '../rpc/json';
 import { scan } from '../rpc/scan';
@@ -24,13 +24,17 @@ const noPlans: Plans = { params: () => undefined, result: () => undefined, error
 
 /** A line without any of these words, as nearly all are, has nothing to take out. An escape could hide one. */
 const suspicious =
-  /token|key|authori[sz]ation|bearer|passw|passphrase|secret|credential|cookie|"env|headers|url|authenticat|providers|\\u/i;
+  /token|key|authori[sz]ation|bearer|passw|passphrase|pwd|jwt|secret|credential|cookie|code"|env"|headers|ur[li]|"action"|authenticat|providers|\\u/i;
 
 /** Keys whose value is secret, without the signs between their words. */
 const secretKey =
-  /(?:token|apikey|accesskey|privatekey|secretkey|authori[sz]ation|bearer|password|passwd|passphrase|secret|credentials?|cookie)$/;
-/** Names of lists or maps of which all values are secret, and only the names are shown. */
-const namedValues = /^env$|headers$/;
+  /(?:token|apikey|accesskey|privatekey|secretkey|sessionkey|^key|authori[sz]ation|bearer|password|passwd|pwd|passphrase|jwt|secret|credentials?|cookie)$/;
+/** Names of lists or maps of which all values are secret, and only the names are shown. `my.env`, but no `cabenv`. */
+const namedValues = /(?:^|[^A-Za-z0-9])env$|[a-z0-9]Env$|(?:^|[^A-Za-z])ENV$/;
+/** An address that holds a password, a query or a fragment which is no place in a file, as `#L10-L20` is. */
+const tellingAddress = /:\/\/[^/]*@|\?|#(?!L\d+(?:[-:CL\d]*)$)/;
+/** An address in parts: scheme, who signs in, host and port, the rest. */
+const addressParts = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#\\]*@)?([^/?#@\\]*)(.*)$/is;
 /** What tells which request, session or method params are about. */
 const openKeys = new Set(['methodid', 'providerid', 'id', 'sessionid', 'apitype']);
 /** Methods whose params are there to sign in. */
@@ -49,7 +53,15 @@ type Rule =
   /** One such pair, or an entry of another form. */
   | 'pair'
   /** An address: it goes if it holds a password or a query. */
-  | 'address';
+  | 'address'
+  /** They stay as with `keep`, but for all of an address behind its port: its path may be the key to a server. */
+  | 'server'
+  /** Such an address. */
+  | 'origin'
+  /** Texts go, but for those in objects. Numbers are codes of errors and exits. */
+  | 'text'
+  /** All texts go. Numbers are counts. */
+  | 'texts';
 
 /** The line without secrets. One that is no message goes as a whole if it could hold any. */
 export function redact(line: Buffer): Redacted {
@@ -65,6 +77,7 @@ export function redact(line: Buffer): Redacted {
 function secretsOf(message: Message): Edit[] {
   const { line } = message;
   const edits: Edit[] = [];
+  const isForm = isFormResult(message);
   const open: { isObject: boolean; rule: Rule }[] = [];
   let rule: Rule = 'keep';
   let isKey = false;
@@ -90,12 +103,14 @@ function secretsOf(message: Message): Edit[] {
       at++;
     } else if (isKey) {
       const end = stringEnd(line, at + 1);
-      rule = ruleOf(unquote(line, at, end), open.at(-1)!.rule);
+      const key = unquote(line, at, end);
+      rule = isForm && key === 'content' ? 'secret' : ruleOf(key, open.at(-1)!.rule);
       isKey = false;
       at = end;
     } else {
       const end = c === quote ? stringEnd(line, at + 1) : scalarEnd(line, at);
-      if (isSecret(rule, line, at, end)) edits.push({ start: at, end, text: `"${redactedText}"` });
+      const text = shownOf(rule, line, at, end);
+      if (text !== undefined) edits.push({ start: at, end, text: JSON.stringify(text) });
       at = end;
     }
   }
@@ -107,17 +122,43 @@ function ruleOf(key: string, outer: Rule): Rule {
   const word = key.toLowerCase().replace(/[^a-z0-9]/g, '');
   if (outer === 'secret' || outer === 'named') return 'secret';
   if (outer === 'pair') return word === 'name' ? 'keep' : 'secret';
+  if (outer === 'texts') return 'texts';
   if (outer === 'signIn') return openKeys.has(word) ? 'keep' : 'secret';
   // It is no secret: the client of an MCP server chooses it to be told of progress.
   if (word === 'progresstoken') return 'keep';
   if (secretKey.test(word)) return 'secret';
-  if (namedValues.test(word)) return 'named';
-  return word.endsWith('url') ? 'address' : 'keep';
+  if (word.endsWith('tokens')) return 'texts';
+  if (word.endsWith('code')) return 'text';
+  if (namedValues.test(key) || word.endsWith('headers')) return 'named';
+  const isServer = outer === 'server' || word === 'mcpservers';
+  if (/ur[li]$/.test(word)) return isServer ? 'origin' : 'address';
+  return isServer ? 'server' : 'keep';
 }
 
-/** Whether the string, number or literal at `[start, end)` goes. `true`, `false` and `null` tell nothing. */
-function isSecret(rule: Rule, line: Buffer, start: number, end: number): boolean {
-  if (rule === 'keep') return false;
-  if (line[start] !== quote) return rule !== 'address' && !/^[tfn]/.test(line.toString('latin1', start, end));
-  return rule !== 'address' || /:\/\/[^/]*@|\?/.test(unquote(line, start, end));
+/**
+ * What is shown in place of the string, number or literal at `[start, end)`; undefined: itself. `true`, `false`
+ * and `null` tell nothing.
+ */
+function shownOf(rule: Rule, line: Buffer, start: number, end: number): string | undefined {
+  if (rule === 'keep' || rule === 'server') return undefined;
+  if (line[start] !== quote) {
+    const isOpen =
+      /^(?:address|origin|texts?)$/.test(rule) || /^[tfn]/.test(line.toString('latin1', start, end));
+    return isOpen ? undefined : redactedText;
+  }
+  if (rule === 'address') return tellingAddress.test(unquote(line, start, end)) ? redactedText : undefined;
+  return rule === 'origin' ? shownOrigin(unquote(line, start, end)) : redactedText;
+}
+
+function shownOrigin(address: string): string | undefined {
+  const [, scheme, user, host, rest] = addressParts.exec(address) ?? [];
+  if (scheme === undefined) return redactedText;
+  return user === undefined && (rest === '' || rest === '/') ? undefined : `${scheme}${host}/${redactedText}`;
+}
+
+/** Whether it answers a form, of which all that was filled in goes. Source: ACP, elicitation. */
+function isFormResult({ kind, isError, line, bodyStart, bodyEnd }: Message): boolean {
+  if (kind !== 'response' || isError) return false;
+  const result = JSON.parse(line.toString('utf8', bodyStart, bodyEnd)) as { action?: unknown } | null;
+  return typeof result === 'object' && result !== null && 'action' in result;
 }

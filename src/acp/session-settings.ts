@@ -11,16 +11,20 @@ import type { SessionObserver } from './observer';
 export interface Setting {
   /** Its method. */
   readonly method: string;
-  /** Its params; the session in them, if any, is not to be relied on. */
-  readonly params: JsonObject;
+  /** Its params, without the session. */
+  readonly params: Readonly<Record<string, string | boolean>>;
 }
 
-/** The requests that set something, each with the member of its params that says what, if it can be several things. */
-const setters: Readonly<Record<string, string>> = {
-  'session/set_mode': '',
-  'session/set_model': '',
-  'session/set_config_option': 'configId',
+/** The requests that set something, with what their params must have. Source: ACP v1. */
+const setters: Readonly<Record<string, readonly string[]>> = {
+  'session/set_mode': ['modeId'],
+  'session/set_model': ['modelId'],
+  'session/set_config_option': ['configId', 'value'],
 };
+
+/** How much of a session is kept; agents have a handful, with short names. */
+const maxSettings = 64;
+const maxTextBytes = 4_096;
 
 /** What is known of one session. */
 interface Known {
@@ -47,7 +51,8 @@ export class SessionSettings implements SessionObserver {
   /** The user wants to set something, */
   onCall(session: Session, call: Message): void {
     if (!Object.hasOwn(setters, call.method) || call.id === undefined) return;
-    this.#of(session).asked.set(call.id, { method: call.method, params: objectOf(call) });
+    const setting = settingOf(call.method, objectOf(call));
+    if (setting !== undefined) this.#of(session).asked.set(call.id, setting);
   }
 
   /** and the agent has agreed, or not. */
@@ -62,29 +67,27 @@ export class SessionSettings implements SessionObserver {
   /** The agent has set something itself. What it begins with while it is restored is not what was set last. */
   onUpdate(session: Session, kind: string, update: Message): void {
     if (session.isRestoring === true) return;
-    if (kind === 'current_mode_update') this.#keepMode(session, updateOf(update).currentModeId);
+    if (kind === 'current_mode_update')
+      this.#keep(session, settingOf('session/set_mode', { modeId: updateOf(update).currentModeId }));
     else if (kind === 'config_option_update') this.#keepOptions(session, updateOf(update).configOptions);
-  }
-
-  #keepMode(session: Session, modeId: unknown): void {
-    if (typeof modeId === 'string') this.#keep(session, { method: 'session/set_mode', params: { modeId } });
   }
 
   /** Of the options those that were set before, and the mode, which some agents have as an option. */
   #keepOptions(session: Session, options: unknown): void {
     for (const option of Array.isArray(options) ? (options as (JsonObject | null)[]) : []) {
       const { id: configId, type, category, currentValue: value } = option ?? {};
-      if (value === undefined) continue;
       const params = type === 'boolean' ? { configId, type, value } : { configId, value };
-      const setting = { method: 'session/set_config_option', params };
-      if (category === 'mode' || this.#of(session).settings.has(keyOf(setting))) this.#keep(session, setting);
+      const setting = settingOf('session/set_config_option', params);
+      const isSet = setting !== undefined && this.#of(session).settings.has(keyOf(setting));
+      if (category === 'mode' || isSet) this.#keep(session, setting);
     }
   }
 
-  #keep(session: Session, setting: Setting): void {
+  #keep(session: Session, setting: Setting | undefined): void {
+    if (setting === undefined) return;
     const { settings } = this.#of(session);
     settings.delete(keyOf(setting));
-    settings.set(keyOf(setting), setting);
+    if (settings.size < maxSettings) settings.set(keyOf(setting), setting);
   }
 
   #of(session: Session): Known {
@@ -94,8 +97,22 @@ export class SessionSettings implements SessionObserver {
   }
 }
 
+/** What is kept of params; undefined for what is not as the protocol has it, or too long to be kept. */
+function settingOf(method: string, given: JsonObject): Setting | undefined {
+  const names = setters[method]!;
+  const params = Object.entries(given).filter(([name]) => names.includes(name) || name === 'type');
+  const isWhole = names.every((name) => params.some(([each]) => each === name));
+  return isWhole && params.every(isKeepable) ? { method, params: Object.fromEntries(params) } : undefined;
+}
+
+function isKeepable(member: [string, unknown]): member is [string, string | boolean] {
+  const [name, value] = member;
+  if (typeof value === 'boolean') return name === 'value';
+  return typeof value === 'string' && Buffer.byteLength(value) <= maxTextBytes;
+}
+
 function keyOf({ method, params }: Setting): string {
-  return JSON.stringify([method, params[setters[method]!]]);
+  return JSON.stringify([method, params.configId]);
 }
 
 function updateOf(message: Message): JsonObject {

@@ -17,13 +17,19 @@ import type { JsonObject } from '../session/workspace-child';
 const methodsPlan = compilePlan({
   '*': {
     ...{ '=': 'method', type: 'type', command: 'command', args: 'args', env: 'env' },
+    ...{ vars: { '*': { name: 'name' } }, varName: 'name' },
     _meta: {
       'terminal-auth': { '=': 'command', command: 'command', args: 'args', env: 'env', label: 'label' },
     },
   },
 });
 
-/** How many different logins one proxy keeps ready; agents have one to three. */
+/** What only an editor could take for something to run, in a method that is none of ours. */
+const nothingRunnable = { command: undefined, args: undefined, env: undefined };
+/** Variables by which programs of the host are steered: an editor would set them at the word of an agent. */
+const steering = /^(?:CAI_|NODE_|LD_|DYLD_|DOCKER_|XDG_|GIT_|PATH$|HOME$)/i;
+
+/** How many different logins one proxy keeps ready for each workspace; agents have one to three. */
 const maxLogins = 32;
 
 /** What a login needs besides what the agent says. */
@@ -42,14 +48,16 @@ export interface SignInPlace {
   readonly root: string | undefined;
   /** What the editor offers. */
   readonly editorCapabilities: JsonObject;
+  /** An agent of one workspace gave it that is not known, and a login would run for another: none is offered. */
+  readonly isElsewhere?: boolean;
 }
 
 /** The logins of one proxy. */
 export class SignIn {
   /** Root of the workspace in whose container a login runs that no workspace's agent has offered; undefined: none. */
   ownRoot: string | undefined;
-  /** Tokens by their orders. */
-  readonly #tokens = new Map<string, string>();
+  /** Tokens by their orders, by the workspace in which these run. */
+  readonly #tokens = new Map<string | undefined, Map<string, string>>();
 
   /** Nothing is written before an agent offers a login. */
   constructor(private readonly options: SignInOptions) {}
@@ -71,7 +79,7 @@ export class SignIn {
       const json = answer.line.subarray(start, end);
       const isNull = json.toString('latin1') === 'null';
       const methods = methodsOf(json);
-      const kept = (methods ?? []).flatMap((method) => this.#forEditor(method, place) ?? []);
+      const kept = (methods ?? []).flatMap((method) => this.#offered(method, place) ?? []);
       const isArray = json[0] === 0x5b;
       const isSame =
         kept.length === methods?.length && kept.every((method, index) => method === methods[index]);
@@ -80,25 +88,39 @@ export class SignIn {
     return edits;
   }
 
+  /** As `#forEditor`; a method that cannot be written again, nested too deeply, is left out. */
+  #offered(text: string, place: SignInPlace): string | undefined {
+    try {
+      return this.#forEditor(text, place);
+    } catch (reason) {
+      this.options.log.warn({ reason: messageOf(reason) }, 'a sign-in method cannot be offered');
+      return undefined;
+    }
+  }
+
   /** A sign-in method, JSON text; the very text where nothing in it would be run, undefined for one that is nothing else. */
   #forEditor(text: string, place: SignInPlace): string | undefined {
     const method = JSON.parse(text) as JsonObject | null;
     if (!isObject(method)) return undefined;
     const meta = isObject(method._meta) ? method._meta : {};
     const isTerminal = method.type === 'terminal';
-    if (!isTerminal && !Object.hasOwn(meta, 'terminal-auth')) return text;
-    const offers = offersOf(place.editorCapabilities);
+    if (variablesOf(method).some((name) => typeof name !== 'string' || steering.test(name))) return undefined;
+    if (!isTerminal && !Object.hasOwn(meta, 'terminal-auth')) {
+      if (!Object.keys(nothingRunnable).some((key) => Object.hasOwn(method, key))) return text;
+      return JSON.stringify({ ...method, ...nothingRunnable });
+    }
+    const offers = offersOf(place.isElsewhere === true ? {} : place.editorCapabilities);
     const { 'terminal-auth': given, ...others } = meta;
     const run = offers.runs ? this.#commandFor(given, place) : undefined;
     const command = run === undefined ? undefined : { 'terminal-auth': run };
     const _meta = method._meta === undefined ? {} : { _meta: { ...others, ...command } };
-    if (!isTerminal) return JSON.stringify({ ...method, ..._meta });
+    if (!isTerminal) return JSON.stringify({ ...method, ...nothingRunnable, ..._meta });
     const token = offers.terminal ? this.#tokenForMethod(method, place) : undefined;
     if (token === undefined && run === undefined) return undefined;
     // For an editor that only knows the other way it is a method like any.
     const asTerminal =
       token === undefined
-        ? { type: undefined, args: undefined, env: undefined }
+        ? { type: undefined, ...nothingRunnable }
         : { args: [signInArgument(token)], env: {} };
     // It may have no command, but an editor could take one for what is to be run.
     return JSON.stringify({ ...method, command: undefined, ...asTerminal, ..._meta });
@@ -131,17 +153,29 @@ export class SignIn {
     if (agent === undefined || pairs === undefined || !isTexts(args) || !isTexts(program)) return undefined;
     const order = { kind: 'login', agent: agent.name, workspace: root ?? this.ownRoot, argv: [...program, ...args], env: pairs } as const; // prettier-ignore
     const key = JSON.stringify(order);
-    const known = this.#tokens.get(key);
-    if (known !== undefined || this.#tokens.size >= maxLogins) return known;
+    const tokens = this.#tokens.get(order.workspace) ?? new Map<string, string>();
+    this.#tokens.set(order.workspace, tokens);
+    const known = tokens.get(key);
+    if (known !== undefined || tokens.size >= maxLogins) return known;
     try {
       const token = writeToken(env, order);
-      this.#tokens.set(key, token);
+      tokens.set(key, token);
       return token;
     } catch (reason) {
       log.warn({ reason: messageOf(reason) }, 'a sign-in in a terminal cannot be offered');
       return undefined;
     }
   }
+}
+
+/** Names of the variables that the editor is to set. Source: ACP, authentication, `env_var`. */
+function variablesOf({ vars, varName }: JsonObject): unknown[] {
+  const listed = Array.isArray(vars)
+    ? vars.map((each: unknown) => (isObject(each) ? each.name : each))
+    : isObject(vars)
+      ? Object.keys(vars)
+      : [];
+  return varName === undefined ? listed : [...listed, varName];
 }
 
 /** Which of the two ways the editor knows. */

@@ -3,6 +3,7 @@
  * which, and that none outlives whom it was for.
  */
 import { dropToken, hostCommand, writeToken } from '../agent/terminal-token';
+import { ownIdentity } from '../container/process-identity';
 import { CaiError, messageOf } from '../errors';
 import { requestLine, rpcErrorOf } from '../rpc/answer';
 import { fieldOf, textOf } from '../rpc/scan';
@@ -119,6 +120,7 @@ export class Terminals {
       workspace: child.root,
       ...wish,
       cwd: map.toAgent(cwd ?? folder),
+      wantedBy: ownIdentity(),
     });
     const requestId = passOn(editsOfCreate(message, hostCommand(token), folder));
     if (requestId === undefined) dropToken(env, token);

@@ -14,6 +14,8 @@ import type { Spent } from './usage-fields';
 
 /** Tool calls of a turn that are followed at once. */
 const maxTools = 1_000;
+/** Longest id of a tool call that is followed, in bytes of JSON text. */
+const maxToolIdBytes = 1_024;
 /** Prompts of a session that are followed at once. */
 const maxTurns = 100;
 
@@ -159,6 +161,7 @@ export class UsageObserver implements SessionObserver {
     const [turn] = followed?.turns.values() ?? [];
     const id = fieldOf(update, 'toolCallId');
     if (turn === undefined || followed?.isLoading !== false || id?.isString !== true) return;
+    if (id.end - id.start > maxToolIdBytes) return;
     const toolCallId = textOf(update, id);
     if (turn.over.has(toolCallId)) return;
     const field = fieldOf(update, 'toolStatus');
@@ -171,7 +174,7 @@ export class UsageObserver implements SessionObserver {
       turn.running.delete(toolCallId);
       turn.timed++;
       turn.toolMs += performance.now() - startedAt;
-    } else if ((startedAt === undefined && turn.running.size < maxTools) || status === 'in_progress') {
+    } else if (startedAt === undefined ? turn.running.size < maxTools : status === 'in_progress') {
       turn.running.set(toolCallId, performance.now());
     }
   }

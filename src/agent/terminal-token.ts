@@ -38,6 +38,8 @@ export interface TerminalOrder {
   readonly cwd?: string;
   /** Whether `argv` is one line for a shell. */
   readonly shell?: boolean;
+  /** For `command`: identity of the process without which nobody wants it. */
+  readonly wantedBy?: string;
   /**
    * The writer's variables that say where our folders and the engine are, and that others must not be set;
    * `writeToken` adds them. An editor's terminals have the editor's environment, not the one that it gave us.

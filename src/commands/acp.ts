@@ -2,7 +2,7 @@
  * `cai --acp [agent] [agent args...]`: the proxy on stdin and stdout. stdout carries ACP lines and
  * nothing else; whatever else is to be said goes to stderr.
  */
-import { delimiter, isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { version } from '../../package.json';
 import { Profiles } from '../acp/profiles';
 import { Proxy } from '../acp/proxy';
@@ -26,6 +26,7 @@ import { SessionTable } from '../session/session-table';
 import { UsageFile } from '../session/usage';
 import { configFileOf, loadConfig } from '../workspace/config';
 import type { Config } from '../workspace/config';
+import { loadWorkspaceConfig } from '../workspace/effective-config';
 import { fallbackMount, mountPointOf } from '../workspace/mount';
 import { ownFolders } from '../workspace/own-folders';
 import { findWorkspace } from '../workspace/root';
@@ -51,7 +52,7 @@ export async function run(args: readonly string[]): Promise<number> {
     configFile: configFileOf(env),
     cwd: workingDirectory(),
   });
-  const childEnv = { ...env, PATH: absolutePath(env.PATH), CAI_NO_UPDATE_CHECK: '1' };
+  const childEnv = { ...env, CAI_NO_UPDATE_CHECK: '1' };
   if (process.stdin.isTTY && process.stdout.isTTY) {
     if (agentArgs.length > 0)
       return await runInteractive(isDirect ? agent : await onTerminal(agent, env), childEnv);
@@ -62,11 +63,6 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   const connection = new Connection(agent, config, childEnv, isDirect, file);
   return await connection.run();
-}
-
-/** PATH without entries that depend on the folder: there a repository's own `git` or agent would be found. */
-function absolutePath(path: string | undefined): string | undefined {
-  return path?.split(delimiter).filter(isAbsolute).join(delimiter);
 }
 
 /** The folder that we were started in; one that is gone is no workspace, as `/` is none. */
@@ -113,6 +109,16 @@ function placesOf(
   const forced = env.CAI_ACP_WORKSPACE_MOUNT;
   if (isDirect) return forced === undefined ? undefined : [forced];
   return [forced ?? mountPointOf(root), fallbackMount];
+}
+
+/** As in `ProfilesOptions`. A workspace whose configuration cannot be used counts as one that has. */
+function hasOwnData(root: string | undefined, config: Config, env: NodeJS.ProcessEnv): boolean {
+  try {
+    const { agent } = root === undefined ? config : loadWorkspaceConfig(env, root).config;
+    return agent.data === 'workspace';
+  } catch {
+    return true;
+  }
 }
 
 /** The editor's two pipes and the proxy between them and the agents. */
@@ -169,6 +175,7 @@ class Connection {
         profiles: config.sessions.persist
           ? new ProfileStore(join(ownFolders(env).state, 'profiles'), log)
           : undefined,
+        hasOwnData: (root) => !isDirect && hasOwnData(root, config, env),
         programIdentity: () => programIdentity(agent.command, env.PATH),
         signIn,
         log,

@@ -7,6 +7,7 @@ import type { Writable } from 'node:stream';
 import { commandEnvironment } from '../container/environment';
 import type { Variables } from '../container/environment';
 import { memoryKills } from '../container/memory-kills';
+import { isRunning } from '../container/process-identity';
 import { relay } from '../container/relay';
 import type { RemoteProcess, RemoteSignal } from '../container/remote-process';
 import type { SshConnection } from '../container/ssh';
@@ -28,6 +29,8 @@ export interface ExecOptions extends TargetOptions {
   readonly statusFd?: number;
   /** Whether the first SIGTERM or SIGHUP ends the command and all that it has started, instead of being passed on. */
   readonly endsOnSignal?: boolean;
+  /** Identity of the process for which the command runs, besides our parent: its end, too, is ours. */
+  readonly wantedBy?: string;
   /** What is opened on its connection before the command runs, and closed when that has ended. */
   readonly beside?: (connection: SshConnection) => Promise<{ close(): Promise<void> }>;
 }
@@ -67,7 +70,7 @@ export async function runInContainer(
   if (options.tty === true && !(process.stdin.isTTY && process.stdout.isTTY))
     throw new CaiError('USAGE', '-t needs a terminal on stdin and stdout: leave it out');
   const extra = variables(options.env);
-  const guard = new Guard(options.endsOnSignal === true);
+  const guard = new Guard(options.endsOnSignal === true, options.wantedBy);
   const status = options.statusFd === undefined ? undefined : guard.openLifeline(options.statusFd);
   try {
     return await runGuarded(argv, extra, options, { guard, status });
@@ -185,8 +188,8 @@ function openSocket(fd: number): Socket {
   );
 }
 
-/** How often the parent is looked at, in milliseconds. */
-const parentCheckMs = 1_000;
+/** How often those are looked at who want the command, in milliseconds. */
+const wantedCheckMs = 1_000;
 
 /**
  * Passes signals on, and ends everything when nobody is left who wants it. Before the command runs a
@@ -199,12 +202,16 @@ class Guard {
   readonly #seen = new Set<string>();
   readonly #parent = process.ppid;
 
-  constructor(private readonly endsOnSignal: boolean) {
+  constructor(
+    private readonly endsOnSignal: boolean,
+    wantedBy: string | undefined,
+  ) {
     for (const signal of forwarded) process.on(signal, () => this.#take(signal));
     // A parent that was killed closes neither our input, if others hold it, nor our output.
     setInterval(() => {
-      if (process.ppid !== this.#parent) this.#leave('SIGHUP');
-    }, parentCheckMs).unref();
+      const isUnwanted = wantedBy !== undefined && isRunning(wantedBy) === false;
+      if (process.ppid !== this.#parent || isUnwanted) this.#leave('SIGHUP');
+    }, wantedCheckMs).unref();
   }
 
   /** A stream whose other end is held by somebody who wants the command; we leave when it is closed. */

@@ -2,19 +2,17 @@
  * A program that the editor names as an MCP server and the user allows on this machine: one process of it
  * for each connection that an agent opens, with the user's rights and what the editor gave it.
  */
-import { constants } from 'node:fs';
-import { access, realpath, stat } from 'node:fs/promises';
-import { delimiter, resolve } from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AgentProcess } from '../agent/process';
 import type { StopLadder } from '../agent/process';
 import type { SshConnection } from '../container/ssh';
-import { CaiError } from '../errors';
+import { CaiError, messageOf } from '../errors';
 import { openLog } from '../log';
 import type { Log } from '../log';
 import { homeFolder } from '../workspace/own-folders';
-import { isInside } from '../workspace/path-map';
+import { findProgram } from './find-program';
+import type { FoundProgram } from './find-program';
 import type { Target } from './target';
 
 /** What is run, and where agents reach it. */
@@ -44,13 +42,13 @@ const removeMs = 500;
 
 /** The order that the first line of a stream is, a JSON object. */
 export async function readOrder(input: Readable): Promise<ProgramOrder> {
-  let text = '';
-  for await (const chunk of input.iterator({ destroyOnReturn: false })) {
-    text += String(chunk);
-    if (text.includes('\n')) break;
+  const chunks: Buffer[] = [];
+  for await (const chunk of input.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    if (chunk.includes('\n')) break;
   }
   try {
-    return JSON.parse(text) as ProgramOrder;
+    return JSON.parse(Buffer.concat(chunks).toString()) as ProgramOrder;
   } catch {
     throw new CaiError('USAGE', 'stdin has to begin with a line that describes the program');
   }
@@ -78,17 +76,10 @@ export class HostProgram {
    * no such program, or agents can change it.
    */
   async listen(connection: SshConnection, target: Target): Promise<void> {
-    const file = await this.#locate();
-    const real = await realpath(file);
-    const bind = target.settings.binds.find(
-      ({ source, isReadOnly }) => !isReadOnly && isInside(real, source),
-    );
-    if (bind !== undefined)
-      throw new CaiError(
-        'WORKSPACE',
-        `"${this.order.command}" is not run on this machine, because agents can change what lies in ${bind.source}: install it elsewhere`,
-      );
-    await connection.listenAt(this.order.socket, (stream) => this.#serve(stream, file));
+    const { binds } = target.settings;
+    const folders = binds.filter(({ isReadOnly }) => !isReadOnly).map(({ source }) => source);
+    await this.#find(folders);
+    await connection.listenAt(this.order.socket, (stream) => void this.#serve(stream, folders));
   }
 
   /** Ends all processes and takes the socket away; resolves when nothing of them is left. */
@@ -101,17 +92,33 @@ export class HostProgram {
     ]);
   }
 
-  #serve(stream: Duplex, file: string): void {
+  async #serve(stream: Duplex, folders: readonly string[]): Promise<void> {
     stream.on('error', () => undefined);
-    if (this.#isOver || this.#processes.size >= maxProcesses) {
+    try {
+      // Anew for each: what leads to it may be another program by now.
+      const found = this.#hasRoom ? await this.#find(folders) : undefined;
+      if (found === undefined || !this.#hasRoom || stream.destroyed) stream.destroy();
+      else this.#start(stream, found);
+    } catch (reason) {
+      this.tell(messageOf(reason));
       stream.destroy();
-      return;
     }
+  }
+
+  get #hasRoom(): boolean {
+    return !this.#isOver && this.#processes.size < maxProcesses;
+  }
+
+  async #find(writable: readonly string[]): Promise<FoundProgram> {
+    return await findProgram(this.order.command, this.#folder, this.#env.PATH, writable);
+  }
+
+  #start(stream: Duplex, { file, path }: FoundProgram): void {
     let isHeldBack = false;
     const started = new AgentProcess({
       agent: { ...named(this.order.name), command: [file, ...this.order.args] },
       cwd: this.#folder,
-      env: this.#env,
+      env: { ...this.#env, PATH: path },
       limits,
       log: this.#log,
       onLine: (line) => {
@@ -144,33 +151,10 @@ export class HostProgram {
     await started.stop(politeStop);
     this.#processes.delete(started);
   }
-
-  /** As the editor would find it. */
-  async #locate(): Promise<string> {
-    const { command } = this.order;
-    const folders = command.includes('/') ? ['.'] : (this.#env.PATH ?? '').split(delimiter);
-    for (const folder of folders) {
-      const file = resolve(this.#folder, folder, command);
-      if (await isProgram(file)) return file;
-    }
-    throw new CaiError(
-      'WORKSPACE',
-      `"${command}" was not found on this machine: install it, or have the editor name its path`,
-    );
-  }
 }
 
 const newline = Buffer.from('\n');
 
 function named(name: string) {
   return { name, displayName: name, remedy: 'install it' };
-}
-
-async function isProgram(file: string): Promise<boolean> {
-  try {
-    await access(file, constants.X_OK);
-    return (await stat(file)).isFile();
-  } catch {
-    return false;
-  }
 }

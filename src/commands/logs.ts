@@ -114,7 +114,9 @@ class Logs {
       if (entry.agent !== undefined && entry.pid !== undefined) this.#heads.set(stem, entry);
       const head = this.#heads.get(stem);
       if (!this.#isWanted(entry, head)) return [];
-      return [{ time: entry.time, text: this.options.json === true ? `${line}\n` : textOf(entry, head) }];
+      return [
+        { time: entry.time, text: this.options.json === true ? `${quoted(entry)}\n` : textOf(entry, head) },
+      ];
     });
   }
 

@@ -5,18 +5,22 @@ import { Playback } from '../acp/playback';
 import type { PlaybackOptions } from '../acp/playback';
 import { readRecording } from '../acp/recording';
 import type { RecordedLine } from '../acp/recording';
+import { SignIn } from '../acp/sign-in';
+import { harmless } from '../acp/stranger';
 import { AgentProcess, hastyStop } from '../agent/process';
 import { CaiError, messageOf } from '../errors';
 import { openLog } from '../log';
 import { LineReader } from '../rpc/line';
 import type { LineLimits } from '../rpc/line';
 import type { Line } from '../rpc/splice';
+import { printableLine } from '../workspace/quoted';
 import { commandLine, runCommandLine } from './command-line';
 
 interface Options {
   readonly as: 'agent' | 'editor';
   readonly child?: number;
   readonly timing?: true;
+  readonly files?: true;
 }
 
 const description = `Plays one side of a recording: an agent's, on stdin and stdout, to an editor that does again
@@ -25,7 +29,9 @@ Ends with 1 and the line of the recording when something else happens.`;
 
 const footer = `
 A recording is made by: cai --acp --record FILE AGENT
-Secrets are not in it, so that a sign-in cannot be played to a real agent.`;
+Secrets are not in it, so that a sign-in cannot be played to a real agent.
+A stranger's recording is as a stranger's agent. When its agent is played, commands are left out, and
+files it writes without --files, which stderr says; all else reaches the editor.`;
 
 const limits: LineLimits = { maxLineBytes: 64 * 1024 * 1024, maxSearchBytes: 1024 * 1024 };
 
@@ -41,6 +47,7 @@ export async function run(args: readonly string[]): Promise<number> {
       Number,
     )
     .option('--timing', 'with the pauses that it had')
+    .option('--files', 'an agent may also write files by the editor')
     .addHelpText('after', footer);
   return await runCommandLine(command, args, async () => {
     const [file, ...program] = command.args;
@@ -83,7 +90,11 @@ function optionsOf({ as, child, timing }: Options, send: PlaybackOptions['send']
 
 /** On our own stdin and stdout. */
 async function playAgent(lines: readonly RecordedLine[], options: Options): Promise<void> {
-  const playback = new Playback(lines, optionsOf(options, toStdout));
+  const log = openLog(process.env);
+  const signIn = new SignIn({ agent: undefined, env: process.env, log });
+  const note = (text: string): void => void process.stderr.write(`cai: ${printableLine(text)}\n`);
+  const played = harmless(lines, { child: options.child, writesFiles: options.files === true, signIn, note });
+  const playback = new Playback(played, optionsOf(options, toStdout));
   const reader = new LineReader(limits);
   const pull = (): void => {
     for (let line = reader.next(); line !== undefined; line = reader.next()) playback.take(line);

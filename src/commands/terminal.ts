@@ -1,6 +1,7 @@
 /** `cai terminal TOKEN`: what editors run for agents, which is a command in the agent's container. */
 import { hostVariables, takeToken } from '../agent/terminal-token';
 import type { TerminalOrder } from '../agent/terminal-token';
+import { isRunning } from '../container/process-identity';
 import { CaiError } from '../errors';
 import { runInContainer } from './exec';
 
@@ -15,6 +16,9 @@ export async function run(args: readonly string[]): Promise<number> {
   const order = takeToken(process.env, token);
   useEnvironmentOf(order);
   if (order.kind === 'login') return await (await import('./login')).runLogin(order);
+  const { wantedBy } = order;
+  if (wantedBy !== undefined && isRunning(wantedBy) === false)
+    throw new CaiError('USAGE', 'the agent that asked for this terminal is gone: ask it again');
   const [program, ...rest] = order.argv;
   if (program === undefined) throw new CaiError('USAGE', 'this terminal has no command: ask the agent again');
   // What people write in such a line is what bash understands; every image of ours has it.
@@ -26,6 +30,7 @@ export async function run(args: readonly string[]): Promise<number> {
     ...(order.cwd !== undefined && { cwd: order.cwd }),
     tty: process.stdin.isTTY && process.stdout.isTTY,
     endsOnSignal: true,
+    ...(wantedBy !== undefined && { wantedBy }),
   });
 }
 

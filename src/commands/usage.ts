@@ -7,6 +7,7 @@ import { averageOf, sumOf, sumsBy } from '../session/usage-sums';
 import type { Grouping, UsageAverage, UsageSum } from '../session/usage-sums';
 import { duration } from '../workspace/config-kinds';
 import { ownFolders } from '../workspace/own-folders';
+import { quotedLines } from '../workspace/quoted';
 import { commandLine, runCommandLine } from './command-line';
 import { table } from './table';
 
@@ -85,7 +86,7 @@ function asJson({ sinceMs, now, by, rows, total, average }: Shown): string {
     total: all,
     averagePerTurn: average ?? null,
   };
-  return `${JSON.stringify(value, undefined, 2)}\n`;
+  return `${quotedLines(value)}\n`;
 }
 
 const numbers = ['TURNS', 'TIME', 'TOOLS', 'TOOL TIME', 'INPUT', 'CACHED', 'OUTPUT', 'TOKENS', 'COST'];

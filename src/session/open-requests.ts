@@ -45,9 +45,19 @@ export class OpenRequests {
     return this.#requests.get(childId) ?? this.#findByValue(childId);
   }
 
-  /** An answer has come for `childId`: hands it to who asked; false when nobody did. */
+  /**
+   * An answer has come for `childId`: hands it to who asked; false when nobody did. Where that throws, the request
+   * is still open, for whoever catches it to fail.
+   */
   settle(childId: string, answer: Message): boolean {
-    return this.#end(childId, (request) => request.onAnswer(answer));
+    return this.#end(childId, (request) => {
+      try {
+        request.onAnswer(answer);
+      } catch (reason) {
+        this.#requests.set(request.childId, request);
+        throw reason;
+      }
+    });
   }
 
   /** What came for `childId` is no answer; false when nobody asked. */

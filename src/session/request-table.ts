@@ -12,7 +12,7 @@ export interface EditorRequest {
   readonly method: string;
   /** The requests at children that serve it: none while the proxy itself holds it, several when fanned out. */
   readonly targets: { readonly child: WorkspaceChild; readonly childId: string }[];
-  /** The editor has cancelled it: what no child has got of it yet, none gets. */
+  /** The editor has cancelled it, or we ours: what no child has got of it yet, none gets. */
   isCancelled: boolean;
   /** It is one of our own in the editor's words: it is in no table, and its answer is for us. */
   readonly isOurs?: true;
@@ -59,6 +59,11 @@ export class RequestTable {
   /** The open request of the editor with that id. */
   find(id: string): EditorRequest | undefined {
     return this.#ofEditor.get(id);
+  }
+
+  /** Whether somebody waits for the answer to a request, which may be one of our own. */
+  isWanted(request: EditorRequest): boolean {
+    return request.isOurs === true ? !request.isCancelled : this.#ofEditor.get(request.id) === request;
   }
 
   /** Ends a request of the editor; false when it is over already, and must not be answered again. */

@@ -2,7 +2,7 @@
  * Whether an agent that could not be started, or ended before it was of any use, is started again, and when.
  * About starts alone: what a prompt has begun is never repeated. Why: docs/decisions/0015-recovery.md.
  */
-import { AgentEnd } from '../agent/agent-end';
+import { AgentEnd, loggedFailure } from '../agent/agent-end';
 import { CaiError } from '../errors';
 import type { FailureCode } from '../errors';
 import type { Log } from '../log';
@@ -91,7 +91,8 @@ export class Attempts {
     const { attempts } = this.policy;
     const isAgain = isRetried && attempt < attempts;
     const delayMs = isAgain ? this.delayMs : undefined;
-    this.log.warn({ class: name, attempt, attempts, delayMs, reason: reason.message }, 'agent start failed');
+    const about = { class: name, attempt, attempts, delayMs, ...loggedFailure(reason) };
+    this.log.warn(about, 'agent start failed');
     if (isAgain) return undefined;
     this.#failures = 0;
     if (attempt === 1) return reason;

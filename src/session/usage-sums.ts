@@ -65,9 +65,10 @@ export function sumsBy(records: readonly UsageRecord[], by: Grouping): UsageSum[
 export function sumOf(records: readonly UsageRecord[], key = ''): UsageSum {
   const total = (value: (record: UsageRecord) => number): number =>
     records.reduce((sum, record) => sum + value(record), 0);
-  const cost: Record<string, number> = {};
+  // An agent names the currency, and it may be `constructor`.
+  const cost = new Map<string, number>();
   for (const { cost: each } of records) {
-    if (each !== undefined) cost[each.currency] = (cost[each.currency] ?? 0) + each.amount;
+    if (each !== undefined) cost.set(each.currency, (cost.get(each.currency) ?? 0) + each.amount);
   }
   return {
     key,
@@ -75,7 +76,7 @@ export function sumOf(records: readonly UsageRecord[], key = ''): UsageSum {
     turns: total((record) => record.turns),
     durationMs: total((record) => record.durationMs),
     tokens: records.reduce((sum, { tokens }) => plus(sum, tokens), noTokens),
-    cost,
+    cost: Object.fromEntries(cost),
     tools: total((record) => record.tools),
     failedTools: total((record) => record.failedTools),
     timedTools: total((record) => record.timedTools),

@@ -16,7 +16,17 @@ export function printableLine(text: string): string {
  * characters, line separators) is escaped, because the value may be a stranger's.
  */
 export function quoted(value: unknown): string {
-  return JSON.stringify(value).replace(/[\p{C}\u2028\u2029]/gu, (character) =>
+  return escaped(JSON.stringify(value));
+}
+
+/** The same, indented on several lines. */
+export function quotedLines(value: unknown): string {
+  return escaped(JSON.stringify(value, undefined, 2));
+}
+
+/** No string in JSON has a line end that is not escaped already. */
+function escaped(json: string): string {
+  return json.replace(/(?!\n)[\p{C}\u2028\u2029]/gu, (character) =>
     Array.from({ length: character.length }, (_, index) => {
       return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
     }).join(''),

@@ -27,14 +27,16 @@ const maxLinks = 40;
 /**
  * Follows every link of an absolute path, as opening it would. Unlike `realpath` it also follows a link
  * whose target is missing, because creating a file through that link creates the target. Rejects with
- * the system's error where a folder cannot be searched, and with `ELOOP` after 40 links.
+ * the system's error where a folder cannot be searched, and with `ELOOP` after 40 links. `visit` is told of
+ * every place on the way, without links above it.
  */
-export async function resolvePath(path: string): Promise<ResolvedPath> {
+export async function resolvePath(path: string, visit?: (place: string) => void): Promise<ResolvedPath> {
   const links: string[] = [];
   const rest = segmentsOf(path).reverse();
   let real = '/';
   for (let segment = rest.pop(); segment !== undefined; segment = rest.pop()) {
     const place = posix.join(real, segment);
+    visit?.(place);
     const target = segment === '..' ? undefined : await linkTarget(place);
     if (target === undefined) {
       real = place;

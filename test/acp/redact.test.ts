@@ -9,6 +9,47 @@ function shown(params: unknown, method = '_x'): unknown {
 }
 
 describe('redact', () => {
+  test('leaves of the addresses of MCP servers who is meant', () => {
+    const address = (url: string): unknown => shown({ mcpServers: [{ type: 'http', name: 'n', url }] });
+    const leaves = (url: string): unknown => ({ mcpServers: [{ type: 'http', name: 'n', url }] });
+
+    expect(address('https://host:81/hidden/mcp')).toEqual(leaves(`https://host:81/${redactedText}`));
+    expect(address('https://hidden@host/')).toEqual(leaves(`https://host/${redactedText}`));
+    expect(address('https://host\\hidden')).toEqual(leaves(`https://host/${redactedText}`));
+    expect(address('hidden')).toEqual(leaves(redactedText));
+    expect(address('http://[::1]:80/')).toEqual(leaves('http://[::1]:80/'));
+    expect(shown({ mcpServers: { n: { serverUri: 'http://h/x' } } })).toEqual({
+      mcpServers: { n: { serverUri: `http://h/${redactedText}` } },
+    });
+  });
+
+  test.each([
+    '{"action":"accept","content":{"a":"hidden","b":["hidden"]},"x":"seen"}',
+    '{"content":{"a":"hidden","b":["hidden"]},"x":"seen","action":"accept"}',
+    '{"action":{"action":"accept","content":{"a":"hidden","b":["hidden"]}},"x":"seen"}',
+  ])('takes out what was filled into a form: %s', (result) => {
+    const line = `{"jsonrpc":"2.0","id":1,"result":${result}}`;
+
+    expect(redact(Buffer.from(line)).text).toBe(line.replaceAll('"hidden"', `"${redactedText}"`));
+  });
+
+  test.each(['tokens', 'refreshTokens', 'authorization_code', 'code'])(
+    'takes out the texts under "%s", and leaves numbers',
+    (key) => {
+      expect(shown({ [key]: ['hidden', 7] })).toEqual({ [key]: [redactedText, 7] });
+    },
+  );
+
+  test('takes out the texts in a map of tokens', () => {
+    expect(shown({ tokens: { host: 'hidden', n: 1 } })).toEqual({ tokens: { host: redactedText, n: 1 } });
+  });
+
+  test.each(['my.env', 'childEnv', 'SERVER_ENV'])('takes out the pairs under "%s"', (key) => {
+    const pairs = (value: string): unknown => ({ [key]: [{ name: 'A', value }] });
+
+    expect(shown(pairs('hidden'))).toEqual(pairs(redactedText));
+  });
+
   test('takes out the values of variables and headers, and leaves their names', () => {
     const servers = [
       {
@@ -68,6 +109,7 @@ describe('redact', () => {
       'Authorization',
       'password',
     ],
+    ...['key', 'db_pwd', 'jwt', 'sessionKey', 'session_key'],
     ...['clientSecret', 'credentials', 'Set-Cookie', 'private_key', 'passphrase', 'bearer', 'to\\u006ben'],
   ])('takes out what stands under "%s"', (key) => {
     const line = `{"jsonrpc":"2.0","method":"_x","params":{"${key}":{"a":["hidden",1.50]},"b":"seen"}}`;
@@ -79,15 +121,22 @@ describe('redact', () => {
   });
 
   test.each([
-    'progressToken',
-    'inputTokens',
-    'token_count',
-    'maxTokens',
-    'keyboard',
-    'environment',
-    'secretary',
-  ])('leaves what stands under "%s"', (key) => {
-    expect(shown({ [key]: 'seen' })).toEqual({ [key]: 'seen' });
+    ['progressToken', 'seen'],
+    ['inputTokens', 7],
+    ['token_count', 'seen'],
+    ['maxTokens', 7],
+    ['code', -32_000],
+    ['exitCode', 0],
+    ['claudeCode', { toolName: 'seen' }],
+    ['keyboard', 'seen'],
+    ['environment', 'seen'],
+    ['secretary', 'seen'],
+    ['security', 'seen'],
+    ['uri', 'file:///a@b/c.ts#L10-L20'],
+    ['uri', 'file:///c.ts#L10:20'],
+    ['config', { url: 'https://host/path' }],
+  ])('leaves what stands under "%s": %j', (key, seen) => {
+    expect(shown({ [key]: seen })).toEqual({ [key]: seen });
   });
 
   test.each(['authenticate', 'authenti\\u0063ate', 'providers/set'])(
@@ -107,12 +156,14 @@ describe('redact', () => {
     ['https://user:word@host/x', redactedText],
     ['https://host/x?code=1', redactedText],
     ['https:\\/\\/user:word@host', redactedText],
+    ['https://host/#access_token=1', redactedText],
     ['https://host/@x', 'https://host/@x'],
-  ])('leaves of addresses those without password and query: %s', (url, expected) => {
-    const line = `{"jsonrpc":"2.0","method":"_x","params":{"url":"${url}"}}`;
+  ])('leaves of addresses those without password, query and fragment: %s', (url, expected) => {
+    const line = `{"jsonrpc":"2.0","method":"_x","params":{"url":"${url}","uri":"${url}"}}`;
 
     expect((JSON.parse(redact(Buffer.from(line)).text) as { params: unknown }).params).toEqual({
       url: expected,
+      uri: expected,
     });
   });
 

@@ -6,6 +6,7 @@ import { agentMethods } from '../../src/acp/methods';
 import { SignIn } from '../../src/acp/sign-in';
 import { Terminals } from '../../src/acp/terminals';
 import { takeToken } from '../../src/agent/terminal-token';
+import { ownIdentity } from '../../src/container/process-identity';
 import { openLog } from '../../src/log';
 import { scan } from '../../src/rpc/scan';
 import type { Message } from '../../src/rpc/scan';
@@ -142,6 +143,7 @@ describe('terminal/create', () => {
       ...{ kind: 'command', agent: 'claude', workspace: '/work/project', shell: false },
       ...{ argv: ['secret-command', 'secret-argument'], env: [['NODE_OPTIONS', 'secret-value']] },
       cwd: `${mount}/src`,
+      wantedBy: ownIdentity(),
     });
   });
 

@@ -59,6 +59,17 @@ describe('cai logs', () => {
     expect(messages.filter((message) => !message.startsWith('cai '))).toEqual(expected);
   });
 
+  test('escapes in JSON what could steer the terminal or hide text', async () => {
+    const { options, log } = userWithLogs();
+    const msg = 'a\u009b\u202eb';
+    log(1, 'claude', { msg });
+
+    const { stdout } = await runCli(['logs', '--json'], options);
+
+    expect(stdout).not.toContain(msg);
+    expect(stdout).toContain('"a\\u009b\\u202eb"');
+  });
+
   test('leaves out lines that are damaged', async () => {
     const { options, log } = userWithLogs();
     log(1, 'claude', { msg: 'whole' });

@@ -25,6 +25,38 @@ describe('cai replay', () => {
     expect(result).toEqual({ status: 0, stdout: `${answer.replace('1,', '"x",')}\n`, stderr: '' });
   });
 
+  test('plays no agent that acts where the editor is, and says so', async () => {
+    const method = '{"id":"a","type":"terminal","args":["x"]}';
+    const offering = answer.replace('1}', `1,"authMethods":[${method},{"id":"b"}]}`);
+    const prompt = '{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s"}}';
+    const asks = (id: number, name: string): string =>
+      `{"jsonrpc":"2.0","id":${id},"method":"${name}","params":{"sessionId":"s"}}`;
+    const done = '{"jsonrpc":"2.0","id":2,"result":{}}';
+    const file = recording(
+      ['from editor', hello],
+      ['to editor', offering],
+      ['from editor', prompt],
+      ['to editor', asks(7, 'terminal/create')],
+      ['from editor', '{"jsonrpc":"2.0","id":7,"result":{"terminalId":"t"}}'],
+      ['to editor', asks(8, 'fs/write_text_file')],
+      ['from editor', '{"jsonrpc":"2.0","id":8,"result":null}'],
+      ['to editor', '{"method":"terminal/create","method":"x"}'],
+      ['to editor', done],
+    );
+
+    const result = await runCli(['replay', file], { input: `${hello}\n${prompt}\n` });
+
+    expect(result).toEqual({
+      status: 0,
+      stdout: `${offering.replace(`${method},`, '')}\n${done}\n`,
+      stderr:
+        'cai: line 3 of the recording is played without its sign-in commands\n' +
+        'cai: line 5 of the recording is left out: terminal/create\n' +
+        'cai: line 7 of the recording is left out: fs/write_text_file\n' +
+        'cai: line 9 of the recording is left out: no message\n',
+    });
+  });
+
   test('keeps the pauses with --timing', async () => {
     const file = recording(['from editor', hello], ['to editor', answer]);
     const startedAt = performance.now();

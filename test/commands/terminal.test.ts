@@ -1,4 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeToken } from '../../src/agent/terminal-token';
@@ -44,5 +47,50 @@ describe('cai terminal', () => {
     expect(first.stderr).toMatch(/^cai: .*unix:\/\/\/nowhere\/docker\.sock/s);
     expect(second).toMatchObject({ status: 2, stdout: '' });
     expect(second.stderr).toMatch(/used before/);
+  });
+
+  describe('whose proxy was killed', () => {
+    const order = {
+      kind: 'command',
+      agent: 'claude',
+      workspace: undefined,
+      argv: ['true'],
+      env: [],
+    } as const;
+    /** A proxy, as far as a terminal sees one, and how the order names it. */
+    const proxyOf = () => {
+      const proxy = spawn('sleep', ['60']);
+      const stat = readFileSync(`/proc/${proxy.pid}/stat`, 'latin1').split(' ');
+      return { proxy, wantedBy: `${proxy.pid}.${stat[21]}` };
+    };
+
+    test('runs nothing', async () => {
+      const { proxy, wantedBy } = proxyOf();
+      proxy.kill('SIGKILL');
+      await once(proxy, 'exit');
+
+      const token = writeToken(env, { ...order, wantedBy });
+      const { status, stderr } = await runCli(['terminal', token], { env });
+
+      expect(status).toBe(2);
+      expect(stderr).toMatch(/is gone/);
+    });
+
+    test('ends, although the editor that has started it lives', async () => {
+      const { proxy, wantedBy } = proxyOf();
+      // An engine that never answers.
+      const engine = createServer(() => void proxy.kill('SIGKILL')).listen(join(folder, 'engine.sock'));
+      await once(engine, 'listening');
+
+      const token = writeToken(
+        { ...env, DOCKER_HOST: `unix://${join(folder, 'engine.sock')}` },
+        { ...order, wantedBy },
+      );
+      const { status } = await runCli(['terminal', token], { env });
+      engine.closeAllConnections();
+      engine.close();
+
+      expect({ status, isKilled: proxy.killed }).toEqual({ status: 129, isKilled: true });
+    });
   });
 });

@@ -60,6 +60,16 @@ a turn                    1m01s  2      1.5s       5      1.5     2.5     7.5   
     expect(shown.total).toMatchObject({ turns: 2, cost: { USD: 0.25 }, timedTools: 2 });
   });
 
+  test('escapes in JSON what could steer the terminal or hide text', async () => {
+    const model = 'a\u009b\u202eb\n';
+    const user = userAfter([1, { models: [{ model }] }]);
+
+    const { stdout } = await runCli(['usage', '--by', 'model', '--json'], user);
+
+    expect(stdout).toContain('"a\\u009b\\u202eb\\n"');
+    expect(JSON.parse(stdout)).toHaveProperty('rows.0.key', model);
+  });
+
   test('lets nothing that an agent has said steer the terminal', async () => {
     const user = userAfter([1, { models: [{ model: '\u001b[31mx\n' }] }]);
 

@@ -1,5 +1,5 @@
 /** Statement L5 and invariant 10: what cannot be started, and who is told. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { runCli } from '../support/cli';
@@ -79,6 +79,9 @@ describe('an agent that cannot be started', () => {
     expect(await world.editor.response(hello)).toHaveProperty('result.protocolVersion', 1);
     await refusing.gone;
     expect(world.stderr).toContain('no licence');
+    const kept = keptLogs(world);
+    expect(kept).toContain('AGENT_START');
+    expect(kept).not.toContain('no licence');
   });
 
   test('L5 fails the request that needs it, if it never answers initialize', async () => {
@@ -112,3 +115,11 @@ describe('an agent that cannot be started', () => {
     expect((await world.session(cwd, 's1')).id).not.toBe('');
   });
 });
+
+/** What the proxies of a world have logged to files. */
+function keptLogs({ folder }: World): string {
+  const logs = join(folder, 'home/.local/state/containai/logs');
+  return readdirSync(logs)
+    .map((name) => readFileSync(join(logs, name), 'utf8'))
+    .join('');
+}

@@ -1,5 +1,5 @@
 /** MCP servers that the editor names, and that are on this machine. */
-import { chownSync, copyFileSync, readdirSync, readFileSync } from 'node:fs';
+import { chownSync, copyFileSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { once } from 'node:events';
@@ -296,6 +296,17 @@ describe('a program', () => {
 
     await editor.proxy.complains('is not run on this machine, because agents can change');
     expect(readdirSync(place.workspace)).not.toContain('server.ran');
+  });
+
+  test('that a link in the workspace leads to does not run on this machine, as agents can change the link', async () => {
+    const place = await given('[mcp]\nhost_servers = ["host-tool"]\n');
+    const python = join(place.workspace, 'python');
+    symlinkSync(process.execPath, python);
+
+    await open(place, [{ ...hostServer(), command: python }]);
+
+    await editor.proxy.complains('is not run on this machine, because agents can change');
+    expect(running(program)).toEqual([]);
   });
 });
 

@@ -188,6 +188,19 @@ describe('terminals', () => {
     expect(host.terminals.size).toBe(0);
   });
 
+  test('end in the container when the proxy is killed and the editor lives on', async () => {
+    await open(way);
+    const container = await containerOf(workspace, agent);
+    await take({ start: { command: 'sleep 600' } });
+    await untilRuns(container, 'sleep 600');
+
+    editor.proxy.child.kill('SIGKILL');
+
+    await untilGone(container, 'sleep 600');
+    expect(await host.all[0]!.program.ends(goneMs)).toMatchObject({ status: 129 });
+    expect(host.asked).toEqual([]);
+  });
+
   test.each([
     ['[acp] terminal is off', '[acp]\nterminal = "off"\n', { terminal: true }],
     ['the editor has none', '', { terminal: false }],

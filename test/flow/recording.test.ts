@@ -131,7 +131,7 @@ describe('a replay', () => {
       const file = join(home, 'r.ndjson');
       const recording = readFileSync(fixture(`transcripts/${agent}-recording.ndjson`), 'utf8');
       writeFileSync(file, recording.replaceAll('/workspace/app', workspace));
-      writeConfig(home, agent, [process.execPath, cai, 'replay', file, '--child', '1']);
+      writeConfig(home, agent, [process.execPath, cai, 'replay', file, '--child', '1', '--files']);
 
       const proxy = [...tee, process.execPath, cai, '--acp', agent];
       const { status, stderr } = run(

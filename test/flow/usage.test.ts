@@ -146,6 +146,17 @@ describe('usage', () => {
     ]);
   });
 
+  test('counts no more tool calls than are followed, and none with a long id', async () => {
+    await open();
+    const turn = await startTurn(world, session);
+    tool('x'.repeat(2_000), 'in_progress');
+    for (let n = 0; n < 1_500; n++) tool(`t${n}`, 'in_progress');
+    await turn.end();
+    await leave(world);
+
+    expect(records()).toMatchObject([{ tools: 1_000 }]);
+  });
+
   test('is not kept with persist = false', async () => {
     await open({ config: '[sessions]\npersist = false' });
     await (await startTurn(world, session)).end();

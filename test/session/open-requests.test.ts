@@ -40,6 +40,19 @@ describe('OpenRequests', () => {
     expect(open.size).toBe(0);
   });
 
+  test('keeps a request open whose asker throws over the answer, so that it can fail', () => {
+    const onAnswer = (): void => {
+      throw new RangeError('too deep');
+    };
+    open.add('7', { ...asker('seven'), onAnswer });
+
+    expect(() => open.settle('7', answer('7'))).toThrow('too deep');
+    open.failAll(reason);
+
+    expect(told).toEqual(['seven: gone']);
+    expect(open.size).toBe(0);
+  });
+
   test('remembers what is wanted of the answer, and on whose behalf it was asked', () => {
     const resultPlan = compilePlan({ sessionId: 'session' });
     open.add('"x"', { ...asker('x'), resultPlan, editorId: '1' });

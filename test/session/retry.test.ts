@@ -75,13 +75,14 @@ describe('attempts', () => {
     expect(classOf(final).name).toBe('ended');
   });
 
-  test('are logged each with its class', () => {
+  test('are logged each with its class, and the text as what an agent may have said', () => {
+    const said = 'agent "x" ended';
     attempts.failed(ended(11, 'NO_ENGINE'));
     attempts.failed(ended(2));
 
     expect(logged).toEqual([
-      { class: 'engine', attempt: 1, attempts: 4, delayMs: 1_000, reason: 'agent "x" ended' },
-      { class: 'usage', attempt: 2, attempts: 4, delayMs: undefined, reason: 'agent "x" ended' },
+      { class: 'engine', attempt: 1, attempts: 4, delayMs: 1_000, code: 'NO_ENGINE', status: 11, said },
+      { class: 'usage', attempt: 2, attempts: 4, delayMs: undefined, code: 'AGENT_EXITED', status: 2, said },
     ]);
   });
 

@@ -46,6 +46,13 @@ describe('sumOf', () => {
 });
 
 describe('averageOf', () => {
+  test.each(['constructor', 'toString', '__proto__'])('takes the currency "%s" for one', (currency) => {
+    const sum = sumOf([record({ cost: { amount: 2, currency } }), record({ cost: { amount: 4, currency } })]);
+
+    expect(Object.entries(sum.cost)).toEqual([[currency, 6]]);
+    expect(Object.entries(averageOf(sum)!.cost)).toEqual([[currency, 3]]);
+  });
+
   test('is a turn’s, and of tool calls that of one', () => {
     const sum = sumOf([record({ tokens: tokens(5), cost: { amount: 1, currency: 'USD' } }), record()]);
 

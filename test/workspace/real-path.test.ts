@@ -20,6 +20,18 @@ describe('resolvePath', () => {
     });
   });
 
+  test('tells of every place on the way', async () => {
+    const place = newFolder();
+    mkdirSync(join(place, 'in/out'), { recursive: true });
+    symlinkSync('in/../in/out', join(place, 'link'));
+    const places: string[] = [];
+
+    await resolvePath(join(place, 'link/new'), (each) => places.push(each));
+
+    const expected = ['link', 'in', '', 'in', 'in/out', 'in/out/new'].map((name) => join(place, name));
+    expect(places.slice(-6)).toEqual(expected);
+  });
+
   test('keeps what does not exist', async () => {
     const place = newFolder();
     symlinkSync('.', join(place, 'here'));

@@ -1,0 +1,80 @@
+import { Profiles } from '../../src/acp/profiles';
+import type { ProfilesOptions } from '../../src/acp/profiles';
+import { SignIn } from '../../src/acp/sign-in';
+import { ProfileStore } from '../../src/agent/profile';
+import { openLog } from '../../src/log';
+import type { Log } from '../../src/log';
+import type { WorkspaceChild } from '../../src/session/workspace-child';
+import { loadConfig } from '../../src/workspace/config';
+import { newFolder } from '../workspace/temp-folder';
+
+const agent = { name: 'mine', displayName: 'Mine', command: ['mine-acp'], remedy: '' } as const;
+const params = JSON.stringify({ clientCapabilities: { auth: { terminal: true } } });
+const hello = (more: object): string =>
+  JSON.stringify({ protocolVersion: 1, agentCapabilities: {}, ...more });
+const withLogin = hello({ authMethods: [{ id: 'tty', type: 'terminal', args: ['x'] }, { id: 'key' }] });
+
+describe('Profiles', () => {
+  const env = { HOME: newFolder(), XDG_RUNTIME_DIR: newFolder() };
+  const silent = openLog({ CAI_LOG_LEVEL: 'silent' });
+
+  /** Those of a proxy; `ownData` are the roots of workspaces whose agents have data of their own. */
+  function profilesIn(
+    folder: string,
+    ownData: readonly (string | undefined)[] = [],
+    log: Log = silent,
+  ): Profiles {
+    const options: ProfilesOptions = {
+      ...{ agent, config: loadConfig(env), imageName: 'image', log },
+      profiles: new ProfileStore(folder, silent),
+      hasOwnData: (root) => ownData.includes(root),
+      programIdentity: () => '',
+      signIn: new SignIn({ agent, env, log: silent }),
+    };
+    return new Profiles(options);
+  }
+
+  function childOf(root: string, ownInitializeResult: string): WorkspaceChild {
+    return { root, ownInitializeResult, image: { id: 'id', name: 'image' } } as unknown as WorkspaceChild;
+  }
+
+  /** A folder in which it is kept what an agent in /a has answered. */
+  function recorded(ownData: readonly string[] = [], result = withLogin): string {
+    const folder = newFolder();
+    const earlier = profilesIn(folder, ownData);
+    earlier.find(params);
+    earlier.heard(childOf('/a', result));
+    return folder;
+  }
+
+  /** Ids of the sign-in methods that an editor is offered. */
+  function offered(profiles: Profiles): string[] | undefined {
+    const found = profiles.find(params);
+    if (found === undefined) return undefined;
+    return (JSON.parse(found.result) as { authMethods: { id: string }[] }).authMethods.map(({ id }) => id);
+  }
+
+  test('offer a login that was recorded where all workspaces share their sign-ins', () => {
+    expect(offered(profilesIn(recorded()))).toEqual(['tty', 'key']);
+  });
+
+  test('offer none that was recorded where each workspace has sign-ins of its own', () => {
+    expect(offered(profilesIn(recorded(), [undefined]))).toEqual(['key']);
+  });
+
+  test('keep nothing of a workspace that alone has sign-ins of its own', () => {
+    expect(offered(profilesIn(recorded(['/a'])))).toBeUndefined();
+  });
+
+  test('name what differs, and of each name the beginning', () => {
+    const folder = recorded();
+    const warned: { differs: string[] }[] = [];
+    const log = { ...silent, warn: (fields: { differs: string[] }) => warned.push(fields) } as unknown as Log;
+    const profiles = profilesIn(folder, [], log);
+    profiles.find(params);
+
+    profiles.heard(childOf('/b', hello({ agentCapabilities: { ['x'.repeat(1_000)]: true } })));
+
+    expect(warned[0]!.differs[0]).toBe(`agentCapabilities.${'x'.repeat(82)}`);
+  });
+});
