@@ -147,8 +147,10 @@ async function comeBack(
   const resume = offered.resume ? outcome(await editor.request('session/resume', params)) : 'no';
   // What was said is not said again.
   expect(editor.said(sessionId)).toBe('');
-  const load = offered.load ? outcome(await editor.request('session/load', params)) : 'no';
-  if (load === 'yes') expect(editor.said(sessionId, 'user_message_chunk')).toContain(words);
+  const loaded = offered.load ? outcome(await editor.request('session/load', params)) : 'no';
+  const isWhole = editor.said(sessionId, 'user_message_chunk').includes(words);
+  // Gemini may find a session without what was said in it: it depends on what it has written by its end.
+  const load = loaded === 'yes' && !isWhole ? 'fails' : loaded;
   return { load, resume, open: [load, resume].includes('yes') ? true : undefined };
 }
 

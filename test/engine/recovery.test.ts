@@ -47,6 +47,14 @@ describe('claude', () => {
     expect(repliesOf('one')).toBe(1);
   });
 
+  test('goes on with the next prompt after the proxy was killed between turns, which acpx starts again', async () => {
+    killOnHost((command) => command.includes('/bin/cai --acp'));
+
+    await say('two');
+
+    expect(repliesOf('two')).toBe(1);
+  });
+
   test('fails the prompt in whose turn it is killed, once and with the cause, and goes on with the next', async () => {
     const turn = session.prompt('[[shell (setsid sleep 610 &); sleep 611]]');
     await untilRuns(container, 'sleep 611');
@@ -101,14 +109,19 @@ async function kill(isMeant: (command: string) => boolean): Promise<void> {
 
 /** Kills the program between the proxy and the container. */
 function killExec(): Promise<void> {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  const execs = pids.filter((pid) => {
-    const command = commandOf(pid);
-    return command.includes(`${folder}/package/bin/cai exec`) && command.includes('--status-fd');
-  });
-  expect(execs).toHaveLength(1);
-  process.kill(Number(execs[0]), 'SIGKILL');
+  killOnHost((command) => command.includes('/bin/cai exec') && command.includes('--status-fd'));
   return Promise.resolve();
+}
+
+/** Kills processes of `cai` on this machine. */
+function killOnHost(isMeant: (command: string) => boolean): void {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const meant = pids.filter((pid) => {
+    const command = commandOf(pid);
+    return command.includes(`${folder}/package/bin/cai `) && isMeant(command);
+  });
+  expect(meant).not.toEqual([]);
+  for (const pid of meant) process.kill(Number(pid), 'SIGKILL');
 }
 
 function commandOf(pid: string): string {
