@@ -127,7 +127,7 @@ describe('the sources', () => {
         'agent/process',
         'agent/process-group',
         'agent/terminal-token',
-        'container/process-identity',
+        'agent/process-identity',
       ]),
     ).toEqual([]);
   });

@@ -5,7 +5,7 @@
 import { CaiError, rpcCode } from '../errors';
 import { resultLine, rpcErrorOf } from '../rpc/answer';
 import type { RpcError } from '../rpc/answer';
-import { fieldOf, textOf } from '../rpc/scan';
+import { bodyTextOf, fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
@@ -14,7 +14,6 @@ import { newOwnId } from '../session/workspace-child';
 import { confine } from '../workspace/confine';
 import type { Children } from './children';
 import type { Core } from './core';
-import { paramsOf } from './fan-out';
 import type { AgentRoute, Method } from './methods';
 import { answerForEditor } from './shutdown';
 import { ElicitationTable } from './elicitation-table';
@@ -110,7 +109,7 @@ export class AgentRequests {
     const context = { map: session?.map ?? child.map, session };
     if (message.kind === 'notification') {
       const isUpdate = session !== undefined && message.method === 'session/update';
-      if (isUpdate && !observeUpdate(this.core, session, message)) return;
+      if (isUpdate && !observeUpdate(this.core, session, message)) return undefined;
       this.core.toEditor(child, message, context, edits);
       return undefined;
     }
@@ -256,7 +255,7 @@ export class AgentRequests {
   /** `auth/status_update`: all children say the same, so the first one speaks, and does not repeat itself. */
   #status(call: AgentCall): void {
     const { child, message } = call;
-    const status = paramsOf(message) ?? '';
+    const status = bodyTextOf(message) ?? '';
     if (child !== this.children.usable()[0] || status === this.#lastStatus.get(message.method)) return;
     this.#lastStatus.set(message.method, status);
     this.#pass(call);

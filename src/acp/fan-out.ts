@@ -2,8 +2,8 @@
  * Requests that concern the agent and not a session go to every child: signing in and out, and the
  * choice of providers. Credentials are per agent, so a child that starts later is told as well.
  */
+import { bodyTextOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
-import { cut } from '../rpc/splice';
 import type { WorkspaceChild } from '../session/workspace-child';
 import type { Children } from './children';
 import type { Call } from './call';
@@ -26,7 +26,7 @@ export class FanOut {
   async serve(call: Call): Promise<void> {
     const { message, request, row } = call;
     if (request === undefined) return;
-    const params = paramsOf(message);
+    const params = bodyTextOf(message);
     const replay = { method: message.method, params };
     const targets = this.children.usable().length > 0 ? this.children.usable() : [this.children.primary()];
     if (row.replay === 'keep') this.children.replays.remember(replay);
@@ -76,9 +76,4 @@ type Outcome = { child: WorkspaceChild } & ({ answer: Message } | { failure: Cai
 
 function isNotOffered(failure: CaiError): boolean {
   return failure.code === 'NOT_OFFERED';
-}
-
-/** Params of a message as JSON text, undefined when it has none. */
-export function paramsOf(message: Message): string | undefined {
-  return message.bodyStart < 0 ? undefined : cut(message.line, message.bodyStart, message.bodyEnd, []);
 }

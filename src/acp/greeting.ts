@@ -48,6 +48,7 @@ export class Greeting {
   /** The result of `initialize`, JSON text, once it is answered: it never changes. */
   #result: string | undefined;
   #isUnderWay = false;
+  #workspace: Promise<Workspace | undefined> | undefined;
 
   /** Works on the tables of `core`. */
   constructor(
@@ -153,7 +154,12 @@ export class Greeting {
     this.options.signIn.ownRoot = (await this.#ownWorkspace())?.root;
   }
 
+  /** Looked up once: `git` has to be asked for it. */
   async #ownWorkspace(): Promise<Workspace | undefined> {
+    return await (this.#workspace ??= this.#findWorkspace());
+  }
+
+  async #findWorkspace(): Promise<Workspace | undefined> {
     try {
       return await findCheckedWorkspace(this.options.cwd, this.options.env);
     } catch (error) {

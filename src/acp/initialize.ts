@@ -3,7 +3,7 @@
  * agent. What is withheld would act on the host, or is not served yet.
  */
 import { CaiError } from '../errors';
-import { fieldOf } from '../rpc/scan';
+import { bodyOf, fieldOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { cut } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
@@ -47,8 +47,8 @@ export function readHello(message: Message, options: HelloOptions): EditorHello 
       (kind === 'signInCapability' && !options.allowsSignIn);
     if (isWithheld) edits.push({ start, end, text: 'false' });
   }
-  const params = JSON.parse(bodyOf(message)) as { clientCapabilities?: JsonObject | null };
-  return { childParams: bodyOf(message, edits), capabilities: params.clientCapabilities ?? {} };
+  const params = (bodyOf(message) ?? {}) as { clientCapabilities?: JsonObject | null };
+  return { childParams: editedBody(message, edits), capabilities: params.clientCapabilities ?? {} };
 }
 
 /** What a child's answer to `initialize` says. */
@@ -67,11 +67,11 @@ export interface AgentHello {
  */
 export function readAgentHello(answer: Message, agent: string, edits: readonly Edit[]): AgentHello {
   if (answer.isError) {
-    const error = JSON.parse(bodyOf(answer)) as { message?: unknown } | null;
+    const error = bodyOf(answer) as { message?: unknown } | null;
     const said = typeof error?.message === 'string' ? error.message : 'no reason given';
     throw new CaiError('AGENT_START', `agent "${agent}" refused to initialize: ${said}`);
   }
-  const result = JSON.parse(bodyOf(answer)) as {
+  const result = bodyOf(answer) as {
     protocolVersion?: unknown;
     agentCapabilities?: JsonObject | null;
   } | null;
@@ -82,8 +82,8 @@ export function readAgentHello(answer: Message, agent: string, edits: readonly E
     );
   }
   return {
-    editorResult: bodyOf(answer, edits),
-    agentResult: bodyOf(answer),
+    editorResult: editedBody(answer, edits),
+    agentResult: editedBody(answer),
     capabilities: result.agentCapabilities ?? {},
   };
 }
@@ -91,6 +91,6 @@ export function readAgentHello(answer: Message, agent: string, edits: readonly E
 /** The answer when no agent's answer is to be had: nothing is promised. */
 export const minimalResult = JSON.stringify({ protocolVersion, agentCapabilities: {}, authMethods: [] });
 
-function bodyOf(message: Message, edits: readonly Edit[] = []): string {
+function editedBody(message: Message, edits: readonly Edit[] = []): string {
   return message.bodyStart < 0 ? '{}' : cut(message.line, message.bodyStart, message.bodyEnd, edits);
 }

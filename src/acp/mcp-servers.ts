@@ -11,7 +11,7 @@ import type { Log } from '../log';
 import type { Plan } from '../rpc/plan';
 import { scan } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
-import { splice } from '../rpc/splice';
+import { joined, splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { Session } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
@@ -266,7 +266,5 @@ function missing({ name, command }: McpProgram): string {
 
 /** The message with these edits, read anew. */
 function rewritten({ line }: Message, edits: readonly Edit[], plan: Plan): Message {
-  const spliced = splice(line, edits);
-  const whole = Buffer.isBuffer(spliced) ? spliced : Buffer.concat(spliced);
-  return scan(whole.subarray(0, -1), { params: () => plan, result: () => undefined, error: undefined });
+  return scan(joined(splice(line, edits)), { params: () => plan, result: () => undefined, error: undefined });
 }

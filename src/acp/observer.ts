@@ -1,6 +1,7 @@
 /** Those who follow sessions without a part in what is passed on: titles, usage, what a crash must not lose. */
+import { bodyOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
-import type { Session } from '../session/workspace-child';
+import type { JsonObject, Session } from '../session/workspace-child';
 
 /**
  * Each is called in the order of the wire, before the line is queued, with the message as it came from its
@@ -22,4 +23,10 @@ export interface SessionObserver {
   onUpdate?(session: Session, kind: string, update: Message): void;
   /** It is open no longer: closed, deleted, or its agent has ended. */
   onClose?(session: Session): void;
+}
+
+/** `update` of a `session/update`, parsed; empty where there is none. */
+export function updateOf(message: Message): JsonObject {
+  const params = bodyOf(message) as { readonly update?: JsonObject | null } | null | undefined;
+  return params?.update ?? {};
 }

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CaiError } from '../errors';
 import type { OverlongLine } from '../rpc/line';
 import { compilePlan } from '../rpc/plan';
-import { fieldOf, scan, textOf } from '../rpc/scan';
+import { bodyOf, fieldOf, scan, textOf } from '../rpc/scan';
 import type { Message, Plans } from '../rpc/scan';
 import { splice } from '../rpc/splice';
 import type { Edit, Line } from '../rpc/splice';
@@ -211,7 +211,7 @@ function nameOf(message: Message): string {
   return isError ? `an error for request ${id}${errorOf(message)}` : `a result for request ${id}`;
 }
 
-function errorOf({ line, bodyStart, bodyEnd }: Message): string {
-  const error = JSON.parse(line.toString('utf8', bodyStart, bodyEnd)) as { message?: unknown } | null;
+function errorOf(answer: Message): string {
+  const error = bodyOf(answer) as { message?: unknown } | null;
   return typeof error?.message === 'string' ? `, "${error.message}"` : '';
 }

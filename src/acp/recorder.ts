@@ -10,6 +10,7 @@ import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import type { Log } from '../log';
 import type { OverlongLine } from '../rpc/line';
+import { joined } from '../rpc/splice';
 import type { Line } from '../rpc/splice';
 import { recordingVersion } from './recording';
 import type { Side } from './recording';
@@ -21,7 +22,6 @@ const maxWaitingBytes = 8 * 1024 * 1024;
 const maxFiles = 10_000;
 /** How long the disk may take at the end, in milliseconds. */
 const endMs = 5_000;
-const lineEnd = 0x0a;
 
 /** What a recording is about. */
 export interface RecorderOptions {
@@ -85,7 +85,7 @@ export class Recorder {
 
   /** A line for the editor, with its line end, when it is written. */
   toEditor(line: Line): void {
-    this.#line('to editor', whole(line), {});
+    this.#line('to editor', joined(line), {});
   }
 
   /** What an agent process that is being started will say and hear; without a root it serves no workspace. */
@@ -93,7 +93,7 @@ export class Recorder {
     const child = ++this.#childCount;
     this.#write({ ms: this.#now(), event: 'agent started', child, workspace: root ?? null });
     return {
-      toAgent: (line) => this.#line('to agent', whole(line), { child }),
+      toAgent: (line) => this.#line('to agent', joined(line), { child }),
       fromAgent: (line, agent) => {
         this.#line('from agent', line, { child });
         if (!this.isFull) return;
@@ -141,12 +141,6 @@ export class Recorder {
     this.#waiting = [];
     for (const run of waiting) run();
   }
-}
-
-/** The line in one piece, without its line end. */
-function whole(line: Line): Buffer {
-  const bytes = Buffer.isBuffer(line) ? line : Buffer.concat(line);
-  return bytes.at(-1) === lineEnd ? bytes.subarray(0, -1) : bytes;
 }
 
 /** An editor starts us again and again with the same arguments: each time has a file of its own. */

@@ -6,15 +6,14 @@ import { loggedFailure } from '../agent/agent-end';
 import { patientStop } from '../agent/process';
 import { CaiError, messageOf, rpcCode } from '../errors';
 import { requestLine, resultLine } from '../rpc/answer';
-import { fieldOf, scan } from '../rpc/scan';
+import { bodyOf, fieldOf, scan } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
-import { cut } from '../rpc/splice';
+import { cut, joined } from '../rpc/splice';
 import { newOwnId } from '../session/workspace-child';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
 import type { EditorRequest } from '../session/request-table';
 import type { Call } from './call';
 import type { Core } from './core';
-import { paramsOf } from './fan-out';
 import { editorMethods } from './methods';
 import type { Restored, SessionOpener } from './open-session';
 import { offers, unknownSession } from './refusals';
@@ -62,8 +61,6 @@ interface Restore {
   readonly waiting: Call[];
   /** As it is to be open, once that is known. */
   session?: Session;
-  /** Its user has closed it. */
-  isClosed?: true;
   /** Our call to the agent. */
   request?: EditorRequest;
   /** Ends the wait for its answer. */
@@ -125,7 +122,6 @@ export class Recovery {
   #close(editorId: string, restore: Restore, call: Call): void {
     const { waiting, session } = restore;
     this.#restores.delete(editorId);
-    restore.isClosed = true;
     const reason = new CaiError('SESSION_LOST', `session ${editorId} was closed while it was being restored`);
     restore.giveUp?.(reason);
     if (session !== undefined) this.#leave(session, restore, call);
@@ -197,14 +193,15 @@ export class Recovery {
   /** Resolves with what has failed, or undefined when the session is open and as it was. */
   async #restore(lost: Session, method: string, restore: Restore): Promise<Failure | undefined> {
     const settings = this.options.settings.of(lost);
+    const isClosed = (): boolean => this.#restores.get(lost.editorId) !== restore;
     for (let attempt = 1; ; attempt++) {
       const { session, failure } = await this.#reopen(lost, method, restore);
       if (failure === undefined) {
         for (const setting of settings) {
           // One that does not answer is not waited for again and again.
-          if (restore.isClosed === true || !(await setAgain(session, setting, this.core.log))) break;
+          if (isClosed() || !(await setAgain(session, setting, this.core.log))) break;
         }
-        if (restore.isClosed === true || this.core.sessions.find(lost.editorId) === session) return undefined;
+        if (isClosed() || this.core.sessions.find(lost.editorId) === session) return undefined;
       } else if (failure.reason.code !== 'AGENT_EXITED') {
         return failure;
       }
@@ -254,7 +251,7 @@ export class Recovery {
   #refusal(child: WorkspaceChild, reason: CaiError | Message | undefined): Failure {
     if (reason === undefined || reason instanceof CaiError)
       return { reason: reason ?? this.#lost('is gone') };
-    const error = JSON.parse(paramsOf(reason) ?? '{}') as { code?: unknown; message?: unknown } | null;
+    const error = bodyOf(reason) as { code?: unknown; message?: unknown } | null | undefined;
     const said = typeof error?.message === 'string' ? error.message : 'no reason given';
     const failure = this.#lost(`could not restore the session: ${said}. Start a new one`);
     return error?.code === rpcCode.authRequired
@@ -272,7 +269,7 @@ export class Recovery {
     const row = editorMethods[method]!;
     const plan = this.core.planOf(row.params);
     const read = (params: string): Message =>
-      scan((requestLine(id, method, params) as Buffer).subarray(0, -1), {
+      scan(joined(requestLine(id, method, params)), {
         params: () => plan,
         result: () => undefined,
         error: undefined,

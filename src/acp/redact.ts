@@ -4,7 +4,7 @@
  * running text, in a file or among the arguments of a command or tool cannot be told.
  */
 import { quote, scalarEnd, skipSpace, stringEnd, unquote } from '../rpc/json';
-import { scan } from '../rpc/scan';
+import { bodyOf, scan } from '../rpc/scan';
 import type { Message, Plans } from '../rpc/scan';
 import { cut } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
@@ -157,8 +157,8 @@ function shownOrigin(address: string): string | undefined {
 }
 
 /** Whether it answers a form, of which all that was filled in goes. Source: ACP, elicitation. */
-function isFormResult({ kind, isError, line, bodyStart, bodyEnd }: Message): boolean {
-  if (kind !== 'response' || isError) return false;
-  const result = JSON.parse(line.toString('utf8', bodyStart, bodyEnd)) as { action?: unknown } | null;
+function isFormResult(message: Message): boolean {
+  if (message.kind !== 'response' || message.isError) return false;
+  const result = bodyOf(message);
   return typeof result === 'object' && result !== null && 'action' in result;
 }

@@ -3,10 +3,11 @@
  * when they were used. Not every prompt is written: editors end us by SIGKILL, but an activity of the last
  * minute is no loss.
  */
-import { ownIdentity } from '../container/process-identity';
+import { ownIdentity } from '../agent/process-identity';
 import type { Message } from '../rpc/scan';
 import type { SessionChanges, SessionTable } from '../session/session-table';
 import type { Session } from '../session/workspace-child';
+import { updateOf } from './observer';
 import type { SessionObserver } from './observer';
 
 /** How long after one activity the next is written, and after one title the next; in milliseconds. */
@@ -51,11 +52,10 @@ export class SessionMemory implements SessionObserver {
     if (method === 'session/prompt' && isOpen) this.#used(editorId);
   }
 
-  /** What the agent calls the session. */
+  /** What the agent calls the session. Source: ACP v1, `SessionInfoUpdate`. */
   onUpdate({ editorId }: Session, kind: string, update: Message): void {
     if (kind !== 'session_info_update' || update.line.length > maxInfoBytes) return;
-    const info = infoOf(update);
-    const title = titleOf(info?.title);
+    const title = titleOf(updateOf(update).title);
     if (title !== undefined) this.#note(editorId, { title: title === '' ? undefined : title }, titleMs);
   }
 
@@ -115,11 +115,4 @@ export function titleOf(value: unknown): string | undefined {
   return typeof value === 'string'
     ? value.slice(0, maxTitleLength).replace(/[\ud800-\udbff]$/, '')
     : undefined;
-}
-
-/** Source: ACP v1, `SessionInfoUpdate`. */
-function infoOf(update: Message): Readonly<Record<string, unknown>> | undefined {
-  const { line, bodyStart, bodyEnd } = update;
-  const params = JSON.parse(line.toString('utf8', bodyStart, bodyEnd)) as { update?: unknown };
-  return params.update as Readonly<Record<string, unknown>> | undefined;
 }

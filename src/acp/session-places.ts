@@ -1,13 +1,12 @@
 /** Where a call wants its session: the workspace of its `cwd`, and the folders besides. */
 import { CaiError } from '../errors';
-import { fieldOf, textOf } from '../rpc/scan';
+import { bodyTextOf, fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { Session } from '../session/workspace-child';
 import { isFilePath } from '../workspace/real-path';
 import type { Workspace } from '../workspace/root';
 import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from './children';
-import { paramsOf } from './fan-out';
 
 /** Where a session belongs: its folders as the editor spells them, the mapping of its paths, the call's params. */
 export type Place = Pick<Session, 'roots' | 'map' | 'opening'>;
@@ -41,7 +40,7 @@ export class SessionPlaces {
     const roots = [workspace.cwd, ...furtherRoots(message)];
     for (const root of roots.slice(1)) requireServable(root, this.children.serves(root, workspace));
     // Without a folder of its own, the call could not be repeated.
-    const opening = cwdOf(message) === undefined ? undefined : paramsOf(message);
+    const opening = cwdOf(message) === undefined ? undefined : bodyTextOf(message);
     return { workspace, place: { roots, map, opening } };
   }
 

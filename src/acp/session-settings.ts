@@ -2,9 +2,10 @@
  * The mode and the options of each session as they were set last, by the user or by the agent itself: an
  * agent that has ended has forgotten them.
  */
+import { bodyOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { JsonObject, Session } from '../session/workspace-child';
-import { paramsOf } from './fan-out';
+import { updateOf } from './observer';
 import type { SessionObserver } from './observer';
 
 /** One of them, as the request that sets it. */
@@ -51,7 +52,7 @@ export class SessionSettings implements SessionObserver {
   /** The user wants to set something, */
   onCall(session: Session, call: Message): void {
     if (!Object.hasOwn(setters, call.method) || call.id === undefined) return;
-    const setting = settingOf(call.method, objectOf(call));
+    const setting = settingOf(call.method, (bodyOf(call) ?? {}) as JsonObject);
     if (setting !== undefined) this.#of(session).asked.set(call.id, setting);
   }
 
@@ -113,12 +114,4 @@ function isKeepable(member: [string, unknown]): member is [string, string | bool
 
 function keyOf({ method, params }: Setting): string {
   return JSON.stringify([method, params.configId]);
-}
-
-function updateOf(message: Message): JsonObject {
-  return (objectOf(message).update ?? {}) as JsonObject;
-}
-
-function objectOf(message: Message): JsonObject {
-  return JSON.parse(paramsOf(message) ?? '{}') as JsonObject;
 }

@@ -3,8 +3,10 @@
  * given; so it is given a command of ours with a token, by which the agent's own runs in the container.
  */
 import type { AgentCommand } from '../agent/catalog';
+import { isPassable, isVariableName } from '../agent/passable';
 import { signInArgument } from '../agent/sign-in-argument';
 import { hostCommand, writeToken } from '../agent/terminal-token';
+import type { TerminalOrder } from '../agent/terminal-token';
 import { messageOf } from '../errors';
 import type { Log } from '../log';
 import { compilePlan } from '../rpc/plan';
@@ -151,7 +153,13 @@ export class SignIn {
     const { agent, env, log } = this.options;
     const pairs = pairsOf(variables);
     if (agent === undefined || pairs === undefined || !isTexts(args) || !isTexts(program)) return undefined;
-    const order = { kind: 'login', agent: agent.name, workspace: root ?? this.ownRoot, argv: [...program, ...args], env: pairs } as const; // prettier-ignore
+    const order: TerminalOrder = {
+      kind: 'login',
+      agent: agent.name,
+      workspace: root ?? this.ownRoot,
+      argv: [...program, ...args],
+      env: pairs,
+    };
     const key = JSON.stringify(order);
     const tokens = this.#tokens.get(order.workspace) ?? new Map<string, string>();
     this.#tokens.set(order.workspace, tokens);
@@ -208,16 +216,12 @@ function pairsOf(value: unknown): [string, string][] | undefined {
 
 function isPair(value: unknown[]): value is [string, string] {
   const [name, text] = value;
-  return isTexts([name, text]) && name !== '' && !(name as string).includes('=');
+  return isVariableName(name) && isPassable(text);
 }
 
 /** Texts that can be arguments of a command: NUL would end one. */
 function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === 'string' && isPassable(each));
-}
-
-function isPassable(text: string): boolean {
-  return !text.includes('\0') && !/\p{Surrogate}/u.test(text);
+  return Array.isArray(value) && value.every(isPassable);
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -3,10 +3,11 @@
  * environment and folder that the agent gives, the editor gets none.
  */
 import { posix } from 'node:path';
+import { isPassable, isVariableName } from '../agent/passable';
 import type { HostCommand, TerminalOrder } from '../agent/terminal-token';
 import { CaiError } from '../errors';
-import { cut } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
+import { bodyOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { JsonObject } from '../session/workspace-child';
 
@@ -18,19 +19,17 @@ export type TerminalWish = Pick<TerminalOrder, 'argv' | 'env' | 'shell'> & {
 
 /**
  * Reads the params. Fails with `INVALID_PARAMS` for what cannot be run: a wrong type, a relative folder, a NUL. The
- * message names no value. Keys that other readers could take for ours were refused with the line. Source: ACP v1, terminals; without arguments a command is a line for a shell, as editors
- * take it.
+ * message names no value. Keys that other readers could take for ours were refused with the line. Source: ACP v1,
+ * terminals; without arguments a command is a line for a shell, as editors take it.
  */
 export function wishOf(message: Message): TerminalWish {
-  const params = (
-    message.bodyStart < 0 ? {} : JSON.parse(cut(message.line, message.bodyStart, message.bodyEnd, []))
-  ) as JsonObject;
+  const params = (bodyOf(message) ?? {}) as JsonObject;
   const { command, outputByteLimit } = params;
   const args = params.args ?? [];
   const cwd = params.cwd ?? undefined;
-  if (!isText(command) || command === '') throw invalid('"command" must be a string that is not empty');
-  if (!Array.isArray(args) || !args.every(isText)) throw invalid('"args" must be an array of strings');
-  if (!(cwd === undefined || (isText(cwd) && posix.isAbsolute(cwd))))
+  if (!isPassable(command) || command === '') throw invalid('"command" must be a string that is not empty');
+  if (!Array.isArray(args) || !args.every(isPassable)) throw invalid('"args" must be an array of strings');
+  if (!(cwd === undefined || (isPassable(cwd) && posix.isAbsolute(cwd))))
     throw invalid('"cwd" must be an absolute path');
   if (!isLimit(outputByteLimit)) throw invalid('"outputByteLimit" must be a number of bytes');
   return { argv: [command, ...args], env: variablesOf(params.env ?? []), cwd, shell: args.length === 0 };
@@ -65,13 +64,7 @@ function variablesOf(env: unknown): [string, string][] {
 function pairOf(variable: unknown): [string, string] | undefined {
   if (typeof variable !== 'object' || variable === null) return undefined;
   const { name, value } = variable as JsonObject;
-  if (!isText(name) || !isText(value) || name === '' || name.includes('=')) return undefined;
-  return [name, value];
-}
-
-/** A text that can be passed to a program. */
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && !value.includes('\0') && !/\p{Surrogate}/u.test(value);
+  return isVariableName(name) && isPassable(value) ? [name, value] : undefined;
 }
 
 function isLimit(value: unknown): boolean {

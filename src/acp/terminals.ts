@@ -3,12 +3,11 @@
  * which, and that none outlives whom it was for.
  */
 import { dropToken, hostCommand, writeToken } from '../agent/terminal-token';
-import { ownIdentity } from '../container/process-identity';
+import { ownIdentity } from '../agent/process-identity';
 import { CaiError, messageOf } from '../errors';
 import { requestLine, rpcErrorOf } from '../rpc/answer';
-import { fieldOf, textOf } from '../rpc/scan';
+import { bodyOf, fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
-import { cut } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { JsonObject, Session, WorkspaceChild } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
@@ -165,7 +164,8 @@ export class Terminals {
   }
 }
 
-function terminalIdOf({ line, bodyStart, bodyEnd }: Message): string | undefined {
-  const result = JSON.parse(cut(line, bodyStart, bodyEnd, [])) as JsonObject | null;
+/** Its fields are not looked at where nobody waits for the answer any more. */
+function terminalIdOf(answer: Message): string | undefined {
+  const result = bodyOf(answer) as JsonObject | null;
   return typeof result?.terminalId === 'string' ? result.terminalId : undefined;
 }

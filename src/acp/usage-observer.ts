@@ -4,10 +4,11 @@
  * (unstable, the turn's tokens); `_meta.quota` and `_meta["_claude/model"]` as claude-agent-acp 0.100, codex-acp
  * 2.6 and gemini-cli 0.61 send them.
  */
-import { fieldOf, textOf } from '../rpc/scan';
+import { bodyOf, fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { Cost, UsageFile } from '../session/usage';
 import type { Session } from '../session/workspace-child';
+import { updateOf } from './observer';
 import type { SessionObserver } from './observer';
 import { costOf, modelIn, spentIn } from './usage-fields';
 import type { Spent } from './usage-fields';
@@ -236,16 +237,6 @@ function costBetween(before: Cost | undefined, now: Cost | undefined): Cost | un
   return amount > 0 ? { amount, currency: now.currency } : undefined;
 }
 
-/** The result of an answer. */
-function bodyOf({ line, bodyStart, bodyEnd }: Message): unknown {
-  return bodyStart < 0 ? undefined : (JSON.parse(line.toString('utf8', bodyStart, bodyEnd)) as unknown);
-}
-
 function modelIdIn(params: unknown): unknown {
   return (params as { modelId?: unknown } | undefined)?.modelId;
-}
-
-/** `update` of a `session/update`. */
-function updateOf(message: Message): unknown {
-  return (bodyOf(message) as { update?: unknown } | undefined)?.update;
 }

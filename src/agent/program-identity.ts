@@ -1,6 +1,7 @@
 /** Tells whether a command is still the program that it was. */
 import { realpathSync, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
+import { searchFolders } from '../workspace/search-path';
 
 /**
  * Changes when another program, or another version of it, stands where the command leads: real path, size and
@@ -9,7 +10,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
  */
 export function programIdentity(command: readonly [string, ...string[]], path: string | undefined): string {
   const [program, ...args] = command;
-  const folders = program.includes('/') ? [''] : (path ?? '').split(delimiter).filter(isAbsolute);
+  const folders = program.includes('/') ? [''] : searchFolders(path);
   let found = '';
   for (const folder of folders) {
     found = fileIdentity(join(folder, program));

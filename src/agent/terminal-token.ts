@@ -21,6 +21,7 @@ import {
 import { join } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { ownFolders } from '../workspace/own-folders';
+import { isAlive } from './process-identity';
 
 /** What runs in a container when an editor uses a token. */
 export interface TerminalOrder {
@@ -227,16 +228,6 @@ function isHostVariable(entry: [string, string | undefined]): entry is [string, 
 /** Whether nobody else may write or read it. */
 function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }): boolean {
   return uid === process.geteuid?.() && (mode & 0o077) === 0;
-}
-
-/** Whether there is such a process, whoever it belongs to. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (reason) {
-    return (reason as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 function isMissing(reason: unknown): boolean {

@@ -5,11 +5,11 @@
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { connect } from 'node:net';
-import { pipeline } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { statusLine } from '../agent/status';
 import type { SshConnection } from '../container/ssh';
+import { joinStreams } from '../container/tunnel-server';
 import { CaiError } from '../errors';
 import { commandLine, runCommandLine } from './command-line';
 import { HostProgram, readOrder } from './host-program';
@@ -163,9 +163,7 @@ async function join(stream: Duplex, { host, port }: Address): Promise<void> {
       if (index < hosts.length - 1) continue;
       throw reason;
     }
-    // Each destroys both when one is cut off; the error itself is told to those at the ends.
-    pipeline(socket, stream, () => undefined);
-    pipeline(stream, socket, () => undefined);
+    joinStreams(socket, stream);
     return;
   }
 }

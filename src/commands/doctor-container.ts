@@ -154,11 +154,11 @@ function agentFinding({ program }: Seen, { agent, config, settings, env }: Known
   if (program !== '') return { status: 'ok', detail: `${agent.name}: ${program}` };
   const anew = 'then cai exec --fresh -- true';
   const lacking = installedBy(imageRequestOf(env, config, settings.workspace, agent.name));
-  return {
-    status: 'fail',
-    detail: `${agent.command[0]} is not in the container`,
-    remedy: lacking === undefined ? `cai build --agent ${agent.name}, ${anew}; or ${agent.remedy}` : `${lacking}, ${anew}`, // prettier-ignore
-  };
+  const remedy =
+    lacking === undefined
+      ? `cai build --agent ${agent.name}, ${anew}; or ${agent.remedy}`
+      : `${lacking}, ${anew}`;
+  return { status: 'fail', detail: `${agent.command[0]} is not in the container`, remedy };
 }
 
 async function dataFinding(

@@ -7,7 +7,7 @@ import type { Writable } from 'node:stream';
 import { commandEnvironment } from '../container/environment';
 import type { Variables } from '../container/environment';
 import { memoryKills } from '../container/memory-kills';
-import { isRunning } from '../container/process-identity';
+import { isRunning } from '../agent/process-identity';
 import { relay } from '../container/relay';
 import type { RemoteProcess, RemoteSignal } from '../container/remote-process';
 import type { SshConnection } from '../container/ssh';

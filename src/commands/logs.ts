@@ -1,18 +1,10 @@
 /** `cai logs`: what the processes that editors have started say, from the files that they keep. */
-import {
-  closeSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  realpathSync,
-  watch,
-} from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { isLog, stemOf } from '../log-file';
 import { ownFolders } from '../workspace/own-folders';
 import { printableLine, quoted } from '../workspace/quoted';
+import { realOrSame } from '../workspace/real-path';
 import { commandLine, runCommandLine } from './command-line';
 
 interface Options {
@@ -51,7 +43,7 @@ export async function run(args: readonly string[]): Promise<number> {
     .option('--json', 'the lines as they are kept: one JSON object each');
   return await runCommandLine(command, args, async () => {
     const { workspace, ...rest } = command.opts<Options>();
-    const options = { ...rest, ...(workspace !== undefined && { workspace: realFolder(workspace) }) };
+    const options = { ...rest, ...(workspace !== undefined && { workspace: realOrSame(workspace) }) };
     const folder = join(ownFolders(process.env).state, 'logs');
     const logs = new Logs(folder, options);
     const shown = logs.read();
@@ -60,15 +52,6 @@ export async function run(args: readonly string[]): Promise<number> {
     else if (shown.length === 0) process.stderr.write('cai: nothing is logged\n');
     return 0;
   });
-}
-
-/** As it stands in the log. */
-function realFolder(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
 }
 
 /** Writes what comes; the promise stays open until the process is ended. */

@@ -1,6 +1,6 @@
 /** `cai sessions`: the sessions of this user that are remembered. */
 import { join, resolve } from 'node:path';
-import { isRunning } from '../container/process-identity';
+import { isRunning } from '../agent/process-identity';
 import { openLog } from '../log';
 import { SessionFile } from '../session/session-file';
 import { lastUseOf } from '../session/session-record';

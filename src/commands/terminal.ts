@@ -1,7 +1,7 @@
 /** `cai terminal TOKEN`: what editors run for agents, which is a command in the agent's container. */
 import { hostVariables, takeToken } from '../agent/terminal-token';
 import type { TerminalOrder } from '../agent/terminal-token';
-import { isRunning } from '../container/process-identity';
+import { isRunning } from '../agent/process-identity';
 import { CaiError } from '../errors';
 import { runInContainer } from './exec';
 

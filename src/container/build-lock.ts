@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError, messageOf } from '../errors';
-import { isRunning, ownIdentity } from './process-identity';
+import { isRunning, ownIdentity } from '../agent/process-identity';
 
 /** How often a process that waits looks again, in milliseconds; up to twice that, at random. */
 const pollMs = 150;

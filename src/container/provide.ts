@@ -11,7 +11,7 @@ import type { Engine } from './engine';
 import { containerFiles, mountIdentities, systemCaFile } from './files';
 import type { EngineImage } from './image';
 import { newHostKey } from './keys';
-import { isRunning } from './process-identity';
+import { isRunning } from '../agent/process-identity';
 import { configHash, containerName, createRequest, dataVolumeOf, label } from './spec';
 import type { Circumstances, Settings } from './spec';
 

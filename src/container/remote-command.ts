@@ -1,3 +1,4 @@
+import { isPassable, isVariableName } from '../agent/passable';
 import { CaiError } from '../errors';
 
 /** A command for a container. */
@@ -22,7 +23,7 @@ export function encodeHeader(command: RemoteCommand): Buffer {
     check(index === 0 ? 'the command' : `argument ${index} of the command`, text),
   );
   for (const [name, value] of env) {
-    if (name === '' || name.includes('=') || !isPassable(name))
+    if (!isVariableName(name))
       throw new CaiError(
         'USAGE',
         `${JSON.stringify(name)} cannot be the name of an environment variable: choose another`,
@@ -37,8 +38,4 @@ export function encodeHeader(command: RemoteCommand): Buffer {
 function check(what: string, text: string): void {
   if (!isPassable(text))
     throw new CaiError('USAGE', `${what} holds a NUL or something that is not Unicode: leave that out`);
-}
-
-function isPassable(text: string): boolean {
-  return !text.includes('\0') && !/\p{Surrogate}/u.test(text);
 }

@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import { agentHome } from '../workspace/mount';
 import type { ContainerMount } from './container-info';
 import type { EngineAbout } from './engine-info';
-import { ownIdentity } from './process-identity';
+import { ownIdentity } from '../agent/process-identity';
 
 /** Where a container's sshd listens, inside. */
 export const sshPort = 2222;

@@ -23,14 +23,17 @@ export async function openTunnelServer(ends: TunnelEnds): Promise<Server> {
   return server;
 }
 
-/** Whoever ends either side with an error ends the other. */
+/** Joins two streams: each passes on what the other gives, and its end. Whoever is cut off cuts the other off. */
+export function joinStreams(one: Duplex, other: Duplex): void {
+  // The error itself is told to those at the ends.
+  pipeline(one, other, () => undefined);
+  pipeline(other, one, () => undefined);
+}
+
 async function join(socket: Socket, { reach, onUnanswered }: TunnelEnds): Promise<void> {
   socket.on('error', () => undefined);
   try {
-    const tunnel = await reach();
-    // Each destroys both when one is cut off; the error itself is told to those at the ends.
-    pipeline(socket, tunnel, () => undefined);
-    pipeline(tunnel, socket, () => undefined);
+    joinStreams(socket, await reach());
   } catch {
     socket.destroy();
     onUnanswered();

@@ -100,6 +100,17 @@ export function textOf(message: Message, field: Field): string {
   return unquote(message.line, field.start, field.end);
 }
 
+/** Params, result or error of a message as JSON text; undefined where it has none. */
+export function bodyTextOf({ line, bodyStart, bodyEnd }: Message): string | undefined {
+  return bodyStart < 0 ? undefined : line.toString('utf8', bodyStart, bodyEnd);
+}
+
+/** The same, parsed: only for what is rare or short. Fails with the parser's error where it is nested too deeply. */
+export function bodyOf(message: Message): unknown {
+  const text = bodyTextOf(message);
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
 /** The first field of that kind. */
 export function fieldOf(message: Message, kind: string): Field | undefined {
   return message.fields.find((field) => field.kind === kind);

@@ -31,6 +31,12 @@ export function splice(line: Buffer, edits: readonly Edit[]): Line {
   return line.length <= maxCopyBytes || pieces.length > maxPieces ? Buffer.concat(pieces) : pieces;
 }
 
+/** The line in one piece, without its line end. */
+export function joined(line: Line): Buffer {
+  const bytes = Buffer.isBuffer(line) ? line : Buffer.concat(line);
+  return bytes.subarray(0, bytes.length - lineEnd.length);
+}
+
 /** Bytes of a line, with its line end. */
 export function lengthOf(line: Line): number {
   if (Buffer.isBuffer(line)) return line.length;

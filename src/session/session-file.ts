@@ -10,7 +10,6 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
-  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -21,6 +20,7 @@ import { messageOf } from '../errors';
 import type { Log } from '../log';
 import { parseLines } from './session-record';
 import type { GoneRecord, SessionLines, SessionRecord } from './session-record';
+import { endsWhole } from './whole-lines';
 
 /** Age at which a lock counts as left behind, in milliseconds; a compaction takes a few. */
 const staleLockMs = 60_000;
@@ -101,7 +101,7 @@ export class SessionFile {
     const file = openSync(this.path, 'a+', 0o600);
     try {
       const { size } = fstatSync(file);
-      const text = isWhole(file, size) ? lines : `\n${lines}`;
+      const text = endsWhole(file, size) ? lines : `\n${lines}`;
       appendFileSync(file, text);
       // What nobody else has changed need not be read again.
       if (size === Math.max(this.#size, 0)) this.#size = size + Buffer.byteLength(text);
@@ -165,13 +165,6 @@ export class SessionFile {
   #warn(what: string, error: unknown): void {
     this.log.warn({ file: this.path, reason: messageOf(error) }, `session table ${what}`);
   }
-}
-
-/** Whether the last line has its end: a crash or a full disk can cut a record short. */
-function isWhole(file: number, size: number): boolean {
-  const last = Buffer.alloc(1, '\n');
-  readSync(file, last, 0, 1, Math.max(size - 1, 0));
-  return last.toString() === '\n';
 }
 
 /** What nobody asks for any more takes most of the file, or is about sessions that are to be forgotten. */

@@ -9,7 +9,6 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  readSync,
   rmSync,
   writeSync,
 } from 'node:fs';
@@ -17,6 +16,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../log';
+import { endsWhole } from './whole-lines';
 
 /** Tokens by what they were spent on. Cached ones are counted in `input` or beside it, as the agent does. */
 export interface TokenCounts {
@@ -98,7 +98,7 @@ export class UsageFile {
       try {
         const { size } = fstatSync(file);
         const text = `${JSON.stringify(record)}\n`;
-        if (size < maxFileBytes) writeSync(file, isWhole(file, size) ? text : `\n${text}`);
+        if (size < maxFileBytes) writeSync(file, endsWhole(file, size) ? text : `\n${text}`);
       } finally {
         closeSync(file);
       }
@@ -147,13 +147,6 @@ function filesIn(folder: string): string[] {
   } catch {
     return [];
   }
-}
-
-/** Whether the last line has its end: a crash or a full disk can cut a record short. */
-function isWhole(file: number, size: number): boolean {
-  const last = Buffer.alloc(1, '\n');
-  readSync(file, last, 0, 1, Math.max(size - 1, 0));
-  return last.toString() === '\n';
 }
 
 /** The records of a text; lines that are damaged or of another version are left out. */

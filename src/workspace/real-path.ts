@@ -1,4 +1,5 @@
 /** Where a path leads on this machine, link by link. */
+import { realpathSync } from 'node:fs';
 import { readlink } from 'node:fs/promises';
 import { posix } from 'node:path';
 
@@ -48,6 +49,15 @@ export async function resolvePath(path: string, visit?: (place: string) => void)
     rest.push(...segmentsOf(target).reverse());
   }
   return { real, links };
+}
+
+/** A path without links, or itself where nothing is there that could be looked at. */
+export function realOrSame(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 /** An absolute, normalised path and all folders above it, nearest first. */

@@ -1,7 +1,8 @@
 /** Where programs of this machine are looked for. */
-import { existsSync, realpathSync } from 'node:fs';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { isInside } from './path-map';
+import { ancestry, realOrSame } from './real-path';
 
 /** Of a system whose PATH names nothing. An empty PATH would mean the current folder. */
 const systemFolders = ['/usr/bin', '/bin'];
@@ -12,8 +13,8 @@ const systemFolders = ['/usr/bin', '/bin'];
  * system if none is left.
  */
 export function searchFolders(path: string | undefined, project?: string): string[] {
-  const real = project === undefined ? undefined : realOf(project);
-  const isForeign = (folder: string): boolean => real !== undefined && isInside(realOf(folder), real);
+  const real = project === undefined ? undefined : realOrSame(project);
+  const isForeign = (folder: string): boolean => real !== undefined && isInside(realOrSame(folder), real);
   const folders = (path ?? '').split(delimiter).filter((folder) => isAbsolute(folder) && !isForeign(folder));
   return folders.length > 0 ? folders : systemFolders;
 }
@@ -24,16 +25,6 @@ export function searchFolders(path: string | undefined, project?: string): strin
  * is left.
  */
 export function projectAround(folder: string, home: string): string | undefined {
-  const ancestors = [folder];
-  for (let each = folder; each !== dirname(each); each = dirname(each)) ancestors.push(dirname(each));
-  const projects = ancestors.filter((each) => !isInside(realOf(home), realOf(each)));
+  const projects = ancestry(folder).filter((each) => !isInside(realOrSame(home), realOrSame(each)));
   return projects.findLast((each) => existsSync(join(each, '.git'))) ?? projects[0];
-}
-
-function realOf(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
 }

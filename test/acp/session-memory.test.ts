@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SessionMemory, titleOf } from '../../src/acp/session-memory';
-import { ownIdentity } from '../../src/container/process-identity';
+import { ownIdentity } from '../../src/agent/process-identity';
 import type { Message } from '../../src/rpc/scan';
 import { SessionFile } from '../../src/session/session-file';
 import type { SessionRecord } from '../../src/session/session-record';

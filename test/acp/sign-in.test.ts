@@ -61,7 +61,7 @@ describe('SignIn', () => {
         env: { A: 'b' },
       };
 
-      const [method] = offered([given], place(terminal, '/work'));
+      const [method] = offered([given], place(terminal, '/srv'));
 
       expect(method).toEqual({
         ...given,
@@ -69,7 +69,7 @@ describe('SignIn', () => {
         env: {},
       });
       expect(orderOf(method)).toMatchObject({
-        ...{ kind: 'login', agent: 'mine', workspace: '/work' },
+        ...{ kind: 'login', agent: 'mine', workspace: '/srv' },
         ...{ argv: ['mine-acp', '--acp', '--login', ''], env: [['A', 'b']] },
       });
     });
@@ -86,10 +86,10 @@ describe('SignIn', () => {
       signIn.ownRoot = '/own';
 
       const [without] = offered([{ type: 'terminal' }], place(both), signIn);
-      const [within] = offered([{ type: 'terminal' }], place(both, '/work'), signIn);
+      const [within] = offered([{ type: 'terminal' }], place(both, '/srv'), signIn);
 
       expect(orderOf(without)).toHaveProperty('workspace', '/own');
-      expect(orderOf(within)).toHaveProperty('workspace', '/work');
+      expect(orderOf(within)).toHaveProperty('workspace', '/srv');
     });
 
     test('takes variables as a list, too', () => {

@@ -6,7 +6,7 @@ import { agentMethods } from '../../src/acp/methods';
 import { SignIn } from '../../src/acp/sign-in';
 import { Terminals } from '../../src/acp/terminals';
 import { takeToken } from '../../src/agent/terminal-token';
-import { ownIdentity } from '../../src/container/process-identity';
+import { ownIdentity } from '../../src/agent/process-identity';
 import { openLog } from '../../src/log';
 import { scan } from '../../src/rpc/scan';
 import type { Message } from '../../src/rpc/scan';
@@ -53,7 +53,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** An agent without a process: what it is sent is kept. */
-function newChild(root = '/work/project'): WorkspaceChild {
+function newChild(root = '/srv/project'): WorkspaceChild {
   const keep =
     (lines: Json[]) =>
     (line: unknown): void =>
@@ -69,7 +69,7 @@ function newChild(root = '/work/project'): WorkspaceChild {
 
 /** A session that is open. */
 function newSession(child: WorkspaceChild, agentId = 's1'): Session {
-  const roots = [child.root!, '/work/other'];
+  const roots = [child.root!, '/srv/other'];
   const map = createPathMap({ hostRoots: [child.root!], agentRoots: [mount] });
   const session = { editorId: `editor-${agentId}`, agentId, child, roots, map };
   core.sessions.open(session);
@@ -123,7 +123,7 @@ function told(): string[] {
 describe('terminal/create', () => {
   test('reaches the editor as a command of ours, whose order alone has what the agent wants', () => {
     const session = newSession(newChild());
-    const wish = { command: 'secret-command', args: ['secret-argument'], cwd: '/work/project/src' };
+    const wish = { command: 'secret-command', args: ['secret-argument'], cwd: '/srv/project/src' };
     const variables = { env: [{ name: 'NODE_OPTIONS', value: 'secret-value' }] };
 
     call(session, 'terminal/create', { ...wish, ...variables, outputByteLimit: 9, _meta: { a: 1 } });
@@ -133,14 +133,14 @@ describe('terminal/create', () => {
     expect(rest).toEqual({
       sessionId: 's1',
       env: [],
-      cwd: '/work/project',
+      cwd: '/srv/project',
       outputByteLimit: 9,
       _meta: { a: 1 },
     });
     expect([command, args.slice(1, -1)]).toEqual([process.execPath, ['terminal']]);
     expect(JSON.stringify(toEditor)).not.toContain('secret');
     expect(takeToken(env, args.at(-1)!)).toMatchObject({
-      ...{ kind: 'command', agent: 'claude', workspace: '/work/project', shell: false },
+      ...{ kind: 'command', agent: 'claude', workspace: '/srv/project', shell: false },
       ...{ argv: ['secret-command', 'secret-argument'], env: [['NODE_OPTIONS', 'secret-value']] },
       cwd: `${mount}/src`,
       wantedBy: ownIdentity(),
@@ -151,7 +151,7 @@ describe('terminal/create', () => {
     [undefined, mount],
     [`${mount}/a`, `${mount}/a`],
     ['/etc', '/etc'],
-    ['/work/project/../project2', '/work/project/../project2'],
+    ['/srv/project/../project2', '/srv/project/../project2'],
   ])('starts, for the folder %s, in %s of the container', (cwd, inside) => {
     call(newSession(newChild()), 'terminal/create', { command: 'a | b', cwd });
 
@@ -168,7 +168,7 @@ describe('terminal/create', () => {
   });
 
   test('is refused to an agent that has 64 which it has not released', () => {
-    const [child, other] = [newChild(), newChild('/work/b')];
+    const [child, other] = [newChild(), newChild('/srv/b')];
     const session = newSession(child);
     for (let count = 0; count < 60; count++) create(session, `t${count}`);
     for (let count = 0; count < 4; count++) call(session, 'terminal/create', { command: 'true' });
@@ -228,7 +228,7 @@ describe('a terminal', () => {
   });
 
   test.each(methods)('may be named by nobody else: %s', (method) => {
-    const [child, other] = [newChild(), newChild('/work/b')];
+    const [child, other] = [newChild(), newChild('/srv/b')];
     create(newSession(child), 't');
     toEditor.splice(0);
 
@@ -269,7 +269,7 @@ describe('a terminal', () => {
   });
 
   test('is killed and released when its agent ends, once', () => {
-    const [child, other] = [newChild(), newChild('/work/b')];
+    const [child, other] = [newChild(), newChild('/srv/b')];
     const session = newSession(child);
     create(session, 't1');
     create(newSession(other, 's2'), 't2');

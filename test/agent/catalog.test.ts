@@ -7,7 +7,7 @@ const usual: CatalogOptions = {
   isDirect: false,
   isTestMode: false,
   configFile: '/c/config.toml',
-  cwd: '/work',
+  cwd: '/srv',
 };
 
 describe('catalog', () => {
@@ -73,8 +73,8 @@ describe('resolveAgent', () => {
 
     test.each([
       ['agent', 'agent'],
-      ['./agent', '/work/agent'],
-      ['bin/agent', '/work/bin/agent'],
+      ['./agent', '/srv/agent'],
+      ['bin/agent', '/srv/bin/agent'],
       ['/opt/agent', '/opt/agent'],
       ['claude', 'claude'],
     ])('runs %s as "%s --acp"', (name, program) => {

@@ -23,13 +23,13 @@ import type { TerminalOrder } from '../../src/agent/terminal-token';
 const order: TerminalOrder = {
   kind: 'command',
   agent: 'claude',
-  workspace: '/work/a b',
+  workspace: '/srv/a b',
   argv: ['sh', '-c', 'echo "$X"; rm -rf /'],
   env: [
     ['LD_PRELOAD', '/evil.so'],
     ['X', 'ä\n'],
   ],
-  cwd: '/work/a b/src',
+  cwd: '/srv/a b/src',
 };
 const login: TerminalOrder = {
   kind: 'login',

@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ownIdentity } from '../../src/container/process-identity';
+import { ownIdentity } from '../../src/agent/process-identity';
 import type { SessionRecord } from '../../src/session/session-record';
 import { runCli, userWith } from '../support/cli';
 

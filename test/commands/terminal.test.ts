@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { writeToken } from '../../src/agent/terminal-token';
 import { runCli } from '../support/cli';
 
+const order = { kind: 'command', agent: 'claude', workspace: undefined, argv: ['true'], env: [] } as const;
+
 describe('cai terminal', () => {
   let folder: string;
   let env: NodeJS.ProcessEnv;
@@ -30,13 +32,6 @@ describe('cai terminal', () => {
   });
 
   test('looks for the engine where the writer of the token has it, and takes the token once', async () => {
-    const order = {
-      kind: 'command',
-      agent: 'claude',
-      workspace: undefined,
-      argv: ['true'],
-      env: [],
-    } as const;
     const token = writeToken({ ...env, DOCKER_HOST: 'unix:///nowhere/docker.sock' }, order);
     const other = { ...env, DOCKER_HOST: 'unix:///elsewhere/docker.sock', XDG_CONFIG_HOME: '/elsewhere' };
 
@@ -50,13 +45,6 @@ describe('cai terminal', () => {
   });
 
   describe('whose proxy was killed', () => {
-    const order = {
-      kind: 'command',
-      agent: 'claude',
-      workspace: undefined,
-      argv: ['true'],
-      env: [],
-    } as const;
     /** A proxy, as far as a terminal sees one, and how the order names it. */
     const proxyOf = () => {
       const proxy = spawn('sleep', ['60']);

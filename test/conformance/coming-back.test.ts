@@ -7,28 +7,15 @@ import { hastened } from '../support/hastened';
 import { failure, success } from '../support/messages';
 import { startTurn } from '../support/turn';
 import type { OpenSession } from '../support/turn';
-import { World } from '../support/world';
-import type { WorldOptions } from '../support/world';
+import type { World } from '../support/world';
+import { Worlds } from '../support/worlds';
 
 /** No workspace, so that no agent is started before a session needs it. */
 const nowhere = { cwd: '/' };
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string;
 
-const worlds: World[] = [];
-const first = (): World => worlds[0]!;
-
-afterEach(async () => {
-  // The first one owns the folder.
-  for (const world of worlds.splice(0).reverse()) await world.end();
-});
-
-/** Another proxy of the same user. */
-async function begin(options: WorldOptions = {}): Promise<World> {
-  const folder = worlds.length === 0 ? {} : { folder: first().folder };
-  const world = await World.initialized({ ...options, ...folder });
-  worlds.push(world);
-  return world;
-}
+const worlds = new Worlds();
+afterEach(() => worlds.end());
 
 /** Opens a session in a workspace, and has a turn in it. */
 async function used(world: World, workspace: string, agentId: string): Promise<OpenSession> {
@@ -58,7 +45,7 @@ async function listed(world: World, params: Json = {}): Promise<unknown> {
 
 describe('session/list of the next process', () => {
   test('S10 S13 has what was used, with title and time, the last used first, and starts no agent', async () => {
-    const world = await begin();
+    const world = await worlds.begin();
     const one = await used(world, 'a', 's1');
     await rename(world, one, 'Old title');
     await rename(world, one, 'Mend the ☃\u001b[31m');
@@ -66,7 +53,7 @@ describe('session/list of the next process', () => {
     await world.session(world.workspace('a'), 'never used', one.agent);
     await leave(world);
 
-    const next = await begin(nowhere);
+    const next = await worlds.begin(nowhere);
 
     expect(await listed(next)).toEqual([
       { sessionId: two.id, cwd: two.agent.cwd, updatedAt: time },
@@ -76,10 +63,10 @@ describe('session/list of the next process', () => {
   });
 
   test('S2 S10 a session of it can be loaded, prompted and listed again', async () => {
-    const before = await begin();
+    const before = await worlds.begin();
     const { id: sessionId } = await used(before, 'a', 's1');
     await leave(before);
-    const world = await begin(nowhere);
+    const world = await worlds.begin(nowhere);
     const [row] = (await listed(world)) as Json[];
 
     const id = world.ask('session/load', { sessionId: row!.sessionId, cwd: row!.cwd, mcpServers: [] });
@@ -98,7 +85,7 @@ describe('session/list of the next process', () => {
   });
 
   test('S12 with a folder has those of that folder, however it is spelled', async () => {
-    const world = await begin();
+    const world = await worlds.begin();
     const one = await used(world, 'a', 's1');
     const below = world.file('a/sub/file', '').replace(/.file$/, '');
     const inside = await world.session(below, 's2', one.agent);
@@ -106,7 +93,7 @@ describe('session/list of the next process', () => {
     await used(world, 'b', 's3');
     await leave(world);
 
-    const next = await begin(nowhere);
+    const next = await worlds.begin(nowhere);
 
     const ids = async (cwd: string): Promise<unknown[]> => {
       return ((await listed(next, { cwd })) as Json[]).map(({ sessionId }) => sessionId);
@@ -118,13 +105,13 @@ describe('session/list of the next process', () => {
   });
 
   test('S11 the row of an agent that runs wins, and what it no longer has is left out', async () => {
-    const world = await begin();
+    const world = await worlds.begin();
     const one = await used(world, 'own', 's1');
     const gone = await used(world, 'own', 's2');
     const other = await used(world, 'b', 's3');
     await rename(world, other, 'B');
     await leave(world);
-    const next = await begin();
+    const next = await worlds.begin();
     const own = await next.agent(next.workspace('own'));
 
     const shared = { sessionId: 's3', cwd: other.agent.cwd, title: 'B, as its agent says' };
@@ -146,7 +133,7 @@ describe('session/list of the next process', () => {
   });
 
   test('S10 what an agent’s list has said of a session is said without it, too', async () => {
-    const world = await begin();
+    const world = await worlds.begin();
     const session = await world.session(world.workspace('a'), 's1');
     const info = {
       sessionId: 's9',
@@ -167,7 +154,7 @@ describe('session/list of the next process', () => {
   });
 
   test('S11 more than fit on a page are on the next ones', async () => {
-    const world = await begin();
+    const world = await worlds.begin();
     const { agent } = await world.session(world.workspace('a'), 's0');
     const rows = Array.from({ length: 250 }, (_, n) => ({
       sessionId: `s${n}`,
@@ -180,7 +167,7 @@ describe('session/list of the next process', () => {
     );
     await exchange(world, agent, 'session/list', {}, { result: { sessions: rows } });
     await leave(world);
-    const next = await begin(nowhere);
+    const next = await worlds.begin(nowhere);
 
     const page1 = (await next.request('session/list', {})).result as Json;
     const page2 = (await next.request('session/list', { cursor: page1.nextCursor })).result as Json;
@@ -192,11 +179,11 @@ describe('session/list of the next process', () => {
   });
 
   test('S10 leaves out a workspace as long as it is not there', async () => {
-    const world = await begin();
+    const world = await worlds.begin();
     await used(world, 'a', 's1');
     await leave(world);
     rmSync(world.workspace('a'), { recursive: true });
-    const next = await begin(nowhere);
+    const next = await worlds.begin(nowhere);
 
     expect(await listed(next)).toEqual([]);
     next.workspace('a');
@@ -204,10 +191,10 @@ describe('session/list of the next process', () => {
   });
 
   test('S10 an agent that cannot be started keeps nobody from what is remembered', async () => {
-    const world = await begin();
+    const world = await worlds.begin();
     const { id } = await used(world, 'own', 's1');
     await leave(world);
-    const next = await begin({ agentHello: false });
+    const next = await worlds.begin({ agentHello: false });
 
     const agent = await next.agent(next.workspace('own'));
     const request = next.ask('session/list', {});
@@ -219,10 +206,10 @@ describe('session/list of the next process', () => {
   test.each([[undefined], ['own']])(
     'S10 an agent that is long in starting keeps nobody from what is remembered: folder %s',
     async (folder) => {
-      const world = await begin();
+      const world = await worlds.begin();
       const { id } = await used(world, 'own', 's1');
       await leave(world);
-      const next = await begin({ agentHello: false, env: hastened });
+      const next = await worlds.begin({ agentHello: false, env: hastened });
       await next.agent(next.workspace('own'));
 
       const rows = await listed(next, folder === undefined ? {} : { cwd: next.workspace(folder) });
@@ -232,7 +219,7 @@ describe('session/list of the next process', () => {
   );
 
   test('S14 has nothing that another process has deleted', async () => {
-    const [one, two] = [await begin(nowhere), await begin(nowhere)];
+    const [one, two] = [await worlds.begin(nowhere), await worlds.begin(nowhere)];
     const session = await used(one, 'a', 's1');
     await endAgent(one, session.agent);
     expect(await listed(two)).toHaveLength(1);
@@ -256,25 +243,25 @@ describe('a title', () => {
     ['that is very long', ['x'.repeat(600)], 'x'.repeat(500)],
     ['that would be cut in the midst of a character', [`${'x'.repeat(499)}😀`], 'x'.repeat(499)],
   ])('%s', async (_, titles, kept) => {
-    const world = await begin();
+    const world = await worlds.begin();
     const session = await used(world, 'a', 's1');
     for (const title of titles) await rename(world, session, title);
     await leave(world);
 
-    const [row] = (await listed(await begin(nowhere))) as Json[];
+    const [row] = (await listed(await worlds.begin(nowhere))) as Json[];
 
     expect(row!.title).toBe(kept);
   });
 
   test('is known to others at once, also when the proxy is killed', async () => {
-    const world = await begin();
+    const world = await worlds.begin();
     await rename(world, await used(world, 'a', 's1'), 'A');
     // The turn of the event loop in which it came is over, and the title written.
     await world.request('initialize', { protocolVersion: 1 });
     world.process.kill('SIGKILL');
     await world.exited();
 
-    expect(await listed(await begin(nowhere))).toMatchObject([{ title: 'A', updatedAt: time }]);
+    expect(await listed(await worlds.begin(nowhere))).toMatchObject([{ title: 'A', updatedAt: time }]);
   });
 });
 
@@ -283,10 +270,10 @@ describe('a session that is remembered and not open', () => {
     ['with its folder', (world: World): Json => ({ cwd: world.workspace('a'), mcpServers: [] })],
     ['without a folder', (): Json => ({})],
   ])('S17 is forked in the agent of its workspace, %s', async (_, place) => {
-    const before = await begin();
+    const before = await worlds.begin();
     const { id: sessionId } = await used(before, 'a', 's1');
     await leave(before);
-    const world = await begin(nowhere);
+    const world = await worlds.begin(nowhere);
 
     const params = { sessionId, ...place(world) };
     const id = world.ask('session/fork', params);
@@ -303,10 +290,10 @@ describe('a session that is remembered and not open', () => {
   });
 
   test('S17 is not forked into another workspace, nor is one that nobody knows', async () => {
-    const before = await begin();
+    const before = await worlds.begin();
     const { id: sessionId } = await used(before, 'a', 's1');
     await leave(before);
-    const world = await begin(nowhere);
+    const world = await worlds.begin(nowhere);
 
     const elsewhere = await world.request('session/fork', { sessionId, cwd: world.workspace('b') });
     const unknown = await world.request('session/fork', { sessionId: 'x', cwd: world.workspace('b') });
@@ -317,11 +304,11 @@ describe('a session that is remembered and not open', () => {
   });
 
   test('S14 is forgotten when it is deleted and its workspace is no longer there', async () => {
-    const before = await begin();
+    const before = await worlds.begin();
     const { id: sessionId } = await used(before, 'a', 's1');
     await leave(before);
     rmSync(before.workspace('a'), { recursive: true });
-    const world = await begin(nowhere);
+    const world = await worlds.begin(nowhere);
 
     const response = await world.request('session/delete', { sessionId });
 
@@ -347,10 +334,10 @@ describe('two requests at once that load one session', () => {
     ['in their order', [0, 1] as const],
     ['the other way round', [1, 0] as const],
   ])('S2 leave nothing open when both fail, %s', async (_, order) => {
-    const before = await begin();
+    const before = await worlds.begin();
     const { id } = await used(before, 'own', 's1');
     await leave(before);
-    const world = await begin();
+    const world = await worlds.begin();
     const agent = await world.agent(world.workspace('own'));
 
     const ids = await loadTwice(world, { id, agent, agentId: 's1' });
@@ -365,7 +352,7 @@ describe('two requests at once that load one session', () => {
   });
 
   test('S2 leave open what was open before', async () => {
-    const world = await begin();
+    const world = await worlds.begin();
     const session = await used(world, 'own', 's1');
 
     for (const id of await loadTwice(world, session)) {

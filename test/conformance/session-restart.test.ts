@@ -4,31 +4,19 @@ import { dirname, join } from 'node:path';
 import { exchange, leave, sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { success } from '../support/messages';
-import { World } from '../support/world';
+import type { World } from '../support/world';
+import { Worlds } from '../support/worlds';
 import type { WorldOptions } from '../support/world';
 
 describe('the next process', () => {
-  const worlds: World[] = [];
-  /** Of the folder that all worlds of a test share. */
-  const first = (): World => worlds[0]!;
-  const table = (): string => join(first().folder, 'home/.local/state/containai/sessions.ndjson');
+  const worlds = new Worlds();
+  const table = (): string => join(worlds.first.folder, 'home/.local/state/containai/sessions.ndjson');
 
-  afterEach(async () => {
-    // The first one owns the folder.
-    for (const world of worlds.splice(0).reverse()) await world.end();
-  });
-
-  /** Another proxy of the same user. */
-  async function begin(options: WorldOptions = {}): Promise<World> {
-    const folder = worlds.length === 0 ? {} : { folder: first().folder };
-    const world = await World.initialized({ ...options, ...folder });
-    worlds.push(world);
-    return world;
-  }
+  afterEach(() => worlds.end());
 
   /** Opens a session in workspace `a` in a process that then ends; the editor's id. */
   async function remembered(agentId: string, options: WorldOptions = {}): Promise<string> {
-    const world = await begin(options);
+    const world = await worlds.begin(options);
     const { id } = await world.session(world.workspace('a'), agentId);
     expect(await leave(world)).toBe(0);
     return id;
@@ -47,7 +35,7 @@ describe('the next process', () => {
 
   test.each(['session/load', 'session/resume'])('S2 %s of an id from an earlier process', async (method) => {
     const sessionId = await remembered('s1');
-    const world = await begin();
+    const world = await worlds.begin();
     const params = { sessionId, cwd: world.workspace('a'), mcpServers: [] };
 
     const id = world.ask(method, params);
@@ -67,7 +55,7 @@ describe('the next process', () => {
     'S2 %s of an id from an earlier process',
     async (method) => {
       const sessionId = await remembered('s1');
-      const world = await begin();
+      const world = await worlds.begin();
 
       const id = world.ask(method, { sessionId, title: 'T' });
       const agent = await world.agent(world.workspace('a'));
@@ -82,7 +70,7 @@ describe('the next process', () => {
   test('S2 a session has the same id in every process: without the table its agent’s list tells which it is', async () => {
     const before = await remembered('s1');
     rmSync(table());
-    const world = await begin();
+    const world = await worlds.begin();
     const cwd = world.workspace('a');
 
     const load = { sessionId: before, cwd, mcpServers: [] };
@@ -103,7 +91,7 @@ describe('the next process', () => {
   test('S2 an id that no agent knows reaches it as it is', async () => {
     const before = await remembered('s1');
     rmSync(table());
-    const world = await begin();
+    const world = await worlds.begin();
     const cwd = world.workspace('a');
 
     const id = world.ask('session/load', { sessionId: before, cwd, mcpServers: [] });
@@ -119,7 +107,7 @@ describe('the next process', () => {
 
   test('S2 an agent that counts from 1 in each process gets new ids, and the old ones still work', async () => {
     const before = await remembered('1');
-    const world = await begin();
+    const world = await worlds.begin();
 
     const after = await world.session(world.workspace('a'), '1');
 
@@ -135,7 +123,7 @@ describe('the next process', () => {
     '%s what an agent replays in %s comes before the answer, in order, and nothing else',
     async (_, method, count) => {
       const sessionId = await remembered('s1');
-      const world = await begin();
+      const world = await worlds.begin();
       const cwd = world.workspace('a');
 
       const id = world.ask(method, { sessionId, cwd, mcpServers: [] });
@@ -152,12 +140,12 @@ describe('the next process', () => {
   );
 
   test('S14 of a session that an earlier process has deleted reaches no agent', async () => {
-    const world = await begin();
+    const world = await worlds.begin();
     const { id: sessionId, agent } = await world.session(world.workspace('a'), 's1');
     await exchange(world, agent, 'session/delete', { sessionId }, { result: {} });
     await leave(world);
 
-    const next = await begin();
+    const next = await worlds.begin();
 
     expect(await next.request('session/delete', { sessionId })).toMatchObject({ result: {} });
     expect(next.agents.filter(({ cwd }) => cwd === world.workspace('a'))).toEqual([]);
@@ -181,31 +169,33 @@ describe('the next process', () => {
     ['is of another program', '[]\n{"id":5}\n{"id":"x","agent":null}\nnull\n'],
     ['is empty', ''],
   ])('S2 a table that %s is not fatal', async (_, content) => {
-    const world = await begin();
+    const world = await worlds.begin();
     mkdirSync(dirname(table()), { recursive: true });
     writeFileSync(table(), content);
 
     const { id } = await world.session(world.workspace('a'), 's1');
 
     expect(await leave(world)).toBe(0);
-    expect(await loaded(await begin(), id)).toBe('s1');
+    expect(await loaded(await worlds.begin(), id)).toBe('s1');
   });
 
   test('S2 what stands beside a damaged line still counts', async () => {
     const sessionId = await remembered('s1');
     writeFileSync(table(), `\0garbage\n${readFileSync(table(), 'utf8')}{"id":"torn`);
-    const world = await begin();
+    const world = await worlds.begin();
 
     const other = await world.session(world.workspace('b'), 's2');
 
     expect(await loaded(world, sessionId)).toBe('s1');
     await leave(world);
-    const next = await begin();
+    const next = await worlds.begin();
     expect(await loaded(next, other.id, 'b')).toBe('s2');
   });
 
   test('S2 a table that cannot be used is not fatal', async () => {
-    const world = await begin({ prepare: (fresh) => fresh.file('home/.local/state/containai', 'a file') });
+    const world = await worlds.begin({
+      prepare: (fresh) => fresh.file('home/.local/state/containai', 'a file'),
+    });
 
     const { id, agent } = await world.session(world.workspace('a'), 's1');
 
@@ -216,7 +206,7 @@ describe('the next process', () => {
   });
 
   test('S1 S2 two proxies at once know each other’s sessions and give no id twice', async () => {
-    const [one, two] = [await begin(), await begin()];
+    const [one, two] = [await worlds.begin(), await worlds.begin()];
     const cwd = one.workspace('a');
 
     const mine = await one.session(cwd, '1');

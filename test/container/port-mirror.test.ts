@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { PortMirror } from '../../src/container/port-mirror';
 import type { RemoteProcess } from '../../src/container/remote-process';
+import { isOpen } from '../support/ports';
 
 /** A port that nothing listens on, unless somebody is quicker. */
 async function freePort(): Promise<number> {
@@ -14,14 +15,6 @@ async function freePort(): Promise<number> {
   server.close();
   await once(server, 'close');
   return port;
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  return await once(socket, 'connect').then(
-    () => (socket.destroy(), true),
-    () => false,
-  );
 }
 
 /** A container whose watcher a test plays, and whose ports echo. */

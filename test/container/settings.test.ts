@@ -95,7 +95,7 @@ describe('settingsOf', () => {
 describe('mountOf', () => {
   it('is what the environment says, as far as that can be', () => {
     expect(mountOf('/home/u/x', {})).toBe('/home/u/x');
-    expect(mountOf('/home/u/x', { CAI_ACP_WORKSPACE_MOUNT: '/work/' })).toBe('/work');
+    expect(mountOf('/home/u/x', { CAI_ACP_WORKSPACE_MOUNT: '/srv/' })).toBe('/srv');
     expect(mountOf('/home/u/x', { CAI_ACP_WORKSPACE_MOUNT: '/home/agent/workspace' })).toBe(
       '/home/agent/workspace',
     );

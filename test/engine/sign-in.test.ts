@@ -1,13 +1,13 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { signInToken } from '../../src/agent/sign-in-argument';
 import type { Json } from '../support/inbox';
+import { isOpen } from '../support/ports';
 import { Editor } from './editor';
 import { containerOf, processesIn, untilOnly } from './inside';
 import { agent, cai, made, runIn } from './own-agent';
@@ -51,14 +51,6 @@ async function portOf(login: Running, workspace: string): Promise<number> {
     await pause(20);
   }
   return port;
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  return await once(socket, 'connect').then(
-    () => (socket.destroy(), true),
-    () => false,
-  );
 }
 
 /** What a browser does at the end of a sign-in; resolves with the page. */

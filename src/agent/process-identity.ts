@@ -23,11 +23,12 @@ function startOf(pid: number): number | undefined {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : Number(fields[19]);
   } catch {
-    return runsByPid(pid) ? 0 : undefined;
+    return isAlive(pid) ? 0 : undefined;
   }
 }
 
-function runsByPid(pid: number): boolean {
+/** Whether there is a process of that id, whoever it belongs to. */
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (reason) {

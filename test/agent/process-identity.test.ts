@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { isRunning, ownIdentity } from '../../src/container/process-identity';
+import { isRunning, ownIdentity } from '../../src/agent/process-identity';
 
 describe('a process', () => {
   it('runs, as far as it is this one', () => {
