@@ -87,7 +87,7 @@ describe('an agent that cannot be started', () => {
   test('L5 fails the request that needs it, if it never answers initialize', async () => {
     world = await World.start({
       agentHello: false,
-      config: '[acp]\nstart_timeout = "1s"\n[restart]\nattempts = 1',
+      config: '[acp]\nstart_timeout = "3s"\n[restart]\nattempts = 1',
     });
     const hello = world.ask('initialize', { protocolVersion: 1 });
     await (await world.agent()).greet(fullAgent);
