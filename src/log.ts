@@ -6,12 +6,14 @@
  */
 import { openSync, mkdirSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import pino from 'pino';
+import type pino from 'pino';
 import { CaiError, messageOf } from './errors';
 
 /** Where modules write log lines. */
 export type Log = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
+/** By how much is logged, the most first. */
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 /** Of `said`, in characters. */
 const maxSaid = 500;
 /** Bytes that may wait for whoever reads our stderr. */
@@ -22,39 +24,48 @@ const maxWaitingBytes = 256 * 1024;
  * `CONFIG` when `CAI_LOG_FILE` cannot be opened.
  */
 export function openLog(env: NodeJS.ProcessEnv, kept?: pino.DestinationStream): Log {
-  const level = env.CAI_LOG_LEVEL ?? 'warn';
-  const known = Object.hasOwn(pino.levels.values, level) || level === 'silent';
-  const shown = (known ? level : 'warn') as pino.LevelWithSilent;
-  const stream = env.CAI_LOG_FILE ? toFile(env.CAI_LOG_FILE) : toStderr();
-  const serializers = { said: (text: string) => text.slice(0, maxSaid) };
-  const options = { base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers };
-  const log =
-    kept === undefined || shown === 'silent'
-      ? pino({ ...options, level: shown }, stream)
-      : pino({ ...options, level: lower(shown, 'info') }, bothOf({ level: shown, stream }, kept));
-  if (!known) log.warn({ wanted: level }, 'CAI_LOG_LEVEL is not a level; using "warn"');
+  const wanted = env.CAI_LOG_LEVEL ?? 'warn';
+  const shown = levels.find((level) => level === wanted) ?? 'warn';
+  const isKept = kept !== undefined && shown !== 'silent';
+  const level = isKept && levels.indexOf('info') < levels.indexOf(shown) ? 'info' : shown;
+  const file = env.CAI_LOG_FILE ? toFile(env.CAI_LOG_FILE) : undefined;
+  let open: Log | undefined;
+  // While there is nothing to say, nothing is loaded: an editor waits for its first answer.
+  const logAt = (name: keyof Log): pino.LogFn => {
+    if (levels.indexOf(name) < levels.indexOf(level)) return () => undefined;
+    return (...line: unknown[]) => {
+      open ??= pinoLog(level, shown, file ?? toStderr(), isKept ? kept : undefined);
+      open[name](...(line as Parameters<pino.LogFn>));
+    };
+  };
+  const log = { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
+  if (shown !== wanted) log.warn({ wanted }, 'CAI_LOG_LEVEL is not a level; using "warn"');
   return log;
 }
 
-function bothOf(
-  shown: { readonly level: pino.Level; readonly stream: pino.DestinationStream },
-  kept: pino.DestinationStream,
-): pino.DestinationStream {
-  return pino.multistream([
-    shown,
-    { level: 'info', stream: { write: (line) => kept.write(withoutSaid(line)) } },
-  ]);
+/** `level` is the least that anybody gets, `shown` the least that `stream` does; `kept` gets level info. */
+function pinoLog(
+  level: pino.LevelWithSilent,
+  shown: pino.LevelWithSilent,
+  stream: pino.DestinationStream,
+  kept: pino.DestinationStream | undefined,
+): Log {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded when it is wanted, at once
+  const create = require('pino') as typeof pino;
+  const serializers = { said: (text: string) => text.slice(0, maxSaid) };
+  const options = { level, base: null, timestamp: create.stdTimeFunctions.isoTime, serializers };
+  if (kept === undefined) return create(options, stream);
+  const keptStream = {
+    level: 'info',
+    stream: { write: (line: string) => kept.write(withoutSaid(line)) },
+  } as const;
+  return create(options, create.multistream([{ level: shown as pino.Level, stream }, keptStream]));
 }
 
 /** A line as a file keeps it. */
 function withoutSaid(line: string): string {
   if (!line.includes('"said":')) return line;
   return `${JSON.stringify({ ...(JSON.parse(line) as object), said: undefined })}\n`;
-}
-
-/** The one at which more is logged. */
-function lower(a: pino.Level, b: pino.Level): pino.Level {
-  return pino.levels.values[a]! < pino.levels.values[b]! ? a : b;
 }
 
 /** An editor that does not read our stderr must not stop us. */

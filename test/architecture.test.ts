@@ -14,7 +14,7 @@ import {
 
 /** From the lowest to the highest. An import goes to a lower layer or stays in its own folder. */
 const layers: Layers = [
-  ['errors'],
+  ['errors', 'builtin'],
   ['log', 'log-file'],
   ['rpc/', 'acp/fields'],
   ['acp/methods'],
@@ -35,9 +35,9 @@ const withoutTest: Readonly<Record<string, string>> = {
     [
       'agent-requests',
       'call',
+      'child-start',
       'children',
       'core',
-      'defects',
       'editor-calls',
       'end-session',
       'fan-out',
@@ -47,10 +47,12 @@ const withoutTest: Readonly<Record<string, string>> = {
       'open-session',
       'proxy',
       'recovery',
+      'reopening-call',
       'replays',
       'relearn',
       'remembered-sessions',
       'session-list',
+      'session-names',
       'session-places',
       'session-settings',
       'set-again',
@@ -61,8 +63,13 @@ const withoutTest: Readonly<Record<string, string>> = {
       'the flow: test/conformance and test/flow play it whole, with real processes',
     ]),
   ),
+  'commands/connection': 'the flow, as acp/proxy',
+  'commands/agent-on-terminal': 'test/conformance/interactive.test.ts',
+  'commands/own-program': 'test/engine/ runs what it names',
+  builtin: 'a name for a function of Node',
   'commands/named-root':
     'test/commands/sessions.test.ts, and test/engine/ for what works without a workspace',
+  'session/own-id': 'test/session/workspace-child.test.ts',
   'agent/agent-end': 'data; test/session/retry.test.ts',
   'commands/command-line': 'every command; test/commands/containers.test.ts has the usage errors of all',
   'container/engine-client': 'test/container/engine.test.ts',
@@ -122,6 +129,7 @@ describe('the sources', () => {
     expect(
       strayUses(sources, 'process', [
         'main',
+        'builtin',
         'commands/',
         'log',
         'agent/process',

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { writeToken } from '../src/agent/terminal-token';
-import { cai, runCli } from './support/cli';
+import { cai, runCli, userWith } from './support/cli';
 import { newFolder } from './workspace/temp-folder';
 
 describe('cai', () => {
@@ -36,6 +36,25 @@ describe('cai', () => {
     expect(status).toBe(1);
     expect(stdout).toBe('');
     expect(stderr).toBe(`cai: not built yet: run "npm run build" in ${folder}\n`);
+  });
+
+  test('is loaded with what V8 has compiled of it at the build', async () => {
+    const program = join(newFolder(), 'watched.cjs');
+    const watch = `const vm = require('node:vm');
+      vm.Script = class extends vm.Script {
+        constructor(source, options) {
+          super(source, options);
+          process.stderr.write(this.cachedDataRejected + ' ');
+        }
+      };`;
+    writeFileSync(program, `${watch} require(${JSON.stringify(cai)});`);
+
+    const { stderr } = await runCli(['--acp', 'mock'], {
+      program,
+      ...userWith('[agents.mock]\ncommand = ["mock"]\n'),
+    });
+
+    expect(stderr).toBe('false false false ');
   });
 
   describe.each([

@@ -13,7 +13,7 @@ import type { Children } from './children';
 import type { Call } from './call';
 import type { Core } from './core';
 import { minimalResult, readHello } from './initialize';
-import type { Profiles } from './profiles';
+import type { KnownAnswer, Profiles } from './profiles';
 import type { SignIn } from './sign-in';
 
 /** What the greeting is made from. */
@@ -30,6 +30,8 @@ export interface GreetingOptions {
   readonly signIn: SignIn;
   /** What may be answered before an agent runs. */
   readonly profiles: Profiles;
+  /** What the editor's first line, an `initialize`, has been answered with already. */
+  readonly answered: KnownAnswer | undefined;
   /** After `isUnderWay`: the editor may be read on. */
   onRoom(): void;
 }
@@ -81,19 +83,17 @@ export class Greeting {
       this.core.answer(call, resultLine(id, this.#result));
       return;
     }
-    const hello = readHello(call.message, {
-      allowsFiles: this.options.config.acp.fs === 'editor',
-      allowsTerminals: this.options.terminals === 'container',
-      allowsSignIn: this.options.signIn.isPossible,
-    });
+    const hello = readHello(call.message, this.options);
     this.core.editorCapabilities = hello.capabilities;
     this.children.hello = hello.childParams;
     this.#isUnderWay = true;
     await this.#placeSignIns();
-    const known = this.options.profiles.find(hello.childParams);
+    const { answered } = this.options;
+    const known = answered ?? this.options.profiles.find(hello.childParams);
     if (known !== undefined) {
       this.#result = known.result;
-      this.core.answer(call, resultLine(id, known.result));
+      if (answered === undefined) this.core.answer(call, resultLine(id, known.result));
+      else this.core.requests.finish(call.request!);
       // The answer is written before anything else is done.
       await new Promise(setImmediate);
       this.core.log.info({ source: known.source }, 'initialize is answered with a profile');

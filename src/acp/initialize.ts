@@ -8,6 +8,8 @@ import type { Message } from '../rpc/scan';
 import { cut } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { JsonObject } from '../session/workspace-child';
+import type { Config } from '../workspace/config';
+import type { SignIn } from './sign-in';
 
 /** The one protocol version that is spoken. Source: ACP v1, initialization. */
 export const protocolVersion = 1;
@@ -20,14 +22,14 @@ export interface EditorHello {
   readonly capabilities: JsonObject;
 }
 
-/** What children are told of, besides what they always are. */
+/** What children are told of depends on these, besides what they always are. */
 export interface HelloOptions {
-  /** Whether the editor's files. */
-  readonly allowsFiles: boolean;
-  /** Whether its terminals. */
-  readonly allowsTerminals: boolean;
-  /** Whether that it runs sign-ins in a terminal. */
-  readonly allowsSignIn: boolean;
+  /** The user's configuration: whether agents have the editor's files. */
+  readonly config: { readonly acp: Pick<Config['acp'], 'fs'> };
+  /** Whether they have its terminals. */
+  readonly terminals: Config['acp']['terminal'];
+  /** Whether the editor may run sign-ins for them in a terminal. */
+  readonly signIn: Pick<SignIn, 'isPossible'>;
 }
 
 /** Reads the editor's `initialize`. Fails with `INVALID_PARAMS` when it names no version. */
@@ -42,9 +44,9 @@ export function readHello(message: Message, options: HelloOptions): EditorHello 
   for (const { kind, start, end } of message.fields) {
     if (kind === 'version') edits.push({ start, end, text: String(protocolVersion) });
     const isWithheld =
-      (kind === 'fileCapability' && !options.allowsFiles) ||
-      (kind === 'terminalCapability' && !options.allowsTerminals) ||
-      (kind === 'signInCapability' && !options.allowsSignIn);
+      (kind === 'fileCapability' && options.config.acp.fs !== 'editor') ||
+      (kind === 'terminalCapability' && options.terminals !== 'container') ||
+      (kind === 'signInCapability' && !options.signIn.isPossible);
     if (isWithheld) edits.push({ start, end, text: 'false' });
   }
   const params = (bodyOf(message) ?? {}) as { clientCapabilities?: JsonObject | null };

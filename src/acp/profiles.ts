@@ -27,8 +27,6 @@ export interface ProfilesOptions {
   readonly profiles: ProfileStore | undefined;
   /** Tells versions of an agent apart that is a process of this machine. */
   programIdentity(): string;
-  /** Whether agents in a workspace have data, and so sign-ins, of their own; undefined: in none. */
-  hasOwnData(root: string | undefined): boolean;
   /** What becomes of sign-ins in a terminal. */
   readonly signIn: SignIn;
   /** For what is wrong with a profile. */
@@ -83,8 +81,11 @@ export class Profiles {
     this.#answered = child.ownInitializeResult;
   }
 
-  /** Of a child the answer or the image has become known; nothing happens before both are. */
-  heard(child: WorkspaceChild): void {
+  /**
+   * Of a child the answer or the image has become known; nothing happens before both are. `hasOwnData`: its
+   * workspace has data, and so sign-ins, of its own.
+   */
+  heard(child: WorkspaceChild, hasOwnData: boolean): void {
     const { imageName } = this.options;
     const result = child.ownInitializeResult;
     const program = imageName === undefined ? this.options.programIdentity() : child.image?.id;
@@ -94,7 +95,7 @@ export class Profiles {
     // The image of a workspace that has one of its own says nothing of the usual one.
     if (child.image?.name !== imageName) return;
     // Nor is a login for what only this workspace has one for any other.
-    if (this.options.hasOwnData(child.root) && !this.options.hasOwnData(undefined)) return;
+    if (hasOwnData && !this.#isDataSplit) return;
     if (result !== this.#profile?.result || isNew) this.#keep({ result, program });
   }
 
@@ -112,7 +113,7 @@ export class Profiles {
     // Whether an image is still the same is known only when the engine is reached.
     const isUsable = imageName !== undefined || this.#profile?.program === this.options.programIdentity();
     // Whichever workspace's agent it was: its login would run in another's container.
-    const isElsewhere = this.options.hasOwnData(undefined);
+    const isElsewhere = this.#isDataSplit;
     return isUsable ? this.#answer(this.#profile?.result, capabilities, isElsewhere) : undefined;
   }
 
@@ -120,6 +121,12 @@ export class Profiles {
     const { agent, config, imageName } = this.options;
     if (imageName === undefined) return undefined;
     return this.#answer(shippedProfile(agent, config, capabilities), capabilities, false);
+  }
+
+  /** Whether each workspace has data of its own, for all that the user says. */
+  get #isDataSplit(): boolean {
+    const { config, imageName } = this.options;
+    return imageName !== undefined && config.agent.data === 'workspace';
   }
 
   #keep(profile: Profile): void {

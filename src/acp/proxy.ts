@@ -25,6 +25,7 @@ import { Defects, withKeepableIds } from './defects';
 import { EditorCalls } from './editor-calls';
 import { errorObject } from './fields';
 import { Greeting } from './greeting';
+import { WaitingRoom } from './held-calls';
 import { McpServers } from './mcp-servers';
 import {
   actsOnHost,
@@ -36,7 +37,7 @@ import {
 } from './methods';
 import type { AgentRoute, EditorRoute, Method } from './methods';
 import { sessionIdOf } from './open-session';
-import type { Profiles } from './profiles';
+import type { KnownAnswer, Profiles } from './profiles';
 import type { Recorder } from './recorder';
 import { SessionMemory } from './session-memory';
 import { endAll } from './shutdown';
@@ -60,6 +61,8 @@ export interface ProxyOptions {
   readonly signIn: SignIn;
   /** What `initialize` may be answered with before an agent runs. */
   readonly profiles: Profiles;
+  /** As in `GreetingOptions`. */
+  readonly answered: KnownAnswer | undefined;
   /** The sessions of this and earlier processes. */
   readonly sessions: SessionTable;
   /** Where is written down what turns cost; undefined: nothing is kept. */
@@ -70,6 +73,8 @@ export interface ProxyOptions {
   readonly recorder: Recorder | undefined;
   /** For everything that is not for the editor. */
   readonly log: Log;
+  /** Whether agents in a workspace have data, and so sign-ins, of their own; undefined: in none. */
+  hasOwnData(root: string | undefined): boolean;
   /** As in `ChildrenOptions`. */
   placesOf(root: string): readonly [string, ...string[]] | undefined;
   /** The command that runs the agent for a workspace, or, without one, for none. */
@@ -109,7 +114,7 @@ export class Proxy {
     this.#children = new Children(core, {
       ...options,
       onLine: (child, line) => this.fromAgent(child, line),
-      onHello: (child) => options.profiles.heard(child),
+      onHello: (child) => options.profiles.heard(child, options.hasOwnData(child.root)),
       onEnd: (child) => this.#agentRequests.forget(child),
     });
     this.#terminals = new Terminals(core, options);
@@ -126,6 +131,7 @@ export class Proxy {
       agent: options.agent.name,
       attempts: config.restart.attempts,
       limitMs: config.acp.startTimeoutMs,
+      room: new WaitingRoom(config.acp.queueToAgentBytes),
     });
     this.#greeting = new Greeting(core, this.#children, options);
     this.#defects = new Defects(core);
@@ -232,7 +238,7 @@ export class Proxy {
       });
       return;
     }
-    const session = this.#core.sessionOf(child, message);
+    const session = this.#core.names.sessionOf(child, message);
     const call: AgentCall = { child, message, row, session };
     const named = sessionIdOf(message);
     // A method of its own may name a session of its own, but not one that we gave to somebody.

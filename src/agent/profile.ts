@@ -2,9 +2,9 @@
  * What agents answered to `initialize` in earlier processes, kept in files: one a key, replaced as a whole. A
  * help and never a condition: a file that is damaged or cannot be written is as none.
  */
-import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { builtin } from '../builtin';
 import { messageOf } from '../errors';
 import type { Log } from '../log';
 import { readRegularFile } from '../workspace/read-regular-file';
@@ -68,7 +68,7 @@ export class ProfileStore {
     if (Buffer.byteLength(result) > maxBytes) return;
     const file = this.#fileOf(key);
     // Of its own, since another process may write the same profile now.
-    const begun = `${file}.${randomUUID()}.new`;
+    const begun = `${file}.${builtin('node:crypto').randomUUID()}.new`;
     try {
       mkdirSync(this.folder, { recursive: true, mode: 0o700 });
       writeFileSync(begun, JSON.stringify({ version, key, program, result }), { mode: 0o600, flag: 'wx' });
@@ -80,8 +80,7 @@ export class ProfileStore {
   }
 
   #fileOf(key: ProfileKey): string {
-    const hash = createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 32);
-    return join(this.folder, `${hash}.json`);
+    return join(this.folder, `${hashOf(JSON.stringify(key))}.json`);
   }
 
   /** Editors choose much of the key, so there is no end of them. */
@@ -95,6 +94,16 @@ export class ProfileStore {
     );
     for (const { path } of [...abandoned, ...files.slice(maxFiles)]) rmSync(path, { force: true });
   }
+}
+
+/**
+ * FNV-1a of 64 bits. The key stands in the file as well, so that two of one name only replace each other; an
+ * editor would wait 3 ms for `node:crypto` to be loaded.
+ */
+function hashOf(text: string): string {
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of Buffer.from(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+  return hash.toString(16).padStart(16, '0');
 }
 
 /** `undefined` for what is no profile for this key. */

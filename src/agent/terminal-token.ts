@@ -2,7 +2,6 @@
  * Orders for `cai terminal`. What an editor runs for us is one command of fixed form with a token; what is to
  * happen in a container because of it stands in a file of that name, which only the user can read.
  */
-import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -19,6 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { builtin } from '../builtin';
 import { CaiError, messageOf } from '../errors';
 import { ownFolders } from '../workspace/own-folders';
 import { isAlive } from './process-identity';
@@ -89,7 +89,8 @@ export function writeToken(env: NodeJS.ProcessEnv, order: TerminalOrder, lifetim
     throw new CaiError('INVALID_PARAMS', 'a terminal: command, arguments and environment exceed 1 MiB');
   const folder = folderToWrite(env);
   sweep(folder);
-  const token = randomBytes(16).toString('hex');
+  // Loaded when it is wanted: the answer to `initialize` seldom needs one.
+  const token = builtin('node:crypto').randomBytes(16).toString('hex');
   const file = join(folder, `${token}.${order.kind}`);
   try {
     writeFileSync(file, text, { mode: 0o600, flag: 'wx' });

@@ -1,5 +1,5 @@
 /** What the image of an agent is called. Apart from the building of it, so that it can be had without an engine. */
-import { createHash } from 'node:crypto';
+import { builtin } from '../builtin';
 
 /** What our own part is called of an image that a Dockerfile of the user adds to. */
 export const baseSuffix = '-base';
@@ -24,5 +24,7 @@ export function imageTagOf({ agent, repository }: ImageOwner): string {
 
 /** Tells values apart that can be JSON: 12 hex digits. */
 export function shortHash(value: unknown): string {
+  // Loaded when it is wanted: the usual name needs none.
+  const { createHash } = builtin('node:crypto');
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12);
 }

@@ -1,6 +1,5 @@
 /** Messages that the proxy itself writes. Ids are JSON text, so that `1` and `"1"` stay what they were. */
 import { CaiError, messageOf, rpcCode } from '../errors';
-import type { Line } from './splice';
 
 /** `error` of a response. */
 export interface RpcError {
@@ -13,23 +12,23 @@ export interface RpcError {
 }
 
 /** A response with `result`, given as JSON text. */
-export function resultLine(id: string, result: string): Line {
+export function resultLine(id: string, result: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${result}}\n`);
 }
 
 /** A response with `error`. */
-export function errorLine(id: string, error: RpcError): Line {
+export function errorLine(id: string, error: RpcError): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}\n`);
 }
 
 /** A request; `params` is JSON text, absent when undefined. */
-export function requestLine(id: string, method: string, params: string | undefined): Line {
+export function requestLine(id: string, method: string, params: string | undefined): Buffer {
   const body = params === undefined ? '' : `,"params":${params}`;
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}${body}}\n`);
 }
 
 /** A notification; `params` is JSON text. */
-export function notificationLine(method: string, params: string): Line {
+export function notificationLine(method: string, params: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${params}}\n`);
 }
 

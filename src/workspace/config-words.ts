@@ -1,5 +1,5 @@
 /** What single words in config files may be: packages, variables, hosts. */
-import { isIP } from 'node:net';
+import { builtin } from '../builtin';
 
 /** Whether npm can install that by name and version or tag; never an option, a file or an address. */
 export function isPackage(word: string): boolean {
@@ -28,5 +28,7 @@ export function isExtraHost(word: string): boolean {
   if (name === undefined || address === undefined) return false;
   const isName =
     name.length <= 253 && name.split('.').every((label) => /^[a-z\d]([\w-]{0,61}[a-z\d])?$/i.test(label));
-  return isName && (address === 'host-gateway' || isIP(address) !== 0);
+  if (!isName || address === 'host-gateway') return isName;
+  // Loaded when it is wanted: few name a host.
+  return builtin('node:net').isIP(address) !== 0;
 }

@@ -1,12 +1,19 @@
 import * as fields from '../../src/acp/fields';
 import { minimalResult, readAgentHello, readHello } from '../../src/acp/initialize';
+import type { HelloOptions } from '../../src/acp/initialize';
 import { CaiError } from '../../src/errors';
 import { compilePlan } from '../../src/rpc/plan';
 import { scan } from '../../src/rpc/scan';
 import type { Message } from '../../src/rpc/scan';
 
-const none = { allowsFiles: false, allowsSignIn: false, allowsTerminals: false };
-const all = { allowsFiles: true, allowsSignIn: true, allowsTerminals: true };
+const withFiles = { config: { acp: { fs: 'editor' } } } as const;
+const withSignIn = { signIn: { isPossible: true } };
+const none: HelloOptions = {
+  config: { acp: { fs: 'off' } },
+  terminals: 'off',
+  signIn: { isPossible: false },
+};
+const all: HelloOptions = { ...withFiles, ...withSignIn, terminals: 'container' };
 
 describe('readHello', () => {
   test('gives children the editor’s own bytes but for what is withheld', () => {
@@ -14,7 +21,7 @@ describe('readHello', () => {
       '{"_x":1.0, "protocolVersion": 7 ,"clientCapabilities":{"terminal":true,"auth":{"terminal":true,"x":1},' +
       '"_meta":{"terminal-auth":{"a":1},"y":[]},"fs":{"readTextFile":true,"writeTextFile":false}},"clientInfo":null}';
 
-    const { childParams } = readHello(hello(params), { ...none, allowsFiles: true });
+    const { childParams } = readHello(hello(params), { ...none, ...withFiles });
 
     expect(childParams).toBe(
       '{"_x":1.0, "protocolVersion": 1 ,"clientCapabilities":{"terminal":false,"auth":{"terminal":false,"x":1},' +
@@ -26,7 +33,7 @@ describe('readHello', () => {
     const params =
       '{"protocolVersion":1,"clientCapabilities":{"terminal":true,"auth":{"terminal":true},"_meta":{"terminal-auth":{"a":1}}}}';
 
-    const { childParams } = readHello(hello(params), { ...none, allowsSignIn: true });
+    const { childParams } = readHello(hello(params), { ...none, ...withSignIn });
 
     expect(childParams).toBe(params.replace('"terminal":true', '"terminal":false'));
   });

@@ -18,16 +18,13 @@ describe('Profiles', () => {
   const env = { HOME: newFolder(), XDG_RUNTIME_DIR: newFolder() };
   const silent = openLog({ CAI_LOG_LEVEL: 'silent' });
 
-  /** Those of a proxy; `ownData` are the roots of workspaces whose agents have data of their own. */
-  function profilesIn(
-    folder: string,
-    ownData: readonly (string | undefined)[] = [],
-    log: Log = silent,
-  ): Profiles {
+  /** Those of a proxy; with `isDataSplit`, the user says that each workspace has data of its own. */
+  function profilesIn(folder: string, isDataSplit = false, log: Log = silent): Profiles {
+    const usual = loadConfig(env);
+    const config = isDataSplit ? { ...usual, agent: { ...usual.agent, data: 'workspace' as const } } : usual;
     const options: ProfilesOptions = {
-      ...{ agent, config: loadConfig(env), imageName: 'image', log },
+      ...{ agent, config, imageName: 'image', log },
       profiles: new ProfileStore(folder, silent),
-      hasOwnData: (root) => ownData.includes(root),
       programIdentity: () => '',
       signIn: new SignIn({ agent, env, log: silent }),
     };
@@ -39,11 +36,11 @@ describe('Profiles', () => {
   }
 
   /** A folder in which it is kept what an agent in /a has answered. */
-  function recorded(ownData: readonly string[] = [], result = withLogin): string {
+  function recorded(hasOwnData = false): string {
     const folder = newFolder();
-    const earlier = profilesIn(folder, ownData);
+    const earlier = profilesIn(folder);
     earlier.find(params);
-    earlier.heard(childOf('/a', result));
+    earlier.heard(childOf('/a', withLogin), hasOwnData);
     return folder;
   }
 
@@ -59,21 +56,21 @@ describe('Profiles', () => {
   });
 
   test('offer none that was recorded where each workspace has sign-ins of its own', () => {
-    expect(offered(profilesIn(recorded(), [undefined]))).toEqual(['key']);
+    expect(offered(profilesIn(recorded(), true))).toEqual(['key']);
   });
 
   test('keep nothing of a workspace that alone has sign-ins of its own', () => {
-    expect(offered(profilesIn(recorded(['/a'])))).toBeUndefined();
+    expect(offered(profilesIn(recorded(true)))).toBeUndefined();
   });
 
   test('name what differs, and of each name the beginning', () => {
     const folder = recorded();
     const warned: { differs: string[] }[] = [];
     const log = { ...silent, warn: (fields: { differs: string[] }) => warned.push(fields) } as unknown as Log;
-    const profiles = profilesIn(folder, [], log);
+    const profiles = profilesIn(folder, false, log);
     profiles.find(params);
 
-    profiles.heard(childOf('/b', hello({ agentCapabilities: { ['x'.repeat(1_000)]: true } })));
+    profiles.heard(childOf('/b', hello({ agentCapabilities: { ['x'.repeat(1_000)]: true } })), false);
 
     expect(warned[0]!.differs[0]).toBe(`agentCapabilities.${'x'.repeat(82)}`);
   });

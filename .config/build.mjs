@@ -1,0 +1,60 @@
+/*
+ * `npm run build`: bundles `src` into `dist`, then has V8 compile what an editor waits for (`code-cache.cjs`),
+ * so that no start has to.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+const root = join(import.meta.dirname, '..');
+const commands = ['acp', 'agent-on-terminal', 'connection', 'containers', 'help', 'version'];
+
+await build({
+  absWorkingDir: root,
+  entryPoints: ['src/main.ts', ...commands.map((name) => `src/commands/${name}.ts`)],
+  outdir: 'dist',
+  outbase: 'src',
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'cjs',
+  // Each command is loaded when it is wanted.
+  external: ['./commands/*', './connection', './agent-on-terminal', 'cpu-features'],
+  supported: { 'dynamic-import': false },
+  // Of what libraries bring along, this is never used.
+  alias: { '@grpc/grpc-js': 'node:events', '@grpc/proto-loader': 'node:events' },
+  loader: { '.node': 'empty' },
+  logLevel: 'error',
+});
+
+const home = mkdtempSync(join(tmpdir(), 'cai-build-'));
+try {
+  const workspace = join(home, 'workspace');
+  mkdirSync(join(home, '.config/containai'), { recursive: true });
+  mkdirSync(workspace);
+  const agent = JSON.stringify([process.execPath, join(root, 'fixtures/mock-acp-server'), '--acp']);
+  writeFileSync(join(home, '.config/containai/config.toml'), `[agents.mock]\ncommand = ${agent}\n`);
+  // The first run records what the agent answers; in the second that is known.
+  compile(['--acp', 'mock'], { CAI_ACP_DIRECT_SPAWN: '1' });
+  compile(['--acp', 'mock'], { CAI_ACP_DIRECT_SPAWN: '1' });
+  compile(['exec', '--workspace', workspace, '--', 'true'], { DOCKER_HOST: `unix://${home}/no-engine` });
+
+  /** Runs `cai` as an editor that opens a session. */
+  function compile(args, variables) {
+    const clientInfo = { name: 'build', version: '1' };
+    const calls = [
+      ['initialize', { protocolVersion: 1, clientInfo, clientCapabilities: {} }],
+      ['session/new', { cwd: workspace, mcpServers: [] }],
+    ];
+    const input = calls.map(
+      ([method, params], id) => `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`,
+    );
+    const env = { PATH: process.env.PATH, HOME: home, ...variables };
+    const program = join(import.meta.dirname, 'code-cache.cjs');
+    spawnSync(process.execPath, [program, ...args], { cwd: home, env, input: input.join('') });
+  }
+} finally {
+  rmSync(home, { recursive: true, force: true });
+}

@@ -1,0 +1,20 @@
+/*
+ * `node code-cache.cjs ARGS`: runs `cai ARGS`, then writes down what V8 has compiled for it, beside each bundle
+ * that was loaded. Functions that were not called are not in there.
+ */
+'use strict';
+const { writeFileSync } = require('node:fs');
+const process = require('node:process');
+const vm = require('node:vm');
+
+const bundles = new Map();
+vm.Script = class extends vm.Script {
+  constructor(source, options) {
+    super(source, options);
+    bundles.set(options.filename, this);
+  }
+};
+process.on('exit', () => {
+  for (const [file, script] of bundles) writeFileSync(`${file}.cache`, script.createCachedData());
+});
+require('../bin/cai');
