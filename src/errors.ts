@@ -59,7 +59,7 @@ const failures = {
   SESSION_LOST: { rpc: rpcCode.internalError, exit: 1 },
   /** A terminal id that the editor did not give to the session that names it. */
   TERMINAL_UNKNOWN: { rpc: rpcCode.resourceNotFound, exit: 1 },
-  /** An agent has as many terminals as one may have. */
+  /** An agent has as many terminals as one may have, or creates them too fast. */
   TOO_MANY_TERMINALS: { rpc: rpcCode.internalError, exit: 1 },
   /** The editor has cancelled the request before an agent had it. Source: ACP v1, cancellation. */
   CANCELLED: { rpc: rpcCode.requestCancelled, exit: 1 },

@@ -10,7 +10,7 @@ import type { Message } from '../rpc/scan';
 import { splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
-import { newOwnId } from '../session/workspace-child';
+import { newOwnId } from '../session/own-id';
 import { confine } from '../workspace/confine';
 import type { Children } from './children';
 import type { Core } from './core';

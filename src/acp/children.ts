@@ -1,18 +1,15 @@
 /**
- * The children: which one serves a workspace, how one is started and initialized, what a new one has to
- * be told of earlier sign-ins, and when one is no longer needed.
+ * The children: which one serves a workspace, how one is started, what of it is over when it ends, and when
+ * one is no longer needed.
  */
 import { posix } from 'node:path';
 import type { AgentCommand } from '../agent/catalog';
-import { hastyStop, patientStop } from '../agent/process';
+import { patientStop } from '../agent/process';
 import type { StopLadder } from '../agent/process';
-import type { AgentStatus } from '../agent/status';
-import { CaiError, messageOf } from '../errors';
+import { CaiError } from '../errors';
 import type { Log } from '../log';
 import { notificationLine } from '../rpc/answer';
-import { compilePlan } from '../rpc/plan';
 import type { OverlongLine } from '../rpc/line';
-import type { Message } from '../rpc/scan';
 import type { LineWriter } from '../rpc/writer';
 import { Attempts } from '../session/retry';
 import { WorkspaceChild } from '../session/workspace-child';
@@ -21,12 +18,10 @@ import { emptyFolder } from '../workspace/empty-folder';
 import { createPathMap, isInside } from '../workspace/path-map';
 import type { PathMap } from '../workspace/path-map';
 import type { Workspace } from '../workspace/root';
+import { ChildStart } from './child-start';
 import type { Core } from './core';
-import * as fields from './fields';
-import { readAgentHello } from './initialize';
 import type { Recorder } from './recorder';
 import { Replays } from './replays';
-import type { Replay } from './replays';
 
 /** What children are made from. */
 export interface ChildrenOptions {
@@ -56,8 +51,6 @@ export interface ChildrenOptions {
   /** A child has ended. */
   onEnd(child: WorkspaceChild): void;
 }
-
-const helloPlan = compilePlan(fields.initializeResult);
 
 /** The children of one proxy. */
 export class Children {
@@ -172,8 +165,11 @@ export class Children {
       log,
     });
     this.all.push(child);
-    // Requests that come from now on are sent to this child as to the others, so they are not repeated.
-    const replays = this.replays.all();
+    const start = new ChildStart(this.core, child, this.replays, {
+      ...{ agent, config, log },
+      onHello: () => this.options.onHello(child),
+      onReady: () => this.rest(child),
+    });
     child.start({
       onLine: (line) => {
         records?.fromAgent(line, child);
@@ -183,12 +179,11 @@ export class Children {
         records?.ended();
         this.#onEnd(child, reason);
       },
-      onStatus: (status) => this.#onStatus(child, status),
+      onStatus: (status) => start.hear(status),
       onStart: () => {
         log.info({ root: workspace?.root }, 'agent started');
         this.#takeBack(child);
-        this.#greet(child, replays);
-        if (agent.hasStatus !== true) this.#limitStart(child);
+        start.greet(this.hello);
       },
     });
     return child;
@@ -199,80 +194,6 @@ export class Children {
     const attempts = this.#attempts.get(root) ?? new Attempts(config.restart, log);
     this.#attempts.set(root, attempts);
     return attempts;
-  }
-
-  #greet(child: WorkspaceChild, replays: readonly Replay[]): void {
-    child.ask('initialize', this.hello, {
-      resultPlan: helloPlan,
-      editorId: undefined,
-      onAnswer: (answer) => this.#onHello(child, answer, replays),
-      onFailure: (reason) => this.#abandon(child, reason),
-    });
-  }
-
-  /** Images are built and containers made without a limit of time; an agent that runs has one. */
-  #onStatus(child: WorkspaceChild, status: AgentStatus): void {
-    if (status.kind === 'started') {
-      child.image = { id: status.image, name: status.imageName };
-      this.options.onHello(child);
-      this.#limitStart(child);
-      return;
-    }
-    if (status.kind === 'failed') return;
-    this.options.log.warn({ root: child.root }, status.text);
-    if (status.kind === 'delay') child.onDelay?.(status.text);
-  }
-
-  /** An agent that never answers `initialize` fails what waits for it. */
-  #limitStart(child: WorkspaceChild): void {
-    const { agent, config } = this.options;
-    const limitMs = config.acp.startTimeoutMs;
-    const text = `agent "${agent.name}" did not answer initialize in ${limitMs / 1_000} s: see what it says on its own`;
-    child.limitStart(limitMs, new CaiError('AGENT_TIMEOUT', text));
-  }
-
-  /** A child that did not get through its start is no use. */
-  #abandon(child: WorkspaceChild, reason: CaiError): void {
-    if (child.isUsable) child.abandon(reason, hastyStop);
-  }
-
-  /** The child has answered `initialize`: it is told of sign-ins, then gets what waits for it. */
-  #onHello(child: WorkspaceChild, answer: Message, replays: readonly Replay[]): void {
-    try {
-      const hello = readAgentHello(answer, this.options.agent.name, this.core.signInEdits(child, answer));
-      child.capabilities = hello.capabilities;
-      child.initializeResult = hello.editorResult;
-      child.ownInitializeResult = hello.agentResult;
-    } catch (error) {
-      this.#abandon(child, error as CaiError);
-      return;
-    }
-    this.options.onHello(child);
-    this.#replay(
-      child,
-      replays.filter((replay) => this.replays.has(replay)),
-    );
-  }
-
-  #replay(child: WorkspaceChild, replays: readonly Replay[]): void {
-    const [next, ...rest] = replays;
-    if (next === undefined) {
-      child.setReady();
-      this.rest(child);
-      return;
-    }
-    const goOn = (failure?: unknown): void => {
-      if (failure !== undefined) {
-        this.options.log.warn({ method: next.method, reason: messageOf(failure) }, 'could not be repeated');
-      }
-      this.#replay(child, rest);
-    };
-    child.ask(next.method, next.params, {
-      resultPlan: undefined,
-      editorId: undefined,
-      onAnswer: (answer) => goOn(answer.isError ? 'the agent refused it' : undefined),
-      onFailure: (reason) => this.#abandon(child, reason),
-    });
   }
 
   /** All that was open at the child has failed; what it has open at the editor is taken back. */

@@ -8,27 +8,23 @@ import { errorLine, notificationLine, rpcErrorOf } from '../rpc/answer';
 import type { RpcError } from '../rpc/answer';
 import { compilePlan } from '../rpc/plan';
 import type { Plan } from '../rpc/plan';
-import { fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { splice } from '../rpc/splice';
 import type { Edit, Line } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
+import { newOwnId } from '../session/own-id';
 import { RequestTable } from '../session/request-table';
 import type { SessionTable } from '../session/session-table';
-import { newOwnId } from '../session/workspace-child';
 import type { JsonObject, Session, WorkspaceChild } from '../session/workspace-child';
-import { isInside } from '../workspace/path-map';
-import type { PathMap } from '../workspace/path-map';
 import type { Call, CallContext } from './call';
 import type { FieldTree } from './fields';
 import type { SessionObserver } from './observer';
 import { cancelled, notOffered, offers } from './refusals';
 import { editsOf, pathsToAgent, pathsToEditor } from './rewrite';
+import { SessionNames } from './session-names';
 import type { SignIn } from './sign-in';
 import { within } from './within';
 
-/** How many sessions one agent may open by merely naming them. */
-const maxSessions = 1_000;
 /** How long a session that is being closed may take to end its turn, in milliseconds. */
 export const quietMs = 5_000;
 
@@ -42,6 +38,8 @@ export class Core {
   editorCapabilities: JsonObject = {};
   /** Told of all that passes for open sessions, in this order. */
   readonly observers: SessionObserver[] = [];
+  /** Which session an id stands for. */
+  readonly names: SessionNames;
   readonly #plans = new Map<FieldTree, Plan>();
 
   /** `lane` carries the proxy's own answers. */
@@ -51,6 +49,7 @@ export class Core {
     readonly log: Log,
     private readonly signIn: SignIn,
   ) {
+    this.names = new SessionNames(sessions);
     sessions.onClose = (session) => {
       for (const observer of this.observers) observer.onClose?.(session);
     };
@@ -164,53 +163,9 @@ export class Core {
   ): Edit[] {
     return editsOf(message, {
       ...pathsToEditor(context.map),
-      session: (id) => this.editorIdOf(child, id, context.session),
-      listed: (id, cwd) =>
-        child.sessions.get(id)?.editorId ?? this.#listedId(child, id, context.map.toEditor(cwd), context.map),
+      session: (id) => this.names.editorIdOf(child, id, context.session),
+      listed: (id, cwd) => this.names.listedIdOf(child, id, cwd, context.map),
     });
-  }
-
-  /** The open session of a child that an agent's id names, if any. */
-  sessionOf(child: WorkspaceChild, message: Message): Session | undefined {
-    const field = fieldOf(message, 'session');
-    if (field?.isString !== true) return undefined;
-    const agentId = textOf(message, field);
-    return child.sessions.get(agentId) ?? this.#openEarly(child, agentId);
-  }
-
-  /**
-   * The editor's id for an agent's. Besides open sessions, one that the agent names for the first time
-   * in the context of another (a subagent) is opened with that one's roots.
-   */
-  editorIdOf(child: WorkspaceChild, agentId: string, like: Session | undefined): string | undefined {
-    const known = child.sessions.get(agentId);
-    if (known !== undefined) return known.editorId;
-    if (like === undefined || child.sessions.size >= maxSessions) return undefined;
-    const given = this.#listedId(child, agentId, like.roots[0] ?? '', like.map);
-    const { roots, map } = like;
-    if (this.sessions.find(given) !== undefined) return this.openNew(child, agentId, { roots, map }).editorId;
-    this.sessions.open({ editorId: given, agentId, child, roots, map });
-    return given;
-  }
-
-  /** The agent's id for an editor's: that of an open session of the child, else the remembered one. */
-  agentIdOf(child: WorkspaceChild, editorId: string, session?: Session): string | undefined {
-    if (session?.editorId === editorId) return session.agentId;
-    const open = this.sessions.find(editorId);
-    return open?.child === child ? open.agentId : this.sessions.recall(editorId)?.agentId;
-  }
-
-  /** Opens a session that the agent has just made. */
-  openNew(
-    child: WorkspaceChild,
-    agentId: string,
-    place: Pick<Session, 'roots' | 'map' | 'opening'>,
-  ): Session {
-    const editorId = this.sessions.idForNew(agentId, child.root ?? '', place.roots[0] ?? '');
-    const { roots, map, opening } = place;
-    const session: Session = { editorId, agentId, child, roots, map, opening };
-    this.sessions.open(session);
-    return session;
   }
 
   /** Resolves when no prompt of the session is open, or after a bounded time. */
@@ -225,15 +180,6 @@ export class Core {
     session.child.notify(notificationLine('session/cancel', params), true);
   }
 
-  /** A session whose `session/new` is still open: its updates may come before that is answered. */
-  #openEarly(child: WorkspaceChild, agentId: string): Session | undefined {
-    const opening = child.openings[0];
-    if (opening === undefined || child.early.size >= child.openings.length) return undefined;
-    const session = this.openNew(child, agentId, opening);
-    child.early.add(session);
-    return session;
-  }
-
   #send(child: WorkspaceChild, call: Call, context: CallContext): void {
     const { message, row, request } = call;
     if (row.capability !== undefined && !offers(child.capabilities, row.capability)) {
@@ -246,7 +192,7 @@ export class Core {
     if (session !== undefined) for (const observer of this.observers) observer.onCall?.(session, message);
     const edits = editsOf(message, {
       ...pathsToAgent(context.map),
-      session: (id) => this.agentIdOf(child, id, session),
+      session: (id) => this.names.agentIdOf(child, id, session),
     });
     if (request === undefined) {
       child.notify(splice(message.line, edits), message.method === 'session/cancel');
@@ -285,16 +231,5 @@ export class Core {
     }
     // Last, because the error may name the session that was to be opened.
     if (answer.isError) context.onNoResult?.(answer);
-  }
-
-  /**
-   * A session that only a list speaks of belongs to the workspace of its own working directory. Where agents of
-   * several workspaces see theirs at the same place, one that is known is where it is known to be.
-   */
-  #listedId(child: WorkspaceChild, agentId: string, cwd: string, map: PathMap): string {
-    const names = child.root === undefined ? [] : [child.root, ...map.hostRoots];
-    const own = names.some((name) => isInside(cwd, name)) ? child.root : undefined;
-    const root = own ?? this.sessions.rootOf(cwd) ?? cwd;
-    return this.sessions.idForKnown(agentId, root, cwd, own !== undefined && !map.isIdentity);
   }
 }

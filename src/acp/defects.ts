@@ -86,11 +86,8 @@ export class Defects {
     this.core.log.error({ root: child.root }, 'an over-long line of the agent was refused');
     const { id } = skim;
     if (id === undefined || !skim.isKnown) {
-      const reason = new CaiError(
-        'AGENT_EXITED',
-        `the agent was ended: ${overlong} and has no id at its beginning`,
-      );
-      child.abandon(reason, hastyStop);
+      const text = `the agent was ended: ${overlong} and has no id at its beginning`;
+      end(child, new CaiError('AGENT_EXITED', text));
     } else if (skim.isResponse) {
       child.open.fail(id, new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${overlong}`));
     } else {
@@ -102,8 +99,7 @@ export class Defects {
   unservedFromAgent(child: WorkspaceChild, reason: unknown): void {
     this.core.log.error({ root: child.root, err: reason }, 'internal error: the agent is ended');
     const text = 'what the agent has sent could not be served, and the agent was ended: try again';
-    // One that is being ended already would only get more time.
-    if (child.isUsable) child.abandon(new CaiError('AGENT_ANSWER', text), hastyStop);
+    end(child, new CaiError('AGENT_ANSWER', text));
   }
 
   /** An agent waits for the editor's answer with that id: it gets an error. */
@@ -118,4 +114,9 @@ export class Defects {
     request.child.answer(errorLine(request.childId, error));
     return true;
   }
+}
+
+/** The agent is no use any more. One that is being ended already would only get more time. */
+function end(child: WorkspaceChild, reason: CaiError): void {
+  if (child.isUsable) child.abandon(reason, hastyStop);
 }

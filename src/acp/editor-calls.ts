@@ -39,17 +39,13 @@ export class EditorCalls {
     private readonly env: NodeJS.ProcessEnv,
     ownProcess: boolean,
     mcp: McpServers,
-    retry: Pick<RecoveryOptions, 'agent' | 'attempts' | 'limitMs'>,
+    retry: Pick<RecoveryOptions, 'agent' | 'attempts' | 'limitMs' | 'room'>,
   ) {
-    this.#opener = new SessionOpener(core, children, env, ownProcess, mcp, (call) => this.serve(call));
+    const serve = (call: Call): void => this.serve(call);
+    this.#opener = new SessionOpener(core, children, env, ownProcess, mcp, retry.room, serve);
     const settings = new SessionSettings();
     core.observers.push(settings);
-    this.#recovery = new Recovery(core, {
-      ...retry,
-      opener: this.#opener,
-      settings,
-      serve: (call) => this.serve(call),
-    });
+    this.#recovery = new Recovery(core, { ...retry, opener: this.#opener, settings, serve });
     this.#ender = new SessionEnder(core, children, env);
     this.#fanOut = new FanOut(core, children);
     this.#list = new SessionList(core, children, env);

@@ -1,6 +1,6 @@
 /** The elicitations that users have open: agents choose their ids, and the editor sees those of all. */
 import { maxOpenRequests } from '../session/request-table';
-import { newOwnId } from '../session/workspace-child';
+import { newOwnId } from '../session/own-id';
 import type { WorkspaceChild } from '../session/workspace-child';
 
 /** Open elicitations by child, each with the agent's id and the editor's. */

@@ -8,14 +8,14 @@ import type { Workspace } from '../workspace/root';
 import type { Children } from './children';
 import type { Call } from './call';
 import type { Core } from './core';
+import { HeldCalls } from './held-calls';
+import type { WaitingRoom } from './held-calls';
 import type { McpServers } from './mcp-servers';
 import { cancelled, unknownSession } from './refusals';
 import { canRelearn, relearn } from './relearn';
 import { SessionPlaces } from './session-places';
 import type { Found, Place } from './session-places';
-
-/** Calls that may wait for one session to be opened. */
-const maxWaiting = 1_000;
+import { tellState } from './set-again';
 
 /** What has become of a session that was lost. */
 export interface Restored {
@@ -28,19 +28,20 @@ export interface Restored {
 /** Opens sessions. */
 export class SessionOpener {
   /** Calls for a session that is being opened, in their order; they follow once it is at its child. */
-  readonly #waiting = new Map<string, Call[]>();
+  readonly #waiting = new Map<string, HeldCalls>();
   readonly #places: SessionPlaces;
   /** What was open under the id of a session before it, and the sessions that could not be opened. */
   readonly #replaced = new WeakMap<Session, Session | undefined>();
   readonly #failed = new WeakSet<Session>();
 
-  /** `ownProcess`: every session gets a child of its own. `serve` takes up a call that had to wait. */
+  /** `ownProcess`: every session gets a child of its own. `serve` takes up a call that had to wait, in `room`. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,
     env: NodeJS.ProcessEnv,
     private readonly ownProcess: boolean,
     private readonly mcp: McpServers,
+    private readonly room: WaitingRoom,
     private readonly serve: (call: Call) => void,
   ) {
     this.#places = new SessionPlaces(children, env);
@@ -65,7 +66,7 @@ export class SessionOpener {
     if (editorId === undefined) {
       throw new CaiError('INVALID_PARAMS', `${call.message.method}: sessionId must be a string`);
     }
-    const waiting: Call[] = [];
+    const waiting = new HeldCalls(this.room);
     this.#waiting.set(editorId, waiting);
     try {
       const found = await this.#find(call);
@@ -79,17 +80,16 @@ export class SessionOpener {
       this.#reopen(sent, editorId, found.workspace, found.place);
     } finally {
       if (this.#waiting.get(editorId) === waiting) this.#waiting.delete(editorId);
-      for (const held of waiting) this.serve(held);
+      for (const held of waiting.takeAll()) this.serve(held);
     }
   }
 
   /** Keeps a call until the session that it names is at its child; false when it is not being opened. */
   hold(editorId: string, call: Call): boolean {
     const waiting = this.#waiting.get(editorId);
-    if (waiting !== undefined && waiting.length >= maxWaiting) {
+    if (waiting?.add(call) === false) {
       throw new CaiError('AGENT_STALLED', `too much waits for session ${editorId} to be opened`);
     }
-    waiting?.push(call);
     return waiting !== undefined;
   }
 
@@ -164,8 +164,12 @@ export class SessionOpener {
         session,
         onResult: (result) => {
           session.isRestoring = false;
-          if (isWanted()) this.#tellOpen(session, sent, result);
-          else this.drop(sent);
+          if (isWanted()) {
+            this.#tellOpen(session, sent, result);
+            tellState(session, result);
+          } else {
+            this.drop(sent);
+          }
           resolve({ session });
         },
         onNoResult: (failure) => {
@@ -255,7 +259,8 @@ export class SessionOpener {
     const agentId = sessionIdOf(result);
     if (agentId === undefined) return undefined;
     const early = child.sessions.get(agentId);
-    if (early === undefined || !child.early.delete(early)) return this.core.openNew(child, agentId, place);
+    if (early === undefined || !child.early.delete(early))
+      return this.core.names.openNew(child, agentId, place);
     const session = { ...early, ...place };
     this.core.sessions.open(session);
     return session;

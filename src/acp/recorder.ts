@@ -1,7 +1,7 @@
 /**
  * Writes down all lines between the editor, the proxy and its agents, without secrets, for `cai replay` and
  * for people. `recording.ts` has the form. A disk that is slow stops the reading of lines for as long; one
- * that is full ends the recording and nothing else.
+ * that is full ends the recording and nothing else, as does a recording that is full.
  */
 import { isUtf8 } from 'node:buffer';
 import { createWriteStream, openSync } from 'node:fs';
@@ -18,6 +18,8 @@ import { redact } from './redact';
 
 /** Bytes that may wait for the disk before nothing more is read. */
 const maxWaitingBytes = 8 * 1024 * 1024;
+/** Bytes of one recording: far more than a day of work, and not all of a disk. */
+const maxFileBytes = 1024 * 1024 * 1024;
 /** How many files of one name there may be. */
 const maxFiles = 10_000;
 /** How long the disk may take at the end, in milliseconds. */
@@ -31,6 +33,8 @@ export interface RecorderOptions {
   readonly version: string;
   /** For where it is written, and for why it ended. */
   readonly log: Log;
+  /** How long the file may get, in bytes; without it: 1 GiB. */
+  readonly maxBytes?: number;
 }
 
 /** The two directions of one agent process. */
@@ -45,18 +49,25 @@ export interface ChildRecorder {
 
 /** One recording of one connection. */
 export class Recorder {
+  readonly #file: string;
   readonly #stream: WriteStream;
   readonly #startedAt = performance.now();
   #waiting: (() => void)[] = [];
   #childCount = 0;
   #isOver = false;
+  #bytes = 0;
 
   /**
    * Begins a file that did not exist: `path`, or with the first free number before its last dot. Fails with
    * `CaiError('USAGE')` if there can be none.
    */
-  constructor(path: string, { agent, version, log }: RecorderOptions) {
+  constructor(
+    path: string,
+    private readonly options: RecorderOptions,
+  ) {
+    const { agent, version, log } = options;
     const { file, descriptor } = create(path);
+    this.#file = file;
     this.#stream = createWriteStream(file, { fd: descriptor, highWaterMark: maxWaitingBytes });
     this.#stream.on('error', (reason) => {
       this.#isOver = true;
@@ -129,7 +140,16 @@ export class Recorder {
   }
 
   #write(record: Readonly<Record<string, unknown>>): void {
-    if (!this.#isOver) this.#stream.write(`${JSON.stringify(record)}\n`);
+    const { log, maxBytes = maxFileBytes } = this.options;
+    if (this.#isOver || this.#bytes > maxBytes) return;
+    const text = `${JSON.stringify(record)}\n`;
+    this.#bytes += Buffer.byteLength(text);
+    if (this.#bytes <= maxBytes) {
+      this.#stream.write(text);
+    } else {
+      this.#stream.write(`${JSON.stringify({ ms: this.#now(), event: 'recording ended: too long' })}\n`);
+      log.warn({ file: this.#file, maxBytes }, 'the recording has ended: it is as long as it may be');
+    }
   }
 
   #now(): number {

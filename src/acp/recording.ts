@@ -3,7 +3,7 @@
  * "at":TIME}`; then what happened, in order, `ms` milliseconds after the start: a line, `{"ms","side",
  * "line":TEXT}`, or that an agent started or ended, `{"ms","event",...}`. `child` numbers the agents. `redacted`
  * says that secrets were replaced, `base64` holds a line that is not UTF-8, and of a line above the limits
- * there is only `overlong`.
+ * there is only `overlong`. Where the recording got too long to go on, an event says so, as its last record.
  */
 import { CaiError } from '../errors';
 

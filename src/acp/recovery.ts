@@ -5,24 +5,22 @@
 import { loggedFailure } from '../agent/agent-end';
 import { patientStop } from '../agent/process';
 import { CaiError, messageOf, rpcCode } from '../errors';
-import { requestLine, resultLine } from '../rpc/answer';
-import { bodyOf, fieldOf, scan } from '../rpc/scan';
+import { resultLine } from '../rpc/answer';
+import { bodyOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
-import { cut, joined } from '../rpc/splice';
-import { newOwnId } from '../session/workspace-child';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
 import type { EditorRequest } from '../session/request-table';
 import type { Call } from './call';
 import type { Core } from './core';
+import { HeldCalls } from './held-calls';
+import type { WaitingRoom } from './held-calls';
 import { editorMethods } from './methods';
 import type { Restored, SessionOpener } from './open-session';
 import { offers, unknownSession } from './refusals';
+import { reopeningCall } from './reopening-call';
 import type { SessionSettings } from './session-settings';
 import { setAgain } from './set-again';
 import { within } from './within';
-
-/** Calls that may wait for one session to be restored. */
-const maxWaiting = 1_000;
 
 /** What can restore a session, the better one first: it tells nothing of the past. */
 const reopeners = ['session/resume', 'session/load'] as const;
@@ -35,6 +33,8 @@ export interface RecoveryOptions {
   readonly attempts: number;
   /** How long an agent that has started may take to restore one, in milliseconds. */
   readonly limitMs: number;
+  /** Where calls wait for the sessions. */
+  readonly room: WaitingRoom;
   /** Opens the sessions. */
   readonly opener: SessionOpener;
   /** What is set again in them. */
@@ -58,7 +58,7 @@ interface Reopened {
 /** A session that is being restored. */
 interface Restore {
   /** The calls that wait for it, in their order. */
-  readonly waiting: Call[];
+  readonly waiting: HeldCalls;
   /** As it is to be open, once that is known. */
   session?: Session;
   /** Our call to the agent. */
@@ -86,11 +86,9 @@ export class Recovery {
     if (isClosing(call)) {
       this.#close(editorId, restore, call);
     } else if (call.message.method === 'session/cancel') {
-      for (const each of waiting.splice(0)) if (!this.#cancel(each)) waiting.push(each);
-    } else if (waiting.length < maxWaiting) {
-      waiting.push(call);
+      for (const each of waiting.takeAll()) if (!this.#cancel(each)) waiting.add(each);
     } else {
-      throw new CaiError('AGENT_STALLED', `too much waits for session ${editorId} to be restored`);
+      this.#wait(editorId, restore, call);
     }
     return true;
   }
@@ -110,6 +108,11 @@ export class Recovery {
     }
   }
 
+  #wait(editorId: string, { waiting }: Restore, call: Call): void {
+    if (waiting.add(call)) return;
+    throw new CaiError('AGENT_STALLED', `too much waits for session ${editorId} to be restored`);
+  }
+
   /** Answers a prompt that no agent has got. Source: ACP v1, prompt turn, cancellation. */
   #cancel(call: Call): boolean {
     const { message, request } = call;
@@ -127,7 +130,7 @@ export class Recovery {
     if (session !== undefined) this.#leave(session, restore, call);
     this.core.sessions.giveUp(editorId);
     if (call.request !== undefined) this.core.answer(call, resultLine(call.request.id, '{}'));
-    for (const each of waiting.splice(0)) {
+    for (const each of waiting.takeAll()) {
       if (each.row.route === 'delete') this.options.serve(each);
       else this.core.fail(each, reason);
     }
@@ -159,13 +162,14 @@ export class Recovery {
       const text = `agent "${this.options.agent}" has ended and cannot reopen sessions: start a new one`;
       throw new CaiError('SESSION_UNKNOWN', text, { sessionId: editorId });
     }
-    const restore: Restore = { waiting: [call] };
+    const restore: Restore = { waiting: new HeldCalls(this.options.room) };
+    this.#wait(editorId, restore, call);
     this.#restores.set(editorId, restore);
     this.#restore(lost, method, restore)
       .catch((reason: unknown): Failure => ({ reason: this.#failureOf(reason) }))
       .then((failure) => {
         if (this.#restores.get(editorId) === restore) this.#restores.delete(editorId);
-        for (const each of restore.waiting) {
+        for (const each of restore.waiting.takeAll()) {
           if (failure === undefined || !isForAgent(each)) this.options.serve(each);
           else this.#fail(each, failure);
         }
@@ -217,7 +221,7 @@ export class Recovery {
 
   async #reopen(lost: Session, method: string, restore: Restore): Promise<Reopened> {
     const { opener, settings } = this.options;
-    const call = this.#callOf(lost, method);
+    const call = reopeningCall(this.core, lost, method);
     restore.request = call.request!;
     const givenUp = new Promise<Restored>((resolve) => {
       restore.giveUp = (failure) => {
@@ -261,29 +265,6 @@ export class Recovery {
 
   #lost(what: string): CaiError {
     return new CaiError('SESSION_LOST', `agent "${this.options.agent}" ${what}`);
-  }
-
-  /** The call that opened the session, as one that reopens it; it is no request of the editor. */
-  #callOf({ editorId, opening }: Session, method: string): Call {
-    const id = newOwnId();
-    const row = editorMethods[method]!;
-    const plan = this.core.planOf(row.params);
-    const read = (params: string): Message =>
-      scan(joined(requestLine(id, method, params)), {
-        params: () => plan,
-        result: () => undefined,
-        error: undefined,
-      });
-    const opened = read(opening!);
-    const named = fieldOf(opened, 'session');
-    const { line, bodyStart, bodyEnd } = opened;
-    const name = JSON.stringify(editorId);
-    const edit =
-      named === undefined
-        ? { start: bodyStart + 1, end: bodyStart + 1, text: `"sessionId":${name},` }
-        : { start: named.start, end: named.end, text: name };
-    const message = read(cut(line, bodyStart, bodyEnd, [edit]));
-    return { message, row, request: { id, method, targets: [], isCancelled: false, isOurs: true } };
   }
 }
 

@@ -1,13 +1,19 @@
 import type { CaiError } from '../errors';
 import type { Log } from '../log';
-import type { Session } from '../session/workspace-child';
+import { notificationLine } from '../rpc/answer';
+import { bodyOf } from '../rpc/scan';
+import type { Message } from '../rpc/scan';
+import type { JsonObject, Session } from '../session/workspace-child';
 import type { Setting } from './session-settings';
 import { within } from './within';
 
 /** How long a mode or an option may take to be set again, in milliseconds. */
 const settingMs = 10_000;
 
-/** Sets something again in a session; what the agent does not want is only noted. False: it has not answered. */
+/**
+ * Sets something again in a session, and tells the editor, which the agent may have told of what it begins with.
+ * What the agent does not want is only noted. False: it has not answered.
+ */
 export async function setAgain(session: Session, { method, params }: Setting, log: Log): Promise<boolean> {
   const { child, agentId } = session;
   const text = JSON.stringify({ ...params, sessionId: agentId });
@@ -23,8 +29,9 @@ export async function setAgain(session: Session, { method, params }: Setting, lo
         child.ask(method, text, {
           resultPlan: undefined,
           editorId: undefined,
-          onAnswer: ({ isError }) => {
-            if (isError) failed('the agent refused it');
+          onAnswer: (answer) => {
+            if (answer.isError) failed('the agent refused it');
+            else tellState(session, answer, method === 'session/set_mode' ? params.modeId : undefined);
             resolve(true);
           },
           onFailure,
@@ -35,4 +42,20 @@ export async function setAgain(session: Session, { method, params }: Setting, lo
   if ((await within(settingMs, answered)) === true) return true;
   failed(`no answer in ${settingMs / 1_000} s`);
   return false;
+}
+
+/**
+ * Tells the editor what an answer to a request of ours says of a session's mode and options, as the agent's own
+ * updates would. `modeId`: the mode that the request has set. Source: ACP v1, `SessionUpdate`.
+ */
+export function tellState(session: Session, answer: Message, modeId?: unknown): void {
+  const { child, agentId, editorId: sessionId } = session;
+  // It may have been closed meanwhile.
+  if (child.sessions.get(agentId) !== session) return;
+  const { modes, configOptions } = (bodyOf(answer) ?? {}) as JsonObject;
+  const currentModeId = modeId ?? (modes as JsonObject | null | undefined)?.currentModeId;
+  const tell = (update: JsonObject): void =>
+    child.deliver(notificationLine('session/update', JSON.stringify({ sessionId, update })));
+  if (typeof currentModeId === 'string') tell({ sessionUpdate: 'current_mode_update', currentModeId });
+  if (Array.isArray(configOptions)) tell({ sessionUpdate: 'config_option_update', configOptions });
 }

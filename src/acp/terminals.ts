@@ -12,6 +12,7 @@ import type { Edit } from '../rpc/splice';
 import type { JsonObject, Session, WorkspaceChild } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
 import type { Core } from './core';
+import { RateLimit } from './rate-limit';
 import { methodNotFound, offers } from './refusals';
 import { editsOfCreate, wishOf } from './terminal-create';
 
@@ -40,6 +41,9 @@ export type PassOn = (edits: readonly Edit[]) => string | undefined;
 
 /** How many terminals one agent may have that it has not released: more than anybody can look at. */
 const maxTerminals = 64;
+/** How many it may create at once and, since each costs processes on both sides, in the long run. */
+const burst = 2 * maxTerminals;
+const perSecond = 4;
 
 /** One that the editor has, or is about to have. */
 interface Terminal {
@@ -57,6 +61,7 @@ export class Terminals {
   readonly #terminals = new Map<string, Terminal>();
   /** Those that the editor has not answered for, by the id of the request. */
   readonly #opening = new Map<string, Terminal>();
+  readonly #rates = new WeakMap<WorkspaceChild, RateLimit>();
 
   /** Listens for the ends of sessions. */
   constructor(
@@ -113,6 +118,7 @@ export class Terminals {
     const folder = roots[0] ?? '/';
     if (this.#countOf(child) >= maxTerminals)
       throw new CaiError('TOO_MANY_TERMINALS', `${maxTerminals} terminals are open: release some`);
+    this.#limitRate(child);
     const token = writeToken(env, {
       kind: 'command',
       agent: agent.name,
@@ -138,6 +144,15 @@ export class Terminals {
     if (passOn([]) === undefined || message.method !== 'terminal/release') return;
     this.#terminals.delete(id);
     dropToken(this.options.env, terminal.token);
+  }
+
+  #limitRate(child: WorkspaceChild): void {
+    const rate = this.#rates.get(child) ?? new RateLimit(burst, perSecond);
+    this.#rates.set(child, rate);
+    const waitMs = rate.take();
+    if (waitMs === 0) return;
+    const text = `terminals are created too fast: try again in ${waitMs} ms`;
+    throw new CaiError('TOO_MANY_TERMINALS', text);
   }
 
   #countOf(child: WorkspaceChild): number {

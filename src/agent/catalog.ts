@@ -16,6 +16,11 @@ export interface CatalogEntry {
   readonly packages: readonly string[];
   /** How somebody signs in to it by hand, and out. */
   readonly signIn: SignInCommands;
+  /**
+   * The host name of all its containers, where it encrypts what it keeps with that; none: each container has
+   * its own, because agents tell by it, too, whether a process that has locked a file can be one of theirs.
+   */
+  readonly hostname?: string;
 }
 
 /** Commands inside our image. */
@@ -56,7 +61,10 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
     ['claude-agent-acp'],
     '@agentclientprotocol/claude-agent-acp@0.100.0',
   ),
-  gemini: entry('Gemini CLI', signIns.gemini, ['gemini', '--acp'], '@google/gemini-cli@0.61.0'),
+  gemini: {
+    ...entry('Gemini CLI', signIns.gemini, ['gemini', '--acp'], '@google/gemini-cli@0.61.0'),
+    hostname: 'cai-gemini',
+  },
   codex: entry('Codex', signIns.codex, ['codex-acp'], '@agentclientprotocol/codex-acp@2.6.0'),
   opencode: entry('OpenCode', signIns.opencode, ['opencode', 'acp'], 'opencode-ai@1.18.33'),
   qwen: entry('Qwen Code', signIns.qwen, ['qwen', '--acp'], '@qwen-code/qwen-code@0.24.4'),

@@ -28,7 +28,7 @@ what it did, or an editor's, to COMMAND. What is said is compared by method and 
 Ends with 1 and the line of the recording when something else happens.`;
 
 const footer = `
-A recording is made by: cai --acp --record FILE AGENT
+A recording is made by: cai --acp --record FILE AGENT. It ends at 1 GiB.
 Secrets are not in it, so that a sign-in cannot be played to a real agent.
 A stranger's recording is as a stranger's agent. When its agent is played, commands are left out, and
 files it writes without --files, which stderr says; all else reaches the editor.`;

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { open, readFile, readlink, realpath } from 'node:fs/promises';
 import { isAbsolute, posix } from 'node:path';
+import { catalog } from '../agent/catalog';
 import { CaiError, messageOf } from '../errors';
 import type { Config } from '../workspace/config';
 import { outerGitFolder } from '../workspace/git-folder';
@@ -35,8 +36,10 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
     network.caFile === undefined
       ? undefined
       : await existing('network.ca_file', network.caFile, (file) => readFile(file, 'utf8'));
+  const hostname = Object.hasOwn(catalog, agent) ? catalog[agent]?.hostname : undefined;
   return {
     agent,
+    ...(hostname !== undefined && { hostname }),
     workspace,
     workingFolder: workspace === undefined ? agentHome : mountOf(workspace, env),
     hostUser,

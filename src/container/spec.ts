@@ -62,6 +62,8 @@ export interface ContainerUser {
 export interface Settings {
   /** Name of the agent. */
   readonly agent: string;
+  /** Its host name; none: the engine gives it one of its own. */
+  readonly hostname?: string;
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
   /** Where commands start: where the workspace is mounted, or the home folder. */
@@ -190,6 +192,7 @@ export function createRequest(settings: Settings, circumstances: Circumstances, 
   const owner = ownerLabels(settings);
   return {
     Image: recorded.image,
+    ...(settings.hostname !== undefined && { Hostname: settings.hostname }),
     User: recorded.user,
     // None, whatever the image has; podman takes an empty list for nothing said.
     Entrypoint: [''],

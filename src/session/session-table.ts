@@ -10,6 +10,8 @@ import type { Session } from './workspace-child';
 
 /** How many sessions of one agent are remembered; ids beyond that are good for this process only. */
 const maxRecords = 50_000;
+/** How many sessions of agents that have ended are kept: agents, which end as they like, open them by naming them. */
+const maxLost = 10_000;
 
 /** Namespace of the ids that we derive. */
 const namespace = '6f5c2b1e-3a0d-5d53-9a53-0d6a1c7f4e21';
@@ -71,6 +73,8 @@ export class SessionTable {
     this.close(session);
     if (session.opening === undefined || this.#open.has(session.editorId)) return;
     this.#lost.set(session.editorId, session);
+    const [oldest] = this.#lost.keys();
+    if (this.#lost.size > maxLost) this.#lost.delete(oldest!);
   }
 
   /** The session with that id whose agent has ended, as it was. */

@@ -15,6 +15,7 @@ import { LastingProcess } from './lasting-process';
 import type { LastingProcessOptions } from './lasting-process';
 import { OpenRequests } from './open-requests';
 import type { ChildRequest } from './open-requests';
+import { newOwnId } from './own-id';
 import type { Attempts } from './retry';
 
 /** One conversation, as the proxy knows it while it is open. */
@@ -61,10 +62,6 @@ export interface WorkspaceChildOptions {
 
 /** `starting` until it has answered `initialize`; `stopping` once it is asked to end. */
 export type ChildState = 'starting' | 'ready' | 'stopping' | 'ended';
-
-/** Our own request ids: a prefix that nobody can guess, so that they meet none of the editor's. */
-const ownPrefix = `cai-${Math.random().toString(36).slice(2)}-`;
-let lastOwnId = 0;
 
 /** An agent at work for one workspace. */
 export class WorkspaceChild {
@@ -292,9 +289,4 @@ export class WorkspaceChild {
   get #name(): string {
     return this.options.process.agent.name;
   }
-}
-
-/** An id for a request of our own, JSON text, never given before. */
-export function newOwnId(): string {
-  return `"${ownPrefix}${++lastOwnId}"`;
 }

@@ -100,6 +100,25 @@ describe('Recorder', () => {
     expect(readRecording(readFileSync(file, 'utf8'), 'r')).toHaveLength(20);
   });
 
+  test('ends with a record and a warning that say so when it is as long as it may be', async () => {
+    const file = join(newFolder(), 'r.ndjson');
+    const recorder = new Recorder(file, { ...about, maxBytes: 10_000 });
+    warnings.length = 0;
+
+    for (let count = 0; count < 20; count++) recorder.fromEditor(Buffer.alloc(1_000, 'x'));
+    recorder.fromEditor(Buffer.from('{}'));
+    await recorder.end();
+
+    const written = readFileSync(file, 'utf8');
+    expect(readRecording(written, 'r')).toHaveLength(9);
+    expect(JSON.parse(written.trimEnd().split('\n').at(-1)!)).toEqual({
+      ms: expect.any(Number) as number,
+      event: 'recording ended: too long',
+    });
+    expect(warnings).toEqual([{ file, maxBytes: 10_000 }]);
+    expect(recorder.isFull).toBe(false);
+  });
+
   test('ends with a warning when the disk takes no more, and holds nobody up', async () => {
     const file = join(newFolder(), 'r.ndjson');
     const script = compiled(`

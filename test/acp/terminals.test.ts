@@ -121,7 +121,7 @@ function told(): string[] {
 }
 
 describe('terminal/create', () => {
-  test('reaches the editor as a command of ours, whose order alone has what the agent wants', () => {
+  test('D8 reaches the editor as a command of ours, whose order alone has what the agent wants', () => {
     const session = newSession(newChild());
     const wish = { command: 'secret-command', args: ['secret-argument'], cwd: '/srv/project/src' };
     const variables = { env: [{ name: 'NODE_OPTIONS', value: 'secret-value' }] };
@@ -182,6 +182,20 @@ describe('terminal/create', () => {
     expect(call(session, 'terminal/create', { command: 'true' })).toBeDefined();
   });
 
+  test('is refused to an agent that creates and releases them in a loop, until it has waited', () => {
+    const [session, other] = [newSession(newChild()), newSession(newChild('/srv/b'), 's2')];
+    for (let count = 0; toAgent.length === 0 && count < 1_000; count++) {
+      create(session, `t${count}`);
+      call(session, 'terminal/release', { terminalId: `t${count}` });
+    }
+
+    const [refusal] = toAgent.splice(0) as { error: { message: string } }[];
+    expect(refusal).toMatchObject({ error: { code: -32603 } });
+    expect(refusal!.error.message).toMatch(/too fast: try again in \d+ ms/);
+    expect(call(other, 'terminal/create', { command: 'true' })).toBeDefined();
+    expect(orders()).toHaveLength(1);
+  });
+
   test('leaves no order where the editor refuses, and where it cannot be asked', () => {
     const session = newSession(newChild());
 
@@ -227,7 +241,7 @@ describe('a terminal', () => {
     expect(call(session, method, { terminalId: 't' })).toBeDefined();
   });
 
-  test.each(methods)('may be named by nobody else: %s', (method) => {
+  test.each(methods)('D8 may be named by nobody else: %s', (method) => {
     const [child, other] = [newChild(), newChild('/srv/b')];
     create(newSession(child), 't');
     toEditor.splice(0);
@@ -268,7 +282,7 @@ describe('a terminal', () => {
     expect(orders()).toHaveLength(1);
   });
 
-  test('is killed and released when its agent ends, once', () => {
+  test('D8 is killed and released when its agent ends, once', () => {
     const [child, other] = [newChild(), newChild('/srv/b')];
     const session = newSession(child);
     create(session, 't1');
@@ -281,7 +295,7 @@ describe('a terminal', () => {
     expect(told()).toEqual(['terminal/kill t1', 'terminal/release t1']);
   });
 
-  test('that the editor gives when its agent has ended is killed and released; its order is gone before', () => {
+  test('D8 that the editor gives when its agent has ended is killed and released; its order is gone before', () => {
     const session = newSession(newChild());
     const id = call(session, 'terminal/create', { command: 'true' });
     told();

@@ -49,7 +49,7 @@ describe('capabilities', () => {
 
   test('I7 names, unknown keys and _meta of the editor reach every agent as they are', async () => {
     const params =
-      '{ "protocolVersion":1,"clientInfo":{"name":"ed","version":"0","title":null,"n":1.0},' +
+      '{ "protocolVersion":1,"clientInfo":{"name":"ed","version":"0","title":"é","n":1.0},' +
       '"clientCapabilities":{"_new":{"x":[1e2]},"_meta":{"a/b":18446744073709551615}},"_meta":{"t":"\\u00e9"},"z":0}';
     world = await World.start();
 
@@ -62,7 +62,7 @@ describe('capabilities', () => {
 
   test('I7 names, unknown keys and _meta of the agent reach the editor as they are', async () => {
     const result =
-      '{"protocolVersion":1 ,"agentInfo":{"name":"ag","version":"0"},"agentCapabilities":{"_new":1.0,' +
+      '{"protocolVersion":1 ,"agentInfo":{"name":"é","version":"0"},"agentCapabilities":{"_new":1.0,' +
       '"_meta":{"a":{"b":18446744073709551615}}},"authMethods":[{"id":"k","name":"\\u00e9"}],"_meta":{"z":{}}}';
     world = await World.start({ agentHello: false });
     const asked = world.ask('initialize', { protocolVersion: 1 });

@@ -194,7 +194,7 @@ describe('session/list of the next process', () => {
     const world = await worlds.begin();
     const { id } = await used(world, 'own', 's1');
     await leave(world);
-    const next = await worlds.begin({ agentHello: false });
+    const next = await worlds.begin({ agentHello: false, config: '[restart]\nattempts = 1' });
 
     const agent = await next.agent(next.workspace('own'));
     const request = next.ask('session/list', {});

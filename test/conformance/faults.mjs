@@ -1,7 +1,7 @@
 /**
  * Faults to be seeded into the proxy, one at a time, as `run.mjs` does: in `file`, `find` (which stands
- * there once) becomes `replace`, and a test of each statement in `breaks` has to fail. Each is a mistake
- * that could be made.
+ * there once) becomes `replace`, and a test of each statement in `breaks` has to fail, of those that run the
+ * proxy or of the file `tests`. Each is a mistake that could be made.
  */
 import { lineFaults } from './faults/lines.mjs';
 import { requestFaults } from './faults/requests.mjs';
@@ -11,6 +11,7 @@ import { pathFaults } from './faults/paths.mjs';
 import { lifeFaults } from './faults/life.mjs';
 import { initializeFaults } from './faults/initialize.mjs';
 import { signInFaults } from './faults/sign-in.mjs';
+import { recoveryFaults } from './faults/recovery.mjs';
 import { sessionSetupFaults } from './faults/session-setup.mjs';
 
 /** All of them. */
@@ -24,4 +25,5 @@ export const faults = [
   ...initializeFaults,
   ...signInFaults,
   ...sessionSetupFaults,
+  ...recoveryFaults,
 ];

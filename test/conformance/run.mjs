@@ -33,11 +33,11 @@ async function run(program, args, options) {
 }
 
 /** Runs jest; returns one entry a test that ran: its name, its file, whether it passed. */
-async function runTests(args, env = {}) {
+async function runTests(args, env = {}, cwd = repository) {
   const folder = mkdtempSync(join(scratch, 'run-'));
   const output = join(folder, 'results.json');
   const jest = join(repository, 'node_modules/jest/bin/jest.js');
-  const options = { cwd: repository, env: { ...process.env, ...env } };
+  const options = { cwd, env: { ...process.env, ...env } };
   // A test that fails in its midst may leave a socket open.
   const all = [jest, '--json', `--outputFile=${output}`, '--forceExit', ...args];
   const stderr = await run(process.execPath, all, options);
@@ -89,7 +89,7 @@ function staleness(sources, { file, find, replace }) {
 /** Copies what `bin/cai` is built from, so that nobody's edits come between. */
 function copySources() {
   const folder = join(scratch, 'sources');
-  for (const name of ['bin', 'src', 'package.json', 'tsconfig.json']) {
+  for (const name of ['.config', 'bin', 'fixtures', 'src', 'test', 'package.json', 'tsconfig.json']) {
     cpSync(join(repository, name), join(folder, name), { recursive: true });
   }
   return folder;
@@ -118,26 +118,37 @@ function argumentsFor(ids, files) {
   return ['-t', `(^| )(${ids.join('|')}) `, '--runTestsByPath', ...files];
 }
 
-/** The tests of these statements, as they are without a fault. */
-async function runSound(sources, ids) {
-  const anyId = new RegExp(`\\b(${ids.join('|')})\\b`);
-  const files = readdirSync(here)
-    .filter((name) => name.endsWith('.test.ts'))
-    .map((name) => join(here, name))
-    .filter((file) => anyId.test(readFileSync(file, 'utf8')));
-  return await runTests(argumentsFor(ids, files), await build(sources, 'sound', undefined));
+/** The tests that run the proxy and are of these statements. */
+function filesOf(ids) {
+  const anyId = new RegExp(`['"\`](?:[A-Z]\\d+ )*(?:${ids.join('|')})\\b`);
+  return [here, join(repository, 'test/flow')]
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
+    .filter((file) => file.endsWith('.test.ts') && anyId.test(readFileSync(file, 'utf8')));
+}
+
+/** The tests of what these faults break, as they are without a fault. */
+async function runSound(sources, wanted) {
+  const env = await build(sources, 'sound', undefined);
+  const ids = [...new Set(wanted.flatMap((fault) => fault.breaks))];
+  const units = [...new Set(wanted.flatMap(({ tests }) => tests ?? []))];
+  const sound = await runTests(argumentsFor(ids, filesOf(ids)), env);
+  if (units.length > 0)
+    sound.push(...(await runTests(argumentsFor(ids, units), env, join(scratch, 'sound'))));
+  return sound;
 }
 
 /** Tries one fault; resolves with what came of it. */
 async function tryFault(sources, fault, number, sound) {
-  const { breaks } = fault;
+  const { breaks, tests: unit } = fault;
   const problem = staleness(sources, fault);
   if (problem !== undefined) return { isFound: false, verdict: `NOT SEEDED: ${problem}` };
-  const own = sound.filter((test) => idsOf(test).some((id) => breaks.includes(id)));
+  const isOwn = ({ file }) => (unit === undefined ? !file.startsWith(scratch) : file.endsWith(unit));
+  const own = sound.filter((test) => isOwn(test) && idsOf(test).some((id) => breaks.includes(id)));
   if (own.length === 0) return { isFound: false, verdict: `MISSED: no test of ${breaks.join(', ')}` };
   const env = await build(sources, `fault-${number}`, fault);
-  const args = argumentsFor(breaks, new Set(own.map((test) => test.file)));
-  const tests = await runTests(['--runInBand', ...args], env);
+  const files = unit === undefined ? new Set(own.map((test) => test.file)) : [unit];
+  const args = ['--runInBand', ...argumentsFor(breaks, files)];
+  const tests = await runTests(args, env, unit === undefined ? repository : join(scratch, `fault-${number}`));
   // What is red anyway proves nothing.
   const isSound = (test) => own.some(({ name, hasPassed }) => name === test.name && hasPassed);
   const red = tests.filter((test) => !test.hasPassed && isSound(test));
@@ -150,7 +161,7 @@ async function runFaults(part) {
   const wanted = faults.filter(({ name, file }) => `${name} ${file}`.includes(part));
   if (wanted.length === 0) throw new Error(`no fault has "${part}" in its name or file`);
   const sources = copySources();
-  const sound = await runSound(sources, [...new Set(wanted.flatMap((fault) => fault.breaks))]);
+  const sound = await runSound(sources, wanted);
   const unsound = sound.filter((test) => !test.hasPassed);
   for (const test of unsound) console.log(`    red without a fault: ${test.name}`);
   const missed = [];

@@ -99,7 +99,7 @@ describe('an agent that cannot be started', () => {
     const response = await world.editor.response(opening);
     expect(response).toEqual(failure(opening, -32603));
     expect(response).toHaveProperty('error.message', expect.stringContaining('did not answer initialize'));
-    await silent.sawEof;
+    await silent.gone;
   });
 
   test('L5 is started for the next request, when the cause is gone', async () => {

@@ -25,6 +25,18 @@ function settings(changes: Partial<Config> = {}): Promise<Settings> {
 }
 
 describe('settingsOf', () => {
+  it.each([
+    ['gemini', 'cai-gemini'],
+    ['claude', undefined],
+    ['toString', undefined],
+  ])('gives the containers of %s the host name %j', async (agent, hostname) => {
+    const config = loadConfig(env);
+
+    const given = await settingsOf({ config, workspace: root, agent, authorizedKey: 'key', hostUser, env });
+
+    expect(given.hostname).toBe(hostname);
+  });
+
   it('mounts the workspace at its own path, and knows which folder that is', async () => {
     const { dev, ino } = statSync(root);
 

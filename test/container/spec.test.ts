@@ -28,6 +28,7 @@ describe('containerName', () => {
 describe('configHash', () => {
   it('changes with every setting', () => {
     const changed = [
+      { hostname: 'h' },
       { workingFolder: '/elsewhere' },
       { binds: [{ source: '/a', target: '/a', isReadOnly: false, identity: '1:1' }] },
       { binds: [{ source: '/a', target: '/a', isReadOnly: true, identity: '1:1' }] },
@@ -78,6 +79,13 @@ describe('createRequest', () => {
     expect(
       request.HostConfig.Mounts.map(({ Type, Source, Target }) => `${Type} ${Source} ${Target}`),
     ).toEqual(['volume cai-data-claude-1000 /home/agent/.data', 'bind /home/u/app /home/u/app']);
+  });
+
+  it('gives it a host name where the agent needs one, and leaves that to the engine otherwise', () => {
+    const { Hostname } = createRequest(settings({ hostname: 'cai-x' }), circumstances, 'k');
+
+    expect(Hostname).toBe('cai-x');
+    expect(request).not.toHaveProperty('Hostname');
   });
 
   it('publishes sshd on the loopback only', () => {

@@ -236,25 +236,6 @@ describe('cai login', () => {
   });
 });
 
-describe('the sign-in of claude', () => {
-  test('asks in a terminal for the page to be opened, up to where it needs the network', async () => {
-    const login = cai.startInTerminal(['login', 'claude', '--quiet']);
-
-    await login.says('https://claude.com/');
-    await login.says('Paste code here');
-    login.child.stdin.write('\x03');
-
-    expect((await login.ends()).status).not.toBe(0);
-  });
-
-  test('ends by its own command', async () => {
-    const { status, stdout, stderr } = await runIn(cai.home, ['logout', 'claude', '--quiet']);
-
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(stdout).toMatch(/log(ged)? ?out/i);
-  });
-});
-
 describe('cai logout', () => {
   test('removes the files of an agent that has no command for it, if that is wanted', async () => {
     const put = 'echo x > ~/.gemini/oauth_creds.json; echo y > ~/.gemini/settings.json';

@@ -99,7 +99,9 @@ export class Cai {
   /** `cai` on a terminal of its own, of which stdin and stdout are the other end. */
   startInTerminal(args: readonly string[], options: RunOptions = {}): Running {
     const words = [process.execPath, bin, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
-    return this.startProgram('script', ['-qec', words.join(' '), '/dev/null'], options);
+    // Some agents draw one character a line on a terminal without a size.
+    const line = `stty rows 40 cols 120; exec ${words.join(' ')}`;
+    return this.startProgram('script', ['-qec', line, '/dev/null'], options);
   }
 
   /** Starts any program as this user; its stdin is open. */

@@ -101,7 +101,7 @@ describe('the next prompt of a session whose agent was killed', () => {
     expect(prompts()).toEqual(['go on', 'second']);
   });
 
-  test('does so after a death in the turn; that prompt got one error and is not repeated', async () => {
+  test('D9 does so after a death in the turn; that prompt got one error and is not repeated', async () => {
     await open();
     const lost = await startTurn(world, session, text('lost'));
     session.agent.order({ kill: 'SIGKILL' });
@@ -147,7 +147,7 @@ describe('the next prompt of a session whose agent was killed', () => {
     expect(request.params).toEqual({ sessionId: 's1', cwd, mcpServers: [{ name: 'n' }] });
   });
 
-  test('withholds what is told of the past until the session is restored, and serves requests meanwhile', async () => {
+  test('D9 withholds what is told of the past until the session is restored, and serves requests meanwhile', async () => {
     await open();
     await kill(session.agent);
     const id = prompt();
@@ -203,6 +203,43 @@ describe('the next prompt of a session whose agent was killed', () => {
   });
 });
 
+describe('a session that the agent has opened itself', () => {
+  /** A subagent is announced; then its agent is killed, and the user goes on in it. */
+  async function goOn(): Promise<{ id: number; subagent: string }> {
+    await open();
+    session.agent.update('s1', { sessionUpdate: 'subagent_update', sessionId: 'child', title: 'Reviewer' });
+    const { params } = await world.editor.next('session/update');
+    const { update } = params as { update: { sessionId: string } };
+    await kill(session.agent);
+    return { id: prompt('go on', update.sessionId), subagent: update.sessionId };
+  }
+
+  test('is restored by its own id, with the folder and the servers of the one above it', async () => {
+    const { id, subagent } = await goOn();
+
+    const { agent, request } = await successor();
+    agent.send({ id: request.id, result: {} });
+    const received = await answerPrompt(agent);
+    agent.say('child', 'here');
+
+    expect(request.params).toEqual({ sessionId: 'child', cwd, mcpServers: [] });
+    expect(received.params).toMatchObject({ sessionId: 'child' });
+    expect(await world.editor.response(id)).toHaveProperty('result');
+    expect(await world.editor.next('session/update')).toMatchObject({ params: { sessionId: subagent } });
+  });
+
+  test('is lost where the agent does not restore it, which the error says in its words', async () => {
+    const { id } = await goOn();
+
+    const { agent, request } = await successor();
+    agent.send({ id: request.id, error: { code: -32002, message: 'a subagent ends with its task' } });
+
+    const answer = await world.editor.response(id);
+    expect(answer).toEqual(failure(id, -32603));
+    expect(answer).toHaveProperty('error.message', expect.stringContaining('a subagent ends with its task'));
+  });
+});
+
 describe('what was set in a session', () => {
   beforeEach(() => open());
 
@@ -235,7 +272,7 @@ describe('what was set in a session', () => {
     return requests.map(({ method, params }) => ({ method, params }));
   }
 
-  test('is set again before the next prompt, as it was set last; a refusal is only noted', async () => {
+  test('D9 is set again before the next prompt, as it was set last; a refusal is only noted', async () => {
     await set('session/set_mode', { modeId: 'ask' });
     await set('session/set_config_option', { configId: 'model', value: 'small' });
     await set('session/set_config_option', { configId: 'fast', type: 'boolean', value: true });
@@ -251,6 +288,44 @@ describe('what was set in a session', () => {
       { method: 'session/set_config_option', params: { sessionId: 's1', configId: 'model', value: 'large' } },
     ]);
     expect(world.stderr).toContain('could not be set again');
+  });
+
+  test.each([
+    ['D9 is shown again when it is set again', { result: {} }, ['default', 'default', 'ask']],
+    [
+      'is not shown where the agent refuses it',
+      { error: { code: -1, message: 'no' } },
+      ['default', 'default'],
+    ],
+  ])('%s', async (_, outcome, modes) => {
+    await set('session/set_mode', { modeId: 'ask' });
+    await set('session/set_config_option', { configId: 'model', value: 'large' });
+    const optionsWith = (currentValue: string): Json[] => [
+      { id: 'model', name: 'M', type: 'select', currentValue, options: [] },
+    ];
+    await kill(session.agent);
+
+    const id = prompt();
+    const { agent, request } = await successor();
+    agent.update('s1', { sessionUpdate: 'current_mode_update', currentModeId: 'default' });
+    const result = {
+      modes: { currentModeId: 'default', availableModes: [] },
+      configOptions: optionsWith('small'),
+    };
+    agent.send({ id: request.id, result });
+    agent.send({ id: (await agent.inbox.next('session/set_mode')).id, ...outcome });
+    const option = await agent.inbox.next('session/set_config_option');
+    agent.send({ id: option.id, result: { configOptions: optionsWith('large') } });
+    await answerPrompt(agent);
+    await world.editor.response(id);
+
+    const shown = world.editor.takeAll().map(({ params }) => params as { sessionId: string; update: Json });
+    const shownOf = (kind: string, key: string): unknown[] =>
+      shown.filter(({ update }) => update.sessionUpdate === kind).map(({ update }) => update[key]);
+    expect(shownOf('current_mode_update', 'currentModeId')).toEqual(modes);
+    const options = [optionsWith('small'), optionsWith('large')];
+    expect(shownOf('config_option_update', 'configOptions')).toEqual(options);
+    expect(new Set(shown.map(({ sessionId }) => sessionId))).toEqual(new Set([session.id]));
   });
 
   test('is what the agent has made of it since', async () => {
@@ -283,7 +358,7 @@ describe('what was set in a session', () => {
 describe('while a session is restored', () => {
   beforeEach(() => open());
 
-  test('its calls wait and follow in their order; other sessions do not wait', async () => {
+  test('D9 its calls wait and follow in their order; other sessions do not wait', async () => {
     const other = await world.session(world.workspace('b'), 'b1');
     await kill(session.agent);
     const mode = world.ask('session/set_mode', { sessionId: session.id, modeId: 'ask' });
@@ -306,6 +381,23 @@ describe('while a session is restored', () => {
       ['session/prompt', first],
       ['session/set_config_option', option],
     ]);
+  });
+
+  test('what waits is bounded by its bytes: a prompt too many fails, and the others follow', async () => {
+    await world.end();
+    await open({ config: `${noDelay}[acp]\nqueue_to_agent = "100KiB"\n` });
+    await kill(session.agent);
+    const said = ['a', 'b', 'c'].map((letter) => letter.repeat(45_000));
+    const ids = said.map((each) => prompt(each));
+    const tooMany = await world.editor.response(ids[2]);
+    const agent = await restored();
+    await answerPrompt(agent);
+    await answerPrompt(agent);
+
+    expect(tooMany).toEqual(failure(ids[2], -32603));
+    expect(tooMany).toHaveProperty('error.message', expect.stringContaining('too much waits'));
+    for (const id of ids.slice(0, 2)) expect(await world.editor.response(id)).toHaveProperty('result');
+    expect(prompts()).toEqual(said.slice(0, 2));
   });
 
   test('two sessions of one agent are restored in one new agent', async () => {
@@ -410,7 +502,7 @@ describe('a session that cannot be restored', () => {
     expect(await world.editor.response(id)).toEqual({ jsonrpc: '2.0', id, error });
   });
 
-  test('because agents die over it: three times, then the error names attempts, cause and remedy', async () => {
+  test('D9 because agents die over it: three times, then the error names attempts, cause and remedy', async () => {
     await open();
     await kill(session.agent);
     const id = prompt('never');

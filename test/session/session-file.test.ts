@@ -155,7 +155,7 @@ describe('a damaged file', () => {
     ['a record with a wrong type', JSON.stringify({ ...record('x'), cwd: 7 })],
     ['an id that is no text', JSON.stringify({ ...record('x'), id: 7 })],
     ['blank lines', '\n\n'],
-  ])('with %s still gives the other records, and takes new ones', async (_, damage) => {
+  ])('S2 with %s still gives the other records, and takes new ones', async (_, damage) => {
     await add(record('a'));
     appendFileSync(path, damage);
 

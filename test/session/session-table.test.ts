@@ -304,6 +304,19 @@ describe('open and close', () => {
     expect(table.all().map(({ editorId }) => editorId)).toEqual(['e1', 'e2']);
   });
 
+  test('of sessions whose agents have ended, the 10 000 last are kept', () => {
+    const [table, child] = [newTable(), newChild()];
+    for (let number = 0; number <= 10_000; number++) {
+      const session = { ...sessionOf(child, `e${number}`, `a${number}`), opening: '{}' };
+      table.open(session);
+      table.lose(session);
+    }
+
+    expect(table.lost('e0')).toBeUndefined();
+    expect(table.lost('e1')).toBeDefined();
+    expect(table.lost('e10000')).toBeDefined();
+  });
+
   test('a closed session is found nowhere, and one that took its place stays', () => {
     const [table, child] = [newTable(), newChild()];
     const old = sessionOf(child, 'e1', 'a1');

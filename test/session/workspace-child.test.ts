@@ -1,6 +1,6 @@
 import { CaiError } from '../../src/errors';
 import { requestLine } from '../../src/rpc/answer';
-import { newOwnId } from '../../src/session/workspace-child';
+import { newOwnId } from '../../src/session/own-id';
 import { program } from '../agent/agent-run';
 import { ChildRun, ladder } from './child-run';
 

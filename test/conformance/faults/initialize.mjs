@@ -2,9 +2,9 @@
 export const initializeFaults = [
   {
     name: 'initialize waits for ever for an agent that cannot be started',
-    file: 'src/acp/proxy.ts',
-    find: '        onFailure: (failure) => over({ reason: failure.message }),',
-    replace: '        onFailure: () => undefined,',
+    file: 'src/acp/greeting.ts',
+    find: 'onFailure: (failure) => over({ why: loggedFailure(failure) }),',
+    replace: 'onFailure: () => undefined,',
     breaks: ['I1'],
   },
   {
@@ -24,23 +24,23 @@ export const initializeFaults = [
   {
     name: 'requests are served before initialize',
     file: 'src/acp/proxy.ts',
-    find: '} else if (this.#hello !== undefined) {',
-    replace: "} else if (this.#hello !== undefined || message.kind === 'request') {",
+    find: '} else if (this.#greeting.isOver) {',
+    replace: "} else if (this.#greeting.isOver || message.kind === 'request') {",
     breaks: ['I5'],
   },
   {
     name: 'agents are told of files that the editor does not offer',
     file: 'src/acp/initialize.ts',
-    find: 'childParams: bodyOf(message, edits)',
+    find: 'childParams: editedBody(message, edits)',
     replace:
-      'childParams: JSON.stringify({ ...JSON.parse(bodyOf(message, edits)), clientCapabilities: { fs: { readTextFile: true } } })',
+      'childParams: JSON.stringify({ ...JSON.parse(editedBody(message, edits)), clientCapabilities: { fs: { readTextFile: true } } })',
     breaks: ['I6'],
   },
   {
     name: 'initialize is written anew for agents',
     file: 'src/acp/initialize.ts',
-    find: 'childParams: bodyOf(message, edits)',
-    replace: 'childParams: JSON.stringify(JSON.parse(bodyOf(message, edits)))',
+    find: 'childParams: editedBody(message, edits)',
+    replace: 'childParams: JSON.stringify(JSON.parse(editedBody(message, edits)))',
     breaks: ['I7'],
   },
   {
@@ -67,16 +67,16 @@ export const initializeFaults = [
   },
   {
     name: 'initialize can be repeated with another answer',
-    file: 'src/acp/proxy.ts',
-    find: '    if (this.#hello !== undefined) {\n      this.#core.answer(call, resultLine(id, this.#hello));\n      return;\n    }\n',
+    file: 'src/acp/greeting.ts',
+    find: '    if (this.#result !== undefined) {\n      this.core.answer(call, resultLine(id, this.#result));\n      return;\n    }\n',
     replace: '',
     breaks: ['I11'],
   },
   {
     name: "the editor is not offered an agent's MCP over ACP",
     file: 'src/acp/initialize.ts',
-    find: 'editorResult: bodyOf(answer, edits),',
-    replace: `editorResult: bodyOf(answer, edits).replace('"acp":true', '"acp":false'),`,
+    find: 'editorResult: editedBody(answer, edits),',
+    replace: `editorResult: editedBody(answer, edits).replace('"acp":true', '"acp":false'),`,
     breaks: ['M2'],
   },
 ];

@@ -3,8 +3,8 @@ export const lifeFaults = [
   {
     name: 'what follows initialize is served before its answer',
     file: 'src/acp/proxy.ts',
-    find: 'return this.#isInitializing || this.#core.lane.mustWait();',
-    replace: 'return this.#core.lane.mustWait();',
+    find: 'return this.#greeting.isUnderWay || this.#core',
+    replace: 'return this.#core',
     breaks: ['I5'],
   },
   {
@@ -30,9 +30,9 @@ export const lifeFaults = [
   },
   {
     name: 'an agent with a session counts as idle',
-    file: 'src/acp/children.ts',
-    find: 'return child.sessions.size === 0 && child.openings',
-    replace: 'return child.openings',
+    file: 'src/session/workspace-child.ts',
+    find: 'return this.sessions.size + this.openings.length',
+    replace: 'return this.openings.length',
     breaks: ['D4'],
   },
   {
@@ -59,9 +59,9 @@ export const lifeFaults = [
   {
     name: 'sessions of a dead agent stay open',
     file: 'src/acp/children.ts',
-    find: '    for (const session of [...child.sessions.values()]) this.core.sessions.close(session);\n',
+    find: '    for (const session of [...child.sessions.values()]) this.core.sessions.lose(session);\n',
     replace: '',
-    breaks: ['S1'],
+    breaks: ['L1'],
   },
   {
     name: 'the death of an agent leaves its requests unanswered',
@@ -79,9 +79,9 @@ export const lifeFaults = [
   },
   {
     name: 'what waits for the start of an agent is sent in reverse order',
-    file: 'src/session/workspace-child.ts',
-    find: 'this.#held.push(task);',
-    replace: 'this.#held.unshift(task);',
+    file: 'src/session/held-tasks.ts',
+    find: 'this.#tasks.push(task);',
+    replace: 'this.#tasks.unshift(task);',
     breaks: ['P3'],
   },
   {
@@ -94,8 +94,8 @@ export const lifeFaults = [
   {
     name: 'agents start in the working directory of the proxy',
     file: 'src/agent/process.ts',
-    find: 'spawn(program, args, { cwd, env,',
-    replace: 'spawn(program, args, { env,',
+    find: 'spawn(program, args, {\n        cwd,\n',
+    replace: 'spawn(program, args, {\n',
     breaks: ['I1'],
   },
   {
@@ -150,21 +150,21 @@ export const lifeFaults = [
   },
   {
     name: 'signals are not handled',
-    file: 'src/commands/acp.ts',
+    file: 'src/commands/connection.ts',
     find: '    for (const signal of endSignals) process.on(signal, () => this.#endHastily());\n',
     replace: '',
     breaks: ['L2'],
   },
   {
     name: 'the end of the input is the end at once',
-    file: 'src/commands/acp.ts',
+    file: 'src/commands/connection.ts',
     find: 'else if (this.#isInputOver) void this.#end();',
     replace: 'else if (this.#isInputOver) this.#endHastily();',
     breaks: ['L3'],
   },
   {
     name: 'what is queued at the end is not written',
-    file: 'src/commands/acp.ts',
+    file: 'src/commands/connection.ts',
     find: '    await this.#writer.drain(stallMs);\n',
     replace: '',
     breaks: ['L3'],
@@ -199,8 +199,8 @@ export const lifeFaults = [
   },
   {
     name: 'an agent that never answers initialize is waited for',
-    file: 'src/acp/children.ts',
-    find: '    this.#limitStart(child);\n',
+    file: 'src/acp/child-start.ts',
+    find: '    if (this.options.agent.hasStatus !== true) this.#limit();\n',
     replace: '',
     breaks: ['L5'],
   },

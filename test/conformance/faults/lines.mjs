@@ -160,7 +160,7 @@ export const lineFaults = [
     file: 'src/rpc/splice.ts',
     find: "return text + line.toString('utf8', at, end);",
     replace: "return text + line.toString('latin1', at, end);",
-    breaks: ['A1'],
+    breaks: ['I7'],
   },
   {
     name: 'no source is ever held back',

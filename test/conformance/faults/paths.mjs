@@ -59,8 +59,8 @@ export const pathFaults = [
   {
     name: 'an MCP server without a type is not looked at',
     file: 'src/acp/fields.ts',
-    find: "{ '': stdioServer, stdio: stdioServer }",
-    replace: '{ stdio: stdioServer }',
+    find: "'': stdioServer, stdio: stdioServer,",
+    replace: 'stdio: stdioServer,',
     breaks: ['M1'],
   },
   {

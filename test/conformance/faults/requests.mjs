@@ -10,8 +10,8 @@ export const requestFaults = [
   {
     name: 'requests towards the editor are counted by agent',
     file: 'src/session/request-table.ts',
-    find: 'editorId: String(++this.#lastEditorId)',
-    replace: 'editorId: String(open.size + 1)',
+    find: 'editorId: this.newEditorId() }',
+    replace: 'editorId: String(open.size + 1) }',
     breaks: ['J2', 'J4'],
   },
   {
@@ -45,14 +45,14 @@ export const requestFaults = [
   {
     name: "an answer carries the agent's spelling of its id",
     file: 'src/acp/core.ts',
-    find: '[id, ...signInEdits(answer)]',
-    replace: 'signInEdits(answer)',
+    find: '[id, ...this.signInEdits(child, answer)]',
+    replace: 'this.signInEdits(child, answer)',
     breaks: ['J1'],
   },
   {
     name: 'a result that is null becomes an empty object',
     file: 'src/acp/core.ts',
-    find: '      this.toEditor(child, answer, { map: context.map }, [id, ...signInEdits(answer)]);\n',
+    find: '      this.toEditor(child, answer, { map: context.map }, [id, ...this.signInEdits(child, answer)]);\n',
     replace:
       '      const { bodyStart: start, bodyEnd: end } = answer;\n' +
       "      const body = !answer.isError && end - start === 4 ? [{ start, end, text: '{}' }] : [];\n" +
@@ -151,15 +151,15 @@ export const requestFaults = [
   {
     name: 'params that are sent to all agents are written anew',
     file: 'src/acp/fan-out.ts',
-    find: 'cut(message.line, message.bodyStart, message.bodyEnd, [])',
-    replace: 'JSON.stringify(JSON.parse(cut(message.line, message.bodyStart, message.bodyEnd, [])))',
+    find: 'const params = bodyTextOf(message);',
+    replace: "const params = JSON.stringify(JSON.parse(bodyTextOf(message) ?? '{}'));",
     breaks: ['A1'],
   },
   {
     name: 'an agent that is starting is signed in twice',
-    file: 'src/acp/children.ts',
-    find: 'const replays = [...this.#replays];',
-    replace: 'const replays = this.#replays;',
+    file: 'src/acp/child-start.ts',
+    find: 'this.#replays.filter((replay) => this.replays.has(replay))',
+    replace: 'this.replays.all()',
     breaks: ['A2'],
   },
   {
@@ -186,8 +186,9 @@ export const requestFaults = [
   {
     name: 'nobody is served while an agent starts',
     file: 'src/acp/proxy.ts',
-    find: 'return this.#isInitializing ||',
-    replace: "return this.#isInitializing || this.#children.all.some(({ state }) => state === 'starting') ||",
+    find: 'return this.#greeting.isUnderWay ||',
+    replace:
+      "return this.#greeting.isUnderWay || this.#children.all.some(({ state }) => state === 'starting') ||",
     breaks: ['P3'],
   },
 ];

@@ -10,7 +10,7 @@ export const sessionSetupFaults = [
   {
     name: 'the session table on disk is not read for an id',
     file: 'src/session/session-table.ts',
-    find: '    if (!this.#records.has(editorId)) this.#read();\n',
+    find: '    if (!this.#records.has(editorId)) this.refresh();\n',
     replace: '',
     breaks: ['S2'],
   },
@@ -23,14 +23,14 @@ export const sessionSetupFaults = [
   },
   {
     name: 'a relative further folder is taken',
-    file: 'src/acp/open-session.ts',
+    file: 'src/acp/session-places.ts',
     find: 'if (!isFilePath(root)) {',
     replace: "if (root === '') {",
     breaks: ['S4'],
   },
   {
     name: 'a further folder that is not mounted is taken',
-    file: 'src/acp/open-session.ts',
+    file: 'src/acp/session-places.ts',
     find: '  if (isServed) return;\n',
     replace: '  if (isServed || root !== "") return;\n',
     breaks: ['S5'],
@@ -38,9 +38,9 @@ export const sessionSetupFaults = [
   {
     name: 'a session is bound only after it was loaded',
     file: 'src/acp/open-session.ts',
-    find: '    this.core.sessions.open(session);\n    this.core.sessions.touch(editorId);\n    this.core.toAgent(child, call, {\n',
+    find: '    this.core.sessions.open(session);\n    this.#replaced.set(session, before);\n    this.core.toAgent(child, call, {\n      map: place.map,\n      session,\n      onResult: (result) => this.#tellOpen(session, call, result),\n',
     replace:
-      '    this.core.sessions.touch(editorId);\n    this.core.toAgent(child, call, {\n      onResult: () => this.core.sessions.open(session),\n',
+      '    this.core.toAgent(child, call, {\n      map: place.map,\n      session,\n      onResult: () => this.core.sessions.open(session),\n',
     breaks: ['S6', 'P3'],
   },
   {
@@ -53,8 +53,8 @@ export const sessionSetupFaults = [
   {
     name: 'capabilities are not looked at',
     file: 'src/acp/core.ts',
-    find: 'if (row.capability !== undefined && !offers(child.capabilities, row.capability)) {\n      context',
-    replace: 'if (row.capability === "") {\n      context',
+    find: 'if (row.capability !== undefined && !offers(child.capabilities, row.capability)) {\n      const reason',
+    replace: 'if (row.capability === "") {\n      const reason',
     breaks: ['S8'],
   },
   {
@@ -75,22 +75,22 @@ export const sessionSetupFaults = [
   {
     name: 'sessions are listed once for each agent',
     file: 'src/acp/session-list.ts',
-    find: "if (typeof id !== 'string' || seen.has(id)) continue;",
-    replace: "if (typeof id !== 'string') continue;",
+    find: ' || seen.has(id)',
+    replace: '',
     breaks: ['S11'],
   },
   {
     name: 'a list for a folder asks all agents',
     file: 'src/acp/session-list.ts',
-    find: 'children: [this.children.forWorkspace(workspace)]',
-    replace: 'children: [this.children.forWorkspace(workspace), ...this.children.usable()]',
+    find: 'children: running.slice(0, 1)',
+    replace: 'children: this.children.usable()',
     breaks: ['S12'],
   },
   {
     name: 'a listed session counts as open',
-    file: 'src/acp/core.ts',
-    find: '?? this.#listedId(child, id, context.map.toEditor(cwd))',
-    replace: '?? this.openNew(child, id, { roots: [cwd], map: child.map }).editorId',
+    file: 'src/acp/session-names.ts',
+    find: '?? this.#derivedId(child, agentId, map.toEditor(cwd), map)',
+    replace: '?? this.openNew(child, agentId, { roots: [cwd], map: child.map }).editorId',
     breaks: ['S13'],
   },
   {

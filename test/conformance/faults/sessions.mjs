@@ -17,7 +17,7 @@ export const sessionFaults = [
   {
     name: "the older one of two sessions with the agent's same id stays open",
     file: 'src/session/session-table.ts',
-    find: '    if (older !== undefined) this.#open.delete(older.editorId);\n',
+    find: '    if (older !== undefined && older.editorId !== session.editorId) this.close(older);\n',
     replace: '',
     breaks: ['S16'],
   },
@@ -44,7 +44,7 @@ export const sessionFaults = [
   },
   {
     name: 'a damaged line hides the rest of the session table',
-    file: 'src/session/session-file.ts',
+    file: 'src/session/session-record.ts',
     find: 'if (value === undefined) continue;',
     replace: 'if (value === undefined) break;',
     breaks: ['S2'],
@@ -52,8 +52,9 @@ export const sessionFaults = [
   {
     name: 'a record is appended to a line that was cut short',
     file: 'src/session/session-file.ts',
-    find: 'isWhole(file, size) ? lines : `\\n${lines}`',
+    find: 'endsWhole(file, size) ? lines : `\\n${lines}`',
     replace: 'lines',
+    tests: 'test/session/session-file.test.ts',
     breaks: ['S2'],
   },
   {
@@ -79,7 +80,7 @@ export const sessionFaults = [
   },
   {
     name: 'a session that was spoken of early gets a second id',
-    file: 'src/acp/core.ts',
+    file: 'src/acp/session-names.ts',
     find: '    child.early.add(session);\n',
     replace: '',
     breaks: ['P10', 'S1', 'S17'],
@@ -87,7 +88,7 @@ export const sessionFaults = [
   {
     name: 'what is sent for a session that is being loaded overtakes that',
     file: 'src/acp/editor-calls.ts',
-    find: '    if (this.#opener.hold(editorId, call)) return;\n',
+    find: 'this.#opener.hold(editorId, call) || ',
     replace: '',
     breaks: ['P3'],
   },
@@ -115,8 +116,8 @@ export const sessionFaults = [
   {
     name: 'agents are sent what they do not offer',
     file: 'src/acp/methods.ts',
-    find: "'session/load': stable('open', fields.sessionReopen, { capability: 'loadSession' })",
-    replace: "'session/load': stable('open', fields.sessionReopen)",
+    find: "stable('open', fields.sessionReopen, {\n    capability: 'loadSession',\n",
+    replace: "stable('open', fields.sessionReopen, {\n",
     breaks: ['S8', 'I11'],
   },
   {
@@ -129,8 +130,8 @@ export const sessionFaults = [
   {
     name: 'a list ends with the first agent',
     file: 'src/acp/session-list.ts',
-    find: ': others.length > 0\n',
-    replace: ': others.length > maxCursors\n',
+    find: 'children: place.children.slice(1), seen, answered',
+    replace: 'children: [], seen, answered',
     breaks: ['S11'],
   },
   {

@@ -40,8 +40,8 @@ export const signInFaults = [
   {
     name: 'commands for the host stay in sign-in methods',
     file: 'src/acp/sign-in.ts',
-    find: "if (!isTerminal && !Object.hasOwn(meta, 'terminal-auth')) return text;",
-    replace: "if (!isTerminal && meta['terminal-auth'] !== null) return text;",
+    find: "if (!isTerminal && !Object.hasOwn(meta, 'terminal-auth')) {",
+    replace: "if (!isTerminal && meta['terminal-auth'] !== null) {",
     breaks: ['A7'],
   },
   {
