@@ -7,8 +7,9 @@ import { rpcCode } from '../errors';
 import type { Log } from '../log';
 import type { OverlongLine } from '../rpc/line';
 import type { Plan } from '../rpc/plan';
-import { fieldOf, scan, textOf } from '../rpc/scan';
-import type { Message, Plans } from '../rpc/scan';
+import { fieldOf, textOf } from '../rpc/scan';
+import type { Message } from '../rpc/scan';
+import { Scanner } from '../rpc/scanner';
 import { splice } from '../rpc/splice';
 import type { LineWriter } from '../rpc/writer';
 import type { SessionTable } from '../session/session-table';
@@ -94,8 +95,8 @@ export class Proxy {
   readonly #agentRequests: AgentRequests;
   readonly #terminals: Terminals;
   readonly #defects: Defects;
-  readonly #editorPlans: Plans;
-  readonly #agentPlans = new WeakMap<WorkspaceChild, Plans>();
+  readonly #editorScanner: Scanner;
+  readonly #agentScanners = new WeakMap<WorkspaceChild, Scanner>();
   readonly #greeting: Greeting;
 
   /** Nothing is started before the editor's first line. */
@@ -135,11 +136,11 @@ export class Proxy {
     });
     this.#greeting = new Greeting(core, this.#children, options);
     this.#defects = new Defects(core);
-    this.#editorPlans = {
+    this.#editorScanner = new Scanner({
       params: (method) => core.planOf(editorRow(method).params),
       result: (id) => this.#resultPlan(id),
       error: undefined,
-    };
+    });
   }
 
   /**
@@ -156,7 +157,7 @@ export class Proxy {
       this.#defects.overlongFromEditor(line.skim);
       return;
     }
-    const message = withKeepableIds(scan(line, this.#editorPlans));
+    const message = withKeepableIds(this.#editorScanner.scan(line));
     this.options.log.debug({ id: message.id, method: message.method }, 'from editor');
     if (message.kind === 'request' || message.kind === 'notification') this.#call(message);
     else if (message.kind === 'response') this.#answerToAgent(message);
@@ -177,7 +178,7 @@ export class Proxy {
       this.#defects.overlongFromAgent(child, line.skim);
       return;
     }
-    const message = withKeepableIds(scan(line, this.#plansOf(child)));
+    const message = withKeepableIds(this.#scannerOf(child).scan(line));
     if (message.kind === 'request' || message.kind === 'notification') this.#callOfAgent(child, message);
     else if (message.kind === 'response') this.#answerOfAgent(child, message);
     else this.#defects.fromAgent(child, message);
@@ -260,17 +261,17 @@ export class Proxy {
     this.#children.rest(child);
   }
 
-  #plansOf(child: WorkspaceChild): Plans {
-    let plans = this.#agentPlans.get(child);
-    if (plans === undefined) {
-      plans = {
+  #scannerOf(child: WorkspaceChild): Scanner {
+    let scanner = this.#agentScanners.get(child);
+    if (scanner === undefined) {
+      scanner = new Scanner({
         params: (method) => this.#core.planOf(agentRow(method).params),
         result: (id) => child.open.find(id)?.resultPlan,
         error: this.#core.planOf(errorObject),
-      };
-      this.#agentPlans.set(child, plans);
+      });
+      this.#agentScanners.set(child, scanner);
     }
-    return plans;
+    return scanner;
   }
 
   /** What is wanted of the editor's answer to an agent's request. */

@@ -3,7 +3,8 @@
  * stands under keys such as `token` or `password`, what is told to sign in or filled into a form. A secret in
  * running text, in a file or among the arguments of a command or tool cannot be told.
  */
-import { quote, scalarEnd, skipSpace, stringEnd, unquote } from '../rpc/json';
+import { scalarEnd, skipSpace } from '../rpc/json';
+import { quote, stringEnd, unquote } from '../rpc/string';
 import { bodyOf, scan } from '../rpc/scan';
 import type { Message, Plans } from '../rpc/scan';
 import { cut } from '../rpc/splice';

@@ -2,7 +2,7 @@
  * Bytes to lines. Source: ACP v1, transports: messages are UTF-8 JSON, one a line, ended by LF; a CR
  * before it is taken off, blank lines mean nothing.
  */
-import { backslash, quote } from './json';
+import { backslash, quote } from './string';
 import { Skim } from './skim';
 
 const newline = 0x0a;

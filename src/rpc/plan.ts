@@ -2,6 +2,7 @@
  * What the scanner looks for in one JSON value: a tree of places, compiled from data so that keys can be
  * compared as bytes.
  */
+import { backslash, unquote } from './string';
 
 /**
  * Places as data. A key is an object's member; `*` stands for each element of an array; `?name` holds one
@@ -27,7 +28,9 @@ export class Plan {
   tag = -1;
   /** Of a variant: index in `keys` of the member whose value has picked it; else -1. */
   picker = -1;
+  /** The keys as `fold` makes them; as strings, and as bytes. */
   readonly #folded = new Set<string>();
+  readonly #foldedBytes: Buffer[] = [];
   /** By the tag's value, all that is wanted of the object then. `''`: the tag is absent. */
   readonly variants = new Map<string, Plan>();
 
@@ -45,19 +48,34 @@ export class Plan {
   }
 
   /**
-   * Whether a key that is none of these is one for a parser that does not look at case, as Go's: letters,
-   * and the two beyond ASCII that fold to ASCII.
+   * Whether a key that is none of these, the string at `[start, end)` of `text`, is one for a parser that does
+   * not look at case, as Go's: letters, and the two beyond ASCII that fold to ASCII.
    */
-  hasInOtherCase(key: string): boolean {
-    return this.#folded.has(fold(key));
+  hasInOtherCase(text: Buffer, start: number, end: number): boolean {
+    for (let at = start; at < end; at++) {
+      if (text[at]! >= 0x80 || text[at] === backslash)
+        return this.#folded.has(fold(unquote(text, start, end)));
+    }
+    return this.#foldedBytes.some((key) => isFolded(text, start + 1, end - 1, key));
   }
 
   /** Adds a wanted member, or one (`plan` undefined) that is only watched for duplicates. */
   add(key: string, plan: Plan | undefined): void {
     this.keys.push(Buffer.from(key));
     this.#folded.add(fold(key));
+    this.#foldedBytes.push(Buffer.from(fold(key)));
     this.members.push(plan);
   }
+}
+
+/** Whether the ASCII text at `[start, end)` is that key for `fold`. */
+function isFolded(text: Buffer, start: number, end: number, key: Buffer): boolean {
+  if (key.length !== end - start) return false;
+  for (let i = 0; i < key.length; i++) {
+    const c = text[start + i]!;
+    if ((c >= 0x41 && c <= 0x5a ? c | 0x20 : c) !== key[i]) return false;
+  }
+  return true;
 }
 
 function fold(key: string): string {

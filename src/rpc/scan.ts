@@ -3,7 +3,8 @@
  * places are. It agrees with `JSON.parse` on what is valid JSON.
  */
 import { isUtf8 } from 'node:buffer';
-import { quote, skipSpace, unquote } from './json';
+import { skipSpace } from './json';
+import { quote, unquote } from './string';
 import { Plan } from './plan';
 import { Walk } from './walk';
 import type { Field } from './walk';
@@ -66,7 +67,17 @@ for (const key of Object.keys(member)) envelope.add(key, undefined);
 
 /** Reads one line, given without its line end. */
 export function scan(line: Buffer, plans: Plans): Message {
-  const walk = new Walk(line, memberCount);
+  return read(newWalk(line), plans);
+}
+
+/** For `read`. */
+export function newWalk(line: Buffer): Walk {
+  return new Walk(line, memberCount);
+}
+
+/** As `scan`; the walk, a new one, tells afterwards what else there is to know of the line. */
+export function read(walk: Walk, plans: Plans): Message {
+  const line = walk.text;
   const first = skipSpace(line, 0);
   if (!isUtf8(line) || !isWhole(walk, first, plans)) return defect(walk, 'json');
   if (line[first] === 0x5b) return defect(walk, 'batch');

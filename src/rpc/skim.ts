@@ -2,7 +2,8 @@
  * Reads the envelope of a line that is too long to keep, piece by piece: enough to answer or fail the
  * request that it belongs to. The line is thrown away, so its grammar is not checked.
  */
-import { backslash, quote, scalarEnd, stringEnd, unquote } from './json';
+import { scalarEnd } from './json';
+import { backslash, quote, stringEnd, unquote } from './string';
 
 /** Longest key or id that is kept, in bytes. */
 const maxWordBytes = 256;

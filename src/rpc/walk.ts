@@ -2,7 +2,8 @@
  * The walk over one JSON value: checks it against the whole grammar and reports where the places are
  * that a plan wants. It decodes nothing else and does not recurse, so no nesting is too deep.
  */
-import { backslash, quote, scalarEnd, skipSpace, stringEnd, unquote } from './json';
+import { scalarEnd, skipSpace } from './json';
+import { backslash, quote, stringEnd, unquote } from './string';
 import type { Plan } from './plan';
 
 /** A wanted place. `[start, end)` is its JSON text, with the quotes of a string. */
@@ -48,6 +49,9 @@ interface Frame {
   readonly field: number;
 }
 
+/** Starts and ends of members that have not been met; a copy of it is made faster than an array is filled. */
+const nowhere = [-1, -1, -1, -1, -1, -1];
+
 /** One bit per open bracket, set for objects. A walk runs without a break, so all walks share it. */
 let isObject = new Uint8Array(256);
 
@@ -62,6 +66,11 @@ export class Walk {
   /** Offsets after those members. */
   readonly memberEnds: number[];
 
+  /** Where the content of the longest string value lies that picks no variant. */
+  longestStart = 0;
+  /** Offset after that. */
+  longestEnd = 0;
+
   readonly #frames: Frame[] = [];
 
   /** `memberCount`: how many members the plan of the outermost object has, if they are asked for. */
@@ -69,8 +78,8 @@ export class Walk {
     readonly text: Buffer,
     memberCount = 0,
   ) {
-    this.memberStarts = new Array<number>(memberCount).fill(-1);
-    this.memberEnds = new Array<number>(memberCount).fill(-1);
+    this.memberStarts = nowhere.slice(0, memberCount);
+    this.memberEnds = nowhere.slice(0, memberCount);
   }
 
   /**
@@ -80,10 +89,12 @@ export class Walk {
   value(at: number, plan: Plan | undefined, memberPlan?: MemberPlan): number {
     const { text } = this;
     const frames = this.#frames;
+    this.#forgetLongest();
     let wanted = plan;
     let state = State.value;
     let depth = 0;
     let member = -1;
+    let isTag = false;
     // frames are those of the outermost brackets; below the innermost of them nothing is wanted.
     for (;;) {
       at = skipSpace(text, at);
@@ -101,6 +112,7 @@ export class Walk {
         if (text[at] !== 0x3a) return -1;
         at = skipSpace(text, at + 1);
         wanted = undefined;
+        isTag = false;
         state = State.value;
         if (depth === 1) member = -1;
         if (depth !== frames.length) continue;
@@ -113,6 +125,7 @@ export class Walk {
           wanted = memberPlan(index, at);
         } else {
           wanted = frame.plan.members[index];
+          isTag = index === frame.plan.tag || index === frame.plan.picker;
           if (index === frame.plan.tag && this.#pickVariant(frame, at)) {
             at = frame.start;
             state = State.firstKey;
@@ -150,6 +163,10 @@ export class Walk {
         const start = at;
         at = c === quote ? stringEnd(text, at + 1) : scalarEnd(text, at);
         if (at < 0) return -1;
+        if (c === quote && !isTag && at - start - 2 > this.longestEnd - this.longestStart) {
+          this.longestStart = start + 1;
+          this.longestEnd = at - 1;
+        }
         if (wanted?.kind !== undefined) {
           this.fields.push({ kind: wanted.kind, start, end: at, isString: c === quote });
         }
@@ -163,14 +180,14 @@ export class Walk {
   /** Notes a key of a tracked object; returns its index in the plan, or -1. */
   #meet(frame: Frame, start: number, end: number): number {
     let index = frame.plan.indexOf(this.text, start, end);
-    if (index < 0 && this.text.subarray(start, end).includes(backslash)) {
+    if (index < 0 && hasBackslash(this.text, start, end)) {
       const key = Buffer.from(unquote(this.text, start - 1, end + 1));
       index = frame.plan.indexOf(key, 0, key.length);
     }
     if (index !== frame.plan.tag) frame.hasPassedKeys = true;
     if (index < 0) {
       // Some parsers do not look at the case of keys: for them it is the one that is wanted.
-      if (frame.plan.hasInOtherCase(unquote(this.text, start - 1, end + 1))) this.hasDuplicate = true;
+      if (frame.plan.hasInOtherCase(this.text, start - 1, end + 1)) this.hasDuplicate = true;
       return -1;
     }
     if (frame.seen & (1 << index)) this.hasDuplicate = true;
@@ -217,13 +234,25 @@ export class Walk {
     return false;
   }
 
+  /** By another plan, it may pick a variant. */
+  #forgetLongest(): void {
+    this.longestStart = 0;
+    this.longestEnd = 0;
+  }
+
   /** Forgets what was found in an object, to read it by another plan. */
   #restart(frame: Frame, plan: Plan): void {
-    this.fields.length = frame.fieldCount;
+    if (this.fields.length > frame.fieldCount) this.fields.length = frame.fieldCount;
     frame.plan = plan;
     frame.seen = 0;
+    this.#forgetLongest();
     frame.hasPassedKeys = false;
   }
+}
+
+function hasBackslash(text: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (text[at] === backslash) return true;
+  return false;
 }
 
 function growStack(): void {

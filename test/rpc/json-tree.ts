@@ -175,3 +175,9 @@ function hasTwice(node: Node, keys: readonly string[]): boolean {
     return found.length > 1 || found.some((each) => each !== key && !keys.includes(each));
   });
 }
+
+/** What bytes without white space around them stand for; undefined when they are not JSON. */
+export function tight(bytes: Buffer): unknown {
+  const isPadded = /^[ \t\r\n]|[ \t\r\n]$/.test(bytes.toString('latin1'));
+  return isPadded ? undefined : parsed(bytes)?.value;
+}

@@ -1,9 +1,8 @@
-import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
-import { scalarEnd, skipSpace, stringEnd, unquote } from '../../src/rpc/json';
+import { scalarEnd, skipSpace } from '../../src/rpc/json';
 import { runs } from '../support/properties';
-import { mutated, numberText, stringText } from './json-text';
-import { parsed } from './json-tree';
+import { mutated, numberText } from './json-text';
+import { tight } from './json-tree';
 
 describe('skipSpace', () => {
   test('stops at the first byte that is no white space of JSON, or at the end', () => {
@@ -13,41 +12,6 @@ describe('skipSpace', () => {
     // A no-break space and a vertical tab are none.
     expect(skipSpace(Buffer.from('\u00a0'), 0)).toBe(0);
     expect(skipSpace(Buffer.from('\v'), 0)).toBe(0);
-  });
-});
-
-describe('stringEnd', () => {
-  test.each([
-    ['"a"b', 3],
-    ['""', 2],
-    ['"\\""', 4],
-    ['"\\\\"', 4],
-    ['"\\u00Ff"', 8],
-    ['"\\ud800"', 8],
-    ['"é"', 4],
-    ['"\x7f"', 3],
-  ])('finds the end of %j', (text, end) => {
-    expect(stringEnd(Buffer.from(text), 1)).toBe(end);
-  });
-
-  test.each(['"', '"a', '"\\', '"\\"', '"\\x"', '"\\u00f"', '"\\u00g0"', '"\t"', '"\0"', '"\\u', '"\\\'"'])(
-    'finds none in %j',
-    (text) => {
-      expect(stringEnd(Buffer.from(text), 1)).toBe(-1);
-    },
-  );
-
-  test('agrees with JSON.parse on any bytes', () => {
-    fc.assert(
-      fc.property(mutated(stringText), (bytes) => {
-        fc.pre(isUtf8(bytes));
-
-        const isString = bytes[0] === 0x22 && stringEnd(bytes, 1) === bytes.length;
-
-        expect(isString).toBe(typeof tight(bytes) === 'string');
-      }),
-      runs,
-    );
   });
 });
 
@@ -86,23 +50,3 @@ describe('scalarEnd', () => {
     );
   });
 });
-
-describe('unquote', () => {
-  test('gives what JSON.parse gives', () => {
-    fc.assert(
-      fc.property(fc.string(), stringText, (before, text) => {
-        const bytes = Buffer.from(before + text);
-        const start = Buffer.byteLength(before);
-
-        expect(unquote(bytes, start, bytes.length)).toBe(JSON.parse(text));
-      }),
-      runs,
-    );
-  });
-});
-
-/** What bytes without white space around them stand for; undefined when they are not JSON. */
-function tight(bytes: Buffer): unknown {
-  const isPadded = /^[ \t\r\n]|[ \t\r\n]$/.test(bytes.toString('latin1'));
-  return isPadded ? undefined : parsed(bytes)?.value;
-}

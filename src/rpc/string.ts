@@ -1,0 +1,136 @@
+/**
+ * Strings of JSON, on bytes: where they end, and what they stand for. Offsets in, offsets out; -1 means "this is not
+ * JSON". Reading past the end finds no byte that fits.
+ *
+ * Most bytes of long messages are the inside of long strings. These are read 16 bytes at a time by a function of
+ * WebAssembly (`string-end.wat`), a tenth of what it takes byte by byte. It sees its own memory only, so a string
+ * goes through a window of that.
+ */
+
+/** The byte `"`. */
+export const quote = 0x22;
+/** The byte `\`. */
+export const backslash = 0x5c;
+
+/** 1: ends a run of ordinary bytes in a string (quote, backslash, control character). */
+const stringStop = new Uint8Array(256);
+stringStop.fill(1, 0, 0x20);
+stringStop[quote] = 1;
+stringStop[backslash] = 1;
+
+/** What lies further in a string than this is read by `longStringEnd`, which takes longer to begin with. */
+const shortStringBytes = 96;
+
+/** 1: may follow a backslash by itself. */
+const shortEscape = new Uint8Array(256);
+for (const c of Buffer.from('"\\/bfnrt')) shortEscape[c] = 1;
+
+/** Offset after the closing quote of the string whose content begins at `at`, or -1. */
+export function stringEnd(text: Buffer, at: number): number {
+  const longAt = at + shortStringBytes;
+  while (at < longAt) {
+    while (stringStop[text[at]!] === 0 && at < longAt) at++;
+    if (at === longAt) break;
+    if (text[at] === quote) return at + 1;
+    if (text[at] !== backslash) return -1;
+    at = escapeEnd(text, at);
+    if (at < 0) return -1;
+  }
+  return longStringEnd(text, at);
+}
+
+/** Offset after the escape whose backslash is at `at`, or -1. */
+export function escapeEnd(text: Buffer, at: number): number {
+  const escaped = text[at + 1]!;
+  if (shortEscape[escaped] === 1) return at + 2;
+  if (escaped !== 0x75) return -1;
+  for (let i = 2; i < 6; i++) if (!isHexDigit(text[at + i]!)) return -1;
+  return at + 6;
+}
+
+/** `string-end.wat`, compiled. */
+export const code =
+  'AGFzbQEAAAABBgFgAX8BfwMCAQAFAwEAAgcVAgZtZW1vcnkCAAhwbGFpbkVuZAAACqUBAaIBAgF7An8DQCAA/QAEACEBIAFBIP0P/SYgAUEi/Q/9IyABQdwA/Q/9I/1Q/VD9ZCECIAJFBEAgAEEQaiEADAELIAAgAmhqIQAgAC0AAEHcAEcEQCAADwsgAC0AASEDIANB7gBGIANBIkZyIANB3ABGIANBL0ZyciADQeIARiADQeYARnIgA0HyAEYgA0H0AEZycnIEQCAAQQJqIQAMAQsLIAAL';
+
+interface Exports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  plainEnd(at: number): number;
+}
+
+/** What is used of WebAssembly, which TypeScript describes with a browser. */
+interface WebAssembly {
+  readonly Module: new (code: Buffer) => object;
+  readonly Instance: new (module: object) => { readonly exports: Exports };
+}
+
+/** Of the window; the first is small, since a string that is to be read may end soon. */
+const firstBytes = 512;
+const maxBytes = 64 * 1024;
+
+let exports: Exports | undefined;
+let window = Buffer.alloc(0);
+
+/** As `stringEnd`, for a string of which much is still to come. */
+function longStringEnd(text: Buffer, at: number): number {
+  exports ??= load();
+  for (let bytes = firstBytes; ; bytes = Math.min(8 * bytes, maxBytes)) {
+    const length = text.copy(window, 0, at, at + bytes);
+    if (length === 0) return -1;
+    // A control character, at which the last step ends.
+    window[length] = 0;
+    let stop = exports.plainEnd(0);
+    while (stop < length) {
+      if (window[stop] === quote) return at + stop + 1;
+      const end = window[stop] === backslash ? escapeEnd(text, at + stop) : -1;
+      if (end < 0) return -1;
+      stop = end - at < length ? exports.plainEnd(end - at) : end - at;
+    }
+    at += stop;
+  }
+}
+
+/** When it is first needed: it takes some milliseconds. */
+function load(): Exports {
+  const { Instance, Module } = (globalThis as unknown as { WebAssembly: WebAssembly }).WebAssembly;
+  const loaded = new Instance(new Module(Buffer.from(code, 'base64'))).exports;
+  window = Buffer.from(loaded.memory.buffer);
+  return loaded;
+}
+
+/** What the string at `[start, end)`, quotes included, stands for. The string must be legal. */
+export function unquote(text: Buffer, start: number, end: number): string {
+  return end - start > maxKnownBytes ? decode(text, start, end) : known(text, start, end);
+}
+
+function decode(text: Buffer, start: number, end: number): string {
+  const raw = text.toString('utf8', start + 1, end - 1);
+  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
+}
+
+/**
+ * Of a stream of messages, nearly all have the same methods, tags and ids: to compare a short string with the one
+ * that was met before takes a third of the time of decoding it.
+ */
+const maxKnownBytes = 64;
+const knownCount = 256;
+const knownBytes = new Array<Uint8Array>(knownCount).fill(new Uint8Array());
+const knownStrings = new Array<string>(knownCount).fill('');
+
+function known(text: Buffer, start: number, end: number): string {
+  const length = end - start;
+  const slot = (length * 7 + text[start + (length >> 1)]! * 31 + text[end - 2]!) % knownCount;
+  const bytes = knownBytes[slot]!;
+  if (bytes.length === length) {
+    let at = 0;
+    while (at < length && bytes[at] === text[start + at]) at++;
+    if (at === length) return knownStrings[slot]!;
+  }
+  const string = decode(text, start, end);
+  knownBytes[slot] = new Uint8Array(text.subarray(start, end));
+  knownStrings[slot] = string;
+  return string;
+}
+
+function isHexDigit(c: number): boolean {
+  return (c >= 0x30 && c <= 0x39) || ((c | 0x20) >= 0x61 && (c | 0x20) <= 0x66);
+}
