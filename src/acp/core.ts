@@ -9,6 +9,7 @@ import type { RpcError } from '../rpc/answer';
 import { compilePlan } from '../rpc/plan';
 import type { Plan } from '../rpc/plan';
 import type { Message } from '../rpc/scan';
+import type { Field } from '../rpc/walk';
 import { splice } from '../rpc/splice';
 import type { Edit, Line } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
@@ -41,6 +42,8 @@ export class Core {
   /** Which session an id stands for. */
   readonly names: SessionNames;
   readonly #plans = new Map<FieldTree, Plan>();
+  /** Of the last message to the editor: a scanner gives lines that have their fields in common the same ones. */
+  #lastEdits: { session: Session | undefined; fields: readonly Field[]; edits: readonly Edit[] } | undefined;
 
   /** `lane` carries the proxy's own answers. */
   constructor(
@@ -152,7 +155,7 @@ export class Core {
     more: readonly Edit[] = [],
   ): void {
     const edits = this.editsToEditor(child, message, context);
-    child.deliver(splice(message.line, [...edits, ...more]));
+    child.deliver(splice(message.line, more.length === 0 ? edits : [...edits, ...more]));
   }
 
   /** The edits that make a message of an agent one for the editor, in order. */
@@ -160,12 +163,19 @@ export class Core {
     child: WorkspaceChild,
     message: Message,
     context: Pick<CallContext, 'map' | 'session'>,
-  ): Edit[] {
-    return editsOf(message, {
-      ...pathsToEditor(context.map),
-      session: (id) => this.names.editorIdOf(child, id, context.session),
-      listed: (id, cwd) => this.names.listedIdOf(child, id, cwd, context.map),
+  ): readonly Edit[] {
+    const { map, session } = context;
+    const last = this.#lastEdits;
+    if (session !== undefined && last?.session === session && last.fields === message.fields)
+      return last.edits;
+    const edits = editsOf(message, {
+      ...pathsToEditor(map),
+      session: (id) => this.names.editorIdOf(child, id, session),
+      listed: (id, cwd) => this.names.listedIdOf(child, id, cwd, map),
     });
+    const isLasting = message.fields.every(({ kind }) => kind !== 'sessionRef' && kind !== 'listed');
+    this.#lastEdits = isLasting ? { session, fields: message.fields, edits } : undefined;
+    return edits;
   }
 
   /** Resolves when no prompt of the session is open, or after a bounded time. */

@@ -241,17 +241,19 @@ export class Proxy {
     }
     const session = this.#core.names.sessionOf(child, message);
     const call: AgentCall = { child, message, row, session };
-    const named = sessionIdOf(message);
-    // A method of its own may name a session of its own, but not one that we gave to somebody.
-    const isOwn = row === unknownAgentMethod && (named === undefined || !this.#core.sessions.isGiven(named));
-    const namesSession = fieldOf(message, 'session') !== undefined;
-    if (namesSession && session === undefined && !isOwn) {
+    if (session === undefined && fieldOf(message, 'session') !== undefined && !this.#isOwn(row, message)) {
       // Of a session that was closed, or that was never opened.
       this.options.log.debug({ method: message.method }, 'from an agent, for no open session');
       this.#core.refuse(child, message, { code: rpcCode.resourceNotFound, message: 'Session not found' });
     } else {
       this.#agentRequests.serve(call);
     }
+  }
+
+  /** A method of an agent's own may name a session of its own, but not one that we gave to somebody. */
+  #isOwn(row: Method<AgentRoute>, message: Message): boolean {
+    const named = sessionIdOf(message);
+    return row === unknownAgentMethod && (named === undefined || !this.#core.sessions.isGiven(named));
   }
 
   /** An agent's answer to a request of the editor or of ours. */

@@ -36,7 +36,8 @@ export function pathsToEditor(map: PathMap): Pick<Rewrites, 'path' | 'uri'> | un
 export function editsOf(message: Message, rewrites: Partial<Rewrites>): Edit[] {
   const edits: Edit[] = [];
   let rowCwd = '';
-  for (const [index, field] of message.fields.entries()) {
+  for (let index = 0; index < message.fields.length; index++) {
+    const field = message.fields[index]!;
     if (field.kind === 'row') rowCwd = cwdOfRow(message, index);
     const rewrite = field.isString ? rewriteOf(field, rowCwd, rewrites) : undefined;
     if (rewrite === undefined) continue;

@@ -6,6 +6,7 @@ import { backslash, quote } from './string';
 import { Skim } from './skim';
 
 const newline = 0x0a;
+const carriageReturn = 0x0d;
 /** Pieces below this are gathered, in buffers of that size. */
 const smallPieceBytes = 4 * 1024;
 const gatherBytes = 64 * 1024;
@@ -43,6 +44,8 @@ export class LineReader {
   /** Set while the rest of an over-long line is thrown away; `isReported` once it was returned. */
   #overlong: { skim: Skim; isReported: boolean } | undefined;
   #hasEnded = false;
+  /** There was one in what was pushed: few agents ever write any. */
+  #hasReturns = false;
 
   /** Takes limits that hold for every line. */
   constructor(private readonly limits: LineLimits) {}
@@ -50,6 +53,7 @@ export class LineReader {
   /** Adds bytes. They must not be changed afterwards. */
   push(chunk: Buffer): void {
     this.#chunks.push(chunk);
+    this.#hasReturns ||= chunk.includes(carriageReturn);
   }
 
   /** No more bytes will come: a last line without a line end counts. */
@@ -97,7 +101,8 @@ export class LineReader {
       return report;
     }
     const line = this.#heldBytes === 0 ? piece : Buffer.concat([...this.#drop(), piece]);
-    const text = line.at(-1) === 0x0d ? line.subarray(0, -1) : line;
+    if (!this.#hasReturns) return isBlank(line) ? undefined : line;
+    const text = line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
     return isBlank(text) ? undefined : withoutReturns(text);
   }
 
@@ -149,7 +154,7 @@ export class LineReader {
 }
 
 function isBlank(line: Buffer): boolean {
-  for (const c of line) if (c !== 0x20 && c !== 0x09 && c !== 0x0d) return false;
+  for (const c of line) if (c !== 0x20 && c !== 0x09 && c !== carriageReturn) return false;
   return true;
 }
 
@@ -158,13 +163,13 @@ function isBlank(line: Buffer): boolean {
  * messages than we do. There it means what a space means. In a string it stays, and is no JSON.
  */
 function withoutReturns(line: Buffer): Buffer {
-  if (!line.includes(0x0d)) return line;
+  if (!line.includes(carriageReturn)) return line;
   const copy = Buffer.from(line);
   let isInString = false;
   for (let at = 0; at < copy.length; at++) {
     if (copy[at] === quote) isInString = !isInString;
     else if (copy[at] === backslash && isInString) at++;
-    else if (copy[at] === 0x0d && !isInString) copy[at] = 0x20;
+    else if (copy[at] === carriageReturn && !isInString) copy[at] = 0x20;
   }
   return copy;
 }

@@ -15,20 +15,71 @@ export type Line = Buffer | readonly Buffer[];
 
 /** Lines up to this many bytes are copied into one piece: cheaper than writing several. */
 const maxCopyBytes = 16 * 1024;
+/** A longer text of an edit is not written letter by letter. */
+const maxLetters = 64;
 /** In more pieces than this, a long line is joined as well. */
 const maxPieces = 16;
 const lineEnd = Buffer.from('\n');
 
+/**
+ * Where copies are made, one behind the other: so what is written in one turn lies side by side, and can be written
+ * at once. A part of it that was given away never changes.
+ */
+const copyAreaBytes = 128 * 1024;
+let copyArea = Buffer.allocUnsafeSlow(copyAreaBytes);
+let usedBytes = 0;
+
 /** The line with `edits`, which must not overlap, and a line end. */
 export function splice(line: Buffer, edits: readonly Edit[]): Line {
+  const ordered = inOrder(edits);
+  if (line.length <= maxCopyBytes) {
+    const bytes = largestLength(line, ordered);
+    if (bytes <= copyAreaBytes) return copy(line, ordered, bytes);
+  }
   const pieces: Buffer[] = [];
   let at = 0;
-  for (const edit of inOrder(edits)) {
+  for (const edit of ordered) {
     pieces.push(line.subarray(at, edit.start), Buffer.from(edit.text));
     at = edit.end;
   }
   pieces.push(line.subarray(at), lineEnd);
-  return line.length <= maxCopyBytes || pieces.length > maxPieces ? Buffer.concat(pieces) : pieces;
+  return pieces.length > maxPieces ? Buffer.concat(pieces) : pieces;
+}
+
+/** Into the copy area; returns the number of bytes. An id is written faster letter by letter. */
+function writeText(text: string): number {
+  if (text.length > maxLetters) return Buffer.from(text).copy(copyArea, usedBytes);
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit > 0x7f) return Buffer.from(text).copy(copyArea, usedBytes);
+    copyArea[usedBytes + i] = unit;
+  }
+  return text.length;
+}
+
+/** No line with these edits is longer: of a UTF-16 unit come at most three bytes. */
+function largestLength(line: Buffer, edits: readonly Edit[]): number {
+  let length = line.length + lineEnd.length;
+  for (const { text } of edits) length += 3 * text.length;
+  return length;
+}
+
+/** `bytes`: what it takes at most. */
+function copy(line: Buffer, edits: readonly Edit[], bytes: number): Buffer {
+  if (usedBytes + bytes > copyAreaBytes) {
+    copyArea = Buffer.allocUnsafeSlow(copyAreaBytes);
+    usedBytes = 0;
+  }
+  const start = usedBytes;
+  let from = 0;
+  for (const edit of edits) {
+    usedBytes += line.copy(copyArea, usedBytes, from, edit.start);
+    usedBytes += writeText(edit.text);
+    from = edit.end;
+  }
+  usedBytes += line.copy(copyArea, usedBytes, from);
+  copyArea[usedBytes++] = lineEnd[0]!;
+  return copyArea.subarray(start, usedBytes);
 }
 
 /** The line in one piece, without its line end. */

@@ -9,7 +9,9 @@ import { lengthOf } from './splice';
 import type { Line } from './splice';
 
 /** What a lane may write before the next has its turn, in bytes; one line may be longer. */
-const turnBytes = 64 * 1024;
+const turnBytes = 80 * 1024;
+/** What may wait in a lane before its source is asked to stop, in bytes: what waits longer leaves the cache. */
+const laneBytes = 256 * 1024;
 
 /** Lines from one source, kept in their order. */
 export interface Lane {
@@ -52,7 +54,7 @@ export class LineWriter {
   #turnCount = 0;
 
   /**
-   * `budgetBytes`: queued bytes above which sources are asked to stop; each may have at most half of it.
+   * `budgetBytes`: queued bytes above which all sources are asked to stop; each is at 256 KiB, or at half of it.
    * `onBroken` is called once when the stream fails; everything queued then and later is dropped. `onWrite` sees
    * each line when its turn has come.
    */
@@ -96,7 +98,10 @@ export class LineWriter {
 
   /** For lanes. A lane without queued lines is never full, whatever the others do. */
   isOverBudget(lane: QueuedLane): boolean {
-    return lane.bytes >= this.budgetBytes / 2 || (lane.bytes > 0 && this.#bytes >= this.budgetBytes);
+    return (
+      lane.bytes >= Math.min(laneBytes, this.budgetBytes / 2) ||
+      (lane.bytes > 0 && this.#bytes >= this.budgetBytes)
+    );
   }
 
   #schedule(): void {
@@ -107,10 +112,12 @@ export class LineWriter {
 
   /** Takes one turn of each lane and waits until the stream wants more. */
   async #writeTurn(): Promise<void> {
+    // Until then a reader takes all lines of what it has read.
+    await Promise.resolve();
     const pieces: Buffer[] = [];
     const lanes = [...this.#lanes];
     for (const lane of lanes) this.#take(lane, pieces);
-    await this.#write(pieces);
+    await this.#write(joinedNeighbours(pieces));
     this.#isScheduled = false;
     this.#turnCount++;
     for (const lane of lanes) {
@@ -163,4 +170,17 @@ export class LineWriter {
     }
     this.onBroken(reason);
   }
+}
+
+/** What lies side by side in memory, as `splice` copies it, becomes one piece; the bytes stay where they are. */
+function joinedNeighbours(pieces: readonly Buffer[]): Buffer[] {
+  const joined: Buffer[] = [];
+  for (let i = 0; i < pieces.length;) {
+    const first = pieces[i++]!;
+    let end = first.byteOffset + first.length;
+    for (; pieces[i]?.buffer === first.buffer && pieces[i]!.byteOffset === end; i++) end += pieces[i]!.length;
+    const length = end - first.byteOffset;
+    joined.push(length === first.length ? first : Buffer.from(first.buffer, first.byteOffset, length));
+  }
+  return joined;
 }

@@ -6,8 +6,8 @@ import type { Lane } from '../../src/rpc/writer';
 import { runs } from '../support/properties';
 import { Gate } from './gate';
 
-const turnBytes = 64 * 1024;
-const budgetBytes = 1024 * 1024;
+const turnBytes = 80 * 1024;
+const budgetBytes = 512 * 1024;
 
 let gate: Gate;
 let writer: LineWriter;
@@ -91,7 +91,7 @@ describe('LineWriter', () => {
     const shares = ['0', '1', '2'].map(
       (letter) => turn.split('\n').filter((line) => line.startsWith(letter)).length,
     );
-    expect(shares).toEqual([64, 64, 64]);
+    expect(shares).toEqual([80, 80, 80]);
   });
 
   test('writes a line that is longer than a turn in one', async () => {
@@ -141,6 +141,18 @@ describe('the budget', () => {
 
     expect(rooms).toBe(1);
     expect(lane.mustWait()).toBe(false);
+  });
+
+  test('stops a lane that has 256 KiB queued, however large it is', async () => {
+    writer = new LineWriter(gate, 16 * budgetBytes, () => undefined);
+    const lane = newLane();
+    await stall();
+
+    fill(lane, 'a', 255 * 1024);
+    expect(lane.mustWait()).toBe(false);
+    lane.queue(kilobyte('a'));
+
+    expect(lane.mustWait()).toBe(true);
   });
 
   test('stops any lane with queued lines once all have it together', async () => {

@@ -11,10 +11,9 @@ export async function startFlood(
   const command = `[agents.flood]\ncommand = ["${process.execPath}", "${agent}"]`;
   const config = `${command}\n${options.config ?? ''}`;
   const world = await World.start({ ...options, args: ['flood'], config });
-  const { result } = await world.request('initialize', { protocolVersion: 1 });
-  const { _meta } = result as { _meta: { pid: number } };
+  await world.request('initialize', { protocolVersion: 1 });
   const opened = await world.request('session/new', { cwd: world.workspace('own'), mcpServers: [] });
-  const { sessionId } = opened.result as { sessionId: string };
+  const { sessionId, _meta } = opened.result as { sessionId: string; _meta: { pid: number } };
   return { world, agentPid: _meta.pid, sessionId };
 }
 

@@ -136,9 +136,9 @@ export const lifeFaults = [
   {
     name: 'the params of agents are logged',
     file: 'src/acp/proxy.ts',
-    find: 'this.#plansOf(child)));\n',
+    find: 'this.#scannerOf(child).scan(line));\n',
     replace:
-      "this.#plansOf(child)));\n    this.options.log.debug({ line: line.toString() }, 'from agent');\n",
+      "this.#scannerOf(child).scan(line));\n    this.options.log.debug({ line: line.toString() }, 'from agent');\n",
     breaks: ['E4'],
   },
   {

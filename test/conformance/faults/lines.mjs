@@ -58,14 +58,14 @@ export const lineFaults = [
   },
   {
     name: 'a tab within a string counts as JSON',
-    file: 'src/rpc/json.ts',
+    file: 'src/rpc/string.ts',
     find: 'stringStop.fill(1, 0, 0x20);',
     replace: 'stringStop.fill(1, 0, 0x09);',
     breaks: ['T2', 'T3', 'T8'],
   },
   {
     name: 'an escaped slash does not count as JSON',
-    file: 'src/rpc/json.ts',
+    file: 'src/rpc/string.ts',
     find: `Buffer.from('"\\\\/bfnrt')`,
     replace: `Buffer.from('"\\\\bfnrt')`,
     breaks: ['J9'],
