@@ -1,0 +1,16 @@
+/* What is measured, in the order in which it is. */
+import * as containers from './measures/containers.mjs';
+import * as history from './measures/history.mjs';
+import * as initialize from './measures/initialize.mjs';
+import * as memory from './measures/memory.mjs';
+import * as quiet from './measures/quiet.mjs';
+import * as roundtrip from './measures/roundtrip.mjs';
+import * as sessions from './measures/sessions.mjs';
+import * as throughput from './measures/throughput.mjs';
+
+/**
+ * By name. A measure has `names` of contenders, `metrics` with unit and the contender to compare with, and
+ * `round`, which returns the figures of one round by metric and contender. It may have `rounds`, how often it
+ * is run at most, and `unavailable`, which resolves with the reason why it cannot be run here.
+ */
+export const measures = { throughput, roundtrip, sessions, quiet, initialize, memory, history, containers };

@@ -1,0 +1,49 @@
+/* Writes docs/benchmarks.md between its two marks, and docs/benchmarks.svg. What stands around the marks stays. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
+import { measures } from './measures.mjs';
+import { machine } from './machine.mjs';
+import { plotOf } from './plot.mjs';
+import { budgetTable, rowsOf, tableOf } from './report.mjs';
+
+const folder = join(import.meta.dirname, '../docs');
+const page = join(folder, 'benchmarks.md');
+const [begin, end] = [
+  '<!-- Figures: written by `npm run bench -- --full` -->',
+  '<!-- End of the figures -->',
+];
+
+/** `results` by measure; `settings` are those of the run. */
+export async function writePage(results, judgements, settings) {
+  const text = readFileSync(page, 'utf8');
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error('docs/benchmarks.md has lost its marks');
+  const figures = figuresOf(results, judgements, settings);
+  const whole = `${text.slice(0, from)}${begin}\n\n${figures}\n\n${text.slice(to)}`;
+  const config = await resolveConfig(page);
+  writeFileSync(page, await format(whole, { ...config, parser: 'markdown' }));
+  if (results.throughput?.figures !== undefined) {
+    writeFileSync(
+      join(folder, 'benchmarks.svg'),
+      plotOf(rowsOf(measures.throughput, results.throughput.figures)),
+    );
+  }
+}
+
+function figuresOf(results, judgements, { isFull, rounds, loadBefore }) {
+  const about = Object.entries(machine()).map(([what, value]) => `${what}: ${value}`);
+  const kind = isFull ? 'Full run' : 'Short run, which is no verdict';
+  return [
+    `${kind}: ${rounds} rounds, ${new Date().toISOString().slice(0, 10)}. ${about.join('; ')}. Load before it: ${loadBefore.toFixed(2)}.`,
+    '### Budgets',
+    budgetTable(judgements),
+    '![Throughput of all contenders](benchmarks.svg)',
+    ...Object.entries(results).flatMap(([name, result]) => [`### ${name}`, sectionOf(name, result)]),
+  ].join('\n\n');
+}
+
+function sectionOf(name, { figures, leftOut, error, rounds }) {
+  if (figures === undefined) return leftOut === undefined ? `Failed: ${error}` : `Left out: ${leftOut}`;
+  return `${rounds} rounds.\n\n${tableOf(measures[name], rowsOf(measures[name], figures))}`;
+}
