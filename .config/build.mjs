@@ -3,6 +3,7 @@
  * so that no start has to.
  */
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +27,8 @@ await build({
   // Of what libraries bring along, this is never used.
   alias: { '@grpc/grpc-js': 'node:events', '@grpc/proto-loader': 'node:events' },
   loader: { '.node': 'empty' },
+  // The caches are of this build.
+  banner: { js: `// ${randomUUID()}` },
   logLevel: 'error',
 });
 

@@ -3,7 +3,7 @@
  * that was loaded. Functions that were not called are not in there.
  */
 'use strict';
-const { writeFileSync } = require('node:fs');
+const { renameSync, writeFileSync } = require('node:fs');
 const process = require('node:process');
 const vm = require('node:vm');
 
@@ -11,10 +11,14 @@ const bundles = new Map();
 vm.Script = class extends vm.Script {
   constructor(source, options) {
     super(source, options);
-    bundles.set(options.filename, this);
+    bundles.set(options.filename, { script: this, text: source.slice(source.indexOf('{') + 1) });
   }
 };
 process.on('exit', () => {
-  for (const [file, script] of bundles) writeFileSync(`${file}.cache`, script.createCachedData());
+  for (const [file, { script, text }] of bundles) {
+    const begun = `${file}.cache.${process.pid}`;
+    writeFileSync(begun, Buffer.concat([stampOf(text), script.createCachedData()]));
+    renameSync(begun, `${file}.cache`);
+  }
 });
-require('../bin/cai');
+const { stampOf } = require('../bin/cai');

@@ -70,6 +70,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/named-root':
     'test/commands/sessions.test.ts, and test/engine/ for what works without a workspace',
   'session/own-id': 'test/session/workspace-child.test.ts',
+  'agent/start-failure': 'test/agent/process.test.ts',
   'agent/agent-end': 'data; test/session/retry.test.ts',
   'commands/command-line': 'every command; test/commands/containers.test.ts has the usage errors of all',
   'container/engine-client': 'test/container/engine.test.ts',
@@ -91,7 +92,6 @@ const withoutTest: Readonly<Record<string, string>> = {
       'commands/shell',
       'commands/stop',
       'commands/target',
-      'container/provide',
     ].map((path) => [path, 'needs an engine: test/engine/']),
   ),
 };

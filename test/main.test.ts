@@ -1,9 +1,11 @@
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   realpathSync,
   rmSync,
   writeFileSync,
@@ -38,8 +40,20 @@ describe('cai', () => {
     expect(stderr).toBe(`cai: not built yet: run "npm run build" in ${folder}\n`);
   });
 
-  test('is loaded with what V8 has compiled of it at the build', async () => {
-    const program = join(newFolder(), 'watched.cjs');
+  test.each([
+    ['that build', (text: string) => text, 'false false false '],
+    [
+      'another build',
+      (text: string) => text.replace(/[0-9a-f]{12}\n/, '0123456789ab\n'),
+      'undefined false false ',
+    ],
+  ])('is loaded with what V8 has compiled of the same build alone: %s', async (_, change, expected) => {
+    const folder = newFolder();
+    for (const name of ['bin', 'dist'])
+      cpSync(join(dirname(cai), '..', name), join(folder, name), { recursive: true });
+    const main = join(folder, 'dist/main.js');
+    writeFileSync(main, change(readFileSync(main, 'utf8')));
+    const program = join(folder, 'watched.cjs');
     const watch = `const vm = require('node:vm');
       vm.Script = class extends vm.Script {
         constructor(source, options) {
@@ -47,14 +61,14 @@ describe('cai', () => {
           process.stderr.write(this.cachedDataRejected + ' ');
         }
       };`;
-    writeFileSync(program, `${watch} require(${JSON.stringify(cai)});`);
+    writeFileSync(program, `${watch} require('./bin/cai');`);
 
     const { stderr } = await runCli(['--acp', 'mock'], {
       program,
       ...userWith('[agents.mock]\ncommand = ["mock"]\n'),
     });
 
-    expect(stderr).toBe('false false false ');
+    expect(stderr).toBe(expected);
   });
 
   describe.each([

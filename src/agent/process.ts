@@ -3,7 +3,6 @@
  * It leads a process group of its own, so that what it started can be ended with it.
  */
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
@@ -15,6 +14,7 @@ import type { Line } from '../rpc/splice';
 import { AgentEnd } from './agent-end';
 import type { AgentCommand } from './catalog';
 import { isGroupAlive, signalGroup } from './process-group';
+import { startFailure } from './start-failure';
 import { parseStatus } from './status';
 import type { AgentStatus } from './status';
 
@@ -36,6 +36,8 @@ const readOnMs = 2_000;
 /** How long what an agent left behind may take to end after SIGTERM, and how often that is looked at. */
 const leftoverMs = 2_000;
 const leftoverCheckMs = 50;
+/** What is taken of its lines before others have their turn, in bytes; one line may be longer. */
+const shareBytes = 32 * 1024;
 /** How much of stderr is kept, in characters. */
 const stderrTailLength = 4_000;
 
@@ -195,10 +197,16 @@ export class AgentProcess {
   }
 
   #pull(): void {
+    let bytes = 0;
     while (this.#pauses === 0) {
       const line = this.#reader.next();
       if (line === undefined) break;
       this.options.onLine(line);
+      if (Buffer.isBuffer(line)) bytes += line.length;
+      if (bytes < shareBytes) continue;
+      // Node reads 2 MiB of one agent before it looks at the next.
+      this.pause();
+      setImmediate(() => this.resume());
     }
     if (this.#pauses > 0) return;
     if (this.#isOutputOver) this.#finish();
@@ -261,12 +269,12 @@ export class AgentProcess {
 
   #reason(): CaiError {
     const { agent } = this.options;
-    if (this.#spawnError !== undefined) return this.#startFailure(this.#spawnError);
+    if (this.#spawnError !== undefined) return startFailure(agent, this.options.cwd, this.#spawnError);
     const { code, signal } = this.#exit!;
     const how = signal === null ? `exited with status ${code ?? 0}` : `was ended by ${signal}`;
     const tail = this.#stderrTail.trim();
     const ours = agent.hasStatus === true ? ourMessage(tail) : undefined;
-    const cause = new AgentEnd(code ?? undefined, this.#failure);
+    const cause = new AgentEnd(code ?? undefined, this.#failure, signal ?? undefined);
     if (ours !== undefined)
       return new CaiError('AGENT_EXITED', `agent "${agent.name}": ${ours}`, undefined, { cause });
     const last = tail.slice(tail.lastIndexOf('\n') + 1);
@@ -277,19 +285,6 @@ export class AgentProcess {
       tail === '' ? undefined : { details: tail },
       { cause },
     );
-  }
-
-  #startFailure(error: NodeJS.ErrnoException): CaiError {
-    const { name, command, remedy } = this.options.agent;
-    const program = `"${command[0]}"`;
-    const causes: Readonly<Record<string, string>> = {
-      ENOENT: existsSync(this.options.cwd)
-        ? `${program} was not found: ${remedy}`
-        : `the folder ${this.options.cwd} is gone`,
-      EACCES: `${program} may not be executed: make it executable (chmod +x), or correct the command`,
-    };
-    const cause = causes[error.code ?? ''] ?? `${program}: ${error.message}`;
-    return new CaiError('AGENT_START', `agent "${name}" could not be started: ${cause}`);
   }
 }
 

@@ -17,6 +17,8 @@ const stdin = 0;
 const stdout = 1;
 /** Of the editor's first bytes; a longer line is left to the proxy. */
 const maxBytes = 64 * 1024;
+/** Of the answer, as whoever writes more may have to wait for the editor to read. */
+const maxAnswerBytes = 4_096;
 const nothing = Buffer.alloc(0);
 
 /** What an answer is made from. */
@@ -38,27 +40,28 @@ export interface EarlyAnswer {
 /** Waits for the editor's first bytes and answers them if a profile can. Never fails. */
 export function answerEarly(options: EarlyAnswerOptions): EarlyAnswer {
   const received = read();
-  const reader = new LineReader({ maxLineBytes: maxBytes, maxSearchBytes: 0 });
-  reader.push(received);
-  const line = reader.next();
-  const known = Buffer.isBuffer(line) ? knownAnswer(line, options) : undefined;
+  const known = knownAnswer(received, options);
   if (known === undefined) return { received };
   const bytes = resultLine(known.id, known.answer.result);
-  const sentBytes = write(bytes);
+  const sentBytes = bytes.length > maxAnswerBytes ? 0 : write(bytes);
   return sentBytes === 0
     ? { received }
     : { received, answer: known.answer, unsent: bytes.subarray(sentBytes) };
 }
 
-/** The answer to a line, and the id that it is for, JSON text. */
+/** The answer to the first of these lines, and the id that it is for, JSON text. */
 function knownAnswer(
-  line: Buffer,
+  received: Buffer,
   options: EarlyAnswerOptions,
 ): { id: string; answer: KnownAnswer } | undefined {
-  const plan = compilePlan(fields.initializeParams);
-  const message = scan(line, { params: () => plan, result: () => undefined, error: undefined });
-  if (message.kind !== 'request' || message.method !== 'initialize') return undefined;
   try {
+    const reader = new LineReader({ maxLineBytes: maxBytes, maxSearchBytes: 0 });
+    reader.push(received);
+    const line = reader.next();
+    if (!Buffer.isBuffer(line)) return undefined;
+    const plan = compilePlan(fields.initializeParams);
+    const message = scan(line, { params: () => plan, result: () => undefined, error: undefined });
+    if (message.kind !== 'request' || message.method !== 'initialize') return undefined;
     const answer = options.profiles.find(readHello(message, options).childParams);
     return answer === undefined ? undefined : { id: message.id!, answer };
   } catch {

@@ -27,7 +27,7 @@ for (const c of Buffer.from('"\\/bfnrt')) shortEscape[c] = 1;
 
 /** Offset after the closing quote of the string whose content begins at `at`, or -1. */
 export function stringEnd(text: Buffer, at: number): number {
-  const longAt = at + shortStringBytes;
+  const longAt = exports === null ? Infinity : at + shortStringBytes;
   while (at < longAt) {
     while (stringStop[text[at]!] === 0 && at < longAt) at++;
     if (at === longAt) break;
@@ -36,7 +36,8 @@ export function stringEnd(text: Buffer, at: number): number {
     at = escapeEnd(text, at);
     if (at < 0) return -1;
   }
-  return longStringEnd(text, at);
+  exports ??= load();
+  return exports === null ? stringEnd(text, at) : longStringEnd(exports, text, at);
 }
 
 /** Offset after the escape whose backslash is at `at`, or -1. */
@@ -67,34 +68,43 @@ interface WebAssembly {
 const firstBytes = 512;
 const maxBytes = 64 * 1024;
 
-let exports: Exports | undefined;
+/** `null`: there is no WebAssembly with vectors, or no address space for it. */
+let exports: Exports | null | undefined;
 let window = Buffer.alloc(0);
 
 /** As `stringEnd`, for a string of which much is still to come. */
-function longStringEnd(text: Buffer, at: number): number {
-  exports ??= load();
+function longStringEnd({ plainEnd }: Exports, text: Buffer, at: number): number {
   for (let bytes = firstBytes; ; bytes = Math.min(8 * bytes, maxBytes)) {
     const length = text.copy(window, 0, at, at + bytes);
     if (length === 0) return -1;
     // A control character, at which the last step ends.
     window[length] = 0;
-    let stop = exports.plainEnd(0);
+    let stop = plainEnd(0);
     while (stop < length) {
       if (window[stop] === quote) return at + stop + 1;
-      const end = window[stop] === backslash ? escapeEnd(text, at + stop) : -1;
-      if (end < 0) return -1;
-      stop = end - at < length ? exports.plainEnd(end - at) : end - at;
+      if (window[stop] !== backslash) return -1;
+      // One behind the other, as in text of other alphabets.
+      let end = at + stop;
+      while (text[end] === backslash) {
+        end = escapeEnd(text, end);
+        if (end < 0) return -1;
+      }
+      stop = end - at < length ? plainEnd(end - at) : end - at;
     }
     at += stop;
   }
 }
 
-/** When it is first needed: it takes some milliseconds. */
-function load(): Exports {
-  const { Instance, Module } = (globalThis as unknown as { WebAssembly: WebAssembly }).WebAssembly;
-  const loaded = new Instance(new Module(Buffer.from(code, 'base64'))).exports;
-  window = Buffer.from(loaded.memory.buffer);
-  return loaded;
+/** When it is first needed: it takes some milliseconds. Without it, strings are read byte by byte. */
+function load(): Exports | null {
+  try {
+    const { Instance, Module } = (globalThis as unknown as { WebAssembly: WebAssembly }).WebAssembly;
+    const loaded = new Instance(new Module(Buffer.from(code, 'base64'))).exports;
+    window = Buffer.from(loaded.memory.buffer);
+    return loaded;
+  } catch {
+    return null;
+  }
 }
 
 /** What the string at `[start, end)`, quotes included, stands for. The string must be legal. */

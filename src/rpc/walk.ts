@@ -53,7 +53,9 @@ interface Frame {
 const nowhere = [-1, -1, -1, -1, -1, -1];
 
 /** One bit per open bracket, set for objects. A walk runs without a break, so all walks share it. */
-let isObject = new Uint8Array(256);
+const usualDepth = 256;
+const maxKeptDepth = 64 * 1024;
+let isObject = new Uint8Array(usualDepth);
 
 /** The walk over the values of one line. */
 export class Walk {
@@ -90,6 +92,8 @@ export class Walk {
     const { text } = this;
     const frames = this.#frames;
     this.#forgetLongest();
+    // One line may have been nested millions deep.
+    if (isObject.length > maxKeptDepth) isObject = new Uint8Array(usualDepth);
     let wanted = plan;
     let state = State.value;
     let depth = 0;

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { cai, runCli, userWith } from '../support/cli';
 import type { CliOptions } from '../support/cli';
 import { newFolder } from '../workspace/temp-folder';
@@ -72,6 +73,25 @@ describe('cai --acp with a recorded profile', () => {
       answer,
     ]);
   });
+
+  test.each(['--jitless', '--no-enable-sse4-1'])(
+    'answers where WebAssembly has no vectors: %s',
+    async (option) => {
+      const params = {
+        protocolVersion: 1,
+        clientInfo,
+        clientCapabilities: {},
+        _meta: { x: 'x'.repeat(200) },
+      };
+      const child = spawn(process.execPath, [option, cai, '--acp', 'mock'], { env: user.env });
+      child.stdin.end(call(1, 'initialize', params) + call(2, 'session/list', { _meta: params }));
+
+      const lines = linesOf(await text(child.stdout)) as { id: number }[];
+
+      expect(lines[0]).toEqual(answer);
+      expect(lines[1]).toMatchObject({ id: 2 });
+    },
+  );
 
   test('writes the whole of it down where that is wanted', async () => {
     const file = join(newFolder(), 'record');

@@ -90,6 +90,16 @@ describe('a recorded profile', () => {
     ]);
   });
 
+  test('that a pipe may not take at once is no reason to wait for the editor', async () => {
+    await recorded({ ...fullAgent, _meta: { x: 'x'.repeat(250_000) } });
+    await start({ env: hastened });
+    world.process.stdout.pause();
+
+    world.ask('initialize', hello);
+
+    expect(await world.close()).toBe(0);
+  });
+
   test('starts no agent where the working directory is no workspace', async () => {
     await recorded();
     await start({ cwd: 'home' });
