@@ -3,6 +3,7 @@
  * that was loaded. Functions that were not called are not in there.
  */
 'use strict';
+const { Buffer } = require('node:buffer');
 const { renameSync, writeFileSync } = require('node:fs');
 const process = require('node:process');
 const vm = require('node:vm');

@@ -18,6 +18,7 @@ export async function main(args: readonly string[]): Promise<number> {
     if (token !== undefined) return await (await import('./commands/containers')).run('terminal', [token]);
     if ((command === '--acp' || command === 'acp') && !wantsHelp)
       return await (await import('./commands/acp')).run(rest);
+    if (command === 'help' && rest[0] !== undefined && !wantsHelp) return await main([rest[0], '--help']);
     switch (command) {
       case '--version':
       case 'version':

@@ -3,6 +3,7 @@
  * one is no longer needed.
  */
 import { posix } from 'node:path';
+import { loggedFailure } from '../agent/agent-end';
 import type { AgentCommand } from '../agent/catalog';
 import { patientStop } from '../agent/process';
 import type { StopLadder } from '../agent/process';
@@ -20,7 +21,7 @@ import type { PathMap } from '../workspace/path-map';
 import type { Workspace } from '../workspace/root';
 import { ChildStart } from './child-start';
 import type { Core } from './core';
-import type { Recorder } from './recorder';
+import type { ChildRecorder, Recorder } from './recorder';
 import { Replays } from './replays';
 
 /** What children are made from. */
@@ -44,8 +45,8 @@ export interface ChildrenOptions {
   commandFor(workspace: Workspace | undefined): AgentCommand;
   /** Writes down what passes between us and the children. */
   readonly recorder?: Recorder | undefined;
-  /** Each line of a child, in order. */
-  onLine(child: WorkspaceChild, line: Buffer | OverlongLine): void;
+  /** Each line of a child, in order, and who has to be told of it first. */
+  onLine(child: WorkspaceChild, line: Buffer | OverlongLine, records: ChildRecorder | undefined): void;
   /** Of a child the answer to `initialize` or the image that it runs in has become known. */
   onHello(child: WorkspaceChild): void;
   /** A child has ended. */
@@ -171,13 +172,10 @@ export class Children {
       onReady: () => this.rest(child),
     });
     child.start({
-      onLine: (line) => {
-        records?.fromAgent(line, child);
-        this.options.onLine(child, line);
-      },
-      onEnd: (reason) => {
+      onLine: (line) => this.options.onLine(child, line, records),
+      onEnd: () => {
         records?.ended();
-        this.#onEnd(child, reason);
+        this.#onEnd(child);
       },
       onStatus: (status) => start.hear(status),
       onStart: () => {
@@ -197,8 +195,8 @@ export class Children {
   }
 
   /** All that was open at the child has failed; what it has open at the editor is taken back. */
-  #onEnd(child: WorkspaceChild, reason: CaiError): void {
-    this.options.log.info({ root: child.root, failure: reason.code }, 'agent ended');
+  #onEnd(child: WorkspaceChild): void {
+    this.#logEnd(child);
     this.all.splice(this.all.indexOf(child), 1);
     if (this.lastUsed === child) this.lastUsed = undefined;
     clearTimeout(this.#idleTimers.get(child));
@@ -206,6 +204,13 @@ export class Children {
     for (const session of [...child.sessions.values()]) this.core.sessions.lose(session);
     this.#takeBack(child);
     this.options.onEnd(child);
+  }
+
+  /** Where that was the end of a start, its failure has been told. */
+  #logEnd({ root, wasStopped, isLast, endReason }: WorkspaceChild): void {
+    const { log } = this.options;
+    if (wasStopped || isLast) log.info({ root }, 'agent ended');
+    else log.warn({ root, ...loggedFailure(endReason!) }, 'agent ended unexpectedly');
   }
 
   /** What a process has asked that is gone. */

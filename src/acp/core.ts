@@ -37,6 +37,8 @@ export class Core {
   isEditorGone = false;
   /** The editor's `clientCapabilities`, from its `initialize`. */
   editorCapabilities: JsonObject = {};
+  /** What the editor's `initialize` was answered with, JSON text; empty before that. */
+  initializeResult = '';
   /** Told of all that passes for open sessions, in this order. */
   readonly observers: SessionObserver[] = [];
   /** Which session an id stands for. */
@@ -52,7 +54,7 @@ export class Core {
     readonly log: Log,
     private readonly signIn: SignIn,
   ) {
-    this.names = new SessionNames(sessions);
+    this.names = new SessionNames(sessions, log);
     sessions.onClose = (session) => {
       for (const observer of this.observers) observer.onClose?.(session);
     };

@@ -102,6 +102,7 @@ export class Greeting {
       this.#result = await this.#bootstrap();
       this.core.answer(call, resultLine(id, this.#result));
     }
+    this.core.initializeResult = this.#result;
     this.#isUnderWay = false;
     this.options.onRoom();
   }

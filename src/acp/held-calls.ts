@@ -1,10 +1,12 @@
 /** Calls that wait for a session to be at its agent: in the order of their arrival, and bounded. */
+import { resultLine } from '../rpc/answer';
 import type { Call } from './call';
+import type { Core } from './core';
 
 /** What a call takes besides its line, in bytes. */
 const callBytes = 1_024;
 
-/** What all calls of one proxy that wait may take together. */
+/** What all calls of one proxy that wait may take together; one may wait in any case. */
 export class WaitingRoom {
   /** What those take that wait now, in bytes. */
   takenBytes = 0;
@@ -22,7 +24,8 @@ export class HeldCalls {
 
   /** Adds one at the end; false if there is no room for it. */
   add(call: Call): boolean {
-    if (this.room.takenBytes + bytesOf(call) > this.room.sizeBytes) return false;
+    const { takenBytes, sizeBytes } = this.room;
+    if (takenBytes > 0 && takenBytes + bytesOf(call) > sizeBytes) return false;
     this.room.takenBytes += bytesOf(call);
     this.#calls.push(call);
     return true;
@@ -30,8 +33,21 @@ export class HeldCalls {
 
   /** Takes all of them out. */
   takeAll(): Call[] {
-    for (const call of this.#calls) this.room.takenBytes -= bytesOf(call);
-    return this.#calls.splice(0);
+    return this.#take(() => true);
+  }
+
+  /** Answers the prompts, which no agent has got. Source: ACP v1, prompt turn, cancellation. */
+  cancelPrompts(core: Core): void {
+    for (const call of this.#take(({ message }) => message.method === 'session/prompt'))
+      if (call.request !== undefined)
+        core.answer(call, resultLine(call.request.id, '{"stopReason":"cancelled"}'));
+  }
+
+  #take(isWanted: (call: Call) => boolean): Call[] {
+    const taken = this.#calls.filter(isWanted);
+    this.#calls = this.#calls.filter((call) => !isWanted(call));
+    for (const call of taken) this.room.takenBytes -= bytesOf(call);
+    return taken;
   }
 }
 

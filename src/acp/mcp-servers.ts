@@ -4,6 +4,7 @@
  * what cannot run there the user is told. Helpers do it, processes of their own.
  */
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import type { AgentCommand } from '../agent/catalog';
 import { Helper } from '../agent/helper';
 import type { HelperOptions } from '../agent/helper';
@@ -29,8 +30,12 @@ const firstPort = 1_024;
 /** The program inside that joins an agent to a server on this machine. Source: `container/inside/mcp-bridge`. */
 const bridge = '/run/cai/mcp-bridge';
 
-/** Says which of its arguments are no programs that the shell finds, by their index. */
-const lookUp = 'i=0; for each; do command -v -- "$each" > /dev/null || echo $i; i=$((i + 1)); done';
+/**
+ * Says which of its arguments are missing, by their index: of the first ones, as many as the first argument of all
+ * says, those that the shell does not find as programs, of the others those that are no files.
+ */
+const lookUp =
+  'n=$1; shift; i=0; for each; do if [ $i -lt $n ]; then command -v -- "$each" > /dev/null; else [ -e "$each" ]; fi || echo $i; i=$((i + 1)); done';
 
 /** How many ports and programs of this machine may be in use at once: each is a process. */
 const maxShared = 32;
@@ -212,23 +217,33 @@ export class McpServers implements SessionObserver {
     }
   }
 
-  /** Tells of programs that are not there inside, each once. */
+  /** Tells of programs, and of files of this machine that they are given, that are not there inside, each once. */
   #lookUp(lease: Lease): void {
     const { root, place } = lease;
-    const programs = lease.programs.filter(({ command, env }) => {
-      const key = JSON.stringify([root, command]);
-      // One with a PATH of its own may be found there.
-      if (this.#lookedUp.has(key) || env.some(([variable]) => variable === 'PATH')) return false;
+    const isNew = (path: string): boolean => {
+      const key = JSON.stringify([root, path]);
+      const isKnown = this.#lookedUp.has(key);
       this.#lookedUp.add(key);
-      return true;
-    });
-    if (programs.length === 0) return;
-    const names = programs.map(({ command }) => place.map.toAgent(command));
+      return !isKnown;
+    };
+    // One with a PATH of its own may be found there.
+    const programs = lease.programs
+      .filter(({ command, env }) => !env.some(([variable]) => variable === 'PATH') && isNew(command))
+      .map((program) => ({ path: program.command, name: program.name, text: missing(program) }));
+    const files = lease.programs.flatMap(({ name, args }) =>
+      args
+        .filter((path) => path.startsWith('/') && existsSync(path) && isNew(path))
+        .map((path) => ({ path, name, text: missingFile(path) })),
+    );
+    const all = [...programs, ...files];
+    if (all.length === 0) return;
+    const paths = all.map(({ path }) => place.map.toAgent(path));
     const cwd = place.map.toAgent(place.roots[0]!);
-    this.#run(lease, 'exec', ['--cwd', cwd, '--', 'sh', '-c', lookUp, 'sh', ...names], {
+    const count = String(programs.length);
+    this.#run(lease, 'exec', ['--cwd', cwd, '--', 'sh', '-c', lookUp, 'sh', count, ...paths], {
       onLine: (index) => {
-        const program = programs[Number(index)];
-        if (program !== undefined) this.#warn(lease, program.name, missing(program));
+        const found = all[Number(index)];
+        if (found !== undefined) this.#warn(lease, found.name, found.text);
       },
     });
   }
@@ -262,6 +277,11 @@ export class McpServers implements SessionObserver {
 /** What to do about a program that the container does not have. */
 function missing({ name, command }: McpProgram): string {
   return `the container has no program "${command}": install it in the image ("dockerfile" below [image]), have the editor name a server that speaks HTTP, or let it run on this machine: host_servers = [${JSON.stringify(name)}] below [mcp]`;
+}
+
+/** The same of an argument that names a file of this machine. */
+function missingFile(path: string): string {
+  return `the container does not have ${JSON.stringify(path)} of this machine: put it into the workspace, list its folder below [[mounts]], or let the server run on this machine ([mcp] host_servers)`;
 }
 
 /** The message with these edits, read anew. */

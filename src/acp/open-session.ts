@@ -84,13 +84,15 @@ export class SessionOpener {
     }
   }
 
-  /** Keeps a call until the session that it names is at its child; false when it is not being opened. */
+  /** Keeps a call until the session that it names is at its child; false when there is nothing to wait for. */
   hold(editorId: string, call: Call): boolean {
     const waiting = this.#waiting.get(editorId);
-    if (waiting?.add(call) === false) {
+    if (waiting === undefined || waiting.add(call)) return waiting !== undefined;
+    if (call.message.method !== 'session/cancel')
       throw new CaiError('AGENT_STALLED', `too much waits for session ${editorId} to be opened`);
-    }
-    return waiting !== undefined;
+    // It may also be meant for the turn of a session that is open under this id meanwhile.
+    waiting.cancelPrompts(this.core);
+    return false;
   }
 
   /** `session/fork` of a session that is not open but remembered, in the child of its workspace. */
@@ -164,13 +166,14 @@ export class SessionOpener {
         session,
         onResult: (result) => {
           session.isRestoring = false;
+          // First, so that what waits does so no longer whatever comes of the rest.
+          resolve({ session });
           if (isWanted()) {
             this.#tellOpen(session, sent, result);
-            tellState(session, result);
+            tellState(session, result, this.core.log);
           } else {
             this.drop(sent);
           }
-          resolve({ session });
         },
         onNoResult: (failure) => {
           this.drop(sent);

@@ -57,12 +57,23 @@ export class Profiles {
   /** What the editor was told, as the agent gave it; the minimal answer is none. */
   #answered: string | undefined;
   #hasWarned = false;
+  /** What was found last, and for which params. */
+  #found: { readonly childParams: string; readonly answer: KnownAnswer | undefined } | undefined;
 
   /** Nothing is looked up before `find`. */
   constructor(private readonly options: ProfilesOptions) {}
 
-  /** The answer for an editor whose `initialize` gives children these params (JSON text), if there is one. */
+  /**
+   * The answer for an editor whose `initialize` gives children these params (JSON text), if there is one. Asked
+   * again, as by a proxy before which somebody else could not answer, it is the same.
+   */
   find(childParams: string): KnownAnswer | undefined {
+    if (this.#found?.childParams !== childParams)
+      this.#found = { childParams, answer: this.#lookUp(childParams) };
+    return this.#found.answer;
+  }
+
+  #lookUp(childParams: string): KnownAnswer | undefined {
     try {
       const { client, capabilities } = readParams(childParams);
       const recorded = this.#recorded(client, capabilities);

@@ -39,7 +39,7 @@ import {
 import type { AgentRoute, EditorRoute, Method } from './methods';
 import { sessionIdOf } from './open-session';
 import type { KnownAnswer, Profiles } from './profiles';
-import type { Recorder } from './recorder';
+import type { ChildRecorder, Recorder } from './recorder';
 import { SessionMemory } from './session-memory';
 import { endAll } from './shutdown';
 import { Terminals } from './terminals';
@@ -114,7 +114,7 @@ export class Proxy {
       core.observers.push(new UsageObserver(options.usage, options.agent.name));
     this.#children = new Children(core, {
       ...options,
-      onLine: (child, line) => this.fromAgent(child, line),
+      onLine: (child, line, records) => this.fromAgent(child, line, records),
       onHello: (child) => options.profiles.heard(child, options.hasOwnData(child.root)),
       onEnd: (child) => this.#agentRequests.forget(child),
     });
@@ -165,20 +165,22 @@ export class Proxy {
   }
 
   /** Takes one line of an agent. What goes wrong with it costs that agent and no other. */
-  fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine): void {
+  fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine, records?: ChildRecorder): void {
     try {
-      this.#fromAgent(child, line);
+      this.#fromAgent(child, line, records);
     } catch (reason) {
       this.#defects.unservedFromAgent(child, reason);
     }
   }
 
-  #fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine): void {
+  #fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine, records: ChildRecorder | undefined): void {
     if (!Buffer.isBuffer(line)) {
+      records?.fromAgent(line, false, child);
       this.#defects.overlongFromAgent(child, line.skim);
       return;
     }
     const message = withKeepableIds(this.#scannerOf(child).scan(line));
+    records?.fromAgent(line, message.kind === 'defect', child);
     if (message.kind === 'request' || message.kind === 'notification') this.#callOfAgent(child, message);
     else if (message.kind === 'response') this.#answerOfAgent(child, message);
     else this.#defects.fromAgent(child, message);

@@ -20,6 +20,8 @@ import { redact } from './redact';
 const maxWaitingBytes = 8 * 1024 * 1024;
 /** Bytes of one recording: far more than a day of work, and not all of a disk. */
 const maxFileBytes = 1024 * 1024 * 1024;
+/** A line of an agent that is no message goes nowhere; of a longer one only so much is written down. */
+const maxDefectLength = 4_096;
 /** How many files of one name there may be. */
 const maxFiles = 10_000;
 /** How long the disk may take at the end, in milliseconds. */
@@ -41,8 +43,11 @@ export interface RecorderOptions {
 export interface ChildRecorder {
   /** A line for the agent's stdin, with its line end. */
   readonly toAgent: (line: Line) => void;
-  /** A line of its stdout. It is not read on while too much waits for the disk. */
-  fromAgent(line: Buffer | OverlongLine, agent: { pause(): void; resume(): void }): void;
+  /**
+   * A line of its stdout, and whether that is no message. The agent is not read on while too much waits for the
+   * disk.
+   */
+  fromAgent(line: Buffer | OverlongLine, isDefect: boolean, agent: { pause(): void; resume(): void }): void;
   /** The agent has ended. */
   ended(): void;
 }
@@ -66,7 +71,7 @@ export class Recorder {
     private readonly options: RecorderOptions,
   ) {
     const { agent, version, log } = options;
-    const { file, descriptor } = create(path);
+    const { file, descriptor } = create(posix.resolve(path));
     this.#file = file;
     this.#stream = createWriteStream(file, { fd: descriptor, highWaterMark: maxWaitingBytes });
     this.#stream.on('error', (reason) => {
@@ -105,8 +110,8 @@ export class Recorder {
     this.#write({ ms: this.#now(), event: 'agent started', child, workspace: root ?? null });
     return {
       toAgent: (line) => this.#line('to agent', joined(line), { child }),
-      fromAgent: (line, agent) => {
-        this.#line('from agent', line, { child });
+      fromAgent: (line, isDefect, agent) => {
+        this.#line('from agent', line, { child }, isDefect);
         if (!this.isFull) return;
         agent.pause();
         this.whenRoom(() => agent.resume());
@@ -126,22 +131,34 @@ export class Recorder {
     });
   }
 
-  #line(side: Side, line: Buffer | OverlongLine, about: { readonly child?: number }): void {
-    if (this.#isOver) return;
+  #line(side: Side, line: Buffer | OverlongLine, about: { readonly child?: number }, isDefect = false): void {
+    if (this.#isClosed) return;
     const head = { ms: this.#now(), side, ...about };
     if (!Buffer.isBuffer(line)) {
       this.#write({ ...head, overlong: true });
     } else {
       const { text, isRedacted } = redact(line);
       const flag = isRedacted ? { redacted: true } : {};
-      if (isRedacted || isUtf8(line)) this.#write({ ...head, ...flag, line: text });
+      if (isDefect && line.length > maxDefectLength)
+        this.#write({ ...head, ...flag, begins: text.slice(0, maxDefectLength), bytes: line.length });
+      else if (isRedacted || isUtf8(line)) this.#write({ ...head, ...flag, line: text });
       else this.#write({ ...head, base64: line.toString('base64') });
     }
   }
 
+  /** Nothing more is written down. */
+  get #isClosed(): boolean {
+    return this.#isOver || this.#bytes > this.#maxBytes;
+  }
+
+  get #maxBytes(): number {
+    return this.options.maxBytes ?? maxFileBytes;
+  }
+
   #write(record: Readonly<Record<string, unknown>>): void {
-    const { log, maxBytes = maxFileBytes } = this.options;
-    if (this.#isOver || this.#bytes > maxBytes) return;
+    if (this.#isClosed) return;
+    const { log } = this.options;
+    const maxBytes = this.#maxBytes;
     const text = `${JSON.stringify(record)}\n`;
     this.#bytes += Buffer.byteLength(text);
     if (this.#bytes <= maxBytes) {

@@ -3,7 +3,8 @@
  * "at":TIME}`; then what happened, in order, `ms` milliseconds after the start: a line, `{"ms","side",
  * "line":TEXT}`, or that an agent started or ended, `{"ms","event",...}`. `child` numbers the agents. `redacted`
  * says that secrets were replaced, `base64` holds a line that is not UTF-8, and of a line above the limits
- * there is only `overlong`. Where the recording got too long to go on, an event says so, as its last record.
+ * there is only `overlong`. Of a long line of an agent that is no message there is only how it `begins` and how
+ * many `bytes` it has. Where the recording got too long to go on, an event says so, as its last record.
  */
 import { CaiError } from '../errors';
 
@@ -30,7 +31,7 @@ export interface RecordedLine {
 }
 
 /**
- * The lines of a recording, in order; those that were too long are left out. `name` is for messages. Fails
+ * The lines of a recording, in order; those that are not there as a whole are left out. `name` is for messages. Fails
  * with `CaiError('REPLAY')` for a file that is no recording; a last line that was cut short is ignored.
  */
 export function readRecording(text: string, name: string): RecordedLine[] {

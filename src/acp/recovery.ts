@@ -86,7 +86,7 @@ export class Recovery {
     if (isClosing(call)) {
       this.#close(editorId, restore, call);
     } else if (call.message.method === 'session/cancel') {
-      for (const each of waiting.takeAll()) if (!this.#cancel(each)) waiting.add(each);
+      waiting.cancelPrompts(this.core);
     } else {
       this.#wait(editorId, restore, call);
     }
@@ -111,14 +111,6 @@ export class Recovery {
   #wait(editorId: string, { waiting }: Restore, call: Call): void {
     if (waiting.add(call)) return;
     throw new CaiError('AGENT_STALLED', `too much waits for session ${editorId} to be restored`);
-  }
-
-  /** Answers a prompt that no agent has got. Source: ACP v1, prompt turn, cancellation. */
-  #cancel(call: Call): boolean {
-    const { message, request } = call;
-    if (message.method !== 'session/prompt' || request === undefined) return false;
-    this.core.answer(call, resultLine(request.id, '{"stopReason":"cancelled"}'));
-    return true;
   }
 
   /** What waits has failed, but for a `session/delete`. What the agent says of it afterwards is nobody's. */
@@ -255,9 +247,8 @@ export class Recovery {
   #refusal(child: WorkspaceChild, reason: CaiError | Message | undefined): Failure {
     if (reason === undefined || reason instanceof CaiError)
       return { reason: reason ?? this.#lost('is gone') };
-    const error = bodyOf(reason) as { code?: unknown; message?: unknown } | null | undefined;
-    const said = typeof error?.message === 'string' ? error.message : 'no reason given';
-    const failure = this.#lost(`could not restore the session: ${said}. Start a new one`);
+    const error = bodyOf(reason) as { code?: unknown } | null | undefined;
+    const failure = this.#lost(`could not restore the session: ${saidIn(error)}. Start a new one`);
     return error?.code === rpcCode.authRequired
       ? { reason: failure, refused: { child, answer: reason } }
       : { reason: failure };
@@ -266,6 +257,17 @@ export class Recovery {
   #lost(what: string): CaiError {
     return new CaiError('SESSION_LOST', `agent "${this.options.agent}" ${what}`);
   }
+}
+
+/** Of an agent's details, in characters. */
+const maxDetails = 500;
+
+/** What an agent's error says. Often its message is that of the code alone, and the cause stands in `data`. */
+function saidIn(error: unknown): string {
+  const { message, data } = (error ?? {}) as { message?: unknown; data?: { details?: unknown } | null };
+  const said = typeof message === 'string' ? message : 'no reason given';
+  const details = data?.details;
+  return typeof details === 'string' ? `${said}: ${details.slice(0, maxDetails)}` : said;
 }
 
 function isClosing({ row }: Call): boolean {

@@ -11,7 +11,7 @@ import type { Message } from '../rpc/scan';
 import { cut } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { SessionRecord } from '../session/session-record';
-import type { WorkspaceChild } from '../session/workspace-child';
+import type { JsonObject, WorkspaceChild } from '../session/workspace-child';
 import { isInside } from '../workspace/path-map';
 import type { PathMap } from '../workspace/path-map';
 import { findWorkspace } from '../workspace/root';
@@ -19,6 +19,7 @@ import type { Workspace } from '../workspace/root';
 import type { Children } from './children';
 import type { Call } from './call';
 import type { Core } from './core';
+import { notOffered, offers } from './refusals';
 import { rememberRow, rememberedSessions, rowOf } from './remembered-sessions';
 import { editsOf, pathsToAgent } from './rewrite';
 import { within } from './within';
@@ -61,6 +62,7 @@ export class SessionList {
 
   /** Serves a call. */
   async serve(call: Call): Promise<void> {
+    if (!this.#isOffered(call)) throw notOffered(call.message.method);
     const place = await this.#placeOf(call.message);
     if (call.request !== undefined) await this.#serveFrom(call, place);
   }
@@ -91,6 +93,15 @@ export class SessionList {
     const first = pages[0]?.page;
     const text = first === undefined ? '{"sessions":[]}' : pageText(first, rows, 'null');
     this.core.answer(call, resultLine(request.id, text), pages.at(-1)?.child.lane);
+  }
+
+  /** As long as no agent has said for itself what it has, it has what the editor was told. */
+  #isOffered({ row }: Call): boolean {
+    const { initializeResult } = this.core;
+    if (initializeResult === '' || this.children.usable().some((child) => child.initializeResult !== ''))
+      return true;
+    const { agentCapabilities } = JSON.parse(initializeResult) as { agentCapabilities?: JsonObject | null };
+    return offers(agentCapabilities ?? {}, row.capability!);
   }
 
   /** The agents' ids of the sessions that a call names, by the open child that has them. */

@@ -2,6 +2,7 @@
  * Between agents' ids of sessions and the editor's, and the sessions that an agent opens by naming them:
  * subagents, and those whose `session/new` it has not answered yet.
  */
+import type { Log } from '../log';
 import { fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { SessionTable } from '../session/session-table';
@@ -11,11 +12,21 @@ import type { PathMap } from '../workspace/path-map';
 
 /** How many sessions one agent may open by merely naming them. */
 const maxSessions = 1_000;
+/** How many that the agents of one workspace have only listed are written down. */
+const maxListed = 1_000;
 
 /** The ids of one proxy. */
 export class SessionNames {
+  /** How many of those were written down, by the root of the workspace. */
+  readonly #listed = new Map<string | undefined, number>();
+  /** The children of which it was told that they name too many. */
+  readonly #told = new WeakSet<WorkspaceChild>();
+
   /** Opens what is new in `sessions`. */
-  constructor(private readonly sessions: SessionTable) {}
+  constructor(
+    private readonly sessions: SessionTable,
+    private readonly log: Log,
+  ) {}
 
   /** The open session of a child that a message of its agent names, if any. */
   sessionOf(child: WorkspaceChild, message: Message): Session | undefined {
@@ -32,7 +43,11 @@ export class SessionNames {
   editorIdOf(child: WorkspaceChild, agentId: string, like: Session | undefined): string | undefined {
     const known = child.sessions.get(agentId);
     if (known !== undefined) return known.editorId;
-    if (like === undefined || child.sessions.size >= maxSessions) return undefined;
+    if (like === undefined) return undefined;
+    if (child.sessions.size >= maxSessions) {
+      this.#tellTooMany(child);
+      return undefined;
+    }
     const given = this.#derivedId(child, agentId, like.roots[0] ?? '', like.map);
     if (this.sessions.find(given) !== undefined) return this.openNew(child, agentId, like).editorId;
     const { roots, map, opening } = like;
@@ -40,9 +55,18 @@ export class SessionNames {
     return given;
   }
 
-  /** The editor's id for an agent's that stands in a list, with its folder as the agent names it. */
+  /**
+   * The editor's id for an agent's that stands in a list, with its folder as the agent names it. A list may have
+   * any number of sessions that nobody ever opens, so that only some of them are written down.
+   */
   listedIdOf(child: WorkspaceChild, agentId: string, cwd: string, map: PathMap): string {
-    return child.sessions.get(agentId)?.editorId ?? this.#derivedId(child, agentId, map.toEditor(cwd), map);
+    const isWritten = (): boolean => {
+      const count = (this.#listed.get(child.root) ?? 0) + 1;
+      this.#listed.set(child.root, count);
+      return count <= maxListed;
+    };
+    const open = child.sessions.get(agentId)?.editorId;
+    return open ?? this.#derivedId(child, agentId, map.toEditor(cwd), map, isWritten);
   }
 
   /** The agent's id for an editor's: that of an open session of the child, else the remembered one. */
@@ -77,10 +101,25 @@ export class SessionNames {
    * A session that only a list speaks of belongs to the workspace of its own working directory. Where agents of
    * several workspaces see theirs at the same place, one that is known is where it is known to be.
    */
-  #derivedId(child: WorkspaceChild, agentId: string, cwd: string, map: PathMap): string {
+  #derivedId(
+    child: WorkspaceChild,
+    agentId: string,
+    cwd: string,
+    map: PathMap,
+    isWritten?: () => boolean,
+  ): string {
     const names = child.root === undefined ? [] : [child.root, ...map.hostRoots];
     const own = names.some((name) => isInside(cwd, name)) ? child.root : undefined;
     const root = own ?? this.sessions.rootOf(cwd) ?? cwd;
-    return this.sessions.idForKnown(agentId, root, cwd, own !== undefined && !map.isIdentity);
+    return this.sessions.idForKnown(agentId, root, cwd, own !== undefined && !map.isIdentity, isWritten);
+  }
+
+  #tellTooMany(child: WorkspaceChild): void {
+    if (this.#told.has(child)) return;
+    this.#told.add(child);
+    this.log.warn(
+      { root: child.root, maxSessions },
+      'the agent has too many sessions open: what it names besides is not served, and has its own id for the editor',
+    );
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../errors';
 import type { CaiError } from '../errors';
 import type { Log } from '../log';
 import { notificationLine } from '../rpc/answer';
@@ -31,7 +32,7 @@ export async function setAgain(session: Session, { method, params }: Setting, lo
           editorId: undefined,
           onAnswer: (answer) => {
             if (answer.isError) failed('the agent refused it');
-            else tellState(session, answer, method === 'session/set_mode' ? params.modeId : undefined);
+            else tellState(session, answer, log, method === 'session/set_mode' ? params.modeId : undefined);
             resolve(true);
           },
           onFailure,
@@ -48,14 +49,23 @@ export async function setAgain(session: Session, { method, params }: Setting, lo
  * Tells the editor what an answer to a request of ours says of a session's mode and options, as the agent's own
  * updates would. `modeId`: the mode that the request has set. Source: ACP v1, `SessionUpdate`.
  */
-export function tellState(session: Session, answer: Message, modeId?: unknown): void {
+export function tellState(session: Session, answer: Message, log: Log, modeId?: unknown): void {
   const { child, agentId, editorId: sessionId } = session;
   // It may have been closed meanwhile.
   if (child.sessions.get(agentId) !== session) return;
   const { modes, configOptions } = (bodyOf(answer) ?? {}) as JsonObject;
   const currentModeId = modeId ?? (modes as JsonObject | null | undefined)?.currentModeId;
-  const tell = (update: JsonObject): void =>
-    child.deliver(notificationLine('session/update', JSON.stringify({ sessionId, update })));
+  const tell = (update: JsonObject): void => {
+    try {
+      child.deliver(notificationLine('session/update', JSON.stringify({ sessionId, update })));
+    } catch (reason) {
+      // As options that are nested more deeply than can be written.
+      log.warn(
+        { root: child.root, reason: messageOf(reason) },
+        'the editor cannot be told of a restored session',
+      );
+    }
+  };
   if (typeof currentModeId === 'string') tell({ sessionUpdate: 'current_mode_update', currentModeId });
   if (Array.isArray(configOptions)) tell({ sessionUpdate: 'config_option_update', configOptions });
 }

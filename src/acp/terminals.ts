@@ -43,7 +43,7 @@ export type PassOn = (edits: readonly Edit[]) => string | undefined;
 const maxTerminals = 64;
 /** How many it may create at once and, since each costs processes on both sides, in the long run. */
 const burst = 2 * maxTerminals;
-const perSecond = 4;
+const perSecond = 16;
 
 /** One that the editor has, or is about to have. */
 interface Terminal {

@@ -8,6 +8,8 @@ export class AgentEnd {
     readonly status: number | undefined,
     /** The failure that a command of ours has told instead of running the agent, a `FailureCode`. */
     readonly failure: string | undefined,
+    /** The signal that ended it; undefined when it exited. */
+    readonly signal?: NodeJS.Signals,
   ) {}
 }
 
@@ -17,6 +19,8 @@ export interface LoggedFailure {
   readonly code: string;
   /** Exit status of the agent's process; undefined where none is known. */
   readonly status: number | undefined;
+  /** The signal that ended that process; undefined where none did. */
+  readonly signal: NodeJS.Signals | undefined;
   /** Its message. It may quote the agent, and so the log writes it to stderr alone. */
   readonly said: string;
 }
@@ -24,5 +28,6 @@ export interface LoggedFailure {
 /** The fields of a log line about a failure of an agent. */
 export function loggedFailure(reason: CaiError): LoggedFailure {
   const end = reason.cause instanceof AgentEnd ? reason.cause : undefined;
-  return { code: end?.failure ?? reason.code, status: end?.status, said: reason.message };
+  const { failure = reason.code, status, signal } = end ?? {};
+  return { code: failure, status, signal, said: reason.message };
 }

@@ -107,6 +107,8 @@ export interface CatalogOptions {
   readonly configFile: string;
   /** Folder against which a name with a slash is resolved, in test mode. */
   readonly cwd: string;
+  /** Where the configuration names the agent, for messages; absent where the command line does. */
+  readonly namedAt?: (() => string) | undefined;
 }
 
 /**
@@ -129,7 +131,7 @@ export function resolveAgent(name: string, args: readonly string[], options: Cat
     const hint = meant === undefined ? '' : `Did you mean ${meant}? `;
     throw new CaiError(
       'UNSUPPORTED_AGENT',
-      `Unsupported agent: ${name}\n${hint}Known agents: ${names.join(', ')}. Another one can be added to ${options.configFile}: a line [agents.NAME], and below it command = ["program", "argument"].`,
+      `Unsupported agent: ${name}${options.namedAt === undefined ? '' : ` (${options.namedAt()})`}\n${hint}Known agents: ${names.join(', ')}. Another one can be added to ${options.configFile}: a line [agents.NAME], and below it command = ["program", "argument"].`,
     );
   }
   const displayName = configured?.name ?? known?.displayName ?? name;

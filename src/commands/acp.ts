@@ -34,6 +34,7 @@ export async function run(args: readonly string[]): Promise<number> {
     isTestMode: env.CAI_ACP_TEST_MODE === '1',
     configFile: configFileOf(env),
     cwd,
+    namedAt: named.length > 0 ? undefined : () => `"agent.default" in ${configFileOf(env)}`,
   });
   const childEnv = { ...env, CAI_NO_UPDATE_CHECK: '1' };
   if (isOnTerminal()) {

@@ -1,16 +1,15 @@
 /** `cai build`: makes the image of an agent, also if there is one. */
 import { resolve } from 'node:path';
-import { resolveAgent } from '../agent/catalog';
 import { resolveEngine } from '../container/context';
 import { Engine } from '../container/engine';
 import { buildImage } from '../container/image';
 import { imageTagOf } from '../container/image-tag';
 import { imageRequestOf } from '../container/image-request';
 import { openProgress } from '../container/progress';
-import { configFileOf } from '../workspace/config';
-import { loadWorkspaceConfig } from '../workspace/effective-config';
+import { loadWorkspaceConfig, placeOfValue } from '../workspace/effective-config';
 import { findWorkspace } from '../workspace/root';
 import { commandLine, runCommandLine } from './command-line';
+import { checkAgent } from './target';
 
 interface Options {
   readonly agent?: string;
@@ -45,8 +44,8 @@ async function build(options: Options): Promise<number> {
   const progress = openProgress(process.stderr, options.quiet === true);
   for (const notice of notices) progress.say(notice);
   const agent = options.agent ?? config.agent.default;
-  // Refuses a name that is none.
-  resolveAgent(agent, [], { agents: config.agents, isDirect: false, isTestMode: env.CAI_ACP_TEST_MODE === '1', configFile: configFileOf(env), cwd: '/' }); // prettier-ignore
+  const namedAt = () => placeOfValue(env, root, 'agent.default', agent);
+  checkAgent(agent, config, env, options.agent === undefined ? namedAt : undefined);
   const engine = await Engine.connect(resolveEngine(env, options.context, config.engine.context));
   const request = imageRequestOf(env, config, root, agent);
   const how = { noCache: !options.cache, upgrade: options.upgrade === true };

@@ -15,7 +15,7 @@ interface Options {
 
 /** Writes the keys to stdout, and to stderr what is ignored; resolves with 0. */
 export function run(args: readonly string[]): Promise<number> {
-  const command = commandLine('config', 'Show every key, its value, and where the value comes from.')
+  const command = commandLine('config', 'Shows every key, its value, and where the value comes from.')
     .option('-w, --workspace <folder>', 'any folder in the workspace (default: the current one)')
     .option('--json', 'as JSON');
   return runCommandLine(command, args, () => show(command.opts<Options>()));
@@ -24,7 +24,8 @@ export function run(args: readonly string[]): Promise<number> {
 async function show({ workspace, json }: Options): Promise<number> {
   const { env, stdout, stderr } = process;
   const root = await rootOf(workspace, env);
-  const { origins, notices } = loadWorkspaceConfig(env, root);
+  const { origins: unordered, notices } = loadWorkspaceConfig(env, root);
+  const origins = byTable(unordered);
   if (json === true) {
     const keys = origins.map(({ name, value, from }) => ({ name, value: masked(value) ?? null, from }));
     stdout.write(`${JSON.stringify({ workspace: root ?? null, keys, notices }, undefined, 2)}\n`);
@@ -43,6 +44,17 @@ async function rootOf(folder: string | undefined, env: NodeJS.ProcessEnv): Promi
     if (folder !== undefined || !(reason instanceof CaiError) || reason.code !== 'WORKSPACE') throw reason;
     return undefined;
   }
+}
+
+/** What is of one agent, or of one mount, stands together. */
+function byTable(origins: readonly Origin[]): Origin[] {
+  const tableOf = ({ name }: Origin): string => name.replace(/\.[^.]*$/, '');
+  const groups = new Map<string, Origin[]>();
+  for (const origin of origins) {
+    const table = tableOf(origin);
+    groups.set(table, [...(groups.get(table) ?? []), origin]);
+  }
+  return [...groups.values()].flat();
 }
 
 function rowOf({ name, value, from }: Origin): string[] {

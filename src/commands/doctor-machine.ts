@@ -8,14 +8,15 @@ import { clientKey } from '../container/keys';
 import type { ClientKey } from '../container/keys';
 import { mountOf, settingsOf } from '../container/settings';
 import type { Settings } from '../container/spec';
-import { CaiError } from '../errors';
+import { CaiError, messageOf } from '../errors';
 import type { Config } from '../workspace/config';
 import { configFileOf } from '../workspace/config';
-import { loadWorkspaceConfig } from '../workspace/effective-config';
+import { loadWorkspaceConfig, placeOfValue } from '../workspace/effective-config';
 import { outerGitFolder } from '../workspace/git-folder';
 import { ownFolders } from '../workspace/own-folders';
 import { quoted } from '../workspace/quoted';
-import { findWorkspace } from '../workspace/root';
+import { findWorkspace, foreignNotice } from '../workspace/root';
+import { stateRemedy, tryState } from '../workspace/state-folder';
 import { checkLinks, outgrownRoot } from '../workspace/trust';
 import type { Checks, Finding } from './doctor-checks';
 
@@ -32,6 +33,8 @@ export function nodeVersion(): Finding {
 export interface Place {
   /** Root of the workspace; `undefined`: none. */
   readonly root: string | undefined;
+  /** As `foreignNotice`. */
+  readonly foreign?: string | undefined;
 }
 
 /**
@@ -50,7 +53,7 @@ export async function checkWorkspace(
       await checkLinks(env, workspace);
       const { root, cwd } = workspace;
       const recorded = outgrownRoot(env, cwd, root);
-      if (recorded === undefined) return { root };
+      if (recorded === undefined) return { root, foreign: foreignNotice(workspace) };
       throw new CaiError(
         'WORKSPACE',
         `${quoted(cwd)} belonged to the workspace ${quoted(recorded)} and now leads to ${quoted(root)}: if that is right, run: cai trust ${quoted(cwd)}`,
@@ -62,10 +65,11 @@ export async function checkWorkspace(
       return { root: undefined };
     }
   };
-  return await checks.find('workspace', look, async ({ root }) => {
+  return await checks.find('workspace', look, async ({ root, foreign }) => {
     if (root === undefined) {
       return { status: 'warn', detail: why!, remedy: 'name one: cai doctor --workspace FOLDER' };
     }
+    if (foreign !== undefined) return { status: 'warn', detail: foreign };
     const mount = mountOf(root, env);
     const where = mount === root ? 'under its own path' : `at ${mount}`;
     const git = await outerGitFolder(root, env);
@@ -100,7 +104,8 @@ export async function checkConfiguration(
     const { config } = found;
     const name = wantedAgent ?? config.agent.default;
     const isTestMode = env.CAI_ACP_TEST_MODE === '1';
-    const agent = resolveAgent(name, [], { agents: config.agents, isDirect: false, isTestMode, configFile, cwd: '/' }); // prettier-ignore
+    const namedAt = wantedAgent === undefined ? () => placeOfValue(env, root, 'agent.default', name) : undefined; // prettier-ignore
+    const agent = resolveAgent(name, [], { agents: config.agents, isDirect: false, isTestMode, configFile, cwd: '/', namedAt }); // prettier-ignore
     const hostUser = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     const settings = await settingsOf({ config, workspace: root, agent: name, hostUser, authorizedKey, env });
     return { config, agent, settings };
@@ -112,10 +117,35 @@ export async function checkConfiguration(
   });
 }
 
-/** Our key; none is made. `undefined`: there is none, or it cannot be used. */
-export async function checkKey(checks: Checks, env: NodeJS.ProcessEnv): Promise<ClientKey | undefined> {
+/** The folder of what is kept; none is made. Whether it can be used. */
+export async function checkState(checks: Checks, env: NodeJS.ProcessEnv): Promise<boolean> {
+  let isUsable = false;
+  await checks.check('state folder', () => {
+    const { state } = ownFolders(env);
+    try {
+      tryState(state);
+    } catch (reason) {
+      const detail = `${state} cannot be used, so nothing is kept, such as sessions: ${messageOf(reason)}`;
+      return { status: 'fail', detail, remedy: stateRemedy(state) };
+    }
+    isUsable = true;
+    return { status: 'ok', detail: existsSync(state) ? state : `${state}, made when it is wanted` };
+  });
+  return isUsable;
+}
+
+/** Our key; none is made. `hasState`: one can be. `undefined`: there is none, or it cannot be used. */
+export async function checkKey(
+  checks: Checks,
+  hasState: boolean,
+  env: NodeJS.ProcessEnv,
+): Promise<ClientKey | undefined> {
   const { state } = ownFolders(env);
   const folder = join(state, 'ssh');
+  if (!hasState && !existsSync(join(folder, 'id_ed25519'))) {
+    await checks.skip(['keys'], 'this needs the state folder');
+    return undefined;
+  }
   const look = async () => (existsSync(join(folder, 'id_ed25519')) ? await clientKey(state) : undefined);
   return await checks.find('keys', look, (key) => {
     if (key === undefined)
@@ -131,15 +161,16 @@ const desktopPath =
 
 /**
  * Whether an editor that was started from the desktop finds `cai`, and the `node` that runs it: those of
- * version managers are in the PATH of shells only.
+ * version managers are in the PATH of shells only. `agent`: the one that is meant, if it can be used.
  */
-export function editorPath(agent: string): Finding {
+export function editorPath(agent: string | undefined): Finding {
   const cai = realpathSync(join(__dirname, '../../bin/cai'));
-  const line = `${quoted(process.execPath)} with the arguments ${[cai, '--acp', agent].map(quoted).join(' ')}`;
+  const args = ['--acp', ...(agent === undefined ? [] : [agent])];
+  const line = `${quoted(process.execPath)} with the arguments ${[cai, ...args].map(quoted).join(' ')}`;
   const found = { cai: programOnDesktop('cai'), node: programOnDesktop('node') };
   const missing = (['node', 'cai'] as const).filter((name) => found[name] === undefined);
   if (missing.length === 0 && realpathSync(found.cai!) === cai) {
-    return { status: 'ok', detail: `editors find cai and node by themselves: cai --acp ${agent}` };
+    return { status: 'ok', detail: `editors find cai and node by themselves: cai ${args.join(' ')}` };
   }
   const what =
     missing.length === 0

@@ -4,7 +4,7 @@ import { Checks } from './doctor-checks';
 import type { Check } from './doctor-checks';
 import { checkContainerOf, containerChecks } from './doctor-container';
 import { checkEngine, checkImage, checkLimits } from './doctor-engine';
-import { checkConfiguration, checkKey, checkWorkspace, editorPath, nodeVersion } from './doctor-machine';
+import { checkConfiguration, checkKey, checkState, checkWorkspace, editorPath, nodeVersion } from './doctor-machine'; // prettier-ignore
 
 interface Options {
   readonly workspace?: string;
@@ -42,9 +42,10 @@ async function report(options: Options): Promise<number> {
 async function examine(checks: Checks, options: Options, env: NodeJS.ProcessEnv): Promise<void> {
   await checks.check('node', nodeVersion);
   const place = await checkWorkspace(checks, options.workspace, env);
-  const key = await checkKey(checks, env);
+  const hasState = await checkState(checks, env);
+  const key = await checkKey(checks, hasState, env);
   const configured = await checkConfiguration(checks, place?.root, options.agent, key?.publicKey ?? '', env);
-  await checks.check('editor', () => editorPath(configured?.agent.name ?? options.agent ?? 'claude'));
+  await checks.check('editor', () => editorPath(configured?.agent.name));
   const found = await checkEngine(checks, options.context, configured?.config.engine.context, env);
   if (configured === undefined || found === undefined) {
     const lacking = found === undefined ? 'the engine' : 'the configuration';
@@ -55,6 +56,7 @@ async function examine(checks: Checks, options: Options, env: NodeJS.ProcessEnv)
   await checkLimits(checks, about, configured);
   const image = await checkImage(checks, engine, configured, env);
   if (place === undefined) await checks.skip(containerChecks, 'this needs the workspace');
+  else if (!hasState && key === undefined) await checks.skip(containerChecks, 'this needs the state folder');
   else await checkContainerOf(checks, { ...configured, engine, image, key, env });
 }
 

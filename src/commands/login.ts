@@ -89,11 +89,14 @@ async function runSignIn(argv: readonly [string, ...string[]], options: SignInRu
   // A terminal that somebody draws on does not turn newlines into two characters.
   const end = tty ? '\r\n' : '\n';
   const tell = (sentence: string) => void process.stderr.write(`cai: ${printable(sentence)}${end}`);
-  return await runInContainer(argv, {
+  const status = await runInContainer(argv, {
     ...options,
     tty,
     beside: (connection) => PortMirror.open(connection, tell),
   });
+  if (status !== 0 && !tty)
+    tell('this sign-in had no terminal on stdin and stdout, which most need: run it in one');
+  return status;
 }
 
 function isCommand(argv: readonly string[]): argv is readonly [string, ...string[]] {

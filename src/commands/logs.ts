@@ -1,10 +1,11 @@
 /** `cai logs`: what the processes that editors have started say, from the files that they keep. */
 import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readSync, watch } from 'node:fs';
 import { join } from 'node:path';
+import { CaiError } from '../errors';
 import { isLog, stemOf } from '../log-file';
-import { ownFolders } from '../workspace/own-folders';
 import { printableLine, quoted } from '../workspace/quoted';
 import { realOrSame } from '../workspace/real-path';
+import { readState, unlessGone } from '../workspace/state-folder';
 import { commandLine, runCommandLine } from './command-line';
 
 interface Options {
@@ -37,26 +38,37 @@ const chunkBytes = 64 * 1024;
 export async function run(args: readonly string[]): Promise<number> {
   const command = commandLine('logs', description)
     .option('-f, --follow', 'and what is logged from now on')
-    .option('--agent <name>', 'only processes that run this agent')
+    .option('-a, --agent <name>', 'only processes that run this agent')
     .option('-w, --workspace <folder>', 'only what is about this workspace, or about none')
-    .option('-n, --lines <number>', 'how many of the last lines', Number, 200)
+    .option('-n, --lines <number>', 'how many of the last lines', countOf, 200)
     .option('--json', 'the lines as they are kept: one JSON object each');
   return await runCommandLine(command, args, async () => {
     const { workspace, ...rest } = command.opts<Options>();
     const options = { ...rest, ...(workspace !== undefined && { workspace: realOrSame(workspace) }) };
-    const folder = join(ownFolders(process.env).state, 'logs');
-    const logs = new Logs(folder, options);
-    const shown = logs.read();
-    process.stdout.write(shown.slice(-Math.max(options.lines || 0, 1)).join(''));
+    const { folder, logs, shown } = readState(process.env, 'logs', (path) => {
+      if (options.follow === true) mkdirSync(path, { recursive: true, mode: 0o700 });
+      const opened = new Logs(path, options);
+      return { folder: path, logs: opened, shown: opened.read() };
+    });
+    process.stdout.write(shown.slice(-options.lines).join(''));
     if (options.follow === true) await follow(folder, logs);
-    else if (shown.length === 0) process.stderr.write('cai: nothing is logged\n');
+    else if (shown.length === 0) process.stderr.write(`cai: ${hint(logs)}\n`);
     return 0;
   });
 }
 
+/** Fails with `CaiError('USAGE')` for what is no number of lines. */
+function countOf(text: string): number {
+  if (/^0*[1-9]\d*$/.test(text)) return Number(text);
+  throw new CaiError('USAGE', `--lines: "${text}" is no whole number, at least 1`);
+}
+
+function hint(logs: Logs): string {
+  return logs.isEmpty ? 'nothing is logged' : 'none of what is logged is of that: "cai logs" shows all';
+}
+
 /** Writes what comes; the promise stays open until the process is ended. */
 async function follow(folder: string, logs: Logs): Promise<never> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const look = (): void => {
     const text = logs.read().join('');
     if (text !== '') process.stdout.write(text);
@@ -74,6 +86,8 @@ async function follow(folder: string, logs: Logs): Promise<never> {
 
 /** The files of a folder, each read on from where it was read to. */
 class Logs {
+  /** No line has been read, wanted or not. */
+  isEmpty = true;
   /** By inode, because a file changes its name when it becomes the older half of a log. */
   readonly #read = new Map<number, { bytes: number; rest: string }>();
   readonly #heads = new Map<string, Entry>();
@@ -93,6 +107,7 @@ class Logs {
     return this.#newLines(name).flatMap((line) => {
       const entry = parse(line);
       if (entry === undefined) return [];
+      this.isEmpty = false;
       const stem = stemOf(name);
       if (entry.agent !== undefined && entry.pid !== undefined) this.#heads.set(stem, entry);
       const head = this.#heads.get(stem);
@@ -111,12 +126,8 @@ class Logs {
 
   /** The whole lines that were added to a file; none if it is gone. */
   #newLines(name: string): string[] {
-    let file: number;
-    try {
-      file = openSync(join(this.folder, name), 'r');
-    } catch {
-      return [];
-    }
+    const file = unlessGone(() => openSync(join(this.folder, name), 'r'));
+    if (file === undefined) return [];
     try {
       const { ino } = fstatSync(file);
       const { bytes, rest } = this.#read.get(ino) ?? { bytes: 0, rest: '' };
@@ -143,12 +154,8 @@ function readFrom(file: number, start: number): Buffer {
 
 /** The older half of a log comes first. */
 function filesIn(folder: string): string[] {
-  try {
-    const names = readdirSync(folder).filter(isLog);
-    return names.sort((a, b) => (a.replace('.old', '!') < b.replace('.old', '!') ? -1 : 1));
-  } catch {
-    return [];
-  }
+  const names = unlessGone(() => readdirSync(folder))?.filter(isLog) ?? [];
+  return names.sort((a, b) => (a.replace('.old', '!') < b.replace('.old', '!') ? -1 : 1));
 }
 
 function parse(line: string): Entry | undefined {

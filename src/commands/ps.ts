@@ -28,9 +28,9 @@ async function list({ all, json, context }: Options): Promise<number> {
   const engine = await connectEngine(process.env, context);
   const containers = await ownContainers(engine, hostUserId());
   const shown = containers.filter(({ state }) => all === true || isAlive(state));
-  const sessions = await Promise.all(shown.map((container) => sessionsIn(engine, container)));
+  const commands = await Promise.all(shown.map((container) => commandsIn(engine, container)));
   const now = Date.now();
-  const text = json === true ? asJson(shown, sessions, now) : asTable(shown, sessions, now);
+  const text = json === true ? asJson(shown, commands, now) : asTable(shown, commands, now);
   process.stdout.write(text);
   if (shown.length === 0) process.stderr.write(`cai: ${hint(containers.length)}\n`);
   return 0;
@@ -46,7 +46,7 @@ function hint(hidden: number): string {
 }
 
 /** How many commands of ours run in it. It may end meanwhile. */
-async function sessionsIn(engine: Engine, { id, state }: OwnContainer): Promise<number> {
+async function commandsIn(engine: Engine, { id, state }: OwnContainer): Promise<number> {
   if (state !== 'running') return 0;
   return await countCommands(engine, id).catch((reason: unknown) => {
     if (reason instanceof CaiError && reason.code !== 'NO_ENGINE') return 0;
@@ -54,14 +54,14 @@ async function sessionsIn(engine: Engine, { id, state }: OwnContainer): Promise<
   });
 }
 
-function asTable(containers: readonly OwnContainer[], sessions: readonly number[], now: number): string {
+function asTable(containers: readonly OwnContainer[], commands: readonly number[], now: number): string {
   const rows = containers.map(({ name, agent, workspace, state, createdAt }, index) => {
-    return [name, agent, workspace ?? '-', state, ageOf(now - createdAt), String(sessions[index])];
+    return [name, agent, workspace ?? '-', state, ageOf(now - createdAt), String(commands[index])];
   });
-  return table([['NAME', 'AGENT', 'WORKSPACE', 'STATE', 'AGE', 'SESSIONS'], ...rows]);
+  return table([['NAME', 'AGENT', 'WORKSPACE', 'STATE', 'AGE', 'COMMANDS'], ...rows]);
 }
 
-function asJson(containers: readonly OwnContainer[], sessions: readonly number[], now: number): string {
+function asJson(containers: readonly OwnContainer[], commands: readonly number[], now: number): string {
   const objects = containers.map(({ id, name, agent, workspace, state, createdAt }, index) => ({
     name,
     id,
@@ -70,7 +70,7 @@ function asJson(containers: readonly OwnContainer[], sessions: readonly number[]
     state,
     createdAt: new Date(createdAt).toISOString(),
     ageMs: Math.max(now - createdAt, 0),
-    sessions: sessions[index],
+    commands: commands[index],
   }));
   return `${JSON.stringify(objects, undefined, 2)}\n`;
 }

@@ -29,6 +29,10 @@ Ends with 1 and the line of the recording when something else happens.`;
 
 const footer = `
 A recording is made by: cai --acp --record FILE AGENT. It ends at 1 GiB.
+To play its agent, name this command in the settings of your editor, with "args": ["replay", "/path/of/FILE"].
+To play its editor: cai replay FILE --as editor -- COMMAND.
+What is recorded nowhere ends it at once; what comes before its turn, when its turn has not come after 5 s,
+or after 60 s where an editor is played.
 Secrets are not in it, so that a sign-in cannot be played to a real agent.
 A stranger's recording is as a stranger's agent. When its agent is played, commands are left out, and
 files it writes without --files, which stderr says; all else reaches the editor.`;
@@ -94,6 +98,8 @@ async function playAgent(lines: readonly RecordedLine[], options: Options): Prom
   const signIn = new SignIn({ agent: undefined, env: process.env, log });
   const note = (text: string): void => void process.stderr.write(`cai: ${printableLine(text)}\n`);
   const played = harmless(lines, { child: options.child, writesFiles: options.files === true, signIn, note });
+  if (process.stdin.isTTY && process.stdout.isTTY)
+    note('this waits for what an editor sends: name it in the settings of your editor instead');
   const playback = new Playback(played, optionsOf(options, toStdout));
   const reader = new LineReader(limits);
   const pull = (): void => {

@@ -3,6 +3,7 @@ import type { Engine } from '../container/engine';
 import { ownContainers, ownVolumes } from '../container/own-containers';
 import type { OwnContainer, OwnVolume } from '../container/own-containers';
 import { CaiError } from '../errors';
+import { quoted } from '../workspace/quoted';
 import { commandLine, runCommandLine } from './command-line';
 import { canAsk, confirm } from './confirm';
 import { endContainers } from './end-containers';
@@ -18,6 +19,9 @@ interface Options extends SelectionOptions {
 const description = `Removes the containers of a workspace. What their agents keep (sign-ins, settings, history) lies in
 volumes, which stay. The workspace itself is not touched.`;
 
+const footer = `
+Images stay, too. One that no container needs any more goes with: docker rmi containai:AGENT`;
+
 /** Resolves with 0 when nothing of it is there any more, with 1 if the user does not want that after all. */
 export async function run(args: readonly string[]): Promise<number> {
   const command = withSelectionOptions(commandLine('rm', description))
@@ -26,7 +30,8 @@ export async function run(args: readonly string[]): Promise<number> {
       '--volumes',
       'remove what their agents keep, too, unless other containers use it; with --all also what no container uses',
     )
-    .option('-y, --yes', 'do not ask whether what they keep may go');
+    .option('-y, --yes', 'do not ask whether what they keep may go')
+    .addHelpText('after', footer);
   return await runCommandLine(command, args, () => remove(command.opts<Options>()));
 }
 
@@ -51,10 +56,14 @@ async function remove(options: Options): Promise<number> {
     for (const name of names) say(`what the agent keeps stays in the volume ${name}`);
   }
   if (containers.length === 0 && volumes.length === 0) {
-    const hint = options.volumes === true ? '; with --all go volumes that no container uses' : '';
-    say(`nothing to remove: ${none}${hint}`);
+    say(`nothing to remove: ${none}${options.volumes === true ? hintAt(options) : ''}`);
   }
   return 0;
+}
+
+function hintAt({ agent }: Options): string {
+  const whose = agent === undefined ? '' : ` --agent ${quoted(agent)}`;
+  return `; what no container uses goes with: cai rm --volumes --all${whose}`;
 }
 
 /** A volume that is to go, and the containers that stay and need it. */

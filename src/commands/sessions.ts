@@ -1,13 +1,14 @@
 /** `cai sessions`: the sessions of this user that are remembered. */
-import { join, resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { isRunning } from '../agent/process-identity';
 import { openLog } from '../log';
 import { SessionFile } from '../session/session-file';
 import { lastUseOf } from '../session/session-record';
 import type { SessionRecord } from '../session/session-record';
 import { loadConfig } from '../workspace/config';
-import { ownFolders } from '../workspace/own-folders';
 import { printableLine, quoted } from '../workspace/quoted';
+import { readState, unlessGone } from '../workspace/state-folder';
 import { ageOf } from './age';
 import { commandLine, runCommandLine } from './command-line';
 import { namedRoot } from './named-root';
@@ -37,8 +38,11 @@ export async function run(args: readonly string[]): Promise<number> {
 async function list({ agent, workspace, json }: Options, env: NodeJS.ProcessEnv): Promise<number> {
   const { persist, keepMs } = loadConfig(env).sessions;
   const root = workspace === undefined ? undefined : await namedRoot(resolve(workspace), env);
-  const file = new SessionFile(join(ownFolders(env).state, 'sessions.ndjson'), keepMs, openLog(env));
-  const all = [...(file.load()?.values() ?? [])]
+  const records = readState(env, 'sessions.ndjson', (file) => {
+    unlessGone(() => readFileSync(file));
+    return new SessionFile(file, keepMs, openLog(env)).load();
+  });
+  const all = [...(records?.values() ?? [])]
     .map((record) => ({
       ...record,
       isLive: record.openBy !== undefined && isRunning(record.openBy) === true,

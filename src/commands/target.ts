@@ -9,8 +9,8 @@ import { statusLine } from '../agent/status';
 import { resolveEngine } from '../container/context';
 import type { EngineAddress } from '../container/context';
 import { Engine } from '../container/engine';
-import { findImage, provideImage } from '../container/image';
-import type { ImageRequest } from '../container/image';
+import { findImage, imageNotice, provideImage } from '../container/image';
+import type { EngineImage, ImageRequest } from '../container/image';
 import { imageRequestOf } from '../container/image-request';
 import { imageTagOf } from '../container/image-tag';
 import { clientKey } from '../container/keys';
@@ -25,9 +25,10 @@ import { SshConnection } from '../container/ssh';
 import { CaiError } from '../errors';
 import type { Config } from '../workspace/config';
 import { configFileOf } from '../workspace/config';
-import { loadWorkspaceConfig } from '../workspace/effective-config';
+import { loadWorkspaceConfig, placeOfValue } from '../workspace/effective-config';
 import { ownFolders } from '../workspace/own-folders';
 
+import { foreignNotice } from '../workspace/root';
 import type { Workspace } from '../workspace/root';
 import { isInside } from '../workspace/path-map';
 import { printable, quoted } from '../workspace/quoted';
@@ -85,9 +86,11 @@ export class Target {
     const { workspace: folder = '.' } = options;
     const workspace = folder === false ? undefined : await findCheckedWorkspace(resolve(folder), env);
     const { config, notices } = loadWorkspaceConfig(env, workspace?.root);
-    for (const notice of notices) voice.tell(notice);
+    const foreign = workspace && foreignNotice(workspace);
+    for (const notice of foreign === undefined ? notices : [foreign, ...notices]) voice.tell(notice);
     const agent = options.agent ?? config.agent.default;
-    checkAgent(agent, config, env);
+    const namedAt = () => placeOfValue(env, workspace?.root, 'agent.default', agent);
+    checkAgent(agent, config, env, options.agent === undefined ? namedAt : undefined);
     const hostUser = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     const { publicKey: authorizedKey } = await clientKey(ownFolders(env).state);
     const address = resolveEngine(env, options.context, config.engine.context);
@@ -108,10 +111,19 @@ export class Target {
   async open(): Promise<RunningContainer> {
     const { engine, options, env } = this;
     const request = this.#imageRequest();
+    let isImageNoted = false;
     return await provideContainer(engine, {
       settings: this.settings,
-      imageIfThere: () => findImage(engine, request),
-      image: () => provideImage(engine, request, this.voice.progress),
+      imageIfThere: async () => {
+        const image = await findImage(engine, request);
+        if (image !== undefined && !isImageNoted) this.#noteImage(request, image);
+        isImageNoted = true;
+        return image;
+      },
+      image: () => {
+        isImageNoted = true;
+        return provideImage(engine, request, this.voice.progress);
+      },
       isFresh: options.fresh === true,
       env,
       tell: this.voice.tell,
@@ -153,6 +165,17 @@ export class Target {
             ? 'was stopped'
             : `ended with status ${info.exitCode}`;
     return new CaiError('CONTAINER_START', `the container ${name} ${why}`, undefined, { cause: reason });
+  }
+
+  /** The container that is there does not need what the image is made from. */
+  #noteImage(request: ImageRequest, image: EngineImage): void {
+    try {
+      const notice = imageNotice(request, image);
+      if (notice !== undefined) this.voice.tell(notice);
+    } catch (reason) {
+      if (!(reason instanceof CaiError)) throw reason;
+      this.voice.tell(reason.message);
+    }
   }
 
   #imageRequest(): ImageRequest {
@@ -209,11 +232,19 @@ function isLost(reason: unknown): reason is CaiError {
   return reason instanceof CaiError && reason.code === 'SSH_CONNECT';
 }
 
-/** Here an agent that is not known is a mistake of the command line like any other: the status 1 is a command's own. */
-export function checkAgent(agent: string, { agents }: Config, env: NodeJS.ProcessEnv): void {
+/**
+ * Here an agent that is not known is a mistake of the command line like any other: the status 1 is a command's own.
+ * `namedAt`: as for `resolveAgent`.
+ */
+export function checkAgent(
+  agent: string,
+  { agents }: Config,
+  env: NodeJS.ProcessEnv,
+  namedAt?: () => string,
+): void {
   const isTestMode = env.CAI_ACP_TEST_MODE === '1';
   try {
-    resolveAgent(agent, [], { agents, isDirect: false, isTestMode, configFile: configFileOf(env), cwd: '/' });
+    resolveAgent(agent, [], { agents, isDirect: false, isTestMode, configFile: configFileOf(env), cwd: '/', namedAt }); // prettier-ignore
   } catch (reason) {
     if (reason instanceof CaiError) throw new CaiError('USAGE', reason.message);
     throw reason;

@@ -38,7 +38,7 @@ interface Request {
 export function run(args: readonly string[]): Promise<number> {
   const command = commandLine(
     'trust',
-    "Allow what a repository's .containai/config.toml widens, as it is now, or a workspace that has grown.",
+    "Allows what a repository's .containai/config.toml widens, as it is now, or a workspace that has grown.",
   )
     .argument('[folder]', 'any folder in the workspace (default: the current one)')
     .option('-y, --yes', 'do not ask')

@@ -1,13 +1,12 @@
 /** `cai usage`: what turns have cost, from what `cai --acp` has written down. */
-import { join } from 'node:path';
 import { Option } from 'commander';
 import { CaiError } from '../errors';
 import { readUsage } from '../session/usage';
 import { averageOf, sumOf, sumsBy } from '../session/usage-sums';
 import type { Grouping, UsageAverage, UsageSum } from '../session/usage-sums';
 import { duration } from '../workspace/config-kinds';
-import { ownFolders } from '../workspace/own-folders';
 import { quotedLines } from '../workspace/quoted';
+import { readState } from '../workspace/state-folder';
 import { commandLine, runCommandLine } from './command-line';
 import { table } from './table';
 
@@ -34,13 +33,13 @@ export async function run(args: readonly string[]): Promise<number> {
         .choices(['session', 'agent', 'workspace', 'model'])
         .default('workspace'),
     )
-    .option('--json', 'as JSON; times in milliseconds')
+    .option('--json', 'as JSON; times in milliseconds, tokens null where the agent says none')
     .addHelpText('after', footer);
   return await runCommandLine(command, args, () => {
     const { since, by, json } = command.opts<Options>();
     const now = Date.now();
     const sinceMs = timeOf(since, now);
-    const records = readUsage(join(ownFolders(process.env).state, 'usage'), sinceMs);
+    const records = readState(process.env, 'usage', (folder) => readUsage(folder, sinceMs));
     const rows = sumsBy(records, by);
     const total = sumOf(records);
     const average = averageOf(total);
@@ -77,14 +76,19 @@ interface Shown {
 
 function asJson({ sinceMs, now, by, rows, total, average }: Shown): string {
   const since = new Date(sinceMs).toISOString();
-  const all = { ...total, key: undefined };
+  // Where an agent says none, there need not have been none.
+  const told = <T extends UsageSum | UsageAverage>(sum: T) => ({
+    ...sum,
+    tokens: sum.tokens.total === 0 ? null : sum.tokens,
+  });
+  const all = { ...told(total), key: undefined };
   const value = {
     since,
     until: new Date(now).toISOString(),
     by,
-    rows,
+    rows: rows.map(told),
     total: all,
-    averagePerTurn: average ?? null,
+    averagePerTurn: average === undefined ? null : told(average),
   };
   return `${quotedLines(value)}\n`;
 }

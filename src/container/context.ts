@@ -164,22 +164,25 @@ type Named = Omit<EngineAddress, 'options'>;
 
 function addressOf(named: Named, tls?: Tls): EngineAddress {
   const { endpoint } = named;
-  const [, scheme = 'tcp', rest = ''] = /^(?:([a-z]+):\/\/)?(.*)$/s.exec(endpoint) ?? [];
+  const [, written, rest = ''] = /^(?:([a-z]+):\/\/)?(.*)$/s.exec(endpoint) ?? [];
   const refuse = (why: string) =>
     noEngine(`the engine ${endpoint} (${originOf(named)}) cannot be used: ${why}`);
-  switch (scheme) {
+  switch (written ?? 'tcp') {
     case 'unix':
       return { ...named, options: { socketPath: rest === '' ? standardSocket : rest } };
     case 'tcp':
-      return { ...named, options: tcpOptions(rest, tls, refuse) };
+      // Docker takes any word for a host name; whoever wrote no scheme may have meant none.
+      return { ...named, options: tcpOptions(rest, tls, refuse, written === undefined ? form : elsewhere) };
     case 'ssh':
       throw refuse(elsewhere);
     case 'npipe':
       throw refuse('cai does not speak to Windows pipes: run cai inside WSL, with an engine there');
     default:
-      throw refuse('the address has to be unix:///PATH or tcp://127.0.0.1:PORT');
+      throw refuse(form);
   }
 }
+
+const form = 'the address has to be unix:///PATH or tcp://127.0.0.1:PORT';
 
 const elsewhere =
   'it is on another machine, and cai mounts folders of this one: name an engine here with --context, or run cai there';
@@ -188,11 +191,12 @@ function tcpOptions(
   authority: string,
   tls: Tls | undefined,
   refuse: (why: string) => CaiError,
+  whyNotHere: string,
 ): EngineOptions {
   const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:/]*))(?::(\d+))?\/?$/.exec(authority) ?? [];
   const host = bracketed ?? (plain === '' ? 'localhost' : plain);
   if (host === undefined) throw refuse('the address has to be tcp://127.0.0.1:PORT');
-  if (!/^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host)) throw refuse(elsewhere);
+  if (!/^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host)) throw refuse(whyNotHere);
   if (tls === undefined) return { protocol: 'http', host, port: Number(port ?? 2375) };
   const { isVerified, ...certificates } = tls;
   return {

@@ -73,10 +73,8 @@ export async function provideImage(
   const tag = imageTagOf(request);
   const found = await findImage(engine, request);
   if (found !== undefined) {
-    const recipe = found.labels[imageLabel.recipe];
-    // An image without that label was made by other means, and that is how the user wants it.
-    if (recipe !== undefined && recipe !== readRecipe(request).hash)
-      progress.say(`the image ${tag} was built by another version or configuration: ${remedy(request)}`);
+    const notice = imageNotice(request, found);
+    if (notice !== undefined) progress.say(notice);
     return found;
   }
   if (!request.image.autoBuild) {
@@ -91,6 +89,20 @@ export async function provideImage(
     progress,
     async () => (await findImage(engine, request)) ?? (await build(engine, request, standard, progress)),
   );
+}
+
+/**
+ * What to tell of an image that was built from something else than it would be now. Fails with `CaiError('IMAGE')`
+ * where the user's Dockerfile cannot be read.
+ */
+export function imageNotice(
+  request: ImageRequest,
+  { labels }: Pick<EngineImage, 'labels'>,
+): string | undefined {
+  const recipe = labels[imageLabel.recipe];
+  // An image without that label was made by other means, and that is how the user wants it.
+  if (recipe === undefined || recipe === readRecipe(request).hash) return undefined;
+  return `the image ${imageTagOf(request)} was built by another version or configuration: ${remedy(request)}`;
 }
 
 /** Builds the image, also if there is one. Rejects with `CaiError('IMAGE')`. */
@@ -275,6 +287,9 @@ function readSetting(key: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (reason) {
-    throw new CaiError('IMAGE', `"${key}" names ${path}, which cannot be read: ${messageOf(reason)}`);
+    throw new CaiError(
+      'IMAGE',
+      `"${key}" names ${path}, which cannot be read: ${messageOf(reason)}: put it there, or correct or remove that key ("cai config" tells the line)`,
+    );
   }
 }

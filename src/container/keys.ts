@@ -1,9 +1,11 @@
 /** The two kinds of SSH keys: ours, with which we log in everywhere, and the one of each container. */
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { link, mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { utils } from 'ssh2';
 import { CaiError, messageOf } from '../errors';
+import { stateRemedy } from '../workspace/state-folder';
 
 const keyType = 'ssh-ed25519';
 const comment = 'containai';
@@ -35,10 +37,10 @@ export async function clientKey(stateFolder: string): Promise<ClientKey> {
     return { privateKey, publicKey: `${keyType} ${publicBlobOf(privateKey).toString('base64')} ${comment}` };
   } catch (reason) {
     if (reason instanceof CaiError) throw reason;
-    throw new CaiError(
-      'SSH_SETUP',
-      `the SSH key ${path} cannot be used: ${messageOf(reason)}: make its folder writable, or remove the key to get a new one`,
-    );
+    const [what, remedy] = existsSync(path)
+      ? [`the SSH key ${path} cannot be used`, 'remove the key to get a new one']
+      : [`there can be no SSH key in ${dirname(path)}`, stateRemedy(stateFolder)];
+    throw new CaiError('SSH_SETUP', `${what}: ${messageOf(reason)}: ${remedy}`);
   }
 }
 

@@ -65,6 +65,7 @@ export async function provideContainer(engine: Engine, request: ContainerRequest
   const name = containerName(settings);
   let mustReplace = request.isFresh;
   let hasStarted = false;
+  let image: EngineImage | undefined;
   for (;;) {
     const info = await engine.inspectContainer(name);
     if (info?.state === 'removing' || info?.state === 'dead') {
@@ -73,10 +74,12 @@ export async function provideContainer(engine: Engine, request: ContainerRequest
     }
     if (info === undefined) {
       mustReplace = false;
-      await make(engine, name, request);
+      await make(engine, name, (image ??= await request.image()), request);
       continue;
     }
     if (mustReplace && info.labels[label.managed] === 'true') {
+      // Without an image, which may take minutes to build or cannot be, the old one stays.
+      image ??= await request.image();
       await engine.removeContainer(info.id, { force: true });
       continue;
     }
@@ -88,6 +91,11 @@ export async function provideContainer(engine: Engine, request: ContainerRequest
     if (info.state === 'paused') throw isPaused(name);
     if (await isOutdated(info, request)) {
       if (!(await isBusy(engine, info))) {
+        if (image === undefined) {
+          image = await request.image();
+          // It may be busy by now.
+          continue;
+        }
         tell(`the container ${name} is made anew, because its configuration or image has changed`);
         mustReplace = true;
         continue;
@@ -131,9 +139,13 @@ export async function countCommands(engine: Engine, id: string): Promise<number>
 }
 
 /** Returns when the name may have been taken by somebody else, too. */
-async function make(engine: Engine, name: string, request: ContainerRequest): Promise<void> {
+async function make(
+  engine: Engine,
+  name: string,
+  image: EngineImage,
+  request: ContainerRequest,
+): Promise<void> {
   const { settings, tell } = request;
-  const image = await request.image();
   const { memoryBytes, cpus, isRootless, limits } = await engine.about();
   const { user, notice } = await containerUser(settings.hostUser, settings.workspace, isRootless);
   const circumstances: Circumstances = {

@@ -4,6 +4,7 @@ import { isAbsolute, posix } from 'node:path';
 import { catalog } from '../agent/catalog';
 import { CaiError, messageOf } from '../errors';
 import type { Config } from '../workspace/config';
+import { placeOfValue } from '../workspace/effective-config';
 import { outerGitFolder } from '../workspace/git-folder';
 import { agentHome, fallbackMount, isMountable, mountPointOf } from '../workspace/mount';
 import { isInside } from '../workspace/path-map';
@@ -35,7 +36,7 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
   const certificates =
     network.caFile === undefined
       ? undefined
-      : await existing('network.ca_file', network.caFile, (file) => readFile(file, 'utf8'));
+      : await existing(request, 'network.ca_file', network.caFile, (file) => readFile(file, 'utf8'));
   const hostname = Object.hasOwn(catalog, agent) ? catalog[agent]?.hostname : undefined;
   return {
     agent,
@@ -43,7 +44,7 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
     workspace,
     workingFolder: workspace === undefined ? agentHome : mountOf(workspace, env),
     hostUser,
-    binds: [...(await ofWorkspace(workspace, env)), ...(await chosenMounts(config, workspace, env))],
+    binds: [...(await ofWorkspace(workspace, env)), ...(await chosenMounts(request))],
     data: config.agent.data,
     memoryBytes: container.memoryBytes,
     memoryAtMostBytes: container.memoryAtMostBytes,
@@ -83,15 +84,12 @@ async function ofWorkspace(root: string | undefined, env: NodeJS.ProcessEnv): Pr
 }
 
 /** `[[mounts]]`, but for those that the workspace has anyway. */
-async function chosenMounts(
-  { mounts }: Config,
-  workspace: string | undefined,
-  env: NodeJS.ProcessEnv,
-): Promise<Bind[]> {
+async function chosenMounts(request: SettingsRequest): Promise<Bind[]> {
+  const { config, workspace, env } = request;
   const { refusalOfMount, refusalOfCwd } = await rootRules(env);
   const binds = await Promise.all(
-    mounts.map(async ({ path, isReadOnly }): Promise<Bind | undefined> => {
-      const source = await existing('mounts.path', path, (each) => realpath(each));
+    config.mounts.map(async ({ path, isReadOnly }): Promise<Bind | undefined> => {
+      const source = await existing(request, 'mounts[].path', path, (each) => realpath(each));
       const isThere = workspace !== undefined && [path, source].some((each) => isInside(each, workspace));
       if (isThere && !isReadOnly) return undefined;
       const refusal = isThere
@@ -102,7 +100,7 @@ async function chosenMounts(
       if (refusal !== undefined)
         throw new CaiError(
           'CONFIG',
-          `mounts.path names ${path}, which cannot be mounted, because ${refusal}`,
+          `${placeOfValue(env, workspace, 'mounts[].path', path)} names ${path}, which cannot be mounted, because ${refusal}`,
         );
       return { source, target: path, isReadOnly, identity: await identityOf(source) };
     }),
@@ -133,10 +131,19 @@ async function identityOf(path: string): Promise<string> {
   }
 }
 
-async function existing<T>(key: string, path: string, read: (path: string) => Promise<T>): Promise<T> {
+async function existing<T>(
+  { env, workspace }: SettingsRequest,
+  key: string,
+  path: string,
+  read: (path: string) => Promise<T>,
+): Promise<T> {
   try {
     return await read(path);
   } catch (reason) {
-    throw new CaiError('CONFIG', `${key} names ${path}, which cannot be used: ${messageOf(reason)}`);
+    const place = placeOfValue(env, workspace, key, path);
+    throw new CaiError(
+      'CONFIG',
+      `${place} names ${path}, which cannot be used: ${messageOf(reason)}: put it there, or correct or remove that key`,
+    );
   }
 }

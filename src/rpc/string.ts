@@ -55,7 +55,7 @@ export const code =
 
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
-  plainEnd(at: number): number;
+  readonly plainEnd: (at: number) => number;
 }
 
 /** What is used of WebAssembly, which TypeScript describes with a browser. */

@@ -19,12 +19,13 @@ export class HeldTasks {
   #tasks: HeldTask[] = [];
   #bytes = 0;
 
-  /** `budgetBytes` is what all of them may take together. */
+  /** `budgetBytes` is what all of them may take together; one that writes may wait in any case. */
   constructor(private readonly budgetBytes: number) {}
 
   /** Adds one at the end; false if there is no room for it. */
   add(task: HeldTask): boolean {
-    if (this.#bytes + task.bytes + taskBytes > this.budgetBytes) return false;
+    const isTooMuch = this.#bytes + task.bytes + taskBytes > this.budgetBytes;
+    if (isTooMuch && (task.bytes === 0 || this.#tasks.some(({ bytes }) => bytes > 0))) return false;
     this.#tasks.push(task);
     this.#bytes += task.bytes + taskBytes;
     return true;

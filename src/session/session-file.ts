@@ -18,6 +18,7 @@ import {
 import { dirname } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../log';
+import { stateRemedy } from '../workspace/state-folder';
 import { parseLines } from './session-record';
 import type { GoneRecord, SessionLines, SessionRecord } from './session-record';
 import { endsWhole } from './whole-lines';
@@ -36,6 +37,8 @@ export class SessionFile {
   /** Lines by session that are still to be appended, in one go when the message that they come from is done. */
   readonly #pending = new Map<string, string>();
   #gone: ReadonlySet<string> = new Set();
+  /** What was wrong with the file and has been told. */
+  readonly #told = new Set<string>();
 
   /**
    * `path`: the file, made when first written, readable by its owner alone. `keepMs`: how long a record counts
@@ -163,7 +166,10 @@ export class SessionFile {
   }
 
   #warn(what: string, error: unknown): void {
-    this.log.warn({ file: this.path, reason: messageOf(error) }, `session table ${what}`);
+    if (this.#told.has(what)) return;
+    this.#told.add(what);
+    const remedy = stateRemedy(dirname(this.path));
+    this.log.warn({ file: this.path, reason: messageOf(error), remedy }, `session table ${what}`);
   }
 }
 

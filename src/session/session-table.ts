@@ -6,10 +6,17 @@ import { v4, v5 } from 'uuid';
 import type { SessionFile } from './session-file';
 import type { SessionRecord } from './session-record';
 import { isInside } from '../workspace/path-map';
+import { maxPathLength } from '../workspace/real-path';
 import type { Session } from './workspace-child';
 
-/** How many sessions of one agent are remembered; ids beyond that are good for this process only. */
+/** How many sessions of one agent are remembered; beyond that, those that were used longest ago are not any more. */
 const maxRecords = 50_000;
+/** How many are known besides, for as long as this process lives. */
+const maxUnwritten = 10_000;
+/** How many of the ids are known that were given for one id of an agent, which may count anew in each process. */
+const maxGiven = 100;
+/** How many folders deep a workspace is looked for. */
+const maxDepth = 64;
 /** How many sessions of agents that have ended are kept: agents, which end as they like, open them by naming them. */
 const maxLost = 10_000;
 
@@ -26,11 +33,16 @@ export class SessionTable {
   readonly #open = new Map<string, Session>();
   /** Sessions whose agent has ended, as they were. */
   readonly #lost = new Map<string, Session>();
+  /** What is remembered, in the order of the last changes. */
   readonly #records = new Map<string, SessionRecord>();
+  /** Those of them that are not written down: an agent has listed them, and nobody has used them. */
+  readonly #unwritten = new Set<string>();
   /** The ids given for an agent's session id, the last one first. */
   readonly #given = new Map<string, string[]>();
   /** The roots of all that was ever remembered. */
   readonly #roots = new Set<string>();
+  /** What others have remembered was looked at in this turn of the event loop. */
+  #isFresh = false;
 
   /** `file` is undefined when nothing is to be kept. */
   constructor(
@@ -57,6 +69,7 @@ export class SessionTable {
     session.child.sessions.set(session.agentId, session);
     this.#open.set(session.editorId, session);
     this.#lost.delete(session.editorId);
+    if (this.#unwritten.delete(session.editorId)) this.#write(this.#records.get(session.editorId)!);
   }
 
   /** The session is open no longer. What is remembered of it stays. */
@@ -94,7 +107,7 @@ export class SessionTable {
 
   /** What is remembered of the session with that id, opened by this or another process. */
   recall(editorId: string): SessionRecord | undefined {
-    if (!this.#records.has(editorId)) this.refresh();
+    if (!this.#records.has(editorId)) this.#refreshOnce();
     return this.#records.get(editorId);
   }
 
@@ -114,16 +127,26 @@ export class SessionTable {
 
   /**
    * The editor's id for a session that an agent says it has: the one given last, else a derived one. `anywhere`:
-   * one that was given for another workspace counts, if there is none for this.
+   * one that was given for another workspace counts, if there is none for this. `isWritten` is asked of a session
+   * that is new whether it is to be written down before it is opened.
    */
-  idForKnown(agentId: string, root: string, cwd: string, anywhere = false): string {
+  idForKnown(
+    agentId: string,
+    root: string,
+    cwd: string,
+    anywhere = false,
+    isWritten = (): boolean => true,
+  ): string {
     const known = this.#givenFor(agentId, root, cwd, false);
     if (known !== undefined) return known;
-    this.refresh();
-    return (
-      this.#givenFor(agentId, root, cwd, anywhere) ??
-      this.#remember(this.#derive(agentId, root), agentId, root, cwd)
-    );
+    this.#refreshOnce();
+    const given = this.#givenFor(agentId, root, cwd, anywhere);
+    if (given !== undefined) return given;
+    const id = this.#derive(agentId, root);
+    // A longer one names no folder.
+    if (cwd.length > maxPathLength || this.#records.has(id)) return id;
+    if (!isWritten()) this.#unwritten.add(id);
+    return this.#remember(id, agentId, root, cwd);
   }
 
   /** What is remembered, by this and other processes, also of what is open; in no order. */
@@ -134,8 +157,15 @@ export class SessionTable {
 
   /** The root of the innermost known workspace that a folder lies in. */
   rootOf(folder: string): string | undefined {
-    const roots = [...this.#roots].filter((root) => isInside(folder, root));
-    return roots.sort((one, other) => other.length - one.length)[0];
+    if (folder.length > maxPathLength) return undefined;
+    let root = this.#roots.has('/') ? '/' : undefined;
+    for (let depth = 0, end = 0; depth < maxDepth && end < folder.length; depth++) {
+      const slash = folder.indexOf('/', end + 1);
+      end = slash < 0 ? folder.length : slash;
+      const outer = folder.slice(0, end);
+      if (this.#roots.has(outer)) root = outer;
+    }
+    return root;
   }
 
   /** What is remembered outlives this process. */
@@ -153,7 +183,11 @@ export class SessionTable {
   refresh(): void {
     const records = this.file?.load();
     if (records === undefined) return;
-    for (const record of records.values()) if (record.agent === this.agent) this.#keep(record);
+    for (const record of records.values()) {
+      if (record.agent !== this.agent) continue;
+      this.#unwritten.delete(record.id);
+      this.#keep(record);
+    }
     for (const id of this.file?.gone ?? []) this.#drop(id);
   }
 
@@ -163,6 +197,14 @@ export class SessionTable {
     if (!this.#drop(editorId)) return;
     this.file?.append({ id: editorId, gone: true });
     this.file?.flush();
+  }
+
+  /** As `refresh`, but once for all that is done in one go: a list may have any number of rows. */
+  #refreshOnce(): void {
+    if (this.#isFresh) return;
+    this.#isFresh = true;
+    queueMicrotask(() => (this.#isFresh = false));
+    this.refresh();
   }
 
   #givenFor(agentId: string, root: string, cwd: string, anywhere: boolean): string | undefined {
@@ -180,14 +222,29 @@ export class SessionTable {
   }
 
   #remember(id: string, agentId: string, root: string, cwd: string): string {
-    if (this.#records.size >= maxRecords) return id;
+    this.#makeRoom();
     this.#write({ id, agent: this.agent, agentId, root, cwd, at: new Date().toISOString() });
     return id;
   }
 
+  /** What is open here is remembered in any case. */
+  #makeRoom(): void {
+    // Half of them at once, since to find the first one of a set takes the longer the more have been deleted.
+    if (this.#unwritten.size > maxUnwritten)
+      for (const id of [...this.#unwritten].slice(0, maxUnwritten / 2)) this.#drop(id);
+    const isFull = (): boolean => this.#records.size - this.#unwritten.size >= maxRecords;
+    if (!isFull()) return;
+    for (const id of this.#records.keys()) {
+      if (!isFull()) return;
+      if (this.#open.has(id)) continue;
+      if (!this.#unwritten.has(id)) this.file?.append({ id, gone: true });
+      this.#drop(id);
+    }
+  }
+
   #write(record: SessionRecord): void {
     this.#keep(record);
-    this.file?.append(record);
+    if (!this.#unwritten.has(record.id)) this.file?.append(record);
   }
 
   /** False if nothing was remembered. */
@@ -195,14 +252,19 @@ export class SessionTable {
     const record = this.#records.get(editorId);
     if (record === undefined) return false;
     this.#records.delete(editorId);
-    this.#given.set(record.agentId, this.#others(record));
+    this.#unwritten.delete(editorId);
+    const others = this.#others(record);
+    if (others.length > 0) this.#given.set(record.agentId, others);
+    else this.#given.delete(record.agentId);
     return true;
   }
 
   #keep(record: SessionRecord): void {
+    // Deleted first, for the order.
+    this.#records.delete(record.id);
     this.#records.set(record.id, record);
-    this.#roots.add(record.root);
-    this.#given.set(record.agentId, [record.id, ...this.#others(record)]);
+    if (!this.#unwritten.has(record.id)) this.#roots.add(record.root);
+    this.#given.set(record.agentId, [record.id, ...this.#others(record)].slice(0, maxGiven));
   }
 
   /** The ids given for the same agent's id, without that of the record. */

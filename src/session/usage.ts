@@ -12,10 +12,11 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../log';
+import { stateRemedy, unlessGone } from '../workspace/state-folder';
 import { endsWhole } from './whole-lines';
 
 /** Tokens by what they were spent on. Cached ones are counted in `input` or beside it, as the agent does. */
@@ -82,6 +83,7 @@ const maxFileBytes = 32 * 1024 * 1024;
 /** The records of a folder. */
 export class UsageFile {
   #isTidy = false;
+  #hasWarned = false;
 
   /** `folder` is made when first written; `keepMs`: how long a record counts. */
   constructor(
@@ -103,13 +105,17 @@ export class UsageFile {
         closeSync(file);
       }
     } catch (error) {
-      this.log.warn({ folder: this.folder, reason: messageOf(error) }, 'usage could not be written');
+      if (this.#hasWarned) return;
+      this.#hasWarned = true;
+      const remedy = stateRemedy(dirname(this.folder));
+      this.log.warn({ folder: this.folder, reason: messageOf(error), remedy }, 'usage could not be written');
     }
   }
 
   /** The cost of a session when it was last told, this month or the one before; undefined if it never was. */
   async costOf(session: string): Promise<Cost | undefined> {
-    for (const name of filesIn(this.folder).slice(-2).reverse()) {
+    const names = await readdir(this.folder).catch(() => []);
+    for (const name of monthsOf(names).slice(-2).reverse()) {
       const text = await readFile(join(this.folder, name), 'utf8').catch(() => '');
       const told = parse(text).findLast((record) => record.session === session && record.sessionCost);
       if (told !== undefined) return told.sessionCost;
@@ -121,15 +127,19 @@ export class UsageFile {
   #tidy(): void {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const oldest = nameOf(Date.now() - this.keepMs);
-    for (const name of filesIn(this.folder))
+    for (const name of monthsOf(readdirSync(this.folder)))
       if (name < oldest) rmSync(join(this.folder, name), { force: true });
     this.#isTidy = true;
   }
 }
 
-/** The records in `folder` since that time, in the order in which they were written; none without a folder. */
+/**
+ * The records in `folder` since that time, in the order in which they were written; none without a folder. Fails
+ * with the system's error for one that cannot be read.
+ */
 export function readUsage(folder: string, sinceMs: number): UsageRecord[] {
-  const names = filesIn(folder).filter((name) => name >= nameOf(sinceMs));
+  const all = unlessGone(() => readdirSync(folder)) ?? [];
+  const names = monthsOf(all).filter((name) => name >= nameOf(sinceMs));
   const records = names.flatMap((name) => parse(readFileSync(join(folder, name), 'utf8')));
   return records.filter(({ at }) => Date.parse(at) >= sinceMs);
 }
@@ -139,14 +149,9 @@ function nameOf(ms: number): string {
   return `${new Date(Math.max(ms, 0)).toISOString().slice(0, 7)}.ndjson`;
 }
 
-function filesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-      .filter((name) => /^\d{4}-\d{2}\.ndjson$/.test(name))
-      .sort();
-  } catch {
-    return [];
-  }
+/** The files among `names`, by time. */
+function monthsOf(names: readonly string[]): string[] {
+  return names.filter((name) => /^\d{4}-\d{2}\.ndjson$/.test(name)).sort();
 }
 
 /** The records of a text; lines that are damaged or of another version are left out. */

@@ -93,6 +93,8 @@ export class WorkspaceChild {
   isLast = false;
   /** Why it ended. */
   endReason: CaiError | undefined;
+  /** It ended because it was no longer wanted. */
+  wasStopped = false;
 
   #state: ChildState = 'starting';
   readonly #held: HeldTasks;
@@ -271,6 +273,7 @@ export class WorkspaceChild {
   }
 
   #end(reason: CaiError): void {
+    this.wasStopped = this.#state === 'stopping' && this.endReason === undefined;
     this.#state = 'ended';
     this.endReason ??= reason;
     this.#failAll(reason);

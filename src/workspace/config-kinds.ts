@@ -16,6 +16,8 @@ export interface Kind<T> {
   readonly expected: string;
   /** The value as the program uses it; `undefined`: not of this kind. `base` counts for paths alone. */
   read(value: unknown, base?: Base): T | undefined;
+  /** Of a value that is a list and not of this kind: the position of the first element that does not fit. */
+  misfit?(value: unknown): number | undefined;
 }
 
 /** A string that is not empty. */
@@ -106,6 +108,12 @@ export function listOf(expected: string, isElement: (element: string) => boolean
       return value.every((element): element is string => typeof element === 'string' && isElement(element))
         ? value
         : undefined;
+    },
+    misfit: (value) => {
+      if (!Array.isArray(value)) return undefined;
+      return value.findIndex(
+        (each, index) => typeof each !== 'string' || !isElement(each) || value.indexOf(each) < index,
+      );
     },
   };
 }

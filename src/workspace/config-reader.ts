@@ -114,7 +114,7 @@ class SettingsReader {
     const key = this.keys.find((candidate) => isPath(path, candidate.path));
     if (key !== undefined) {
       const value = key.kind.read(written, this.source.base);
-      if (value === undefined) this.#fail(path, `must be ${key.kind.expected}`);
+      if (value === undefined) this.#refuse(key, path, written);
       this.settings.push({ key, path, written, value });
     } else if (!this.#leadsOn(path)) {
       this.#fail(path, `is not a known key${suggestion(path, this.keys)}`);
@@ -132,9 +132,20 @@ class SettingsReader {
     return this.keys.some((key) => isPath(path, key.path.slice(0, path.length)));
   }
 
-  #fail(path: Path, why: string): never {
+  /** A name is no secret; any other word could be one. */
+  #refuse({ kind }: Key, path: Path, written: unknown): never {
+    const why = `must be ${kind.expected}`;
+    const index = kind.misfit?.(written);
+    if (index === undefined) this.#fail(path, why);
+    const element = (written as readonly unknown[])[index];
+    const isName = typeof element === 'string' && /^[A-Za-z_]\w*$/.test(element);
+    const shown = isName ? quoted(element) : `number ${index + 1}`;
+    this.#fail(path, `${why}: ${shown} does not fit`, [...path, index]);
+  }
+
+  #fail(path: Path, why: string, at: Path = path): never {
     const { file, text } = this.source;
-    const { line, column } = placesIn(text)(path);
+    const { line, column } = placesIn(text)(at);
     throw new CaiError('CONFIG', `${file}:${line}:${column}: ${quoted(nameOf(path))} ${why}`);
   }
 }

@@ -55,8 +55,8 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 function outside(path: string): CaiError {
-  return new CaiError(
-    'OUTSIDE',
-    `${JSON.stringify(path.slice(0, 1_000))} is outside the session's folders: start a session in its folder, or add that folder to this one`,
-  );
+  const why = path.startsWith('/')
+    ? "is outside the session's folders: start a session in its folder, or add that folder to this one"
+    : 'is not an absolute path, as which a file has to be named';
+  return new CaiError('OUTSIDE', `${JSON.stringify(path.slice(0, 1_000))} ${why}`);
 }

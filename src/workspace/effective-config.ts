@@ -15,6 +15,8 @@ export interface Origin {
   readonly name: string;
   /** The value as a file would have it; `undefined`: there is none. */
   readonly value: unknown;
+  /** The value as the program uses it; `undefined`: it is not set. */
+  readonly used: unknown;
   /** `default`, or `file:line`; two of them for a list to which the repository has added. */
   readonly from: readonly string[];
 }
@@ -217,13 +219,28 @@ function noticesOf(
   return [...all.slice(0, maxNotices), `${file}: ${all.length - maxNotices} more keys are ignored`];
 }
 
+/**
+ * Where the key that sets a field to `used` stands, for messages: `FILE:LINE: "mounts[0].path"`. `key` is as in the
+ * docs: `mounts[].path`. The configuration is the one in effect for the workspace at `root`, or without one.
+ */
+export function placeOfValue(
+  env: NodeJS.ProcessEnv,
+  root: string | undefined,
+  key: string,
+  used: unknown,
+): string {
+  const { origins } = loadWorkspaceConfig(env, root);
+  const origin = origins.find((each) => each.name.replace(/\[\d+\]/, '[]') === key && each.used === used);
+  return origin === undefined ? `"${key}"` : `${origin.from.join(' and ')}: "${origin.name}"`;
+}
+
 function originsOf(settings: readonly Placed[]): Origin[] {
   return configKeys.flatMap((key) => {
     const set = settings.filter((setting) => setting.key === key);
     if (set.length > 0 || isChosen(key)) {
-      return set.map(({ path, written, from }) => ({ name: nameOf(path), value: written, from }));
+      return set.map(({ path, written, value, from }) => ({ name: nameOf(path), value: written, used: value, from })); // prettier-ignore
     }
-    return [{ name: nameOf(key.path), value: key.standard, from: ['default'] }];
+    return [{ name: nameOf(key.path), value: key.standard, used: undefined, from: ['default'] }];
   });
 }
 

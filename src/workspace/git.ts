@@ -19,9 +19,24 @@ export interface GitOptions {
 export async function askGit(args: readonly string[], options: GitOptions): Promise<string> {
   const { git = 'git', gitTimeoutMs: timeout = 2_000 } = options;
   const env = Object.fromEntries(Object.entries(options.env).filter(([name]) => !name.startsWith('GIT_')));
-  const asking = promisify(execFile)(git, args, { env, timeout, killSignal: 'SIGKILL' });
+  // What it complains of is read by `foreignRepositoryIn`.
+  const asking = promisify(execFile)(git, args, {
+    env: { ...env, LANGUAGE: 'C' },
+    timeout,
+    killSignal: 'SIGKILL',
+  });
   asking.child.stdin?.end();
   return (await asking).stdout;
+}
+
+/**
+ * The repository that git has not opened because it is another user's, by what `askGit` has rejected with.
+ * Source: git 2.35.2 to 2.50, setup.c.
+ */
+export function foreignRepositoryIn(reason: unknown): string | undefined {
+  const { stderr } = reason as { readonly stderr?: unknown };
+  const pattern = /^fatal: (?:detected dubious ownership in repository at |unsafe repository \()'(.*)'/m;
+  return typeof stderr === 'string' ? pattern.exec(stderr)?.[1] : undefined;
 }
 
 /** Longer than any path. */

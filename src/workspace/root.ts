@@ -2,9 +2,10 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
-import { askGit, readGitFile } from './git';
+import { askGit, foreignRepositoryIn, readGitFile } from './git';
 import type { GitOptions } from './git';
 import { passwdUser } from './own-folders';
+import { quoted } from './quoted';
 import { ancestry, errorCodeOf, isFilePath } from './real-path';
 import { rootRules } from './refused-root';
 import type { RefusalOf } from './refused-root';
@@ -22,6 +23,8 @@ export interface Workspace {
   readonly cwd: string;
   /** Real path of `cwd`: `root` or a folder below it, also where `cwd` does not lie below `spelledRoot`. */
   readonly realCwd: string;
+  /** The git repository above `root` that was left out because it is another user's; mostly absent. */
+  readonly foreignRepository?: string;
 }
 
 /**
@@ -37,14 +40,25 @@ export async function findWorkspace(cwd: string, options: GitOptions): Promise<W
   const spelled = posix.resolve(cwd);
   const realCwd = await realFolder(spelled);
   const { refusalOfRoot, refusalOfCwd } = await rootRules(options.env);
-  const gitRoot = await gitRootOf(realCwd, options);
+  const { gitRoot, foreign } = await gitRootOf(realCwd, options);
   const isGitRoot = gitRoot !== undefined && refusalOfRoot(gitRoot) === undefined;
   const root = isGitRoot ? gitRoot : ((await markedRoot(realCwd, refusalOfRoot)) ?? realCwd);
   const refusal = refusalOfCwd(realCwd) ?? refusalOfRoot(root);
   if (refusal !== undefined) {
     throw refuse(spelled, `cannot be a workspace, because ${refusal}: open a project's folder instead`);
   }
-  return { root, spelledRoot: await spellingOf(root, spelled), cwd: spelled, realCwd };
+  const workspace = { root, spelledRoot: await spellingOf(root, spelled), cwd: spelled, realCwd };
+  const isCut = foreign !== undefined && ancestry(root).slice(1).includes(foreign);
+  return isCut && refusalOfRoot(foreign) === undefined
+    ? { ...workspace, foreignRepository: foreign }
+    : workspace;
+}
+
+/** What to tell of a workspace that is only a part of its repository; `undefined`: nothing. */
+export function foreignNotice({ root, foreignRepository }: Workspace): string | undefined {
+  if (foreignRepository === undefined) return undefined;
+  const repository = quoted(foreignRepository);
+  return `the workspace is ${quoted(root)} alone, because git does not open ${repository}, which belongs to another user: if you trust it, run: git config --global --add safe.directory ${repository}`;
 }
 
 async function realFolder(spelled: string): Promise<string> {
@@ -61,23 +75,27 @@ async function realFolder(spelled: string): Promise<string> {
 }
 
 /**
- * The top level of the work tree that `folder` (a real path) lies in, or `undefined`.
+ * The top level of the work tree that `folder` (a real path) lies in, if there is one that counts.
  *
  * The repository is input from a stranger: `core.worktree` or a crafted `.git` file can name any folder
  * as top level. So the answer counts only if it is `folder` or one of its ancestors and holds the very
  * `.git` that git used. Linked worktrees and submodules hold a `.git` file and count. Whatever fails
- * (no git, a git that hangs, a repository of somebody else, a bare one) is no answer.
+ * (no git, a git that hangs, a repository of somebody else, a bare one) is no answer; `foreign` is that
+ * repository of somebody else.
  */
-async function gitRootOf(folder: string, options: GitOptions): Promise<string | undefined> {
+async function gitRootOf(
+  folder: string,
+  options: GitOptions,
+): Promise<{ gitRoot?: string; foreign?: string | undefined }> {
   try {
     // Two lines. A newline in a path cuts it short; what is left is no ancestor, or not the git folder.
     const args = ['-C', folder, 'rev-parse', '--show-toplevel', '--absolute-git-dir'];
     const [root, gitDir] = (await askGit(args, options)).split('\n');
-    if (root === undefined || gitDir === undefined || !ancestry(folder).includes(root)) return undefined;
-    return (await gitDirOf(root)) === (await realpath(gitDir)) ? root : undefined;
-  } catch {
+    if (root === undefined || gitDir === undefined || !ancestry(folder).includes(root)) return {};
+    return (await gitDirOf(root)) === (await realpath(gitDir)) ? { gitRoot: root } : {};
+  } catch (reason) {
     // No answer is an ordinary case: the caller has other ways to find a root.
-    return undefined;
+    return { foreign: foreignRepositoryIn(reason) };
   }
 }
 

@@ -28,6 +28,16 @@ describe('held calls', () => {
     expect(other.add(callOf(5_000))).toBe(true);
   });
 
+  test('find room for one, however large it is, where nothing waits', () => {
+    const room = new WaitingRoom(1_024);
+    const [one, other] = [new HeldCalls(room), new HeldCalls(room)];
+
+    expect(one.add(callOf(100_000))).toBe(true);
+    expect(other.add(callOf(0))).toBe(false);
+    one.takeAll();
+    expect(other.add(callOf(1))).toBe(true);
+  });
+
   test('without a byte in them take room too', () => {
     const held = new HeldCalls(new WaitingRoom(10_240));
 

@@ -1,3 +1,6 @@
+import { EventEmitter, on } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { sessionSetup } from '../../src/acp/fields';
 import { McpServers } from '../../src/acp/mcp-servers';
 import type { Log } from '../../src/log';
@@ -27,16 +30,19 @@ let started: string[][];
 let told: string[];
 afterEach(() => servers.stop());
 
+function logTo(take: (text: string) => void): Log {
+  const note = (_: unknown, text: string): void => take(text);
+  return { debug: note, info: note, warn: note, error: note } as unknown as Log;
+}
+
 /** Helpers are a shell with this script, which ends with its input. */
 function given(mcp: Partial<{ forwardLoopback: boolean; hostServers: string[] }> = {}, script = 'cat'): void {
   [started, told] = [[], []];
-  const note = (_: unknown, text: string) => void told.push(text);
-  const log = { debug: note, info: note, warn: note, error: note } as unknown as Log;
   servers = new McpServers({
     config: { mcp: { forwardLoopback: true, hostServers: [], ...mcp } },
     agent: { name: 'claude' },
     env: process.env,
-    log,
+    log: logTo((text) => told.push(text)),
     helper: (args) => {
       started.push([...args]);
       return ['sh', '-c', `${script} > /dev/null`];
@@ -209,8 +215,38 @@ describe('a program of the container', () => {
     expect(started).toEqual([
       [
         ...['exec', '--workspace', root, '--agent', 'claude', '--quiet', '--status-fd', '3', '--cwd', '/w'],
-        ...['--', 'sh', '-c', expect.stringContaining('command -v') as string, 'sh', 'c', '-e'],
+        ...['--', 'sh', '-c', expect.stringContaining('command -v') as string, 'sh', '2', 'c', '-e'],
       ],
+    ]);
+  });
+
+  test('is told of if it is not there inside, and a file of this machine that it is given', async () => {
+    const file = join(newFolder(), 'server.js');
+    writeFileSync(file, '');
+    writeFileSync(join(root, 'own.js'), '');
+    const tellings = new EventEmitter();
+    const lines = on(tellings, 'told');
+    servers = new McpServers({
+      config: { mcp: { forwardLoopback: true, hostServers: [] } },
+      agent: { name: 'claude' },
+      env: process.env,
+      log: logTo((text) => text.startsWith('MCP') && tellings.emit('told', text)),
+      // The container is this machine without that file.
+      helper: (args) => {
+        rmSync(file);
+        return args.slice(args.indexOf('--') + 1) as [string, ...string[]];
+      },
+    });
+    const args = [file, '/no/such/file', 'server.js', join(root, 'own.js'), file];
+    const message = opening(JSON.stringify([{ name: 'p', command: 'no-such-program', args }]));
+
+    void servers.prepare(message, plan, root, { roots: [root], map: createPathMap({ hostRoots: [root], agentRoots: [root] }) }); // prettier-ignore
+    servers.drop(message);
+
+    const texts = [await lines.next(), await lines.next()].flatMap(({ value }) => value as string[]);
+    expect(texts).toEqual([
+      expect.stringMatching(/^MCP server "p": the container has no program "no-such-program"/),
+      expect.stringMatching(`^MCP server "p": the container does not have "${file}" of this machine`),
     ]);
   });
 });

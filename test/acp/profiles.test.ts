@@ -63,6 +63,17 @@ describe('Profiles', () => {
     expect(offered(profilesIn(recorded(true)))).toBeUndefined();
   });
 
+  test('say once what keeps them from being found, however often they are asked', () => {
+    const warned: unknown[] = [];
+    const log = { ...silent, warn: (fields: unknown) => warned.push(fields) } as unknown as Log;
+    const profiles = profilesIn(newFolder(), false, log);
+    const deep = `{"clientCapabilities":{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
+
+    expect([1, 2].map(() => profiles.find(deep))).toEqual([undefined, undefined]);
+
+    expect(warned).toHaveLength(1);
+  });
+
   test('name what differs, and of each name the beginning', () => {
     const folder = recorded();
     const warned: { differs: string[] }[] = [];

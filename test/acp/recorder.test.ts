@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Recorder } from '../../src/acp/recorder';
 import { readRecording } from '../../src/acp/recording';
@@ -28,7 +28,7 @@ describe('Recorder', () => {
     recorder.fromEditor(Buffer.from('{"a":"é"}'));
     const child = recorder.child('/w');
     child.toAgent([Buffer.from('{"b":'), Buffer.from('1}\n')]);
-    child.fromAgent(Buffer.from([0xff, 0x0d]), noPauses);
+    child.fromAgent(Buffer.from([0xff, 0x0d]), true, noPauses);
     child.ended();
     recorder.toEditor(Buffer.from('{"c":1}\n'));
     recorder.fromEditor({ skim: new Skim() });
@@ -62,13 +62,13 @@ describe('Recorder', () => {
     expect(written).not.toContain('hidden');
   });
 
-  test('leaves files that are there alone, and takes the next free name', async () => {
+  test('leaves files that are there alone, takes the next free name, and tells the whole path', async () => {
     const folder = newFolder();
     const file = join(folder, 'r.x.ndjson');
     writeFileSync(file, 'mine');
     writeFileSync(join(folder, 'r.x-2.ndjson'), 'mine too');
 
-    await new Recorder(file, about).end();
+    await new Recorder(relative(process.cwd(), file), about).end();
 
     expect(readFileSync(file, 'utf8')).toBe('mine');
     expect(readFileSync(join(folder, 'r.x-3.ndjson'), 'utf8')).toContain('"recording":1');
@@ -89,7 +89,7 @@ describe('Recorder', () => {
     const resumed = new Promise<void>((resolve) => {
       // Nothing is written before the event loop goes on.
       for (let count = 0; count < 20; count++)
-        child.fromAgent(line, { pause: () => undefined, resume: () => resolve() });
+        child.fromAgent(line, false, { pause: () => undefined, resume: () => resolve() });
     });
 
     expect(recorder.isFull).toBe(true);
@@ -117,6 +117,40 @@ describe('Recorder', () => {
     });
     expect(warnings).toEqual([{ file, maxBytes: 10_000 }]);
     expect(recorder.isFull).toBe(false);
+  });
+
+  test('does not look at lines any more once it is as long as it may be', async () => {
+    const recorder = new Recorder(join(newFolder(), 'r.ndjson'), { ...about, maxBytes: 10_000 });
+    recorder.fromEditor(Buffer.alloc(10_000, 'x'));
+    const line = Buffer.from('{"token":"hidden"}');
+    const read = jest.spyOn(line, 'toString');
+
+    recorder.fromEditor(line);
+    await recorder.end();
+
+    expect(read).not.toHaveBeenCalled();
+  });
+
+  test('has of a long line of an agent that is no message only the beginning, without secrets', async () => {
+    const file = join(newFolder(), 'r.ndjson');
+    const recorder = new Recorder(file, about);
+    const child = recorder.child('/w');
+
+    child.fromAgent(Buffer.alloc(4_097, 'é'), true, noPauses);
+    child.fromAgent(Buffer.from(`${'x'.repeat(5_000)} "token":"hidden"`), true, noPauses);
+    child.fromAgent(Buffer.alloc(4_096, 'x'), true, noPauses);
+    child.fromAgent(Buffer.alloc(5_000, 'x'), false, noPauses);
+    await recorder.end();
+
+    const written = readFileSync(file, 'utf8');
+    const records = written.trimEnd().split('\n').slice(2);
+    expect(records.map((each) => JSON.parse(each) as unknown)).toMatchObject([
+      { side: 'from agent', child: 1, begins: `${'é'.repeat(2_048)}\ufffd`, bytes: 4_097 },
+      { begins: '<redacted>', redacted: true, bytes: 5_017 },
+      { line: 'x'.repeat(4_096) },
+      { line: 'x'.repeat(5_000) },
+    ]);
+    expect(readRecording(written, 'r')).toHaveLength(2);
   });
 
   test('ends with a warning when the disk takes no more, and holds nobody up', async () => {

@@ -196,6 +196,19 @@ describe('terminal/create', () => {
     expect(orders()).toHaveLength(1);
   });
 
+  test('is not refused to ten subagents with a short command a second each', () => {
+    const now = jest.spyOn(performance, 'now').mockReturnValue(0);
+    const session = newSession(newChild());
+    for (let count = 0; count < 600; count++) {
+      now.mockReturnValue(count * 100);
+      create(session, `t${count}`);
+      call(session, 'terminal/release', { terminalId: `t${count}` });
+    }
+    now.mockRestore();
+
+    expect(toAgent).toEqual([]);
+  });
+
   test('leaves no order where the editor refuses, and where it cannot be asked', () => {
     const session = newSession(newChild());
 

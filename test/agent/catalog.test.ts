@@ -57,6 +57,12 @@ describe('resolveAgent', () => {
     },
   );
 
+  test('says where the configuration names an agent that is none', () => {
+    const failure = failureOf(() => resolveAgent('nobody', [], { ...usual, namedAt: () => 'FILE:2' }));
+
+    expect(failure.message.split('\n')[0]).toBe('Unsupported agent: nobody (FILE:2)');
+  });
+
   test.each([
     ['gemeni', 'gemini'],
     ['owm', 'own'],

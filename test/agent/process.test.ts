@@ -134,6 +134,7 @@ describe('an agent that ends by itself', () => {
       'agent "dies-by-signal" was ended by SIGKILL: run its command in a terminal to see why',
     );
     expect(reason.data).toBeUndefined();
+    expect(reason.cause).toMatchObject({ status: undefined, signal: 'SIGKILL' });
     expect(run.lines).toEqual(['{"jsonrpc":"2.0","method":"one"}', '{"jsonrpc":"2.0",']);
   });
 

@@ -21,8 +21,8 @@ describe('cai build', () => {
   test('refuses an agent that is none, before it looks for an engine', async () => {
     const { status, stderr } = await runCli(['build', '--agent', 'nobody'], userWith('', nowhere));
 
-    expect(status).toBe(1);
-    expect(stderr).toMatch(/^Unsupported agent: nobody\n/);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^cai: Unsupported agent: nobody/);
   });
 
   test.each([[['--unknown']], [['extra']]])('refuses %j', async (args) => {
@@ -35,6 +35,8 @@ describe('cai build', () => {
   test('takes the agent from the configuration where none is named', async () => {
     const user = userWith('[agent]\ndefault = "nobody"\n', nowhere);
 
-    expect((await runCli(['build'], user)).stderr).toMatch(/^Unsupported agent: nobody\n/);
+    const { status, stderr } = await runCli(['build'], user);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^cai: Unsupported agent: nobody/);
   });
 });

@@ -37,6 +37,14 @@ describe('cai config', () => {
     expect(stderr).toMatch(/^cai: .*config\.toml:2: "image\.base" is ignored, .* cai trust ".*"\n$/);
   });
 
+  test('shows what is of one agent together', async () => {
+    const user = userWith('[agents.b]\ncommand = ["b"]\nname = "B"\n[agents.a]\ncommand = ["a"]\nname = "A"');
+
+    const { stdout } = await runCli(['config'], user);
+
+    expect(stdout.match(/^agents\.\S+/gm)).toEqual(['agents.b.command', 'agents.b.name', 'agents.a.command', 'agents.a.name']); // prettier-ignore
+  });
+
   test('shows the same as JSON', async () => {
     const user = userWith('[network]\nhttp_proxy = "http://me:secret@proxy.example:3128"');
     writeFileSync(file, 'acp.fs = "off"');

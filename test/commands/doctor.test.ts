@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Check } from '../../src/commands/doctor-checks';
 import { installedBy, userFinding } from '../../src/commands/doctor-engine';
@@ -31,7 +31,7 @@ describe('cai doctor without an engine', () => {
 
     expect({ status, stderr, ok }).toEqual({ status: 1, stderr: '', ok: false });
     expect(checks.map(({ name }) => name)).toEqual([
-      ...['node', 'workspace', 'keys', 'configuration', 'editor', 'context', 'engine'],
+      ...['node', 'workspace', 'state folder', 'keys', 'configuration', 'editor', 'context', 'engine'],
       ...['user', 'memory', 'image', 'container', 'as made', 'ssh', 'agent', 'data'],
     ]);
     const failed = checks.filter((check) => check.status === 'fail').map(({ name }) => name);
@@ -63,6 +63,31 @@ describe('cai doctor without an engine', () => {
     expect(existsSync(join(options.env!.HOME!, '.local'))).toBe(false);
   });
 
+  test('fails for a state folder that cannot be made, and says what to do', async () => {
+    const file = join(newFolder(), 'file');
+    writeFileSync(file, '');
+
+    const { status, find } = await examine(userInRepository('', { ...nowhere, XDG_STATE_HOME: file }));
+
+    expect(status).toBe(1);
+    expect(find('state folder')).toMatchObject({
+      status: 'fail',
+      detail: expect.stringMatching(/file\/containai cannot be used, .*ENOTDIR/) as string,
+      remedy: expect.stringContaining('or set XDG_STATE_HOME') as string,
+    });
+    expect(find('keys')).toMatchObject({ status: 'skip', detail: 'this needs the state folder' });
+  });
+
+  test('traces an agent that is none to the line that names it', async () => {
+    const options = userInRepository('[agent]\ndefault = "nobody"');
+
+    const { find } = await examine(options);
+
+    expect(find('configuration').detail).toContain(
+      `Unsupported agent: nobody (${options.file}:2: "agent.default")\n`,
+    );
+  });
+
   test('says where the configuration is wrong, and goes on', async () => {
     const options = userInRepository('[agent]\ndefualt = "x"');
 
@@ -89,7 +114,8 @@ describe('cai doctor without an engine', () => {
     const { find } = await examine(userInRepository(), ['--agent', 'nobody']);
 
     expect(find('configuration').status).toBe('fail');
-    expect(find('configuration').detail).toContain('Unsupported agent: nobody');
+    expect(find('configuration').detail).toContain('Unsupported agent: nobody\n');
+    expect(JSON.stringify(find('editor'))).not.toContain('nobody');
   });
 
   test('fails for a folder that is named and can be no workspace', async () => {
@@ -97,6 +123,21 @@ describe('cai doctor without an engine', () => {
 
     expect(find('workspace').status).toBe('fail');
     expect(find('workspace').detail).toContain('does not exist');
+  });
+
+  // Giving a file to somebody else takes root.
+  (process.getuid?.() === 0 ? test : test.skip)('warns of a repository of another user', async () => {
+    const { cwd, ...user } = userInRepository();
+    const folder = join(cwd, 'sub');
+    mkdirSync(folder);
+    for (const each of [cwd, join(cwd, '.git')]) chownSync(each, 54_321, 54_321);
+
+    const { find } = await examine({ ...user, cwd: folder });
+
+    expect(find('workspace')).toMatchObject({
+      status: 'warn',
+      detail: expect.stringContaining(`safe.directory "${cwd}"`) as string,
+    });
   });
 
   test('fails for a key that others can read', async () => {

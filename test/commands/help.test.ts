@@ -18,4 +18,15 @@ describe('cai --help', () => {
       );
     },
   );
+
+  test.each(['exec', 'logs', 'trust'])('is for cai help %s the help of that command', async (name) => {
+    const { status, stdout } = await runCli(['help', name]);
+
+    expect(status).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^Usage: cai ${name} `));
+  });
+
+  test('is for no command that there is not', async () => {
+    expect((await runCli(['help', 'nope'])).stderr).toBe('cai: "nope" is not a command: see "cai --help"\n');
+  });
 });

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LogFile } from '../../src/log-file';
 import { cai, runCli, userWith } from '../support/cli';
@@ -94,6 +95,36 @@ describe('cai logs', () => {
     });
   });
 
+  test('says that there is something else where nothing is of that agent', async () => {
+    const { options, log } = userWithLogs();
+    log(1, 'claude', { msg: 'first' });
+
+    expect(await runCli(['logs', '-a', 'nope'], options)).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: 'cai: none of what is logged is of that: "cai logs" shows all\n',
+    });
+  });
+
+  test.each(['x', '0', '-5', '1.5', '', '2x'])('refuses "%s" for a number of lines', async (lines) => {
+    const { status, stderr } = await runCli(['logs', `--lines=${lines}`], userWith(''));
+
+    expect(status).toBe(2);
+    expect(stderr).toBe(`cai: --lines: "${lines}" is no whole number, at least 1\n`);
+  });
+
+  test('does not take what cannot be read for nothing', async () => {
+    const { options } = userWithLogs();
+    const folder = join(options.env!.HOME!, '.local/state/containai/logs');
+    rmdirSync(folder);
+    writeFileSync(folder, '');
+
+    const { status, stderr } = await runCli(['logs'], options);
+
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^cai: .*\/logs cannot be read: ENOTDIR.*: make .*\n$/);
+  });
+
   test('follows with -f what is logged from then on, by new processes too', async () => {
     const { options, log } = userWithLogs();
     log(1, 'claude', { msg: 'first' });
@@ -129,6 +160,36 @@ describe('cai --acp', () => {
 
     expect(stdout).toMatch(/info puppet\[\d+\] agent started root=/);
     expect(world.stderr).toBe('');
+  });
+
+  test('tells a crash from an end that is wanted, without the words of the agent', async () => {
+    world = await World.initialized();
+    const { agent } = await world.session(world.workspace('one'), 's1');
+    await world.session(world.workspace('two'), 's2');
+    agent.order({ err: 'secret words\n', exit: 3 });
+    while (!world.stderr.includes('agent ended')) await once(world.process.stderr, 'data');
+    await world.close();
+
+    const { stdout } = await runCli(['logs'], { env: { HOME: join(world.folder, 'home') } });
+
+    const endIn = (name: string) =>
+      stdout.split('\n').find((line) => line.includes('agent ended') && line.includes(`/${name}"`));
+    expect(endIn('one')).toMatch(/ warn puppet\[\d+\] .* code="AGENT_EXITED" status=3$/);
+    expect(endIn('two')).toMatch(/ info puppet\[\d+\] agent ended root="[^"]*"$/);
+    expect(stdout).not.toContain('secret words');
+    expect(world.stderr).toContain('secret words');
+  });
+
+  test('tells the signal that has ended an agent', async () => {
+    world = await World.initialized();
+    const { agent } = await world.session(world.workspace('one'), 's1');
+    agent.order({ kill: 'SIGKILL' });
+    while (!world.stderr.includes('agent ended')) await once(world.process.stderr, 'data');
+    await world.close();
+
+    const { stdout } = await runCli(['logs'], { env: { HOME: join(world.folder, 'home') } });
+
+    expect(stdout).toMatch(/ warn .* agent ended unexpectedly .* code="AGENT_EXITED" signal="SIGKILL"$/m);
   });
 
   test('keeps none at level silent', async () => {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { runCli } from '../support/cli';
+import { runCli, runInTerminal } from '../support/cli';
 import { newFolder } from '../workspace/temp-folder';
 
 const head = '{"recording":1,"cai":"1","agent":"a","at":"2026-01-01T00:00:00.000Z"}';
@@ -23,6 +23,14 @@ describe('cai replay', () => {
     const result = await runCli(['replay', file], { input: `${hello.replace('1,', '"x",')}\n` });
 
     expect(result).toEqual({ status: 0, stdout: `${answer.replace('1,', '"x",')}\n`, stderr: '' });
+  });
+
+  test('says on a terminal what it waits for', async () => {
+    const file = recording(['from editor', hello], ['to editor', answer]);
+
+    const { stdout } = await runInTerminal(['replay', file]);
+
+    expect(stdout).toMatch(/^cai: this waits for what an editor sends: name it in the settings/m);
   });
 
   test('plays no agent that acts where the editor is, and says so', async () => {

@@ -104,7 +104,7 @@ describe('cai sessions', () => {
     expect(stderr).toMatch(hint);
   });
 
-  test('does without a file that is damaged, and without one that cannot be read', async () => {
+  test('does without lines that are damaged, and fails for a file that cannot be read', async () => {
     remember(record('a', { updatedAt: ago(0) }), 'garbage');
     expect((await runCli(['sessions'], user)).stdout).toContain('/w');
     rmSync(file());
@@ -112,8 +112,8 @@ describe('cai sessions', () => {
 
     const { status, stderr } = await runCli(['sessions'], user);
 
-    expect(status).toBe(0);
-    expect(stderr).toContain('session table could not be read');
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^cai: .*sessions\.ndjson cannot be read: EISDIR.*: make .*\n$/);
   });
 });
 

@@ -86,6 +86,30 @@ a turn                    1m01s  2      1.5s       5      1.5     2.5     7.5   
     expect(stderr).toMatch(/^cai: no turns since \d{4}-/);
   });
 
+  test('does not take what cannot be read for nothing', async () => {
+    const user = userWith('');
+    const folder = join(user.env!.HOME!, '.local/state/containai');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'usage'), '');
+
+    const { status, stderr } = await runCli(['usage'], user);
+
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^cai: .*\/usage cannot be read: ENOTDIR.*: make .*\n$/);
+  });
+
+  test('gives no number in JSON where the agent says none', async () => {
+    const user = userAfter([1, {}]);
+
+    const { stdout } = await runCli(['usage', '--json'], user);
+
+    expect(JSON.parse(stdout)).toMatchObject({
+      rows: [{ tokens: null }],
+      total: { tokens: null },
+      averagePerTurn: { tokens: null },
+    });
+  });
+
   test('refuses a time that is none', async () => {
     const { status, stderr } = await runCli(['usage', '--since', 'yesterday'], userWith(''));
 

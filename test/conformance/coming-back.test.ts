@@ -178,6 +178,21 @@ describe('session/list of the next process', () => {
     expect(page2.nextCursor).toBeUndefined();
   });
 
+  test('S8 is refused before an agent runs, as after that, where the editor was not offered it', async () => {
+    const agentHello = { protocolVersion: 1, agentCapabilities: { loadSession: true } };
+    const before = await worlds.begin({ agentHello });
+    await used(before, 'a', 's1');
+    await leave(before);
+    const world = await worlds.begin({ ...nowhere, agentHello });
+
+    const early = await world.request('session/list', {});
+    await world.session(world.workspace('a'), 's2');
+    const later = await world.request('session/list', {});
+
+    expect(early).toEqual(failure(early.id, -32601, { method: 'session/list' }));
+    expect(later.error).toEqual(early.error);
+  });
+
   test('S10 leaves out a workspace as long as it is not there', async () => {
     const world = await worlds.begin();
     await used(world, 'a', 's1');

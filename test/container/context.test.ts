@@ -123,6 +123,12 @@ describe('resolveEngine', () => {
     });
   });
 
+  test.each(['garbage', 'garbage:2375'])('does not guess what %s is to be', (endpoint) => {
+    expect(failure(() => resolveEngine({ ...env, DOCKER_HOST: endpoint }))).toBe(
+      `the engine ${endpoint} (from DOCKER_HOST) cannot be used: the address has to be unix:///PATH or tcp://127.0.0.1:PORT`,
+    );
+  });
+
   test.each([
     'ssh://me@build.example',
     'tcp://192.0.2.7:2376',

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
 import { catalog } from '../../src/agent/catalog';
-import { buildImage, findImage, provideImage } from '../../src/container/image';
+import { buildImage, findImage, imageNotice, provideImage } from '../../src/container/image';
 import type { EngineImage, ImageEngine, ImageRequest } from '../../src/container/image';
 import { CaiError } from '../../src/errors';
 import type { Progress } from '../../src/container/progress';
@@ -170,6 +170,31 @@ describe('provideImage', () => {
       message: expect.stringMatching(/containai:claude.*cai build --agent claude$/) as string,
     });
     expect(engine.builds).toEqual([]);
+  });
+});
+
+describe('imageNotice', () => {
+  const noticeOf = (labels: EngineImage['labels'], changes: Partial<ImageRequest> = {}) =>
+    imageNotice(request(changes), { labels });
+
+  test('is there for what was built from something else, and for nothing else', async () => {
+    const { labels } = await provide();
+
+    expect(noticeOf(labels)).toBeUndefined();
+    expect(noticeOf(labels, { packages: ['left-pad@1.3.0'] })).toMatch(/: cai build --agent claude$/);
+  });
+
+  test('is not there for an image that was made by other means', () => {
+    expect(noticeOf({})).toBeUndefined();
+    expect(noticeOf({}, { packages: ['left-pad@1.3.0'] })).toBeUndefined();
+  });
+
+  test('fails for a Dockerfile that is gone', () => {
+    const gone = { autoBuild: true, base, dockerfile: join(folder, 'gone') };
+
+    expect(() => noticeOf({ 'containai.recipe': 'x' }, { image: gone })).toThrow(
+      /^"image.dockerfile" names .*gone, which cannot be read: .*: put it there, or .*"cai config"/,
+    );
   });
 });
 

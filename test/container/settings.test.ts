@@ -80,6 +80,23 @@ describe('settingsOf', () => {
     });
   });
 
+  it.each([
+    ['mounts[0].path', '[[mounts]]\npath = "~/gone"\n'],
+    ['network.ca_file', '[network]\nca_file = "~/gone"\n'],
+  ])('traces what is not there to the line of %s', async (key, config) => {
+    const file = join(home, '.config/containai/config.toml');
+    mkdirSync(join(home, '.config/containai'), { recursive: true });
+    writeFileSync(file, config);
+
+    await expect(settings()).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: expect.stringMatching(
+        /^\/.*\/config\.toml:2: "[^"]+" names .*\/gone, which cannot be used: .*ENOENT.*: put it there/,
+      ) as string,
+    });
+    await expect(settings()).rejects.toThrow(`"${key}"`);
+  });
+
   it('refuses to keep a part of the workspace from being written, which it could not', async () => {
     mkdirSync(join(root, 'sub'));
 

@@ -13,12 +13,12 @@ describe('cai ps', () => {
     const [busy] = await listed();
     const { stdout } = await runIn(workspace, ['ps']);
 
-    expect(idle).toMatchObject({ agent, workspace, state: 'running', sessions: 0 });
+    expect(idle).toMatchObject({ agent, workspace, state: 'running', commands: 0 });
     expect(idle!.id).toMatch(/^[0-9a-f]{64}$/);
     expect(Math.abs(Date.parse(idle!.createdAt) + idle!.ageMs - beganAt)).toBeLessThan(10_000);
-    expect(busy!.sessions).toBe(1);
+    expect(busy!.commands).toBe(1);
     const [header, ...lines] = stdout.split('\n');
-    expect(header).toMatch(/^NAME +AGENT +WORKSPACE +STATE +AGE +SESSIONS$/);
+    expect(header).toMatch(/^NAME +AGENT +WORKSPACE +STATE +AGE +COMMANDS$/);
     const line = lines.find((each) => each.startsWith(idle!.name))!;
     expect(line.split(/ +/).slice(1, 4)).toEqual([agent, workspace, 'running']);
     expect(line).toMatch(/ \d+[smh] +1$/);
@@ -57,7 +57,7 @@ describe('cai stop', () => {
       stderr: `cai: stopped ${before!.name}\n`,
     });
     expect(running).toEqual([]);
-    expect(all).toMatchObject([{ id: before!.id, state: 'exited', sessions: 0 }]);
+    expect(all).toMatchObject([{ id: before!.id, state: 'exited', commands: 0 }]);
     expect(after!.id).toBe(before!.id);
   });
 
@@ -75,7 +75,7 @@ describe('cai stop', () => {
       stdout: '',
       stderr: `cai: 1 command runs in the container ${name}:\n  sleep 1000\nUse --force to end them.\n`,
     });
-    expect(still!.sessions).toBe(1);
+    expect(still!.commands).toBe(1);
     expect(forced.status).toBe(0);
     const ended = await command.ends();
     expect(ended.status).not.toBe(0);
@@ -96,7 +96,7 @@ describe('cai stop', () => {
     };
 
     expect(await answer('\n')).toBe(1);
-    expect(await listed()).toMatchObject([{ sessions: 1 }]);
+    expect(await listed()).toMatchObject([{ commands: 1 }]);
     expect(await answer('y\n')).toBe(0);
     expect(await listed()).toEqual([]);
     await command.ends();
@@ -144,6 +144,14 @@ describe('cai rm', () => {
     expect(status).toBe(0);
     expect(stderr).toContain(`kept the volume ${volume}: it serves ${name}, too`);
     expect(await listed()).toMatchObject([{ workspace: other }]);
+  });
+
+  test('says how volumes go whose containers have gone', async () => {
+    const { stderr } = await runIn(newWorkspace(), ['rm', '--volumes', '--agent', agent]);
+
+    expect(stderr).toMatch(
+      /^cai: nothing to remove: .*; what no container uses goes with: cai rm --volumes --all --agent ".*"\n$/,
+    );
   });
 
   test('removes all, and volumes whose containers have gone', async () => {
@@ -219,7 +227,7 @@ describe('cai rm', () => {
 
     expect(status).toBe(2);
     expect(stderr).toContain('  sleep 1000\n');
-    expect(await listed()).toMatchObject([{ sessions: 1 }]);
+    expect(await listed()).toMatchObject([{ commands: 1 }]);
     command.child.kill();
     await command.ended;
   });

@@ -43,6 +43,25 @@ describe('a changed configuration', () => {
   });
 });
 
+describe('an image that would be built from something else now', () => {
+  test('is told of also where the container is there, which stays if none can be built', async () => {
+    const place = await new Place(new Cai()).opened();
+    const before = await idOf(place);
+    const loud = ['exec', '--workspace', place.workspace];
+    place.cai.configure('[agents.claude]\ncommand = ["x"]\npackages = ["left-pad@1.3.0"]\n');
+    const changed = await place.cai.run([...loud, '--', 'true']);
+    place.cai.configure('[image]\ndockerfile = "/gone"\n');
+
+    const meanwhile = await place.cai.run([...loud, '--', 'true']);
+    const fresh = await place.cai.run([...loud, '--fresh', '--', 'true']);
+
+    expect(changed).toMatchObject({ status: 0, stderr: expect.stringMatching(/^cai: the image containai:claude was built .*: cai build --agent claude\n$/) as string }); // prettier-ignore
+    expect(meanwhile).toMatchObject({ status: 0, stderr: expect.stringMatching(/^cai: "image.dockerfile" names \/gone, which cannot be read.*\n$/) as string }); // prettier-ignore
+    expect(fresh).toMatchObject({ status: 11, stderr: expect.stringContaining('/gone') as string });
+    expect(await idOf(place)).toBe(before);
+  });
+});
+
 describe('--fresh', () => {
   test('makes the container anew, and ends what runs in the old one', async () => {
     const place = await new Place(cai).opened();
@@ -252,9 +271,9 @@ describe('a command', () => {
 
     const listed = JSON.parse(stdout.toString()) as {
       readonly workspace: string;
-      readonly sessions: number;
+      readonly commands: number;
     }[];
-    expect(listed.find(({ workspace }) => workspace === place.workspace)?.sessions).toBe(1);
+    expect(listed.find(({ workspace }) => workspace === place.workspace)?.commands).toBe(1);
     running.child.kill('SIGKILL');
   });
 });

@@ -42,7 +42,7 @@ export interface Listed {
   readonly state: string;
   readonly createdAt: string;
   readonly ageMs: number;
-  readonly sessions: number;
+  readonly commands: number;
 }
 
 /** The agent's containers, as `cai ps` with these arguments lists them. */

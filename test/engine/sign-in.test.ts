@@ -152,6 +152,12 @@ describe('cai login', () => {
     expect(await keptIn(newWorkspace())).toBe('abc ');
   });
 
+  test('says where it has failed without a terminal that most agents need one', async () => {
+    const failed = await runIn(cai.home, ['login', agent, '--quiet', '--', 'false']);
+
+    expect(failed).toMatchObject({ status: 1, stderr: expect.stringMatching(/^cai: this sign-in had no terminal/) as string }); // prettier-ignore
+  });
+
   test('needs no workspace', async () => {
     const write = 'mkdir -p ~/.config/signs-in; echo done > ~/.config/signs-in/credentials';
     expect(await runIn(cai.home, ['login', agent, '--quiet', '--', 'sh', '-c', write])).toMatchObject({ status: 0, stderr: '' }); // prettier-ignore

@@ -1,5 +1,5 @@
 /** An agent that means harm: it costs the others nothing, and nothing of it acts on the host. */
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { exchange, leave, sentBy, sentTo } from '../support/dialogue';
 import { hastened } from '../support/hastened';
@@ -39,16 +39,22 @@ describe('others are served though an agent', () => {
   beforeAll(() => start());
   afterAll(() => world.end());
 
-  test('lists thousands of sessions that nobody knew', async () => {
-    const cwd = hostile.agent.cwd;
-    const sessions = Array.from({ length: 4_000 }, (_, n) => ({ sessionId: `row-${n}`, cwd }));
+  test.each([
+    ['of one folder', (n: number) => ({ sessionId: `row-${n}`, cwd: '/x' })],
+    ['of one id, each in a folder of its own', (n: number) => ({ sessionId: 'row', cwd: `/x${n}` })],
+  ])('lists 60 000 sessions %s that nobody knew, of which few are written down', async (_, rowOf) => {
+    const sessions = Array.from({ length: 60_000 }, (_, n) => rowOf(n));
 
     hostile.agent.send({ method: '_session/list/changes', params: { sessions } });
 
     await expectOthersServed();
     const { params } = await world.editor.next('_session/list/changes');
     const ids = (params as { sessions: Json[] }).sessions.map(({ sessionId }) => sessionId);
-    expect(new Set(ids).size).toBe(4_000);
+    expect(new Set(ids).size).toBe(60_000);
+    const later = await world.session(calm.agent.cwd, `later-${rowOf(0).sessionId}`, calm.agent);
+    const records = readFileSync(join(world.folder, 'home/.local/state/containai/sessions.ndjson'), 'utf8');
+    expect(records).toContain(`"id":"${later.id}"`);
+    expect(records.split('\n').length).toBeLessThan(1_020);
   });
 
   test('asks for a file by a path that takes minutes to normalise', async () => {
@@ -242,6 +248,25 @@ describe('an agent', () => {
     const { response } = await exchange(world, calm.agent, method, params, { result: { from: 'calm' } });
 
     expect(response.result).toEqual({ from: 'calm' });
+  });
+
+  test('names only so many sessions, which is told once', async () => {
+    await start();
+
+    for (let n = 0; n < 1_010; n++) {
+      const update = {
+        sessionUpdate: 'subagent_update',
+        sessionId: `sub-${n}`,
+        title: 'x',
+        capabilities: {},
+      };
+      hostile.agent.update('hostile', update);
+    }
+    const received = await sentBy(world, hostile.agent);
+
+    const ids = received.map(({ params }) => (params as { update: Json }).update.sessionId as string);
+    expect(ids.filter((id) => id.startsWith('sub-'))).toHaveLength(11);
+    expect(world.stderr.split('too many sessions open')).toHaveLength(2);
   });
 
   test('is not listened to before it has answered initialize', async () => {

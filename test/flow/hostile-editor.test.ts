@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { exchange, leave, sentTo } from '../support/dialogue';
 import { failure, success } from '../support/messages';
 import { startTurn } from '../support/turn';
-import { World } from '../support/world';
+import { fullAgent, World } from '../support/world';
 
 describe('an editor', () => {
   let world: World;
@@ -68,6 +68,32 @@ describe('an editor', () => {
     const agent = await world.agent(cwd);
     await agent.inbox.next('initialize');
     expect(agent.inbox.lines).toHaveLength(1);
+  });
+
+  test('can cancel what waits for a session to be opened, though there is no room for more', async () => {
+    world = await World.initialized({
+      config: '[acp]\nqueue_to_agent = "1KiB"\n',
+      agentHello: ({ cwd }) => (cwd.endsWith('slow') ? false : fullAgent),
+    });
+    // The agent is first asked which session that is.
+    const session = { sessionId: '11f73253-e926-56c3-867b-924fa1436fba' };
+    const cwd = world.workspace('slow');
+    const text = 'x'.repeat(2_000);
+    const prompt = (): number =>
+      world.ask('session/prompt', { ...session, prompt: [{ type: 'text', text }] });
+    const loading = world.ask('session/load', { ...session, cwd, mcpServers: [] });
+    const [held, refused] = [prompt(), prompt()];
+    expect(await world.editor.response(refused)).toEqual(failure(refused, -32603));
+
+    world.send({ method: 'session/cancel', params: session });
+
+    expect(await world.editor.response(held)).toEqual(success(held, { stopReason: 'cancelled' }));
+    const agent = await world.agent(cwd);
+    await agent.greet({ ...fullAgent, agentCapabilities: { loadSession: true } });
+    const { id } = await agent.inbox.next('session/load');
+    agent.send({ id, result: {} });
+    expect(await world.editor.response(loading)).toEqual(success(loading, {}));
+    expect(await sentTo(world, agent)).toEqual([]);
   });
 
   test('that signs in again and again does not make later agents start ever more slowly', async () => {

@@ -73,6 +73,23 @@ describe('values that are nested too deeply', () => {
     await expectOthersServed();
   });
 
+  test('are no reason to keep a call waiting for a session that is restored', async () => {
+    await endAgent(world, hostile.agent);
+    const id = world.ask('session/prompt', {
+      sessionId: hostile.id,
+      prompt: [{ type: 'text', text: 'go on' }],
+    });
+    const agent = await world.agent(hostile.agent.cwd);
+    const request = await agent.inbox.next('session/resume');
+
+    agent.send(`{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":{"configOptions":[${deep}]}}\n`);
+
+    const received = await agent.inbox.next('session/prompt');
+    agent.send({ id: received.id, result: { stopReason: 'end_turn' } });
+    expect(await world.editor.response(id)).toMatchObject({ result: { stopReason: 'end_turn' } });
+    await expectOthersServed();
+  });
+
   test('are no reason why a session was not restored', async () => {
     await endAgent(world, hostile.agent);
     const id = world.ask('session/prompt', {

@@ -70,6 +70,21 @@ describe('a recording', () => {
     expect(lines('from agent').at(-2)).toContain('hé\u2028');
   });
 
+  test('has of a long line that is no message only how it begins', async () => {
+    const file = join(newFolder(), 'r.ndjson');
+    world = await World.initialized({ args: ['puppet', '--record', file] });
+    const agent = await world.agent();
+
+    agent.send(`{${' '.repeat(10_000)}\n`);
+    agent.send({ method: '_later', params: {} });
+    await world.editor.next('_later');
+    await leave(world);
+
+    const last = recorded(file, 'from agent').at(-1);
+    expect(last).toContain('_later');
+    expect(readFileSync(file, 'utf8')).toContain(`"begins":"{${' '.repeat(4_095)}","bytes":10001}`);
+  });
+
   test('is not made unless somebody asks for it', async () => {
     world = await World.initialized({ args: ['puppet', 'more', '--record', 'r.ndjson'] });
 

@@ -400,6 +400,19 @@ describe('while a session is restored', () => {
     expect(prompts()).toEqual(said.slice(0, 2));
   });
 
+  test('one prompt waits in any case, and goes on', async () => {
+    await world.end();
+    await open({ config: `${noDelay}[acp]\nqueue_to_agent = "1KiB"\n` });
+    await kill(session.agent);
+    const said = 'a'.repeat(10_000);
+    const id = prompt(said);
+    const agent = await restored();
+    await answerPrompt(agent);
+
+    expect(await world.editor.response(id)).toHaveProperty('result');
+    expect(prompts()).toEqual([said]);
+  });
+
   test('two sessions of one agent are restored in one new agent', async () => {
     const second = await world.session(cwd, 's2', session.agent);
     await kill(session.agent);
@@ -476,12 +489,14 @@ describe('a session that cannot be restored', () => {
     await kill(session.agent);
     const ids = [prompt('one'), prompt('two')];
     const { agent, request } = await successor();
-    agent.send({ id: request.id, error: { code: -32002, message: 'history is gone' } });
+    const details = `history is gone${'!'.repeat(500)}`;
+    agent.send({ id: request.id, error: { code: -32603, message: 'Internal error', data: { details } } });
 
     for (const id of ids) {
       const answer = await world.editor.response(id);
       expect(answer).toEqual(failure(id, -32603));
-      expect(answer).toHaveProperty('error.message', expect.stringContaining('history is gone'));
+      const words = `: Internal error: ${details.slice(0, 500)}. Start a new one`;
+      expect(answer).toHaveProperty('error.message', expect.stringContaining(words));
     }
     const next = prompt('three');
     const again = await agent.inbox.next('session/resume');

@@ -143,12 +143,12 @@ describe('the budget', () => {
     expect(lane.mustWait()).toBe(false);
   });
 
-  test('stops a lane that has 256 KiB queued, however large it is', async () => {
+  test('stops a lane that has 1 MiB queued, however large it is', async () => {
     writer = new LineWriter(gate, 16 * budgetBytes, () => undefined);
     const lane = newLane();
     await stall();
 
-    fill(lane, 'a', 255 * 1024);
+    fill(lane, 'a', 1023 * 1024);
     expect(lane.mustWait()).toBe(false);
     lane.queue(kilobyte('a'));
 

@@ -18,6 +18,16 @@ describe('tasks that wait', () => {
     expect(held.add(task(8_900))).toBe(true);
   });
 
+  test('are one of any size, also beside those that write nothing', () => {
+    const held = new HeldTasks(1_024);
+    expect(held.add(task(0))).toBe(true);
+
+    expect(held.add(task(100_000))).toBe(true);
+
+    expect(held.add(task(1))).toBe(false);
+    expect(held.add(task(0))).toBe(false);
+  });
+
   test('take room also when they write nothing', () => {
     const held = new HeldTasks(10_000);
 

@@ -183,6 +183,20 @@ describe('a damaged file', () => {
   });
 });
 
+describe('a file that can never be written', () => {
+  test('is told of once, with what to do', async () => {
+    mkdirSync(path, { recursive: true });
+    const file = newFile();
+    for (const id of ['a', 'b', 'c']) {
+      file.append(record(id));
+      await settled();
+    }
+
+    expect(logged()).toEqual(['session table could not be written']);
+    expect(readFileSync(logPath, 'utf8')).toContain(`make ${dirname(path)} a folder that you can`);
+  });
+});
+
 describe('a full disk', () => {
   test('is told of in the log, and nothing more', async () => {
     mkdirSync(dirname(path), { recursive: true });

@@ -128,6 +128,57 @@ describe('idForKnown of an agent that sees every workspace at the same place', (
   });
 });
 
+describe('idForKnown of sessions that are not to be written down', () => {
+  test('is the derived id, which this process alone knows until the session is opened', async () => {
+    const table = tableOn(file);
+    const id = table.idForKnown('1', '/w', '/w', false, () => false);
+    table.update(id, { title: 'A' });
+    await written();
+
+    expect(id).toBe(newTable().idForNew('1', '/w', '/w'));
+    expect(table.recall(id)).toMatchObject({ agentId: '1', title: 'A' });
+    expect(tableOn(file).recall(id)).toBeUndefined();
+    table.open(sessionOf(newChild(), id, '1'));
+    await written();
+    expect(tableOn(file).recall(id)).toMatchObject({ agentId: '1', title: 'A' });
+  });
+
+  test('looks once at what others have written, for any number of them, and knows the last ones', () => {
+    const store = fileAt(file);
+    const load = jest.spyOn(store, 'load');
+    const table = new SessionTable('claude', store);
+
+    const ids = Array.from({ length: 20_000 }, (_, n) =>
+      table.idForKnown(`s${n}`, `/${n}`, `/${n}`, false, () => false),
+    );
+
+    const known = ids.map((id) => table.recall(id) !== undefined);
+    expect(known.slice(-5_000)).not.toContain(false);
+    expect(known.slice(0, -10_000)).not.toContain(true);
+    expect(load).toHaveBeenCalledTimes(1);
+    expect(table.rootOf('/19999')).toBeUndefined();
+  });
+
+  test('is written down after all where another process has done so', async () => {
+    const table = tableOn(file);
+    const id = table.idForKnown('1', '/w', '/w', false, () => false);
+    tableOn(file).idForNew('1', '/w', '/w');
+    table.refresh();
+
+    table.update(id, { title: 'A' });
+    await written();
+
+    expect(tableOn(file).recall(id)).toMatchObject({ title: 'A' });
+  });
+
+  test('does not remember a folder that is longer than any can be', () => {
+    const table = newTable();
+    const id = table.idForKnown('1', '/w', `/w/${'a'.repeat(4_096)}`);
+
+    expect(table.recall(id)).toBeUndefined();
+  });
+});
+
 describe('rootOf', () => {
   test('is the innermost workspace that is known to hold a folder', async () => {
     const table = tableOn(file);
@@ -138,7 +189,12 @@ describe('rootOf', () => {
 
     expect(table.rootOf('/w/src')).toBe('/w');
     expect(table.rootOf('/w/sub/src')).toBe('/w/sub');
+    expect(table.rootOf('/w')).toBe('/w');
+    expect(table.rootOf('/w/')).toBe('/w');
     expect(table.rootOf('/wide')).toBeUndefined();
+    expect(table.rootOf('')).toBeUndefined();
+    table.idForNew('s3', '/', '/');
+    expect(table.rootOf('/wide')).toBe('/');
   });
 });
 
@@ -249,15 +305,26 @@ describe('isGiven', () => {
 });
 
 describe('a table that is full', () => {
-  test('still gives ids, for this process', () => {
-    const table = newTable();
-    for (let i = 0; i < 50_000; i++) table.idForNew(`s${i}`, '/w', '/w');
+  test('forgets what was used longest ago and is not open, for this process and others', async () => {
+    const at = new Date().toISOString();
+    for (let i = 0; i < 50_000; i++) {
+      const name = `${i}`;
+      fileAt(file).append({ id: name, agent: 'claude', agentId: name, root: '/w', cwd: '/w', at });
+    }
+    await written();
+    const table = tableOn(file);
+    table.refresh();
+    table.open(sessionOf(newChild(), '0', '0'));
+    table.update('1', { title: 'used' });
 
     const id = table.idForNew('one more', '/w', '/w');
 
-    expect(id).toMatch(uuid);
-    expect(table.recall(id)).toBeUndefined();
-    expect(table.recall(table.idForKnown('s49999', '/w', '/w'))).toBeDefined();
+    const known = (of: SessionTable): boolean[] => ['0', '1', '2', '3', id].map((each) => of.isGiven(each));
+    expect(known(table)).toEqual([true, true, false, true, true]);
+    await written();
+    const other = tableOn(file);
+    other.refresh();
+    expect(known(other)).toEqual([true, true, false, true, true]);
   });
 });
 

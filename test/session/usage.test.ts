@@ -71,13 +71,15 @@ describe('UsageFile', () => {
     expect(readUsage(folder, 0).map(({ session }) => session)).toEqual(['one', 'two']);
   });
 
-  test('is never a reason to fail', () => {
+  test('is never a reason to fail, and is told of once', () => {
     const folder = join(newFolder(), 'file');
     writeFileSync(folder, '');
 
-    new UsageFile(folder, dayMs, log).append(record());
+    const file = new UsageFile(folder, dayMs, log);
+    file.append(record());
+    file.append(record());
 
-    expect(warnings).toMatchObject([{ folder }]);
+    expect(warnings).toMatchObject([{ folder, remedy: expect.stringContaining('XDG_STATE_HOME') as string }]);
   });
 
   test('knows what a session has cost when that was told last', async () => {

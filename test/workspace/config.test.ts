@@ -178,8 +178,10 @@ describe('loadConfig', () => {
     ['container.extra_hosts = ["db"]', 'a list of different strings "name:address"'],
     ['image.base = "a b"', 'the name of an image'],
     ['image.base = "--network"', 'the name of an image'],
-    ['env.import = ["PATH"]', 'a list of different names of variables'],
-    ['env.import = ["A", "A"]', 'a list of different names of variables'],
+    ['env.import = "A"', 'a list of different names of variables'],
+    ['env.import = ["OK", "PATH"]', 'and the like): "PATH" does not fit'],
+    ['env.import = ["A", "A"]', 'and the like): "A" does not fit'],
+    ['env.import = ["OK", "KEY=secret"]', 'and the like): number 2 does not fit'],
     ['[[mounts]]\npath = "data"', 'a path: absolute, or from "~/"'],
     ['[[mounts]]\nread_only = true', 'lacks "path"'],
     ['network.http_proxy = "proxy.example"', 'a URL'],
@@ -195,6 +197,12 @@ describe('loadConfig', () => {
         ) as string,
       }) as Error,
     );
+  });
+
+  test('names the place of the word that does not fit', () => {
+    write('[env]\nimport = [\n  "OK",\n  "PATH",\n]');
+
+    expect(() => loadConfig(env)).toThrow(/config\.toml:4:3: "env\.import" must be/);
   });
 
   test('takes the last of two mounts of one path', () => {

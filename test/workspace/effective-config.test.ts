@@ -195,9 +195,10 @@ describe('loadWorkspaceConfig', () => {
     expect(originOf('env.import')).toEqual({
       name: 'env.import',
       value: ['KEY', 'BOTH', 'TOKEN'],
+      used: ['KEY', 'BOTH', 'TOKEN'],
       from: [`${userFile}:1`, `${file}:1`],
     });
-    expect(originOf('mounts[3].path')).toEqual({ name: 'mounts[3].path', value: '/d', from: [`${file}:6`] });
+    expect(originOf('mounts[3].path')).toMatchObject({ value: '/d', used: '/d', from: [`${file}:6`] });
     expect(load().repository!.widening).toEqual([
       { name: 'env.import', line: 1, held: ['KEY', 'BOTH'], wanted: ['KEY', 'BOTH', 'TOKEN'] },
       { name: 'mounts[0].path', line: 3, held: undefined, wanted: '/b' },
@@ -218,11 +219,17 @@ describe('loadWorkspaceConfig', () => {
         .filter((name) => !/^mounts|NAME\.(name|packages)$/.test(name))
         .map((name) => name.replace('NAME', 'mine')),
     );
-    expect(originOf('acp.idle')).toEqual({ name: 'acp.idle', value: '1h', from: [`${userFile}:2`] });
+    expect(originOf('acp.idle')).toEqual({
+      name: 'acp.idle',
+      value: '1h',
+      used: 3_600_000,
+      from: [`${userFile}:2`],
+    });
     expect(originOf('agents.mine.command')!.from).toEqual([`${userFile}:4`]);
     expect(originOf('container.pids')).toEqual({
       name: 'container.pids',
       value: 100,
+      used: 100,
       from: [`${file}:1`],
     });
     expect(originOf('container.idle')).toEqual({ name: 'container.idle', value: '30m', from: ['default'] });

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSy
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { findWorkspace } from '../../src/workspace/root';
+import { findWorkspace, foreignNotice } from '../../src/workspace/root';
 import { newFolder } from './temp-folder';
 
 /** Giving a file to somebody else takes root. */
@@ -157,7 +157,21 @@ describe('findWorkspace', () => {
       chownSync(join(repository, '.git'), somebodyElse, somebodyElse);
 
       expect(() => gitTopLevel(cwd)).toThrow('dubious ownership');
-      expect(await rootOf(cwd)).toBe(cwd);
+      const workspace = await findWorkspace(cwd, { env: { ...env, LC_ALL: 'de_DE.UTF-8', LANGUAGE: 'de' } });
+      expect(workspace).toMatchObject({ root: cwd, foreignRepository: repository });
+      expect(foreignNotice(workspace)).toMatch(
+        /^the workspace is ".*\/src" alone, .* safe.directory ".*\/repository"$/,
+      );
+      expect(foreignNotice(await findWorkspace(repository, { env }))).toBeUndefined();
+    });
+
+    testAsRoot('nor complains of, a repository of somebody else that could not be a workspace', async () => {
+      const cwd = folder('home/project');
+      newRepository('home');
+      for (const each of ['home', 'home/.git']) chownSync(join(place, each), somebodyElse, somebodyElse);
+
+      expect(() => gitTopLevel(cwd)).toThrow('dubious ownership');
+      expect(await findWorkspace(cwd, { env })).not.toHaveProperty('foreignRepository');
     });
 
     test('a repository of the whole home folder', async () => {

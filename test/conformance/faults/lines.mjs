@@ -73,7 +73,7 @@ export const lineFaults = [
   {
     name: 'the CR of a line end stays',
     file: 'src/rpc/line.ts',
-    find: 'const text = line.at(-1) === 0x0d ? line.subarray(0, -1) : line;',
+    find: 'const text = line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;',
     replace: 'const text = line;',
     breaks: ['T4', 'T5'],
   },
@@ -165,8 +165,8 @@ export const lineFaults = [
   {
     name: 'no source is ever held back',
     file: 'src/rpc/writer.ts',
-    find: 'return lane.bytes >= this.budgetBytes / 2 || (lane.bytes > 0 && this.#bytes >= this.budgetBytes);',
-    replace: 'return lane.bytes < 0;',
+    find: '  isOverBudget(lane: QueuedLane): boolean {\n',
+    replace: '  isOverBudget(lane: QueuedLane): boolean {\n    if (lane.bytes >= 0) return false;\n',
     breaks: ['L6'],
   },
   {

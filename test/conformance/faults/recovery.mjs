@@ -39,7 +39,7 @@ export const recoveryFaults = [
   {
     name: 'the editor is not told that what its agent begins with was set anew',
     file: 'src/acp/set-again.ts',
-    find: "else tellState(session, answer, method === 'session/set_mode' ? params.modeId : undefined);",
+    find: "else tellState(session, answer, log, method === 'session/set_mode' ? params.modeId : undefined);",
     replace: '',
     breaks: ['D9'],
   },

@@ -10,7 +10,7 @@ export const sessionSetupFaults = [
   {
     name: 'the session table on disk is not read for an id',
     file: 'src/session/session-table.ts',
-    find: '    if (!this.#records.has(editorId)) this.refresh();\n',
+    find: '    if (!this.#records.has(editorId)) this.#refreshOnce();\n',
     replace: '',
     breaks: ['S2'],
   },
@@ -46,8 +46,8 @@ export const sessionSetupFaults = [
   {
     name: 'messages of agents are sent twice',
     file: 'src/acp/core.ts',
-    find: '    child.deliver(splice(message.line, [...edits, ...more]));',
-    replace: '    for (let i = 0; i < 2; i++) child.deliver(splice(message.line, [...edits, ...more]));',
+    find: '    child.deliver(splice(message.line, more.length',
+    replace: '    for (let i = 0; i < 2; i++) child.deliver(splice(message.line, more.length',
     breaks: ['S7'],
   },
   {
@@ -89,7 +89,7 @@ export const sessionSetupFaults = [
   {
     name: 'a listed session counts as open',
     file: 'src/acp/session-names.ts',
-    find: '?? this.#derivedId(child, agentId, map.toEditor(cwd), map)',
+    find: '?? this.#derivedId(child, agentId, map.toEditor(cwd), map, isWritten)',
     replace: '?? this.openNew(child, agentId, { roots: [cwd], map: child.map }).editorId',
     breaks: ['S13'],
   },

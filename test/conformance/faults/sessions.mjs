@@ -38,8 +38,8 @@ export const sessionFaults = [
   {
     name: 'what the agent says of a closed session is still delivered',
     file: 'src/acp/proxy.ts',
-    find: 'if (namesSession && session === undefined && !isOwn) {',
-    replace: "if (namesSession && session === undefined && message.kind === 'request') {",
+    find: '&& !this.#isOwn(row, message)) {',
+    replace: "&& message.kind === 'request') {",
     breaks: ['S15'],
   },
   {
