@@ -10,8 +10,6 @@ import type { Line } from './splice';
 
 /** What a lane may write before the next has its turn, in bytes; one line may be longer. */
 const turnBytes = 80 * 1024;
-/** What may wait in a lane before its source is asked to stop, in bytes. */
-const laneBytes = 1024 * 1024;
 
 /** Lines from one source, kept in their order. */
 export interface Lane {
@@ -54,7 +52,7 @@ export class LineWriter {
   #turnCount = 0;
 
   /**
-   * `budgetBytes`: queued bytes above which all sources are asked to stop; each is at 1 MiB, or at half of it.
+   * `budgetBytes`: queued bytes above which all sources are asked to stop; each may have at most half of it.
    * `onBroken` is called once when the stream fails; everything queued then and later is dropped. `onWrite` sees
    * each line when its turn has come.
    */
@@ -98,10 +96,7 @@ export class LineWriter {
 
   /** For lanes. A lane without queued lines is never full, whatever the others do. */
   isOverBudget(lane: QueuedLane): boolean {
-    return (
-      lane.bytes >= Math.min(laneBytes, this.budgetBytes / 2) ||
-      (lane.bytes > 0 && this.#bytes >= this.budgetBytes)
-    );
+    return lane.bytes >= this.budgetBytes / 2 || (lane.bytes > 0 && this.#bytes >= this.budgetBytes);
   }
 
   #schedule(): void {
