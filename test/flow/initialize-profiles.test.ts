@@ -296,9 +296,11 @@ describe('a recorded profile', () => {
     const proxies = await Promise.all(
       Array.from({ length: 6 }, () => World.start({ folder, agentHello: fullAgent })),
     );
-    await Promise.all(proxies.map((each) => each.request('initialize', hello)));
-    for (const each of proxies) each.process.kill('SIGKILL');
-    await Promise.all(proxies.map((each) => each.end()));
+    try {
+      await Promise.all(proxies.map((each) => each.request('initialize', hello)));
+    } finally {
+      await Promise.all(proxies.map((each) => each.end()));
+    }
     await start({ agentHello: false });
 
     expect((await world.request('initialize', hello)).result).toEqual(fullAgent);
