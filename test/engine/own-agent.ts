@@ -2,6 +2,7 @@
  * A user whose default agent is one of the test file alone: "all" of that agent's containers are none but the
  * file's, and so is its shared data volume. They are removed after each test.
  */
+import { catalog } from '../../src/agent/catalog';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
 import { Cai, docker, user } from './support';
@@ -11,8 +12,8 @@ import type { Running } from './running';
 /** Name of the agent. Its image is the one of `claude`. */
 export const agent = `commands-${process.pid}`;
 
-/** The user's configuration. */
-export const config = `[agents.${agent}]\ncommand = ["claude-agent-acp"]\n[agent]\ndefault = "${agent}"\n`;
+/** The user's configuration, from which that image would be built again as it is. */
+export const config = `[agents.${agent}]\ncommand = ["claude-agent-acp"]\npackages = ${JSON.stringify(catalog.claude!.packages)}\n[agent]\ndefault = "${agent}"\n`;
 
 /** The agent's data volume. */
 export const volume = `cai-data-${agent}-${user.uid}`;
