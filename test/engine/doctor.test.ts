@@ -1,16 +1,9 @@
 import type { Check } from '../../src/commands/doctor-checks';
-import { catalog } from '../../src/agent/catalog';
 import { testUnless } from './engines';
-import * as own from './own-agent';
-import { agent, cai, listed, made, runIn, volume } from './own-agent';
+import { agent, cai, config, listed, made, runIn, volume } from './own-agent';
 import { docker, newWorkspace, user } from './support';
 
 /** With the packages that are in the image. */
-const config = own.config.replace(
-  /^command = .*$/m,
-  (line) => `${line}\npackages = ${JSON.stringify(catalog.claude!.packages)}`,
-);
-
 beforeAll(() => cai.configure(config));
 
 describe('cai doctor', () => {
