@@ -65,7 +65,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   ),
   'commands/connection': 'the flow, as acp/proxy',
   'commands/agent-on-terminal': 'test/conformance/interactive.test.ts',
-  'commands/own-program': 'test/engine/ runs what it names',
+  'agent/own-program': 'test/agent/terminal-token.test.ts; test/engine/ runs what it names',
   builtin: 'a name for a function of Node',
   'commands/named-root':
     'test/commands/sessions.test.ts, and test/engine/ for what works without a workspace',
@@ -135,6 +135,7 @@ describe('the sources', () => {
         'agent/process',
         'agent/process-group',
         'agent/terminal-token',
+        'agent/own-program',
         'agent/process-identity',
       ]),
     ).toEqual([]);

@@ -10,7 +10,7 @@ import { Helper } from '../agent/helper';
 import type { HelperOptions } from '../agent/helper';
 import type { Log } from '../log';
 import type { Plan } from '../rpc/plan';
-import { scan } from '../rpc/scan';
+import { scanCall } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { joined, splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
@@ -286,5 +286,5 @@ function missingFile(path: string): string {
 
 /** The message with these edits, read anew. */
 function rewritten({ line }: Message, edits: readonly Edit[], plan: Plan): Message {
-  return scan(joined(splice(line, edits)), { params: () => plan, result: () => undefined, error: undefined });
+  return scanCall(joined(splice(line, edits)), plan);
 }

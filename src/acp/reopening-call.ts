@@ -1,5 +1,5 @@
 import { requestLine } from '../rpc/answer';
-import { fieldOf, scan } from '../rpc/scan';
+import { fieldOf, scanCall } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { cut, joined } from '../rpc/splice';
 import { newOwnId } from '../session/own-id';
@@ -16,12 +16,7 @@ export function reopeningCall(core: Core, { editorId, opening }: Session, method
   const id = newOwnId();
   const row = editorMethods[method]!;
   const plan = core.planOf(row.params);
-  const read = (params: string): Message =>
-    scan(joined(requestLine(id, method, params)), {
-      params: () => plan,
-      result: () => undefined,
-      error: undefined,
-    });
+  const read = (params: string): Message => scanCall(joined(requestLine(id, method, params)), plan);
   const opened = read(opening!);
   const named = fieldOf(opened, 'session');
   const { line, bodyStart, bodyEnd } = opened;

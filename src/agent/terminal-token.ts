@@ -21,6 +21,7 @@ import { join } from 'node:path';
 import { builtin } from '../builtin';
 import { CaiError, messageOf } from '../errors';
 import { ownFolders } from '../workspace/own-folders';
+import { ownProgram } from './own-program';
 import { isAlive } from './process-identity';
 
 /** What runs in a container when an editor uses a token. */
@@ -131,7 +132,8 @@ export function dropToken(env: NodeJS.ProcessEnv, token: string): void {
 
 /** What an editor runs for a token; none of it comes from an agent. */
 export function hostCommand(token: string): HostCommand {
-  return { command: process.execPath, args: [join(__dirname, '../../bin/cai'), 'terminal', token] };
+  const [command, ...args] = ownProgram(['terminal', token]);
+  return { command, args };
 }
 
 /** Best first. Whoever runs the command may have another environment than whoever wrote the token. */

@@ -1,8 +1,8 @@
 /** `cai --acp` where no editor is: an agent's command, as to sign in, on our own terminal. */
 import type { AgentCommand } from '../agent/catalog';
 import { runInteractive } from '../agent/interactive';
+import { execution } from '../agent/own-program';
 import { findWorkspace } from '../workspace/root';
-import { execution } from './own-program';
 
 /**
  * Runs the command, unless `isDirect` in the container of `cwd` if that can be a workspace, else in one without a

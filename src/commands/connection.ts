@@ -4,6 +4,7 @@ import { Proxy } from '../acp/proxy';
 import type { ProxyOptions } from '../acp/proxy';
 import { Recorder } from '../acp/recorder';
 import type { AgentCommand } from '../agent/catalog';
+import { execution, ownProgram } from '../agent/own-program';
 import { messageOf } from '../errors';
 import type { LogFileHead } from '../log-file';
 import { LineReader } from '../rpc/line';
@@ -18,7 +19,6 @@ import { fallbackMount, mountPointOf } from '../workspace/mount';
 import { ownFolders } from '../workspace/own-folders';
 import type { Workspace } from '../workspace/root';
 import type { EarlyAnswer } from './early-answer';
-import { execution, ownProgram } from './own-program';
 
 /** Signals that end the proxy as the end of its input does, only without patience. */
 const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

@@ -142,11 +142,12 @@ export async function checkKey(
 ): Promise<ClientKey | undefined> {
   const { state } = ownFolders(env);
   const folder = join(state, 'ssh');
-  if (!hasState && !existsSync(join(folder, 'id_ed25519'))) {
+  const hasKey = existsSync(join(folder, 'id_ed25519'));
+  if (!hasState && !hasKey) {
     await checks.skip(['keys'], 'this needs the state folder');
     return undefined;
   }
-  const look = async () => (existsSync(join(folder, 'id_ed25519')) ? await clientKey(state) : undefined);
+  const look = async () => (hasKey ? await clientKey(state) : undefined);
   return await checks.find('keys', look, (key) => {
     if (key === undefined)
       return { status: 'ok', detail: `none in ${folder} yet: the first command makes one` };

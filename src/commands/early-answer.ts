@@ -11,7 +11,7 @@ import type { KnownAnswer, Profiles } from '../acp/profiles';
 import { resultLine } from '../rpc/answer';
 import { LineReader } from '../rpc/line';
 import { compilePlan } from '../rpc/plan';
-import { scan } from '../rpc/scan';
+import { scanCall } from '../rpc/scan';
 
 const stdin = 0;
 const stdout = 1;
@@ -59,8 +59,7 @@ function knownAnswer(
     reader.push(received);
     const line = reader.next();
     if (!Buffer.isBuffer(line)) return undefined;
-    const plan = compilePlan(fields.initializeParams);
-    const message = scan(line, { params: () => plan, result: () => undefined, error: undefined });
+    const message = scanCall(line, compilePlan(fields.initializeParams));
     if (message.kind !== 'request' || message.method !== 'initialize') return undefined;
     const answer = options.profiles.find(readHello(message, options).childParams);
     return answer === undefined ? undefined : { id: message.id!, answer };

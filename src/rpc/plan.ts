@@ -28,9 +28,8 @@ export class Plan {
   tag = -1;
   /** Of a variant: index in `keys` of the member whose value has picked it; else -1. */
   picker = -1;
-  /** The keys as `fold` makes them; as strings, and as bytes. */
-  readonly #folded = new Set<string>();
-  readonly #foldedBytes: Buffer[] = [];
+  /** The keys as `fold` makes them. */
+  readonly #folded: Buffer[] = [];
   /** By the tag's value, all that is wanted of the object then. `''`: the tag is absent. */
   readonly variants = new Map<string, Plan>();
 
@@ -53,17 +52,18 @@ export class Plan {
    */
   hasInOtherCase(text: Buffer, start: number, end: number): boolean {
     for (let at = start; at < end; at++) {
-      if (text[at]! >= 0x80 || text[at] === backslash)
-        return this.#folded.has(fold(unquote(text, start, end)));
+      if (text[at]! >= 0x80 || text[at] === backslash) {
+        const folded = Buffer.from(fold(unquote(text, start, end)));
+        return this.#folded.some((key) => key.equals(folded));
+      }
     }
-    return this.#foldedBytes.some((key) => isFolded(text, start + 1, end - 1, key));
+    return this.#folded.some((key) => isFolded(text, start + 1, end - 1, key));
   }
 
   /** Adds a wanted member, or one (`plan` undefined) that is only watched for duplicates. */
   add(key: string, plan: Plan | undefined): void {
     this.keys.push(Buffer.from(key));
-    this.#folded.add(fold(key));
-    this.#foldedBytes.push(Buffer.from(fold(key)));
+    this.#folded.push(Buffer.from(fold(key)));
     this.members.push(plan);
   }
 }

@@ -70,6 +70,11 @@ export function scan(line: Buffer, plans: Plans): Message {
   return read(newWalk(line), plans);
 }
 
+/** As `scan`, for a call whose params' plan is known whatever its method. */
+export function scanCall(line: Buffer, plan: Plan): Message {
+  return scan(line, { params: () => plan, result: () => undefined, error: undefined });
+}
+
 /** For `read`. */
 export function newWalk(line: Buffer): Walk {
   return new Walk(line, memberCount);

@@ -30,6 +30,17 @@ describe('values that are nested too deeply', () => {
   const answer = (id: unknown, error: string): string =>
     `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${error}}\n`;
 
+  /** So many prompts that wait for their session, and the agent's request by which it is to be restored. */
+  async function restoring(count: number) {
+    await endAgent(world, hostile.agent);
+    const prompt = [{ type: 'text', text: 'go on' }];
+    const ids = Array.from({ length: count }, () =>
+      world.ask('session/prompt', { sessionId: hostile.id, prompt }),
+    );
+    const agent = await world.agent(hostile.agent.cwd);
+    return { agent, ids, request: await agent.inbox.next('session/resume') };
+  }
+
   test('are neither id nor value of an option', async () => {
     const { agent } = hostile;
     const options = [`"id":${deep},"currentValue":"on"`, `"id":"a","currentValue":${deep}`];
@@ -60,27 +71,20 @@ describe('values that are nested too deeply', () => {
   });
 
   test('leave no call without an answer that waits for a session to be restored', async () => {
-    await endAgent(world, hostile.agent);
-    const prompts = [1, 2].map(() =>
-      world.ask('session/prompt', { sessionId: hostile.id, prompt: [{ type: 'text', text: 'go on' }] }),
-    );
-    const agent = await world.agent(hostile.agent.cwd);
-    const request = await agent.inbox.next('session/resume');
+    const { agent, ids, request } = await restoring(2);
 
     agent.send(answer(request.id, demand));
 
-    for (const id of prompts) expect(await world.editor.response(id)).toMatchObject({ error: demanded });
+    for (const id of ids) expect(await world.editor.response(id)).toMatchObject({ error: demanded });
     await expectOthersServed();
   });
 
   test('are no reason to keep a call waiting for a session that is restored', async () => {
-    await endAgent(world, hostile.agent);
-    const id = world.ask('session/prompt', {
-      sessionId: hostile.id,
-      prompt: [{ type: 'text', text: 'go on' }],
-    });
-    const agent = await world.agent(hostile.agent.cwd);
-    const request = await agent.inbox.next('session/resume');
+    const {
+      agent,
+      ids: [id],
+      request,
+    } = await restoring(1);
 
     agent.send(`{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":{"configOptions":[${deep}]}}\n`);
 
@@ -91,13 +95,11 @@ describe('values that are nested too deeply', () => {
   });
 
   test('are no reason why a session was not restored', async () => {
-    await endAgent(world, hostile.agent);
-    const id = world.ask('session/prompt', {
-      sessionId: hostile.id,
-      prompt: [{ type: 'text', text: 'go on' }],
-    });
-    const agent = await world.agent(hostile.agent.cwd);
-    const request = await agent.inbox.next('session/resume');
+    const {
+      agent,
+      ids: [id],
+      request,
+    } = await restoring(1);
 
     agent.send(answer(request.id, `{"code":-32603,"message":${deep}}`));
 

@@ -1,9 +1,11 @@
 /** Commands by which this program starts itself. */
 import { join } from 'node:path';
-import type { AgentCommand } from '../agent/catalog';
+import type { AgentCommand } from './catalog';
 
-/** Our own program with arguments, whatever PATH says. */
-export function ownProgram(args: readonly string[]): [string, ...string[]] {
+/** Our own program with arguments, whatever PATH says: the `node` that runs us, our script, the arguments. */
+export function ownProgram<Args extends readonly string[]>(
+  args: readonly [...Args],
+): [string, string, ...Args] {
   return [process.execPath, join(__dirname, '../../bin/cai'), ...args];
 }
 
