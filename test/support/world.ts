@@ -5,7 +5,7 @@
 import { spawn, execFileSync } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -231,7 +231,9 @@ export class World {
   #spawn(): void {
     const home = join(this.folder, 'home');
     const config = `[agents.puppet]\ncommand = ["${process.execPath}", "${puppet}"]\n${this.options.config ?? ''}`;
-    this.file('home/.config/containai/config.toml', config);
+    // In one step, as another proxy of the same user may be reading it.
+    const begun = this.file('home/.config/containai/.config.toml.new', config);
+    renameSync(begun, join(dirname(begun), 'config.toml'));
     const { cwd = 'own', stdin } = this.options;
     const cai = process.env.CAI_BIN ?? join(repository, 'bin/cai');
     this.process = spawn(process.execPath, [cai, '--acp', ...(this.options.args ?? ['puppet'])], {
@@ -248,7 +250,7 @@ export class World {
     this.#exit = once(this.process, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
     if (stdin === undefined) this.process.stdin.on('error', () => undefined);
     this.process.stdout.on('data', (chunk: Buffer) => this.editor.push(chunk));
-    this.process.stdout.on('end', () => this.editor.end('the proxy has closed its stdout'));
+    this.process.stdout.on('end', () => this.editor.end(`the proxy has closed its stdout: ${this.stderr}`));
     this.process.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
   }
 }
