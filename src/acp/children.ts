@@ -47,6 +47,8 @@ export interface ChildrenOptions {
   readonly recorder?: Recorder | undefined;
   /** Each line of a child, in order, and who has to be told of it first. */
   onLine(child: WorkspaceChild, line: Buffer | OverlongLine, records: ChildRecorder | undefined): void;
+  /** As in `AgentProcessOptions`; not asked where all that passes is written down, line by line. */
+  onLines(child: WorkspaceChild, bytes: readonly Buffer[]): number;
   /** Of a child the answer to `initialize` or the image that it runs in has become known. */
   onHello(child: WorkspaceChild): void;
   /** A child has ended. */
@@ -156,6 +158,7 @@ export class Children {
         env,
         limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: 1024 * 1024 },
         log,
+        isAlone: () => this.all.length === 1,
         onSend: records?.toAgent,
       },
       root: workspace?.root,
@@ -173,6 +176,7 @@ export class Children {
     });
     child.start({
       onLine: (line) => this.options.onLine(child, line, records),
+      onLines: records === undefined ? (bytes) => this.options.onLines(child, bytes) : undefined,
       onEnd: () => {
         records?.ended();
         this.#onEnd(child);

@@ -10,7 +10,9 @@ import { compilePlan } from '../rpc/plan';
 import type { Plan } from '../rpc/plan';
 import type { Message } from '../rpc/scan';
 import type { Field } from '../rpc/walk';
-import { splice } from '../rpc/splice';
+import { RunRewriter } from '../rpc/run';
+import type { Pattern } from '../rpc/run';
+import { joined, splice } from '../rpc/splice';
 import type { Edit, Line } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
 import { newOwnId } from '../session/own-id';
@@ -19,6 +21,7 @@ import type { SessionTable } from '../session/session-table';
 import type { JsonObject, Session, WorkspaceChild } from '../session/workspace-child';
 import type { Call, CallContext } from './call';
 import type { FieldTree } from './fields';
+import { isPiece, updateKindOf } from './observer';
 import type { SessionObserver } from './observer';
 import { cancelled, notOffered, offers } from './refusals';
 import { editsOf, pathsToAgent, pathsToEditor } from './rewrite';
@@ -28,6 +31,16 @@ import { within } from './within';
 
 /** How long a session that is being closed may take to end its turn, in milliseconds. */
 export const quietMs = 5_000;
+
+/** The edits of a message, which are those of others with the same fields. */
+interface KnownEdits {
+  readonly session: Session;
+  readonly fields: readonly Field[];
+  readonly edits: readonly Edit[];
+  /** It is a piece of a message of the agent or the user. */
+  readonly isPiece: boolean;
+  rewriter?: RunRewriter;
+}
 
 /** The state of one proxy and the primitives on it. */
 export class Core {
@@ -44,8 +57,8 @@ export class Core {
   /** Which session an id stands for. */
   readonly names: SessionNames;
   readonly #plans = new Map<FieldTree, Plan>();
-  /** Of the last message to the editor: a scanner gives lines that have their fields in common the same ones. */
-  #lastEdits: { session: Session | undefined; fields: readonly Field[]; edits: readonly Edit[] } | undefined;
+  /** Of the last message of each child: a scanner gives lines that have their fields in common the same ones. */
+  readonly #lastEdits = new WeakMap<WorkspaceChild, KnownEdits>();
 
   /** `lane` carries the proxy's own answers. */
   constructor(
@@ -167,17 +180,34 @@ export class Core {
     context: Pick<CallContext, 'map' | 'session'>,
   ): readonly Edit[] {
     const { map, session } = context;
-    const last = this.#lastEdits;
-    if (session !== undefined && last?.session === session && last.fields === message.fields)
-      return last.edits;
+    const last = this.#lastEdits.get(child);
+    if (last !== undefined && last.session === session && last.fields === message.fields) return last.edits;
     const edits = editsOf(message, {
       ...pathsToEditor(map),
       session: (id) => this.names.editorIdOf(child, id, session),
       listed: (id, cwd) => this.names.listedIdOf(child, id, cwd, map),
     });
-    const isLasting = message.fields.every(({ kind }) => kind !== 'sessionRef' && kind !== 'listed');
-    this.#lastEdits = isLasting ? { session, fields: message.fields, edits } : undefined;
+    const { fields } = message;
+    if (session !== undefined && fields.every(({ kind }) => kind !== 'sessionRef' && kind !== 'listed'))
+      this.#lastEdits.set(child, { session, fields, edits, isPiece: isPiece(updateKindOf(message)) });
+    else this.#lastEdits.delete(child);
     return edits;
+  }
+
+  /**
+   * Passes on the next lines of an agent, in `pieces`, as far as they only go on with the message of which the last one
+   * was a part; returns how many bytes these are. `pattern` is what the lines have in common that its scanner knows.
+   */
+  passPieces(child: WorkspaceChild, pattern: Pattern | undefined, pieces: readonly Buffer[]): number {
+    const last = this.#lastEdits.get(child);
+    if (last?.isPiece !== true || last.fields !== pattern?.fields) return 0;
+    const { session } = last;
+    if (session.isRestoring === true || child.sessions.get(session.agentId) !== session) return 0;
+    last.rewriter ??= new RunRewriter(pattern, joined(splice(pattern.head, last.edits)));
+    const run = last.rewriter.take(pieces);
+    if (run === undefined) return 0;
+    child.deliver(run.lines);
+    return run.bytes;
   }
 
   /** Resolves when no prompt of the session is open, or after a bounded time. */

@@ -1,8 +1,8 @@
 /** What is done with each `session/update` before it goes to the editor. */
-import { fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { Session } from '../session/workspace-child';
 import type { Core } from './core';
+import { isPiece, updateKindOf } from './observer';
 
 /** The variants that tell how things are now. All others tell what has happened. */
 const ofPresent = new Set([
@@ -18,10 +18,8 @@ const ofPresent = new Set([
  * history, which an agent tells when it restores a session of ours.
  */
 export function observeUpdate(core: Core, session: Session, update: Message): boolean {
-  if (core.observers.length === 0 && session.isRestoring !== true) return true;
-  const field = fieldOf(update, 'updateKind');
-  const kind = field?.isString === true ? textOf(update, field) : '';
+  const kind = updateKindOf(update);
   if (session.isRestoring === true && !ofPresent.has(kind)) return false;
-  for (const observer of core.observers) observer.onUpdate?.(session, kind, update);
+  if (!isPiece(kind)) for (const observer of core.observers) observer.onUpdate?.(session, kind, update);
   return true;
 }

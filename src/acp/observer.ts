@@ -1,5 +1,5 @@
 /** Those who follow sessions without a part in what is passed on: titles, usage, what a crash must not lose. */
-import { bodyOf } from '../rpc/scan';
+import { bodyOf, fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { JsonObject, Session } from '../session/workspace-child';
 
@@ -19,7 +19,10 @@ export interface SessionObserver {
   onAnswer?(session: Session, method: string, answer: Message): void;
   /** Its agent has ended without an answer to a request of the editor. */
   onLost?(session: Session, call: Message): void;
-  /** Its agent sends a `session/update`; `kind` is the value of `sessionUpdate`, empty if it has none. */
+  /**
+   * Its agent sends a `session/update` that is no piece of a message; `kind` is the value of `sessionUpdate`, empty if
+   * it has none.
+   */
   onUpdate?(session: Session, kind: string, update: Message): void;
   /** It is open no longer: closed, deleted, or its agent has ended. */
   onClose?(session: Session): void;
@@ -29,4 +32,20 @@ export interface SessionObserver {
 export function updateOf(message: Message): JsonObject {
   const params = bodyOf(message) as { readonly update?: JsonObject | null } | null | undefined;
   return params?.update ?? {};
+}
+
+/** Value of `sessionUpdate`, the kind of a `session/update`; empty for what has none. */
+export function updateKindOf(message: Message): string {
+  const field = fieldOf(message, 'updateKind');
+  return field?.isString === true ? textOf(message, field) : '';
+}
+
+const pieces = new Set(['agent_message_chunk', 'agent_thought_chunk', 'user_message_chunk']);
+
+/**
+ * Whether updates of that kind are pieces of messages. A turn has hundreds of them, and they are not observed.
+ * Source: ACP v1, `SessionUpdate`.
+ */
+export function isPiece(updateKind: string): boolean {
+  return pieces.has(updateKind);
 }

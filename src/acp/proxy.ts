@@ -115,6 +115,7 @@ export class Proxy {
     this.#children = new Children(core, {
       ...options,
       onLine: (child, line, records) => this.fromAgent(child, line, records),
+      onLines: (child, pieces) => core.passPieces(child, this.#agentScanners.get(child)?.pattern, pieces),
       onHello: (child) => options.profiles.heard(child, options.hasOwnData(child.root)),
       onEnd: (child) => this.#agentRequests.forget(child),
     });
@@ -193,6 +194,7 @@ export class Proxy {
   async end(hurry: Promise<void>): Promise<void> {
     await endAll(this.#core, this.#children, hurry);
     await this.#mcp.stop();
+    this.options.usage?.flush();
   }
 
   /** A request or notification of the editor. */

@@ -31,3 +31,9 @@ export function loggedFailure(reason: CaiError): LoggedFailure {
   const { failure = reason.code, status, signal } = end ?? {};
   return { code: failure, status, signal, said: reason.message };
 }
+
+/** What a command of ours said last, which can have several lines; `undefined`: it said nothing itself. */
+export function ourMessage(stderr: string): string | undefined {
+  const begin = `\n${stderr}`.lastIndexOf('\ncai: ');
+  return begin < 0 ? undefined : stderr.slice(begin + 'cai: '.length);
+}

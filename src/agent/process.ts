@@ -11,7 +11,7 @@ import type { Log } from '../log';
 import { LineReader } from '../rpc/line';
 import type { LineLimits, OverlongLine } from '../rpc/line';
 import type { Line } from '../rpc/splice';
-import { AgentEnd } from './agent-end';
+import { AgentEnd, ourMessage } from './agent-end';
 import type { AgentCommand } from './catalog';
 import { isGroupAlive, signalGroup } from './process-group';
 import { startFailure } from './start-failure';
@@ -38,6 +38,8 @@ const leftoverMs = 2_000;
 const leftoverCheckMs = 50;
 /** What is taken of its lines before others have their turn, in bytes; one line may be longer. */
 const shareBytes = 32 * 1024;
+/** The same where it is only the editor that waits. */
+const shareAloneBytes = 256 * 1024;
 /** How much of stderr is kept, in characters. */
 const stderrTailLength = 4_000;
 
@@ -57,6 +59,13 @@ export interface AgentProcessOptions {
   readonly onSend?: ((line: Line) => void) | undefined;
   /** Each line of its stdout, in order; not called while paused. */
   onLine(line: Buffer | OverlongLine): void;
+  /**
+   * What comes next of its stdout, in pieces, for who may take several lines at once; returns how many bytes these are,
+   * which may be 0: then the next line goes to `onLine`. Not called while paused.
+   */
+  onLines?: ((pieces: readonly Buffer[]) => number) | undefined;
+  /** No other agent waits to be read. */
+  isAlone?: (() => boolean) | undefined;
   /** What it tells before the agent runs; never for a command without status. */
   onStatus?(status: AgentStatus): void;
   /** Once, after its last line. `reason` says how it ended and quotes the tail of its stderr. */
@@ -97,12 +106,7 @@ export class AgentProcess {
     const [program, ...args] = agent.command;
     try {
       const stdio = Array<'pipe'>(agent.hasStatus === true ? 4 : 3).fill('pipe');
-      const child = spawn(program, args, {
-        cwd,
-        env,
-        stdio,
-        detached: true,
-      });
+      const child = spawn(program, args, { cwd, env, stdio, detached: true });
       child.on('error', (error) => {
         this.#spawnError = error;
         if (child.pid === undefined) this.#finish();
@@ -197,13 +201,19 @@ export class AgentProcess {
   }
 
   #pull(): void {
+    const { isAlone, onLines } = this.options;
+    const share = isAlone?.() === true ? shareAloneBytes : shareBytes;
     let bytes = 0;
     while (this.#pauses === 0) {
-      const line = this.#reader.next();
-      if (line === undefined) break;
-      this.options.onLine(line);
-      if (Buffer.isBuffer(line)) bytes += line.length;
-      if (bytes < shareBytes) continue;
+      const taken = onLines === undefined ? 0 : this.#reader.offer(onLines);
+      bytes += taken;
+      if (taken === 0) {
+        const line = this.#reader.next();
+        if (line === undefined) break;
+        this.options.onLine(line);
+        if (Buffer.isBuffer(line)) bytes += line.length;
+      }
+      if (bytes < share) continue;
       // Node reads 2 MiB of one agent before it looks at the next.
       this.pause();
       setImmediate(() => this.resume());
@@ -286,10 +296,4 @@ export class AgentProcess {
       { cause },
     );
   }
-}
-
-/** What a command of ours said last, which can have several lines; `undefined`: it said nothing itself. */
-function ourMessage(stderr: string): string | undefined {
-  const begin = `\n${stderr}`.lastIndexOf('\ncai: ');
-  return begin < 0 ? undefined : stderr.slice(begin + 'cai: '.length);
 }

@@ -10,6 +10,8 @@ const carriageReturn = 0x0d;
 /** Pieces below this are gathered, in buffers of that size. */
 const smallPieceBytes = 4 * 1024;
 const gatherBytes = 64 * 1024;
+/** With more of its beginning held than this, a line is not offered, but joined and pulled. */
+const maxOfferedBytes = 32 * 1024;
 const nothing = Buffer.alloc(0);
 
 /** A line that was longer than allowed. What can be known of it is in `skim`; the rest is gone. */
@@ -59,6 +61,27 @@ export class LineReader {
   /** No more bytes will come: a last line without a line end counts. */
   end(): void {
     this.#hasEnded = true;
+  }
+
+  /**
+   * Offers what comes next, from the beginning of a line on, to who may take several lines at once and returns how
+   * many bytes these are with their line ends. Returns the same; 0 also where there is nothing to offer.
+   */
+  offer(take: (pieces: readonly Buffer[]) => number): number {
+    const chunk = this.#chunks[0];
+    if (chunk === undefined || this.#overlong !== undefined || this.#heldBytes > maxOfferedBytes) return 0;
+    const rest = this.#offset === 0 ? chunk : chunk.subarray(this.#offset);
+    const isOverLimit = this.#heldBytes + rest.length > this.limits.maxLineBytes;
+    if (isOverLimit || !rest.includes(newline)) return 0;
+    const taken = take(this.#heldBytes === 0 ? [rest] : [...this.#heldPieces(), rest]);
+    if (taken === 0) return 0;
+    this.#offset += taken - this.#heldBytes;
+    this.#drop();
+    if (this.#offset === chunk.length) {
+      this.#chunks.shift();
+      this.#offset = 0;
+    }
+    return taken;
   }
 
   /** The next line without its line end, or undefined until more is pushed. */
@@ -132,9 +155,13 @@ export class LineReader {
     this.#gathered = 0;
   }
 
-  #drop(): Buffer[] {
+  #heldPieces(): readonly Buffer[] {
     this.#endGather();
-    const held = this.#held;
+    return this.#held;
+  }
+
+  #drop(): readonly Buffer[] {
+    const held = this.#heldPieces();
     this.#held = [];
     this.#heldBytes = 0;
     return held;

@@ -6,24 +6,38 @@
 import { isUtf8 } from 'node:buffer';
 import { stringEnd } from './string';
 import { newWalk, read } from './scan';
+import type { Pattern } from './run';
 import type { Message, Plans } from './scan';
 
-/** Longer lines are not kept for the next: in these, it is the string that takes the time. In bytes. */
+/** What is kept of longer lines is copied, since a part of what was read keeps all of it. In bytes. */
 const maxKeptBytes = 16 * 1024;
-
+/** With more beside the string, it is not the string that takes the time. In bytes. */
+const maxPartBytes = 4 * 1024;
 /** Fewer bytes are compared faster by ourselves. */
 const minCompareBytes = 48;
 
+/** A pattern, and what else is known of its lines. */
+interface Known extends Pattern {
+  readonly method: string;
+  readonly bodyStart: number;
+  /** How far before the end of a line its body ends, in bytes. */
+  readonly bytesAfterBody: number;
+}
+
 /** Reads the lines of one stream, in their order, as `scan` does. */
 export class Scanner {
-  /** The last notification that was read as a whole and has a string in which nothing is wanted. */
-  #last: Message | undefined;
-  /** Where the content of that string begins in it, and how many bytes come after that. */
-  #start = 0;
-  #restBytes = 0;
+  #known: Known | undefined;
 
   /** The plans must give the same for the same method each time. */
   constructor(private readonly plans: Plans) {}
+
+  /**
+   * What the last notification with a string in which nothing is wanted has beside that string: lines that have the
+   * same get the same fields.
+   */
+  get pattern(): Pattern | undefined {
+    return this.#known;
+  }
 
   /** Reads one line, given without its line end. */
   scan(line: Buffer): Message {
@@ -31,47 +45,51 @@ export class Scanner {
   }
 
   #again(line: Buffer): Message | undefined {
-    const last = this.#last;
-    const start = this.#start;
-    if (last === undefined || line.length <= start || !isSame(last.line, 0, line, 0, start)) return undefined;
+    if (this.#known === undefined) return undefined;
+    const { head, tail, fields, method, bodyStart, bytesAfterBody } = this.#known;
+    const start = head.length;
+    if (line.length <= start || !isPartOf(line, 0, head)) return undefined;
     const end = stringEnd(line, start) - 1;
-    const restBytes = this.#restBytes;
-    if (end < start || line.length - end !== restBytes) return undefined;
-    if (!isSame(last.line, last.line.length - restBytes, line, end, restBytes) || !isUtf8(line))
-      return undefined;
+    if (end < start || line.length - end !== tail.length) return undefined;
+    if (!isPartOf(line, end, tail) || !isUtf8(line)) return undefined;
+    const bodyEnd = line.length - bytesAfterBody;
     return {
       line,
-      kind: last.kind,
+      kind: 'notification',
       id: undefined,
       idStart: -1,
       idEnd: -1,
-      method: last.method,
+      method,
       isError: false,
-      bodyStart: last.bodyStart,
-      bodyEnd: last.bodyEnd + line.length - last.line.length,
-      fields: last.fields,
+      bodyStart,
+      bodyEnd,
+      fields,
     };
   }
 
   #anew(line: Buffer): Message {
     const walk = newWalk(line);
     const message = read(walk, this.plans);
-    const isFree = walk.longestStart > message.bodyStart && walk.longestEnd < message.bodyEnd;
-    const isUseful = message.kind === 'notification' && line.length <= maxKeptBytes && isFree;
-    if (isUseful && message.fields.every(({ end }) => end < walk.longestStart)) {
-      this.#last = message;
-      this.#start = walk.longestStart;
-      this.#restBytes = line.length - walk.longestEnd;
+    const { longestStart: start, longestEnd: end } = walk;
+    const { fields, method, bodyStart, bodyEnd } = message;
+    const isUseful = message.kind === 'notification' && start > bodyStart && end < bodyEnd;
+    const isShort = start + line.length - end <= maxPartBytes;
+    if (isUseful && isShort && fields.every((field) => field.end < start)) {
+      const kept = line.length <= maxKeptBytes ? line : undefined;
+      this.#known = {
+        head: kept?.subarray(0, start) ?? Buffer.from(line.subarray(0, start)),
+        tail: kept?.subarray(end) ?? Buffer.from(line.subarray(end)),
+        ...{ fields, method, bodyStart, bytesAfterBody: line.length - bodyEnd },
+      };
     }
     return message;
   }
 }
 
-/** Whether `bytes` bytes of one, from there on, are those of the other. */
-function isSame(one: Buffer, oneStart: number, other: Buffer, otherStart: number, bytes: number): boolean {
-  if (bytes < minCompareBytes) {
-    for (let i = 0; i < bytes; i++) if (one[oneStart + i] !== other[otherStart + i]) return false;
-    return true;
-  }
-  return one.compare(other, otherStart, otherStart + bytes, oneStart, oneStart + bytes) === 0;
+/** Whether that part stands there in a line. */
+function isPartOf(line: Buffer, at: number, part: Buffer): boolean {
+  const { length } = part;
+  if (length >= minCompareBytes) return part.compare(line, at, at + length) === 0;
+  for (let i = 0; i < length; i++) if (part[i] !== line[at + i]) return false;
+  return true;
 }

@@ -64,12 +64,17 @@ function largestLength(line: Buffer, edits: readonly Edit[]): number {
   return length;
 }
 
+/** A copy of whole lines, 128 KiB at most, behind those of the lines before. */
+export function keep(lines: Buffer): Buffer {
+  makeRoom(lines.length);
+  const start = usedBytes;
+  usedBytes += lines.copy(copyArea, usedBytes);
+  return copyArea.subarray(start, usedBytes);
+}
+
 /** `bytes`: what it takes at most. */
 function copy(line: Buffer, edits: readonly Edit[], bytes: number): Buffer {
-  if (usedBytes + bytes > copyAreaBytes) {
-    copyArea = Buffer.allocUnsafeSlow(copyAreaBytes);
-    usedBytes = 0;
-  }
+  makeRoom(bytes);
   const start = usedBytes;
   let from = 0;
   for (const edit of edits) {
@@ -80,6 +85,12 @@ function copy(line: Buffer, edits: readonly Edit[], bytes: number): Buffer {
   usedBytes += line.copy(copyArea, usedBytes, from);
   copyArea[usedBytes++] = lineEnd[0]!;
   return copyArea.subarray(start, usedBytes);
+}
+
+function makeRoom(bytes: number): void {
+  if (usedBytes + bytes <= copyAreaBytes) return;
+  copyArea = Buffer.allocUnsafeSlow(copyAreaBytes);
+  usedBytes = 0;
 }
 
 /** The line in one piece, without its line end. */

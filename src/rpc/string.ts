@@ -2,10 +2,10 @@
  * Strings of JSON, on bytes: where they end, and what they stand for. Offsets in, offsets out; -1 means "this is not
  * JSON". Reading past the end finds no byte that fits.
  *
- * Most bytes of long messages are the inside of long strings. These are read 16 bytes at a time by a function of
- * WebAssembly (`string-end.wat`), a tenth of what it takes byte by byte. It sees its own memory only, so a string
- * goes through a window of that.
+ * Most bytes of long messages are the inside of long strings, which are read many bytes at a time where that is possible.
  */
+import { inputAt, maxInputBytes, vectors } from './vectors';
+import type { Vectors } from './vectors';
 
 /** The byte `"`. */
 export const quote = 0x22;
@@ -20,6 +20,8 @@ stringStop[backslash] = 1;
 
 /** What lies further in a string than this is read by `longStringEnd`, which takes longer to begin with. */
 const shortStringBytes = 96;
+/** Until they are needed and are not there. */
+let hasVectors = true;
 
 /** 1: may follow a backslash by itself. */
 const shortEscape = new Uint8Array(256);
@@ -27,7 +29,7 @@ for (const c of Buffer.from('"\\/bfnrt')) shortEscape[c] = 1;
 
 /** Offset after the closing quote of the string whose content begins at `at`, or -1. */
 export function stringEnd(text: Buffer, at: number): number {
-  const longAt = exports === null ? Infinity : at + shortStringBytes;
+  const longAt = hasVectors ? at + shortStringBytes : Infinity;
   while (at < longAt) {
     while (stringStop[text[at]!] === 0 && at < longAt) at++;
     if (at === longAt) break;
@@ -36,8 +38,10 @@ export function stringEnd(text: Buffer, at: number): number {
     at = escapeEnd(text, at);
     if (at < 0) return -1;
   }
-  exports ??= load();
-  return exports === null ? stringEnd(text, at) : longStringEnd(exports, text, at);
+  const fast = vectors();
+  if (fast !== null) return longStringEnd(fast, text, at);
+  hasVectors = false;
+  return stringEnd(text, at);
 }
 
 /** Offset after the escape whose backslash is at `at`, or -1. */
@@ -49,33 +53,13 @@ export function escapeEnd(text: Buffer, at: number): number {
   return at + 6;
 }
 
-/** `string-end.wat`, compiled. */
-export const code =
-  'AGFzbQEAAAABBgFgAX8BfwMCAQAFAwEAAgcVAgZtZW1vcnkCAAhwbGFpbkVuZAAACqUBAaIBAgF7An8DQCAA/QAEACEBIAFBIP0P/SYgAUEi/Q/9IyABQdwA/Q/9I/1Q/VD9ZCECIAJFBEAgAEEQaiEADAELIAAgAmhqIQAgAC0AAEHcAEcEQCAADwsgAC0AASEDIANB7gBGIANBIkZyIANB3ABGIANBL0ZyciADQeIARiADQeYARnIgA0HyAEYgA0H0AEZycnIEQCAAQQJqIQAMAQsLIAAL';
-
-interface Exports {
-  readonly memory: { readonly buffer: ArrayBuffer };
-  readonly plainEnd: (at: number) => number;
-}
-
-/** What is used of WebAssembly, which TypeScript describes with a browser. */
-interface WebAssembly {
-  readonly Module: new (code: Buffer) => object;
-  readonly Instance: new (module: object) => { readonly exports: Exports };
-}
-
-/** Of the window; the first is small, since a string that is to be read may end soon. */
+/** The first part of a long string that is looked at; it is small, since the string may end soon. In bytes. */
 const firstBytes = 512;
-const maxBytes = 64 * 1024;
-
-/** `null`: there is no WebAssembly with vectors, or no address space for it. */
-let exports: Exports | null | undefined;
-let window = Buffer.alloc(0);
 
 /** As `stringEnd`, for a string of which much is still to come. */
-function longStringEnd({ plainEnd }: Exports, text: Buffer, at: number): number {
-  for (let bytes = firstBytes; ; bytes = Math.min(8 * bytes, maxBytes)) {
-    const length = text.copy(window, 0, at, at + bytes);
+function longStringEnd({ memory: window, plainEnd }: Vectors, text: Buffer, at: number): number {
+  for (let bytes = firstBytes; ; bytes = Math.min(8 * bytes, maxInputBytes)) {
+    const length = text.copy(window, inputAt, at, at + bytes);
     if (length === 0) return -1;
     // A control character, at which the last step ends.
     window[length] = 0;
@@ -92,18 +76,6 @@ function longStringEnd({ plainEnd }: Exports, text: Buffer, at: number): number 
       stop = end - at < length ? plainEnd(end - at) : end - at;
     }
     at += stop;
-  }
-}
-
-/** When it is first needed: it takes some milliseconds. Without it, strings are read byte by byte. */
-function load(): Exports | null {
-  try {
-    const { Instance, Module } = (globalThis as unknown as { WebAssembly: WebAssembly }).WebAssembly;
-    const loaded = new Instance(new Module(Buffer.from(code, 'base64'))).exports;
-    window = Buffer.from(loaded.memory.buffer);
-    return loaded;
-  } catch {
-    return null;
   }
 }
 

@@ -68,7 +68,7 @@ export class Walk {
   /** Offsets after those members. */
   readonly memberEnds: number[];
 
-  /** Where the content of the longest string value lies that picks no variant. */
+  /** Where the content of the longest string value in the body lies that is not wanted and picks no variant. */
   longestStart = 0;
   /** Offset after that. */
   longestEnd = 0;
@@ -167,11 +167,13 @@ export class Walk {
         const start = at;
         at = c === quote ? stringEnd(text, at + 1) : scalarEnd(text, at);
         if (at < 0) return -1;
-        if (c === quote && !isTag && at - start - 2 > this.longestEnd - this.longestStart) {
-          this.longestStart = start + 1;
-          this.longestEnd = at - 1;
-        }
-        if (wanted?.kind !== undefined) {
+        if (wanted?.kind === undefined) {
+          const isFree = c === quote && !isTag && (depth > 1 || memberPlan === undefined);
+          if (isFree && at - start - 2 > this.longestEnd - this.longestStart) {
+            this.longestStart = start + 1;
+            this.longestEnd = at - 1;
+          }
+        } else {
           this.fields.push({ kind: wanted.kind, start, end: at, isString: c === quote });
         }
         if (depth === 0) return at;

@@ -45,7 +45,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** How a child is made. */
 export interface WorkspaceChildOptions {
   /** How its process is started. */
-  readonly process: Omit<AgentProcessOptions, 'onLine' | 'onEnd'>;
+  readonly process: Omit<AgentProcessOptions, 'onLine' | 'onLines' | 'onEnd'>;
   /** Real path of the workspace's root; undefined for the child that serves none. */
   readonly root: string | undefined;
   /** Between the editor's paths and the agent's, for what is about no session. */
@@ -117,7 +117,9 @@ export class WorkspaceChild {
    * Starts the agent, later if others have failed before it, and again where a start fails that may go better.
    * `onStart` comes with each start, `onEnd` once, after its last line, when everything open has failed.
    */
-  start(handlers: Pick<LastingProcessOptions, 'onLine' | 'onEnd' | 'onStatus' | 'onStart'>): void {
+  start(
+    handlers: Pick<LastingProcessOptions, 'onLine' | 'onLines' | 'onEnd' | 'onStatus' | 'onStart'>,
+  ): void {
     this.#process = new LastingProcess({
       ...this.options.process,
       ...handlers,
@@ -209,7 +211,7 @@ export class WorkspaceChild {
     this.#endIfHopeless();
   }
 
-  /** Queues a line for the editor; the agent is not read on while too many wait. */
+  /** Queues a line or several for the editor; the agent is not read on while too many wait. */
   deliver(line: Line): void {
     this.lane.queue(line);
     if (this.#isHeldBack || !this.lane.mustWait()) return;

@@ -71,6 +71,68 @@ describe('LineReader', () => {
     expect(line.buffer).toBe(chunk.buffer);
   });
 
+  describe('offers what comes next', () => {
+    let reader: LineReader;
+    let offered: string[];
+    const take = (bytes: number) => (pieces: readonly Buffer[]) => {
+      offered.push(pieces.join('|'));
+      return bytes;
+    };
+    beforeEach(() => {
+      reader = new LineReader({ maxLineBytes: limit, maxSearchBytes: limit });
+      offered = [];
+    });
+
+    test('and goes on behind what was taken of it', () => {
+      reader.push(Buffer.from('ab\ncd\nef\ngh'));
+      reader.push(Buffer.from('i\n'));
+
+      expect(reader.offer(take(3))).toBe(3);
+      expect(reader.next()).toEqual(Buffer.from('cd'));
+      expect(reader.offer(take(3))).toBe(3);
+      expect(reader.next()).toEqual(Buffer.from('ghi'));
+      expect(reader.offer(take(1))).toBe(0);
+      expect(offered).toEqual(['ab\ncd\nef\ngh', 'ef\ngh']);
+    });
+
+    test('with the beginning of the line that came before', () => {
+      for (const text of ['ab', 'cd', 'ef\ng']) {
+        reader.push(Buffer.from(text));
+        if (text !== 'ef\ng') expect(reader.next()).toBeUndefined();
+      }
+
+      expect(reader.offer(take(7))).toBe(7);
+
+      expect(offered).toEqual(['abcd|ef\ng']);
+      reader.push(Buffer.from('h\n'));
+      expect(reader.next()).toEqual(Buffer.from('gh'));
+    });
+
+    test('and has it still where nothing was taken', () => {
+      reader.push(Buffer.from('ab'));
+      expect(reader.next()).toBeUndefined();
+      reader.push(Buffer.from('cd\n'));
+
+      expect(reader.offer(take(0))).toBe(0);
+
+      expect(reader.next()).toEqual(Buffer.from('abcd'));
+    });
+
+    test.each([
+      ['is nothing', ''],
+      ['ends no line', 'abc'],
+      ['may be longer than the limit', `${'a'.repeat(limit)}\n`],
+      ['goes on with a line that is', `${'a'.repeat(limit + 1)}\nb`],
+    ])('but not what %s', (_, text) => {
+      reader.push(Buffer.from(text));
+      if (text.endsWith('b')) reader.next();
+
+      expect(reader.offer(take(1))).toBe(0);
+
+      expect(offered).toEqual([]);
+    });
+  });
+
   describe('at the limit', () => {
     test.each([
       [limit - 1, '\n', true],
