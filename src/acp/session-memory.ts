@@ -13,6 +13,8 @@ import type { SessionObserver } from './observer';
 /** How long after one activity the next is written, and after one title the next; in milliseconds. */
 const activityMs = 60_000;
 const titleMs = 1_000;
+/** How long what can wait a little waits, in milliseconds. */
+const soonMs = 20;
 /** Longest title that is kept, in UTF-16 units, and longest update that is looked at for one, in bytes. */
 const maxTitleLength = 500;
 const maxInfoBytes = 64 * 1_024;
@@ -20,6 +22,8 @@ const maxInfoBytes = 64 * 1_024;
 /** What is still to be written of a session. */
 interface Unsaved {
   changes: SessionChanges;
+  /** When the session was used last, in milliseconds since the epoch: of a hundred of these one is written. */
+  usedAt: number | undefined;
   /** When something was written last, and when a title was. */
   savedAt: number;
   titledAt: number;
@@ -35,10 +39,11 @@ export class SessionMemory implements SessionObserver {
   /** Writes to `sessions`. */
   constructor(private readonly sessions: SessionTable) {}
 
-  /** It is open here. A session that was just made is not used yet, and many never are. */
+  /** It is open here. A session that was just made is not used yet, and many never are; it is written down already. */
   onOpen({ editorId }: Session, request: Message): void {
-    const isUsed = request.method !== 'session/new' && this.#usedAt(editorId) === undefined;
-    this.#note(editorId, { openBy: this.#self, ...(isUsed && { updatedAt: now() }) }, 0);
+    if (request.method === 'session/new') this.#noteSoon(editorId, { openBy: this.#self });
+    else if (this.#wasUsed(editorId)) this.#note(editorId, { openBy: this.#self }, 0);
+    else this.#used(editorId);
   }
 
   /** A prompt is an activity, */
@@ -66,22 +71,40 @@ export class SessionMemory implements SessionObserver {
     this.#unsaved.delete(editorId);
   }
 
-  #usedAt(editorId: string): string | undefined {
-    return this.sessions.recall(editorId)?.updatedAt;
+  #wasUsed(editorId: string): boolean {
+    return this.sessions.recall(editorId)?.updatedAt !== undefined;
   }
 
   #used(editorId: string): void {
-    const isFirst = this.#usedAt(editorId) === undefined;
-    // Said again, because another process may have had it open meanwhile.
-    this.#note(editorId, { updatedAt: now(), openBy: this.#self }, isFirst ? 0 : activityMs);
+    const unsaved = this.#unsavedOf(editorId);
+    unsaved.usedAt = Date.now();
+    this.#saveAt(editorId, unsaved, unsaved.savedAt + (this.#wasUsed(editorId) ? activityMs : 0));
   }
 
   /** Writes changes, with what waits, but not sooner than `intervalMs` after those of their kind before. */
   #note(editorId: string, changes: SessionChanges, intervalMs: number): void {
-    const unsaved = this.#unsaved.get(editorId) ?? { changes: {}, savedAt: 0, titledAt: 0, dueAt: Infinity };
-    this.#unsaved.set(editorId, unsaved);
+    const unsaved = this.#unsavedOf(editorId);
     unsaved.changes = { ...unsaved.changes, ...changes };
-    const dueAt = ('title' in changes ? unsaved.titledAt : unsaved.savedAt) + intervalMs;
+    const before = 'title' in changes ? unsaved.titledAt : unsaved.savedAt;
+    this.#saveAt(editorId, unsaved, before + intervalMs);
+  }
+
+  /** Writes changes when the editor has its answer. */
+  #noteSoon(editorId: string, changes: SessionChanges): void {
+    const unsaved = this.#unsavedOf(editorId);
+    unsaved.changes = { ...unsaved.changes, ...changes };
+    this.#saveAt(editorId, unsaved, Date.now() + soonMs);
+  }
+
+  #unsavedOf(editorId: string): Unsaved {
+    const known = this.#unsaved.get(editorId);
+    if (known !== undefined) return known;
+    const unsaved = { changes: {}, usedAt: undefined, savedAt: 0, titledAt: 0, dueAt: Infinity };
+    this.#unsaved.set(editorId, unsaved);
+    return unsaved;
+  }
+
+  #saveAt(editorId: string, unsaved: Unsaved, dueAt: number): void {
     if (dueAt >= unsaved.dueAt) return;
     clearTimeout(unsaved.timer);
     const delayMs = dueAt - Date.now();
@@ -94,18 +117,16 @@ export class SessionMemory implements SessionObserver {
   }
 
   #save(editorId: string, unsaved: Unsaved): void {
-    const { changes } = unsaved;
+    const { changes, usedAt } = unsaved;
     const savedAt = Date.now();
     const titledAt = 'title' in changes ? savedAt : unsaved.titledAt;
-    Object.assign(unsaved, { changes: {}, savedAt, titledAt, dueAt: Infinity });
+    Object.assign(unsaved, { changes: {}, usedAt: undefined, savedAt, titledAt, dueAt: Infinity });
+    // That it is open is said again, because another process may have had it open meanwhile.
+    const use = usedAt !== undefined && { updatedAt: new Date(usedAt).toISOString(), openBy: this.#self };
     // Another process may have written of the same session since.
     this.sessions.refresh();
-    this.sessions.update(editorId, changes);
+    this.sessions.update(editorId, { ...use, ...changes });
   }
-}
-
-function now(): string {
-  return new Date().toISOString();
 }
 
 /** A title as it is kept; empty for one that is taken back; undefined for what is none. */

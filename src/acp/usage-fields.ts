@@ -68,6 +68,7 @@ function rowsOf(value: unknown): { model: string; tokens: TokenCounts }[] {
 
 /** Counts in the words of the schema, of claude and codex, or of gemini; undefined if there are none. */
 function tokensOf(value: unknown): TokenCounts | undefined {
+  if (value === undefined) return undefined;
   const counts = objectOf(value);
   const first = (...names: string[]): number | undefined =>
     names.map((name) => count(counts[name])).find(isThere);

@@ -4,7 +4,7 @@
  * (unstable, the turn's tokens); `_meta.quota` and `_meta["_claude/model"]` as claude-agent-acp 0.100, codex-acp
  * 2.6 and gemini-cli 0.61 send them.
  */
-import { bodyOf, fieldOf, textOf } from '../rpc/scan';
+import { bodyOf, bodyTextOf, fieldOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { Cost, UsageFile } from '../session/usage';
 import type { Session } from '../session/workspace-child';
@@ -19,10 +19,18 @@ const maxTools = 1_000;
 const maxToolIdBytes = 1_024;
 /** Prompts of a session that are followed at once. */
 const maxTurns = 100;
+/** Longer results are not kept until they are read, in bytes. */
+const maxKeptBytes = 16 * 1_024;
 
 /** A prompt that is not answered. */
 interface Turn {
   readonly startedAt: number;
+  /** From the first one on. */
+  tools: Tools | undefined;
+}
+
+/** The tool calls of a turn. */
+interface Tools {
   /** When the tool calls that still run were begun, by their ids. */
   readonly running: Map<string, number>;
   /** Ids of those that are over. */
@@ -78,14 +86,7 @@ export class UsageObserver implements SessionObserver {
     if (method === 'session/prompt' && id !== undefined) {
       const { turns } = this.#follow(session);
       if (turns.size >= maxTurns) return;
-      turns.set(id, {
-        startedAt: performance.now(),
-        running: new Map(),
-        over: new Set(),
-        failed: 0,
-        timed: 0,
-        toolMs: 0,
-      });
+      turns.set(id, { startedAt: performance.now(), tools: undefined });
     } else if (method === 'session/load') {
       this.#follow(session).isLoading = true;
     } else if (method === 'session/set_model') {
@@ -138,7 +139,7 @@ export class UsageObserver implements SessionObserver {
     const followed = this.#sessions.get(session.editorId);
     if (followed === undefined) return;
     for (const id of [...followed.turns.keys()]) this.#end(session, followed, id, undefined);
-    this.#record(session, followed, undefined, { stop: 'ended', models: [] });
+    this.#record(session, followed, undefined, () => ({ stop: 'ended', models: [] }));
     this.#sessions.delete(session.editorId);
   }
 
@@ -164,19 +165,20 @@ export class UsageObserver implements SessionObserver {
     if (turn === undefined || followed?.isLoading !== false || id?.isString !== true) return;
     if (id.end - id.start > maxToolIdBytes) return;
     const toolCallId = textOf(update, id);
-    if (turn.over.has(toolCallId)) return;
+    const tools = (turn.tools ??= newTools());
+    if (tools.over.has(toolCallId)) return;
     const field = fieldOf(update, 'toolStatus');
     const status = field?.isString === true ? textOf(update, field) : '';
-    const startedAt = turn.running.get(toolCallId);
+    const startedAt = tools.running.get(toolCallId);
     if (status === 'completed' || status === 'failed') {
-      if (turn.over.size < maxTools) turn.over.add(toolCallId);
-      if (status === 'failed') turn.failed++;
+      if (tools.over.size < maxTools) tools.over.add(toolCallId);
+      if (status === 'failed') tools.failed++;
       if (startedAt === undefined) return;
-      turn.running.delete(toolCallId);
-      turn.timed++;
-      turn.toolMs += performance.now() - startedAt;
-    } else if (startedAt === undefined ? turn.running.size < maxTools : status === 'in_progress') {
-      turn.running.set(toolCallId, performance.now());
+      tools.running.delete(toolCallId);
+      tools.timed++;
+      tools.toolMs += performance.now() - startedAt;
+    } else if (startedAt === undefined ? tools.running.size < maxTools : status === 'in_progress') {
+      tools.running.set(toolCallId, performance.now());
     }
   }
 
@@ -195,38 +197,53 @@ export class UsageObserver implements SessionObserver {
     const turn = followed.turns.get(id)!;
     followed.turns.delete(id);
     if (answer !== undefined && !answer.isError) {
-      this.#record(session, followed, turn, spentIn(bodyOf(answer), followed.model));
+      this.#record(session, followed, turn, spentLater(answer, followed.model));
     } else {
       const models = followed.model === undefined ? [] : [{ model: followed.model }];
-      this.#record(session, followed, turn, { stop: answer === undefined ? 'ended' : 'error', models });
+      const stop = answer === undefined ? 'ended' : 'error';
+      this.#record(session, followed, turn, () => ({ stop, models }));
     }
   }
 
   /** Writes down a turn or, without one, what the session has cost since the last, if anything. */
-  #record(session: Session, followed: Followed, turn: Turn | undefined, told: Spent): void {
+  #record(session: Session, followed: Followed, turn: Turn | undefined, told: () => Spent): void {
     const { cost: sessionCost } = followed;
+    const tools = turn?.tools;
     const record = {
-      at: new Date().toISOString(),
       session: session.editorId,
       agent: this.agent,
       root: session.child.root ?? '',
       turns: turn === undefined ? 0 : 1,
       durationMs: turn === undefined ? 0 : Math.round(performance.now() - turn.startedAt),
-      ...told,
-      ...(sessionCost && { sessionCost }),
-      tools: turn === undefined ? 0 : turn.running.size + turn.over.size,
-      failedTools: turn?.failed ?? 0,
-      timedTools: turn?.timed ?? 0,
-      toolMs: Math.round(turn?.toolMs ?? 0),
+      sessionCost,
+      tools: tools === undefined ? 0 : tools.running.size + tools.over.size,
+      failedTools: tools?.failed ?? 0,
+      timedTools: tools?.timed ?? 0,
+      toolMs: Math.round(tools?.toolMs ?? 0),
     };
     const write = (): void => {
       const cost = costBetween(followed.counted, sessionCost);
       followed.counted = sessionCost ?? followed.counted;
-      if (turn !== undefined || cost !== undefined) this.file.append({ ...record, ...(cost && { cost }) });
+      if (turn === undefined && cost === undefined) return;
+      this.file.append(() => Object.assign(record, told(), { cost }));
     };
     if (followed.lookUp === undefined) write();
     else void followed.lookUp.then(write);
   }
+}
+
+function newTools(): Tools {
+  return { running: new Map(), over: new Set(), failed: 0, timed: 0, toolMs: 0 };
+}
+
+/** What the answer to a prompt tells, read when that is asked for: the editor waits for the answer. */
+function spentLater(answer: Message, model: string | undefined): () => Spent {
+  if (answer.bodyEnd - answer.bodyStart > maxKeptBytes) {
+    const spent = spentIn(bodyOf(answer), model);
+    return () => spent;
+  }
+  const text = bodyTextOf(answer) ?? 'null';
+  return () => spentIn(JSON.parse(text), model);
 }
 
 /** What a session has cost meanwhile; an agent that counts from 0 again is taken at its word. */

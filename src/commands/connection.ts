@@ -121,19 +121,19 @@ export class Connection {
 
   /** Takes the lines that have come, as long as the proxy takes them. */
   #pull(): void {
-    while (!this.#isEnding && !this.#mustWait) {
+    while (!this.#isEnding && !this.#mustWait()) {
       const line = this.#reader.next();
       if (line === undefined) break;
       this.#recorder?.fromEditor(line);
       this.#proxy.fromEditor(line);
     }
     if (this.#recorder?.isFull === true) this.#recorder.whenRoom(() => this.#pull());
-    if (this.#mustWait) process.stdin.pause();
+    if (this.#mustWait()) process.stdin.pause();
     else if (this.#isInputOver) void this.#end();
     else process.stdin.resume();
   }
 
-  get #mustWait(): boolean {
+  #mustWait(): boolean {
     return this.#proxy.mustWait || this.#recorder?.isFull === true;
   }
 

@@ -37,7 +37,8 @@ export class OpenRequests {
 
   /** A request was sent under `childId`, JSON text, which was not open. */
   add(childId: string, request: ChildRequest): void {
-    this.#requests.set(childId, { ...request, childId });
+    // In this order: a member behind what is copied costs a microsecond more.
+    this.#requests.set(childId, { childId, ...request });
   }
 
   /** The open request that `childId` (JSON text) names, also when the agent has written it otherwise. */
@@ -103,6 +104,7 @@ export class OpenRequests {
   }
 
   #wakeQuiet(): void {
+    if (this.#quietWaits.length === 0) return;
     const ready = this.#quietWaits.filter((wait) => !this.hasPrompt(wait.session));
     if (ready.length === 0) return;
     this.#quietWaits = this.#quietWaits.filter((wait) => !ready.includes(wait));

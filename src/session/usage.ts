@@ -1,6 +1,7 @@
 /**
- * What turns have cost, on disk: one JSON record a line, appended at the end of each turn, in a file a month.
- * Several processes may write at once. Like the session table it is a help and never a condition.
+ * What turns have cost, on disk: one JSON record a line, in a file a month, appended shortly after each turn and so
+ * never while an editor waits for its end. Several processes may write at once. Like the session table it is a help
+ * and never a condition.
  */
 import {
   closeSync,
@@ -60,13 +61,13 @@ export interface UsageRecord {
   /** Stop reason, or `error`, or `ended` when the session or its agent ended first. */
   readonly stop: string;
   /** Where the agent tells. */
-  readonly tokens?: TokenCounts;
+  readonly tokens?: TokenCounts | undefined;
   /** The models that took part as far as the agent names them, with their part of the tokens. */
   readonly models: readonly { readonly model: string; readonly tokens?: TokenCounts }[];
   /** What it added to the session's cost. */
-  readonly cost?: Cost;
+  readonly cost?: Cost | undefined;
   /** The session's cost so far, as the agent tells it. */
-  readonly sessionCost?: Cost;
+  readonly sessionCost?: Cost | undefined;
   /** Tool calls that were begun. */
   readonly tools: number;
   /** Those of them that failed. */
@@ -77,11 +78,19 @@ export interface UsageRecord {
   readonly toolMs: number;
 }
 
+/** A record before it is written. */
+export type NewRecord = Omit<UsageRecord, 'at'>;
+
 /** A file that has grown beyond this gets no more records. */
 const maxFileBytes = 32 * 1024 * 1024;
+/** How long a record waits for others that are written with it, in milliseconds. */
+const gatherMs = 100;
 
 /** The records of a folder. */
 export class UsageFile {
+  /** What is not written yet, oldest first, and when it came. */
+  #waiting: { readonly atMs: number; readonly make: () => NewRecord }[] = [];
+  #timer: NodeJS.Timeout | undefined;
   #isTidy = false;
   #hasWarned = false;
 
@@ -92,18 +101,30 @@ export class UsageFile {
     private readonly log: Log,
   ) {}
 
-  /** Adds a record. */
-  append(record: UsageRecord): void {
+  /**
+   * Adds a record of what has ended now. It is made and written soon, together with others: before this process exits,
+   * `flush` has to be called.
+   */
+  append(make: () => NewRecord): void {
+    if (this.#waiting.length === 0) this.#timer = setTimeout(() => this.flush(), gatherMs).unref();
+    this.#waiting.push({ atMs: Date.now(), make });
+  }
+
+  /** Writes at once what has been added. */
+  flush(): void {
+    if (this.#waiting.length === 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    clearTimeout(this.#timer);
     try {
       if (!this.#isTidy) this.#tidy();
-      const file = openSync(join(this.folder, nameOf(Date.parse(record.at))), 'a+', 0o600);
-      try {
-        const { size } = fstatSync(file);
-        const text = `${JSON.stringify(record)}\n`;
-        if (size < maxFileBytes) writeSync(file, endsWhole(file, size) ? text : `\n${text}`);
-      } finally {
-        closeSync(file);
+      const texts = new Map<string, string>();
+      for (const { atMs, make } of waiting) {
+        const name = nameOf(atMs);
+        const line = JSON.stringify({ at: new Date(atMs).toISOString(), ...make() });
+        texts.set(name, `${texts.get(name) ?? ''}${line}\n`);
       }
+      for (const [name, text] of texts) appendText(join(this.folder, name), text);
     } catch (error) {
       if (this.#hasWarned) return;
       this.#hasWarned = true;
@@ -114,6 +135,7 @@ export class UsageFile {
 
   /** The cost of a session when it was last told, this month or the one before; undefined if it never was. */
   async costOf(session: string): Promise<Cost | undefined> {
+    this.flush();
     const names = await readdir(this.folder).catch(() => []);
     for (const name of monthsOf(names).slice(-2).reverse()) {
       const text = await readFile(join(this.folder, name), 'utf8').catch(() => '');
@@ -142,6 +164,17 @@ export function readUsage(folder: string, sinceMs: number): UsageRecord[] {
   const names = monthsOf(all).filter((name) => name >= nameOf(sinceMs));
   const records = names.flatMap((name) => parse(readFileSync(join(folder, name), 'utf8')));
   return records.filter(({ at }) => Date.parse(at) >= sinceMs);
+}
+
+/** Adds whole lines in one write, as others may write at the same time. */
+function appendText(path: string, text: string): void {
+  const file = openSync(path, 'a+', 0o600);
+  try {
+    const { size } = fstatSync(file);
+    if (size < maxFileBytes) writeSync(file, endsWhole(file, size) ? text : `\n${text}`);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** The file of the month, in UTC, that a time lies in. Names sort by time. */

@@ -31,8 +31,11 @@ afterEach(() => jest.useRealTimers());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a session', () => {
-  test('that was just made is open and not used', async () => {
+  test('that was just made is open and not used, once its request is answered', async () => {
     memory.onOpen(session, call('session/new'));
+    expect((await written()).openBy).toBeUndefined();
+
+    jest.advanceTimersByTime(20);
 
     expect(await written()).toMatchObject({ openBy: ownIdentity() });
     expect((await written()).updatedAt).toBeUndefined();

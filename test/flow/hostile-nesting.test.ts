@@ -126,11 +126,14 @@ describe('a line of an agent over which the proxy itself fails', () => {
     world = await World.initialized({ env });
     const hostile = await world.session(world.workspace('own'), 'hostile');
     const calm = await world.session(world.workspace('calm'), 'calm');
-    const [first, second] = [await startTurn(world, hostile), await startTurn(world, hostile)];
+    const params = { sessionId: hostile.id, configId: 'c', value: 'v' };
+    const first = world.ask('session/set_config_option', params);
+    await hostile.agent.inbox.next('session/set_config_option');
+    const second = (await startTurn(world, hostile)).id;
 
-    hostile.agent.send(`{"jsonrpc":"2.0","id":${first.id},"result":{"stopReason":"poison"}}\n`.repeat(3));
+    hostile.agent.send(`{"jsonrpc":"2.0","id":${first},"result":{"configOptions":"poison"}}\n`.repeat(3));
 
-    for (const { id } of [first, second]) {
+    for (const id of [first, second]) {
       const response = await world.editor.response(id);
       expect(response).toEqual(failure(id, -32603));
       expect(response).toHaveProperty('error.message', expect.stringContaining('could not be served'));
@@ -138,7 +141,7 @@ describe('a line of an agent over which the proxy itself fails', () => {
     await hostile.agent.sawEof;
     const turn = await startTurn(world, calm);
     expect(await turn.end()).toMatchObject({ result: { stopReason: 'end_turn' } });
-    expect(world.editor.takeAll().filter(({ id }) => id === first.id || id === second.id)).toEqual([]);
+    expect(world.editor.takeAll().filter(({ id }) => id === first || id === second)).toEqual([]);
     expect(world.stderr).toContain('internal error');
     expect(world.stderr).not.toContain('poison');
   });

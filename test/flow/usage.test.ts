@@ -58,6 +58,7 @@ describe('usage', () => {
     cost(0.5);
     const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 18, cachedReadTokens: 3 };
     await turn.end({ stopReason: 'end_turn', usage });
+    await leave(world);
 
     const [record, ...more] = records();
     expect(more).toEqual([]);
@@ -146,6 +147,16 @@ describe('usage', () => {
     ]);
   });
 
+  test('has a record of a turn after which the proxy is ended at once', async () => {
+    await open();
+    void session.agent.sawEof.then(() => session.agent.order({ exit: 0 }));
+    await (await startTurn(world, session)).end();
+    world.process.kill('SIGTERM');
+    await world.exited();
+
+    expect(records()).toMatchObject([{ turns: 1, stop: 'end_turn' }]);
+  });
+
   test('counts no more tool calls than are followed, and none with a long id', async () => {
     await open();
     const turn = await startTurn(world, session);
@@ -172,9 +183,11 @@ describe('usage', () => {
     const second = await other.session(other.workspace('b'), 's1');
     const usage = { inputTokens: 1, outputTokens: 2, totalTokens: 3 };
     await (await startTurn(world, session)).end({ stopReason: 'end_turn', usage });
+    await leave(world);
     const [name] = readdirSync(folderOf(world));
     appendFileSync(join(folderOf(world), name!), '{"at":"cut sho');
     await (await startTurn(other, second)).end({ stopReason: 'end_turn', usage });
+    await leave(other);
     await other.end();
 
     const options = { env: { HOME: join(folder, 'home') } };

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readUsage, UsageFile } from '../../src/session/usage';
-import type { UsageRecord } from '../../src/session/usage';
+import type { NewRecord, UsageRecord } from '../../src/session/usage';
 import { newFolder } from '../workspace/temp-folder';
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -14,10 +14,10 @@ const log = {
 };
 
 beforeEach(() => (warnings.length = 0));
+afterEach(() => jest.useRealTimers());
 
-function record(more: Partial<UsageRecord> = {}): UsageRecord {
+function record(more: Partial<NewRecord> = {}): NewRecord {
   return {
-    at: new Date().toISOString(),
     session: 's',
     agent: 'a',
     root: '/r',
@@ -33,13 +33,19 @@ function record(more: Partial<UsageRecord> = {}): UsageRecord {
   };
 }
 
+/** Has the file write such a record, which it does not wait for. */
+function add(file: UsageFile, more?: Partial<NewRecord>): void {
+  file.append(() => record(more));
+  file.flush();
+}
+
 describe('UsageFile', () => {
   test('keeps records in a file a month, for its owner alone', () => {
     const folder = join(newFolder(), 'deep/usage');
     const file = new UsageFile(folder, 90 * dayMs, log);
 
-    file.append(record({ session: 'one' }));
-    new UsageFile(folder, 90 * dayMs, log).append(record({ session: 'two' }));
+    add(file, { session: 'one' });
+    add(new UsageFile(folder, 90 * dayMs, log), { session: 'two' });
 
     const name = `${new Date().toISOString().slice(0, 7)}.ndjson`;
     expect(readdirSync(folder)).toEqual([name]);
@@ -53,7 +59,7 @@ describe('UsageFile', () => {
     for (const name of ['2001-01.ndjson', 'notes.txt', '9999-01.ndjson'])
       writeFileSync(join(folder, name), '');
 
-    new UsageFile(folder, 90 * dayMs, log).append(record());
+    add(new UsageFile(folder, 90 * dayMs, log));
 
     expect(readdirSync(folder)).not.toContain('2001-01.ndjson');
     expect(readdirSync(folder)).toEqual(expect.arrayContaining(['notes.txt', '9999-01.ndjson']));
@@ -62,13 +68,32 @@ describe('UsageFile', () => {
   test('goes on behind a record that was cut short', () => {
     const folder = newFolder();
     const file = new UsageFile(folder, 90 * dayMs, log);
-    file.append(record({ session: 'one' }));
+    add(file, { session: 'one' });
     const path = join(folder, readdirSync(folder)[0]!);
     writeFileSync(path, `${readFileSync(path, 'utf8')}{"at":"2026-`);
 
-    file.append(record({ session: 'two' }));
+    add(file, { session: 'two' });
 
     expect(readUsage(folder, 0).map(({ session }) => session)).toEqual(['one', 'two']);
+  });
+
+  test('writes what comes in a tenth of a second together, and then says when each has come', () => {
+    const start = Date.parse('2026-01-31T23:59:59.950Z');
+    jest.useFakeTimers({ now: start });
+    const folder = newFolder();
+    const file = new UsageFile(folder, 90 * dayMs, log);
+    file.append(() => record({ session: 'one' }));
+    jest.advanceTimersByTime(60);
+    file.append(() => record({ session: 'two' }));
+    expect(readUsage(folder, 0)).toEqual([]);
+
+    jest.advanceTimersByTime(40);
+
+    expect(readUsage(folder, 0).map(({ session, at }) => [session, Date.parse(at) - start])).toEqual([
+      ['one', 0],
+      ['two', 60],
+    ]);
+    expect(readdirSync(folder)).toEqual(['2026-01.ndjson', '2026-02.ndjson']);
   });
 
   test('is never a reason to fail, and is told of once', () => {
@@ -76,18 +101,18 @@ describe('UsageFile', () => {
     writeFileSync(folder, '');
 
     const file = new UsageFile(folder, dayMs, log);
-    file.append(record());
-    file.append(record());
+    add(file);
+    add(file);
 
     expect(warnings).toMatchObject([{ folder, remedy: expect.stringContaining('XDG_STATE_HOME') as string }]);
   });
 
   test('knows what a session has cost when that was told last', async () => {
     const file = new UsageFile(newFolder(), 90 * dayMs, log);
-    file.append(record({ sessionCost: { amount: 1, currency: 'USD' } }));
-    file.append(record({ sessionCost: { amount: 2, currency: 'USD' } }));
-    file.append(record());
-    file.append(record({ session: 'other', sessionCost: { amount: 3, currency: 'USD' } }));
+    add(file, { sessionCost: { amount: 1, currency: 'USD' } });
+    file.append(() => record({ sessionCost: { amount: 2, currency: 'USD' } }));
+    file.append(() => record());
+    file.append(() => record({ session: 'other', sessionCost: { amount: 3, currency: 'USD' } }));
 
     expect(await file.costOf('s')).toEqual({ amount: 2, currency: 'USD' });
     expect(await file.costOf('none')).toBeUndefined();
@@ -98,7 +123,10 @@ describe('readUsage', () => {
   test('reads what is not older than asked for, and leaves out what is damaged', () => {
     const folder = newFolder();
     const at = (ms: number): string => new Date(ms).toISOString();
-    const [old, young] = [record({ at: at(1_000) }), record({ at: at(2_000) })];
+    const [old, young]: UsageRecord[] = [
+      { at: at(1_000), ...record() },
+      { at: at(2_000), ...record() },
+    ];
     const lines = [
       old,
       young,
