@@ -86,7 +86,7 @@ async function ofWorkspace(root: string | undefined, env: NodeJS.ProcessEnv): Pr
 /** `[[mounts]]`, but for those that the workspace has anyway. */
 async function chosenMounts(request: SettingsRequest): Promise<Bind[]> {
   const { config, workspace, env } = request;
-  const { refusalOfMount, refusalOfCwd } = await rootRules(env);
+  const { refusalOfMount, refusalOfCwd } = rootRules(env);
   const binds = await Promise.all(
     config.mounts.map(async ({ path, isReadOnly }): Promise<Bind | undefined> => {
       const source = await existing(request, 'mounts[].path', path, (each) => realpath(each));

@@ -92,7 +92,6 @@ export class SessionFile {
     const lines = [...this.#pending.values()].join('');
     this.#pending.clear();
     try {
-      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
       // A compaction may have put another file in place while these lines went to the old one.
       for (let round = 0; round < 3 && !this.#appendOnce(lines); round++);
     } catch (error) {
@@ -101,16 +100,26 @@ export class SessionFile {
   }
 
   #appendOnce(lines: string): boolean {
-    const file = openSync(this.path, 'a+', 0o600);
+    const file = this.#openToAppend();
     try {
-      const { size } = fstatSync(file);
+      const { size, ino } = fstatSync(file);
       const text = endsWhole(file, size) ? lines : `\n${lines}`;
       appendFileSync(file, text);
       // What nobody else has changed need not be read again.
       if (size === Math.max(this.#size, 0)) this.#size = size + Buffer.byteLength(text);
-      return fstatSync(file).ino === statSync(this.path, { throwIfNoEntry: false })?.ino;
+      return ino === statSync(this.path, { throwIfNoEntry: false })?.ino;
     } finally {
       closeSync(file);
+    }
+  }
+
+  #openToAppend(): number {
+    try {
+      return openSync(this.path, 'a+', 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+      return openSync(this.path, 'a+', 0o600);
     }
   }
 

@@ -1,9 +1,8 @@
 /** The border around the files that an agent may reach through the editor. */
-import { access } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
 import { isInside } from './path-map';
-import { isFilePath, resolvePath } from './real-path';
+import { isFilePath, isThere, resolvePath } from './real-path';
 
 /**
  * `path`, lexically normalised, if it and what it really leads to lie in one of `roots` (a file need not
@@ -45,13 +44,6 @@ async function realPathOf(path: string): Promise<string | undefined> {
     // A loop, or a folder that we may not search: the answer is no.
     return undefined;
   }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 function outside(path: string): CaiError {

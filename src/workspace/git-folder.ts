@@ -22,7 +22,7 @@ export async function outerGitFolder(root: string, env: NodeJS.ProcessEnv): Prom
     if (isInside(gitFolder, root)) return undefined;
     const folder = (await ofWorktree(gitFolder, root)) ?? (await ofSubmodule(gitFolder, root, env));
     if (folder === undefined || isInside(root, folder) || !(await isRepository(folder))) return undefined;
-    return (await rootRules(env)).refusalOfRoot(folder) === undefined ? folder : undefined;
+    return rootRules(env).refusalOfRoot(folder) === undefined ? folder : undefined;
   } catch {
     // No git, a folder that is gone, or nothing that we may read: git inside will say what is missing.
     return undefined;

@@ -1,6 +1,6 @@
 /** Where a path leads on this machine, link by link. */
-import { realpathSync } from 'node:fs';
-import { readlink } from 'node:fs/promises';
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { access, readlink } from 'node:fs/promises';
 import { posix } from 'node:path';
 
 /** What a path stands for. */
@@ -32,13 +32,50 @@ const maxLinks = 40;
  * every place on the way, without links above it.
  */
 export async function resolvePath(path: string, visit?: (place: string) => void): Promise<ResolvedPath> {
+  const way = wayOf(path, visit);
+  let step = way.next();
+  while (step.done !== true) step = way.next(await readlink(step.value).catch(noLink));
+  return step.value;
+}
+
+/**
+ * The same of several paths in turn, without waiting and many times as fast. On a network that has gone all of the
+ * process would hang: only for what the user alone names, where we read and write anyway.
+ */
+export class PathResolver {
+  /** Where the links lead that were looked at. */
+  readonly #known = new Map<string, string | undefined>();
+
+  /** What a path stands for; throws as `resolvePath` rejects. */
+  resolve(path: string): ResolvedPath {
+    if (isReal(path)) {
+      for (const place of ancestry(path)) this.#known.set(place, undefined);
+      return { real: path, links: [] };
+    }
+    const way = wayOf(path);
+    let step = way.next();
+    while (step.done !== true) step = way.next(this.#targetOf(step.value));
+    return step.value;
+  }
+
+  #targetOf(place: string): string | undefined {
+    if (!this.#known.has(place)) this.#known.set(place, linkTargetNow(place));
+    return this.#known.get(place);
+  }
+}
+
+/** Asks of each place on a way where the link there leads; `undefined`: it is none. */
+function* wayOf(
+  path: string,
+  visit?: (place: string) => void,
+): Generator<string, ResolvedPath, string | undefined> {
   const links: string[] = [];
   const rest = segmentsOf(path).reverse();
   let real = '/';
   for (let segment = rest.pop(); segment !== undefined; segment = rest.pop()) {
     const place = posix.join(real, segment);
     visit?.(place);
-    const target = segment === '..' ? undefined : await linkTarget(place);
+    const target = segment === '..' ? undefined : yield place;
     if (target === undefined) {
       real = place;
       continue;
@@ -54,10 +91,18 @@ export async function resolvePath(path: string, visit?: (place: string) => void)
 /** A path without links, or itself where nothing is there that could be looked at. */
 export function realOrSame(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch {
     return path;
   }
+}
+
+/** Whether something is there, links followed, that we may know of. */
+export function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** An absolute, normalised path and all folders above it, nearest first. */
@@ -75,13 +120,28 @@ function segmentsOf(path: string): string[] {
   return path.split('/').filter((segment) => segment !== '' && segment !== '.');
 }
 
-/** `undefined`: not a link, or nothing is there. */
-async function linkTarget(place: string): Promise<string | undefined> {
+/** Whether something is there, and no link on the way. */
+function isReal(path: string): boolean {
   try {
-    return await readlink(place);
-  } catch (reason) {
-    const code = errorCodeOf(reason);
-    if (code === 'EINVAL' || code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw reason;
+    // An error for each that is missing would take longer than all else.
+    return existsSync(path) && realpathSync.native(path) === path;
+  } catch {
+    return false;
   }
+}
+
+function linkTargetNow(place: string): string | undefined {
+  try {
+    const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    return isLink ? readlinkSync(place) : undefined;
+  } catch (reason) {
+    noLink(reason);
+    return undefined;
+  }
+}
+
+/** For the error of a place that is not a link, or where nothing is; throws any other. */
+function noLink(reason: unknown): undefined {
+  const code = errorCodeOf(reason);
+  if (code !== 'EINVAL' && code !== 'ENOENT' && code !== 'ENOTDIR') throw reason;
 }

@@ -1,8 +1,9 @@
 /** The folders that no agent is given as a workspace. */
+import { readdirSync } from 'node:fs';
 import { posix } from 'node:path';
 import { ownFolders, passwdUser } from './own-folders';
 import { isInside } from './path-map';
-import { resolvePath } from './real-path';
+import { PathResolver, realOrSame } from './real-path';
 import type { ResolvedPath } from './real-path';
 
 /** What is wrong with a folder (a real path), as a clause that follows "because"; `undefined`: nothing. */
@@ -33,14 +34,14 @@ interface Guarded extends ResolvedPath {
  * The rules for this environment and the file system as it is now. A root is refused if it is `/`, the
  * home folder or an ancestor of it, a system folder itself, or holds a folder of ours or the socket of a
  * container engine. To hold means also: to hold a link on the way there, which the agent could redirect.
+ * Looks without waiting, because one by one these waits took longer than all else of a `session/new`.
  */
-export async function rootRules(env: NodeJS.ProcessEnv): Promise<RootRules> {
-  const [homes, systems, own, sockets] = await Promise.all([
-    guard([env.HOME, passwdUser()?.homedir]),
-    guard(systemFolders),
-    guard(Object.values(ownFolders(env))),
-    guard(socketPaths(env)),
-  ]);
+export function rootRules(env: NodeJS.ProcessEnv): RootRules {
+  const resolver = new PathResolver();
+  const homes = guard([env.HOME, passwdUser()?.homedir], resolver);
+  const linked = linkedSystemFolders().map(realOrSame);
+  const own = guard(Object.values(ownFolders(env)), resolver);
+  const sockets = guard(socketPaths(env), resolver);
   const refusalOfMount = (folder: string) => {
     const ours = heldBy(folder, own);
     if (ours !== undefined) return `it holds cai's own folder ${ours}`;
@@ -50,7 +51,7 @@ export async function rootRules(env: NodeJS.ProcessEnv): Promise<RootRules> {
   const refusalOfRoot = (folder: string) => {
     if (folder === '/') return 'it is the whole file system';
     if (homes.some(({ real }) => real === folder)) return 'it is the home folder';
-    if (systems.some(({ path, real }) => folder === path || folder === real)) return 'it is a system folder';
+    if (systemFolders.includes(folder) || linked.includes(folder)) return 'it is a system folder';
     const home = heldBy(folder, homes);
     return home === undefined ? refusalOfMount(folder) : `it holds the home folder ${home}`;
   };
@@ -65,15 +66,28 @@ function heldBy(folder: string, guarded: readonly Guarded[]): string | undefined
   return guarded.find(({ real, links }) => [real, ...links].some((place) => isInside(place, folder)))?.path;
 }
 
-function guard(paths: readonly (string | undefined)[]): Promise<Guarded[]> {
+function guard(paths: readonly (string | undefined)[], resolver: PathResolver): Guarded[] {
   const absolute = paths.filter((path) => path?.startsWith('/') === true);
-  return Promise.all(
-    [...new Set(absolute.map((path) => posix.resolve(path!)))].map(async (path) => {
+  return [...new Set(absolute.map((path) => posix.resolve(path!)))].map((path) => {
+    try {
+      return { path, ...resolver.resolve(path) };
+    } catch {
       // Where we may not look, the path as it is written is the best that is known.
-      const resolved = await resolvePath(path).catch(() => ({ real: path, links: [] }));
-      return { path, ...resolved };
-    }),
-  );
+      return { path, real: path, links: [] };
+    }
+  });
+}
+
+/** Those that may be links. A listing tells without a look at what is mounted there, which could hang. */
+function linkedSystemFolders(): string[] {
+  try {
+    const top = readdirSync('/', { withFileTypes: true }).filter((entry) => entry.isSymbolicLink());
+    const links = top.map(({ name }) => `/${name}`);
+    return systemFolders.filter((folder) => links.includes(folder) || folder === '/var/tmp');
+  } catch {
+    // One may pass through a folder that one may not list.
+    return systemFolders;
+  }
 }
 
 function socketPaths(env: NodeJS.ProcessEnv): (string | undefined)[] {

@@ -6,9 +6,9 @@ import { askGit, foreignRepositoryIn, readGitFile } from './git';
 import type { GitOptions } from './git';
 import { passwdUser } from './own-folders';
 import { quoted } from './quoted';
-import { ancestry, errorCodeOf, isFilePath } from './real-path';
+import { isInside } from './path-map';
+import { ancestry, errorCodeOf, isFilePath, isThere } from './real-path';
 import { rootRules } from './refused-root';
-import type { RefusalOf } from './refused-root';
 
 /** The folder that an agent gets, and how the editor names it. All paths absolute and normalised. */
 export interface Workspace {
@@ -39,19 +39,23 @@ export async function findWorkspace(cwd: string, options: GitOptions): Promise<W
   if (!isFilePath(cwd)) throw refuse(cwd.slice(0, 100), 'cannot be the path of a folder');
   const spelled = posix.resolve(cwd);
   const realCwd = await realFolder(spelled);
-  const { refusalOfRoot, refusalOfCwd } = await rootRules(options.env);
-  const { gitRoot, foreign } = await gitRootOf(realCwd, options);
-  const isGitRoot = gitRoot !== undefined && refusalOfRoot(gitRoot) === undefined;
-  const root = isGitRoot ? gitRoot : ((await markedRoot(realCwd, refusalOfRoot)) ?? realCwd);
+  const { refusalOfRoot, refusalOfCwd } = rootRules(options.env);
+  // The nearest first.
+  const possible = ancestry(realCwd).filter((folder) => refusalOfRoot(folder) === undefined);
+  const [{ gitRoot, foreign }, marked] = await Promise.all([
+    gitRootOf(realCwd, possible, options),
+    markedRoot(possible),
+  ]);
+  const root = gitRoot ?? marked ?? realCwd;
   const refusal = refusalOfCwd(realCwd) ?? refusalOfRoot(root);
   if (refusal !== undefined) {
     throw refuse(spelled, `cannot be a workspace, because ${refusal}: open a project's folder instead`);
   }
-  const workspace = { root, spelledRoot: await spellingOf(root, spelled), cwd: spelled, realCwd };
-  const isCut = foreign !== undefined && ancestry(root).slice(1).includes(foreign);
-  return isCut && refusalOfRoot(foreign) === undefined
-    ? { ...workspace, foreignRepository: foreign }
-    : workspace;
+  // Without a link on the way, every folder above has its real path.
+  const spelledRoot = spelled === realCwd ? root : await spellingOf(root, spelled);
+  const workspace = { root, spelledRoot, cwd: spelled, realCwd };
+  const isCut = foreign !== undefined && foreign !== root && isInside(root, foreign);
+  return isCut ? { ...workspace, foreignRepository: foreign } : workspace;
 }
 
 /** What to tell of a workspace that is only a part of its repository; `undefined`: nothing. */
@@ -63,8 +67,8 @@ export function foreignNotice({ root, foreignRepository }: Workspace): string | 
 
 async function realFolder(spelled: string): Promise<string> {
   try {
-    const real = await realpath(spelled);
-    if ((await stat(real)).isDirectory()) return real;
+    const [real, what] = await Promise.all([realpath(spelled), stat(spelled)]);
+    if (what.isDirectory()) return real;
   } catch (reason) {
     const code = errorCodeOf(reason);
     if (code === 'ENOENT') throw refuse(spelled, 'does not exist: create it, or open another folder');
@@ -75,27 +79,32 @@ async function realFolder(spelled: string): Promise<string> {
 }
 
 /**
- * The top level of the work tree that `folder` (a real path) lies in, if there is one that counts.
+ * The top level of the work tree that `folder` (a real path) lies in, if there is one that counts: of `folder` and
+ * its ancestors one of those that are `possible`.
  *
  * The repository is input from a stranger: `core.worktree` or a crafted `.git` file can name any folder
- * as top level. So the answer counts only if it is `folder` or one of its ancestors and holds the very
- * `.git` that git used. Linked worktrees and submodules hold a `.git` file and count. Whatever fails
- * (no git, a git that hangs, a repository of somebody else, a bare one) is no answer; `foreign` is that
- * repository of somebody else.
+ * as top level. So the answer counts only if it is possible and holds the very `.git` that git used. Linked
+ * worktrees and submodules hold a `.git` file and count. Whatever fails (no git, a git that hangs, a repository of
+ * somebody else, a bare one) is no answer; `foreign` is that repository of somebody else, if it is possible too.
+ * Git takes longer than all else, and is only asked where something named `.git` could count.
  */
 async function gitRootOf(
   folder: string,
+  possible: readonly string[],
   options: GitOptions,
 ): Promise<{ gitRoot?: string; foreign?: string | undefined }> {
+  const hasGit = await Promise.all(possible.map((each) => isThere(posix.join(each, '.git'))));
+  if (!hasGit.includes(true)) return {};
   try {
     // Two lines. A newline in a path cuts it short; what is left is no ancestor, or not the git folder.
     const args = ['-C', folder, 'rev-parse', '--show-toplevel', '--absolute-git-dir'];
     const [root, gitDir] = (await askGit(args, options)).split('\n');
-    if (root === undefined || gitDir === undefined || !ancestry(folder).includes(root)) return {};
+    if (root === undefined || gitDir === undefined || !possible.includes(root)) return {};
     return (await gitDirOf(root)) === (await realpath(gitDir)) ? { gitRoot: root } : {};
   } catch (reason) {
     // No answer is an ordinary case: the caller has other ways to find a root.
-    return { foreign: foreignRepositoryIn(reason) };
+    const foreign = foreignRepositoryIn(reason);
+    return { foreign: possible.find((each) => each === foreign) };
   }
 }
 
@@ -107,20 +116,18 @@ async function gitDirOf(root: string): Promise<string | undefined> {
   return named === undefined ? undefined : realpath(posix.resolve(root, named));
 }
 
-/** The nearest ancestor-or-self with a marker, if it can be a root. */
-async function markedRoot(realCwd: string, refusalOf: RefusalOf): Promise<string | undefined> {
-  for (const folder of ancestry(realCwd)) {
-    if (refusalOf(folder) === undefined && (await isMarked(folder))) return folder;
-  }
-  return undefined;
+/** The first folder with a marker. */
+async function markedRoot(folders: readonly string[]): Promise<string | undefined> {
+  const areMarked = await Promise.all(folders.map(isMarked));
+  return folders[areMarked.indexOf(true)];
 }
 
 /** A marker of somebody else would let them widen the workspace of everybody who works below it. */
 async function isMarked(folder: string): Promise<boolean> {
-  const trusted: readonly unknown[] = [0, passwdUser()?.uid];
   try {
     const marker = await lstat(posix.join(folder, '.containai'));
     const config = await lstat(posix.join(folder, '.containai/config.toml'));
+    const trusted: readonly unknown[] = [0, passwdUser()?.uid];
     return (
       marker.isDirectory() && config.isFile() && [marker, config].every(({ uid }) => trusted.includes(uid))
     );

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ancestry, errorCodeOf, resolvePath } from '../../src/workspace/real-path';
+import { ancestry, errorCodeOf, PathResolver, resolvePath } from '../../src/workspace/real-path';
 import { newFolder } from './temp-folder';
 
 describe('resolvePath', () => {
@@ -91,6 +91,53 @@ describe('resolvePath', () => {
     chmodSync(closed, 0);
 
     await expect(resolvePath(join(closed, 'x'))).rejects.toMatchObject({ code: 'EACCES' });
+  });
+});
+
+describe('PathResolver', () => {
+  test('finds what `resolvePath` finds', async () => {
+    const place = newFolder();
+    mkdirSync(join(place, 'a/b'), { recursive: true });
+    writeFileSync(join(place, 'a/file'), '');
+    symlinkSync('a/b', join(place, 'relative'));
+    symlinkSync('../file', join(place, 'a/b/up'));
+    symlinkSync(join(place, 'relative'), join(place, 'a/absolute'));
+    symlinkSync('/no/such/folder', join(place, 'dangling'));
+    const resolver = new PathResolver();
+
+    for (const name of ['a/absolute/up', 'relative/../../x', 'dangling/x', 'a/file/x', 'new/file', 'a/b']) {
+      const path = `${place}/${name}`;
+
+      expect(resolver.resolve(path)).toEqual(await resolvePath(path));
+    }
+  });
+
+  test('looks at a place once', () => {
+    const place = newFolder();
+    const resolver = new PathResolver();
+    resolver.resolve(join(place, 'link/x'));
+    symlinkSync('/', join(place, 'link'));
+
+    expect(resolver.resolve(join(place, 'link/y')).links).toEqual([]);
+    expect(new PathResolver().resolve(join(place, 'link/y'))).toEqual({
+      real: '/y',
+      links: [join(place, 'link')],
+    });
+  });
+
+  test('gives up on a loop, and on what the system does not tell', () => {
+    const place = newFolder();
+    symlinkSync('loop', join(place, 'loop'));
+    const code = (path: string): unknown => {
+      try {
+        return new PathResolver().resolve(path);
+      } catch (reason) {
+        return errorCodeOf(reason);
+      }
+    };
+
+    expect(code(join(place, 'loop'))).toBe('ELOOP');
+    expect(code(`/${'x'.repeat(300)}`)).toBe('ENAMETOOLONG');
   });
 });
 

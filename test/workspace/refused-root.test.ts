@@ -13,16 +13,16 @@ beforeEach(() => {
 describe('a root', () => {
   test.each(
     '/ /bin /boot /dev /etc /home /lib /media /mnt /opt /proc /run /sbin /srv /sys /tmp /usr /var'.split(' '),
-  )('is refused: %s', async (folder) => {
-    const { refusalOfRoot } = await rootRules({ HOME: place });
+  )('is refused: %s', (folder) => {
+    const { refusalOfRoot } = rootRules({ HOME: place });
 
     expect(refusalOfRoot(folder)).toBeDefined();
   });
 
   test.each(['/var/tmp', '/usr/bin', homedir(), userInfo().homedir])(
     'is refused by its real path: %s',
-    async (folder) => {
-      const { refusalOfRoot } = await rootRules({ HOME: place });
+    (folder) => {
+      const { refusalOfRoot } = rootRules({ HOME: place });
 
       expect(refusalOfRoot(folder)).toBeDefined();
     },
@@ -30,17 +30,17 @@ describe('a root', () => {
 
   test.each(['/opt/project', '/srv/www', '/var/lib/project', '/tmp/x', '/data', '/tmpx', '/usr/src/app'])(
     'is fine: %s',
-    async (folder) => {
-      const { refusalOfRoot } = await rootRules({ HOME: place });
+    (folder) => {
+      const { refusalOfRoot } = rootRules({ HOME: place });
 
       expect(refusalOfRoot(folder)).toBeUndefined();
     },
   );
 
-  test('is neither the home folder of the environment nor an ancestor of it', async () => {
+  test('is neither the home folder of the environment nor an ancestor of it', () => {
     const home = join(place, 'users/me');
 
-    const { refusalOfRoot } = await rootRules({ HOME: home });
+    const { refusalOfRoot } = rootRules({ HOME: home });
 
     expect(refusalOfRoot(home)).toBe('it is the home folder');
     expect(refusalOfRoot(dirname(home))).toBe(`it holds the home folder ${home}`);
@@ -49,12 +49,12 @@ describe('a root', () => {
     expect(refusalOfRoot(join(place, 'users/m'))).toBeUndefined();
   });
 
-  test('is not what a home folder that is a link leads to, nor what holds that link', async () => {
+  test('is not what a home folder that is a link leads to, nor what holds that link', () => {
     mkdirSync(join(place, 'data/me'), { recursive: true });
     mkdirSync(join(place, 'users'));
     symlinkSync('../data/me', join(place, 'users/me'));
 
-    const { refusalOfRoot } = await rootRules({ HOME: join(place, 'users/me') });
+    const { refusalOfRoot } = rootRules({ HOME: join(place, 'users/me') });
 
     expect(refusalOfRoot(join(place, 'data/me'))).toBe('it is the home folder');
     expect(refusalOfRoot(join(place, 'data'))).toMatch('it holds the home folder');
@@ -66,10 +66,10 @@ describe('a root', () => {
     ['XDG_STATE_HOME', 'state'],
     ['XDG_DATA_HOME', 'data'],
     ['XDG_RUNTIME_DIR', 'run'],
-  ])('does not hold our folder below %s, existing or not', async (name, folder) => {
+  ])('does not hold our folder below %s, existing or not', (name, folder) => {
     const own = join(place, 'outer', folder);
 
-    const { refusalOfRoot } = await rootRules({ HOME: '/nowhere/home', [name]: own });
+    const { refusalOfRoot } = rootRules({ HOME: '/nowhere/home', [name]: own });
 
     const refusal = `it holds cai's own folder ${own}/containai`;
     expect(refusalOfRoot(join(own, 'containai'))).toBe(refusal);
@@ -79,14 +79,14 @@ describe('a root', () => {
     expect(refusalOfRoot(join(own, 'containai-plugins'))).toBeUndefined();
   });
 
-  test('holds neither our folder behind links, nor any link on the way to it', async () => {
+  test('holds neither our folder behind links, nor any link on the way to it', () => {
     mkdirSync(join(place, 'dotfiles/containai'), { recursive: true });
     mkdirSync(join(place, 'middle'));
     mkdirSync(join(place, 'home/.config'), { recursive: true });
     symlinkSync(join(place, 'middle/link'), join(place, 'home/.config/containai'));
     symlinkSync(join(place, 'dotfiles/containai'), join(place, 'middle/link'));
 
-    const { refusalOfRoot } = await rootRules({ HOME: join(place, 'home') });
+    const { refusalOfRoot } = rootRules({ HOME: join(place, 'home') });
 
     for (const folder of ['dotfiles', 'dotfiles/containai', 'middle', 'home/.config']) {
       expect(refusalOfRoot(join(place, folder))).toMatch("it holds cai's own folder");
@@ -96,16 +96,16 @@ describe('a root', () => {
   test.each([
     ['DOCKER_HOST', (folder: string) => `unix://${folder}/docker.sock`],
     ['XDG_RUNTIME_DIR', (folder: string) => folder],
-  ])('does not hold an engine socket named by %s', async (name, value) => {
-    const { refusalOfRoot } = await rootRules({ HOME: '/nowhere', [name]: value(join(place, 'engine')) });
+  ])('does not hold an engine socket named by %s', (name, value) => {
+    const { refusalOfRoot } = rootRules({ HOME: '/nowhere', [name]: value(join(place, 'engine')) });
 
     expect(refusalOfRoot(join(place, 'engine'))).toMatch(/^it holds/);
     expect(refusalOfRoot(place)).toMatch(/^it holds/);
     expect(refusalOfRoot(join(place, 'other'))).toBeUndefined();
   });
 
-  test('may hold anything where DOCKER_HOST names no file', async () => {
-    const { refusalOfRoot } = await rootRules({
+  test('may hold anything where DOCKER_HOST names no file', () => {
+    const { refusalOfRoot } = rootRules({
       HOME: '/nowhere',
       DOCKER_HOST: `tcp://${place}/docker.sock`,
     });
@@ -113,26 +113,26 @@ describe('a root', () => {
     expect(refusalOfRoot(place)).toBeUndefined();
   });
 
-  test('does not hold the socket of rootless podman', async () => {
-    const { refusalOfRoot } = await rootRules({ HOME: '/nowhere', XDG_RUNTIME_DIR: place });
+  test('does not hold the socket of rootless podman', () => {
+    const { refusalOfRoot } = rootRules({ HOME: '/nowhere', XDG_RUNTIME_DIR: place });
 
     expect(refusalOfRoot(join(place, 'podman'))).toBe(
       `it holds the socket of a container engine, ${place}/podman/podman.sock`,
     );
   });
 
-  test('is judged by the spelling of what cannot be resolved', async () => {
+  test('is judged by the spelling of what cannot be resolved', () => {
     symlinkSync('loop', join(place, 'loop'));
 
-    const { refusalOfRoot } = await rootRules({ HOME: '/nowhere', XDG_CONFIG_HOME: join(place, 'loop') });
+    const { refusalOfRoot } = rootRules({ HOME: '/nowhere', XDG_CONFIG_HOME: join(place, 'loop') });
 
     expect(refusalOfRoot(place)).toMatch("it holds cai's own folder");
   });
 });
 
 describe('a working directory', () => {
-  test('lies in none of our folders', async () => {
-    const { refusalOfCwd } = await rootRules({ HOME: place });
+  test('lies in none of our folders', () => {
+    const { refusalOfCwd } = rootRules({ HOME: place });
 
     expect(refusalOfCwd(join(place, '.config/containai/sub'))).toBe(
       `it lies in cai's own folder ${place}/.config/containai`,

@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -201,7 +209,7 @@ describe('findWorkspace', () => {
     });
 
     test('does without a git whose path leads through a file', async () => {
-      const cwd = folder('repository');
+      const cwd = repositoryFolder();
       writeFileSync(join(place, 'file'), '');
 
       const { root } = await findWorkspace(cwd, { env, git: join(place, 'file/git') });
@@ -210,7 +218,7 @@ describe('findWorkspace', () => {
     });
 
     test('kills a git that hangs', async () => {
-      const cwd = folder('repository');
+      const cwd = repositoryFolder();
       const fifo = join(place, 'alive');
       execFileSync('mkfifo', [fifo]);
       const program = script(`trap '' TERM; exec sleep 600 3>${fifo}`);
@@ -224,7 +232,7 @@ describe('findWorkspace', () => {
     });
 
     test('does not wait for what a hanging git has started', async () => {
-      const cwd = folder('repository');
+      const cwd = repositoryFolder();
       const pidFile = join(place, 'pid');
       const program = script(`sleep 600 & echo $! > ${pidFile}; wait`);
 
@@ -234,8 +242,16 @@ describe('findWorkspace', () => {
       expect(root).toBe(cwd);
     });
 
+    test('is not asked where nothing is named `.git`', async () => {
+      const seen = join(place, 'seen');
+
+      await findWorkspace(folder('project/src'), { env, git: script(`: > ${seen}`) });
+
+      expect(existsSync(seen)).toBe(false);
+    });
+
     test('gives git no input and no GIT_ variable', async () => {
-      const cwd = folder('repository');
+      const cwd = repositoryFolder();
       const seen = join(place, 'seen');
       const program = script(`{ cat; env; } > ${seen}`);
 
@@ -410,6 +426,12 @@ function folder(name: string): string {
   const path = join(place, name);
   mkdirSync(path, { recursive: true });
   return path;
+}
+
+/** A folder that git is asked about. */
+function repositoryFolder(): string {
+  folder('repository/.git');
+  return join(place, 'repository');
 }
 
 function mark(name: string): void {
