@@ -13,8 +13,8 @@ const timedMs = { quick: 50, full: 120 };
 /** What is held of prompts at once, and said of updates, in bytes. */
 const maxBytes = 400e6;
 
-/** Messages before that, whose rate tells how many to time: what is hot in a process of hours is compiled. */
-const warmUpCounts = { '60 B': 4_000, '300 B': 4_000, '4 kB': 1_000, '20 kB': 200, '1 MB': 4 };
+/** Messages before that, whose rate tells how many to time. */
+const probeCounts = { '60 B': 4_000, '300 B': 4_000, '4 kB': 1_000, '20 kB': 200, '1 MB': 4 };
 
 const kinds = ['to editor, each', 'to editor, batches', 'to agent, each', 'to agent, batches'];
 const cells = kinds.flatMap((kind) =>
@@ -48,12 +48,12 @@ export async function round({ place, order, rotate, isFull }) {
   const running = {};
   try {
     for (const name of order) running[name] = await place.open(name);
+    // All of it before any of it is timed: in a process of hours, what is hot is compiled.
+    for (const name of order) for (const cell of cells) await runFor(running[name], cell, timedMs.quick);
     for (const [index, cell] of cells.entries()) {
       for (const name of rotate(order, index)) {
-        const warmUp = await run(running[name], cell, warmUpCounts[cell.size]);
-        const wanted = (warmUp.perSecond * (isFull ? timedMs.full : timedMs.quick)) / 1_000;
-        const count = Math.ceil(Math.max(4, Math.min(wanted, maxBytes / sizes[cell.size])));
-        const { perSecond, usEach } = await run(running[name], cell, count);
+        const ms = isFull ? timedMs.full : timedMs.quick;
+        const { perSecond, usEach } = await runFor(running[name], cell, ms);
         figures[cell.name][name] = perSecond;
         if (name !== 'direct') figures[`processor time, ${cell.name}`][name] = usEach;
       }
@@ -62,6 +62,13 @@ export async function round({ place, order, rotate, isFull }) {
     await Promise.all(Object.values(running).map(({ client }) => client.stop()));
   }
   return figures;
+}
+
+/** About that long, once the rate is known. */
+async function runFor(contender, cell, ms) {
+  const probe = await run(contender, cell, probeCounts[cell.size]);
+  const wanted = (probe.perSecond * ms) / 1_000;
+  return await run(contender, cell, Math.ceil(Math.max(4, Math.min(wanted, maxBytes / sizes[cell.size]))));
 }
 
 async function run({ client, sessionId }, { kind, size }, count) {
