@@ -37,8 +37,8 @@ export interface Run {
 
 /** How much is looked at to begin with, in bytes: the run may soon be over. */
 const firstWindowBytes = 2 * 1024;
-/** After bytes that are no UTF-8, so many lines are left to whoever finds out which of them that is. */
-const leftLines = 64;
+/** How many lines are left to others at most after a line that is none of these, twice as many as the time before. */
+const maxLeftLines = 64;
 
 /** The new head whose pattern is in the memory of the vectors. */
 let placed: Buffer | undefined;
@@ -46,7 +46,9 @@ let placed: Buffer | undefined;
 /** Rewrites the runs of one pattern. */
 export class RunRewriter {
   #windowBytes = firstWindowBytes;
+  /** How many lines are left to others, and how many were after the last that was none of these. */
   #leftLines = 0;
+  #lastLeftLines = 0;
   readonly #isPossible: boolean;
 
   /** `newHead` is to stand in place of the pattern's head. */
@@ -64,17 +66,23 @@ export class RunRewriter {
    * pattern, or cannot be rewritten here. Each is one JSON text in UTF-8, as the line is that the pattern is of.
    */
   take(pieces: readonly Buffer[]): Run | undefined {
-    if (!this.#isPossible || this.#leftLines-- > 0 || !this.#mayBegin(pieces[0]!)) return undefined;
-    this.#leftLines = 0;
+    if (!this.#isPossible || !this.#mayBegin(pieces[0]!)) return undefined;
+    if (this.#leftLines > 0) {
+      this.#leftLines--;
+      return undefined;
+    }
     const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
     for (;;) {
       const windowBytes = Math.min(bytes, this.#windowBytes);
       const run = this.#rewrite(pieces, windowBytes);
-      // The run may go on behind the window.
-      if (run === undefined || run.bytes > windowBytes / 2)
-        this.#windowBytes = Math.min(8 * this.#windowBytes, maxInputBytes);
-      if (run !== undefined) return run;
-      if (windowBytes === bytes || windowBytes === maxInputBytes || this.#leftLines > 0) return undefined;
+      // The line, or the run, may go on behind the window.
+      const isLonger =
+        run === undefined ? windowBytes < Math.min(bytes, maxInputBytes) : run.bytes > windowBytes / 2;
+      this.#windowBytes = isLonger ? Math.min(8 * this.#windowBytes, maxInputBytes) : firstWindowBytes;
+      if (run === undefined && isLonger) continue;
+      this.#lastLeftLines = run === undefined ? Math.min(2 * this.#lastLeftLines + 1, maxLeftLines) : 0;
+      this.#leftLines = this.#lastLeftLines;
+      return run;
     }
   }
 
@@ -99,10 +107,7 @@ export class RunRewriter {
     memory[inputAt + bytes] = 0;
     const taken = fast.rewrite(bytes, head.length, this.newHead.length, tail.length);
     if (taken === 0) return undefined;
-    if (!isUtf8(memory.subarray(inputAt, inputAt + taken))) {
-      this.#leftLines = leftLines;
-      return undefined;
-    }
+    if (!isUtf8(memory.subarray(inputAt, inputAt + taken))) return undefined;
     return { bytes: taken, lines: keep(memory.subarray(outputAt, outputAt + fast.written.value)) };
   }
 }

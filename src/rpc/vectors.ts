@@ -55,9 +55,10 @@ interface WebAssembly {
 /** `null`: there is no WebAssembly with vectors, or no address space for it. */
 let loaded: Vectors | null | undefined;
 
-/** The functions; null where there are none. Loaded when they are first needed: that takes some milliseconds. */
+/** The functions; null where there are none. Loaded when they are first
+ * needed, and never again: that takes some milliseconds, and many where it fails. */
 export function vectors(): Vectors | null {
-  loaded ??= load();
+  if (loaded === undefined) loaded = load();
   return loaded;
 }
 

@@ -20,6 +20,25 @@ describe('vectors', () => {
     expect(code).toBe(Buffer.from(buffer).toString('base64'));
   });
 
+  test('are not loaded again where that fails, since it may take long', async () => {
+    const global = globalThis as unknown as { WebAssembly: unknown };
+    const { WebAssembly } = global;
+    const Module = jest.fn(() => {
+      throw new RangeError('no address space');
+    });
+    global.WebAssembly = { Module };
+    try {
+      await jest.isolateModulesAsync(async () => {
+        const isolated = await import('../../src/rpc/vectors');
+        expect([isolated.vectors(), isolated.vectors()]).toEqual([null, null]);
+      });
+    } finally {
+      global.WebAssembly = WebAssembly;
+    }
+
+    expect(Module).toHaveBeenCalledTimes(1);
+  });
+
   test('end what is plain where it is read byte by byte, at any place and with any end', () => {
     const { memory, plainEnd } = vectors()!;
     fc.assert(
