@@ -9,7 +9,7 @@ import { orderLine, promptAnswer, promptLine, sizes, updatesBytes } from '../mes
 /** Bytes of one write of a client or agent that writes in batches. */
 const batchBytes = 64 * 1024;
 /** How long one figure is measured, in milliseconds. */
-const timedMs = { quick: 50, full: 120 };
+const timedMs = { quick: 50, full: 200 };
 /** What is held of prompts at once, and said of updates, in bytes. */
 const maxBytes = 400e6;
 
