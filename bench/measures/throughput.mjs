@@ -9,9 +9,11 @@ import { orderLine, promptAnswer, promptLine, sizes, updatesBytes } from '../mes
 /** Bytes of one write of a client or agent that writes in batches. */
 const batchBytes = 64 * 1024;
 /** How long one figure is measured, in milliseconds. */
-const timedMs = { quick: 50, full: 200 };
+const timedMs = { quick: 50, full: 120 };
 /** What is held of prompts at once, and said of updates, in bytes. */
 const maxBytes = 400e6;
+/** How many prompts are open at once: `cai` refuses those above 10,000. */
+const maxPrompts = 9_000;
 
 /** Messages before that, whose rate tells how many to time. */
 const probeCounts = { '60 B': 4_000, '300 B': 4_000, '4 kB': 1_000, '20 kB': 200, '1 MB': 4 };
@@ -68,7 +70,11 @@ export async function round({ place, order, rotate, isFull }) {
 async function runFor(contender, cell, ms) {
   const probe = await run(contender, cell, probeCounts[cell.size]);
   const wanted = (probe.perSecond * ms) / 1_000;
-  return await run(contender, cell, Math.ceil(Math.max(4, Math.min(wanted, maxBytes / sizes[cell.size]))));
+  const most = Math.min(
+    maxBytes / sizes[cell.size],
+    cell.kind.startsWith('to agent') ? maxPrompts : Infinity,
+  );
+  return await run(contender, cell, Math.ceil(Math.max(4, Math.min(wanted, most))));
 }
 
 async function run({ client, sessionId }, { kind, size }, count) {

@@ -13,8 +13,6 @@ import type { SessionObserver } from './observer';
 /** How long after one activity the next is written, and after one title the next; in milliseconds. */
 const activityMs = 60_000;
 const titleMs = 1_000;
-/** How long what can wait a little waits, in milliseconds. */
-const soonMs = 20;
 /** Longest title that is kept, in UTF-16 units, and longest update that is looked at for one, in bytes. */
 const maxTitleLength = 500;
 const maxInfoBytes = 64 * 1_024;
@@ -39,10 +37,11 @@ export class SessionMemory implements SessionObserver {
   /** Writes to `sessions`. */
   constructor(private readonly sessions: SessionTable) {}
 
-  /** It is open here. A session that was just made is not used yet, and many never are; it is written down already. */
+  /** It is open here. A session that was just made is not used yet, and many never are. */
   onOpen({ editorId }: Session, request: Message): void {
-    if (request.method === 'session/new') this.#noteSoon(editorId, { openBy: this.#self });
-    else if (this.#wasUsed(editorId)) this.#note(editorId, { openBy: this.#self }, 0);
+    // The editor waits for the answer, and the session itself is written already.
+    if (request.method === 'session/new') setImmediate(() => this.#noteOpen(editorId));
+    else if (this.#wasUsed(editorId)) this.#noteOpen(editorId);
     else this.#used(editorId);
   }
 
@@ -71,6 +70,10 @@ export class SessionMemory implements SessionObserver {
     this.#unsaved.delete(editorId);
   }
 
+  #noteOpen(editorId: string): void {
+    if (this.sessions.find(editorId) !== undefined) this.#note(editorId, { openBy: this.#self }, 0);
+  }
+
   #wasUsed(editorId: string): boolean {
     return this.sessions.recall(editorId)?.updatedAt !== undefined;
   }
@@ -87,13 +90,6 @@ export class SessionMemory implements SessionObserver {
     unsaved.changes = { ...unsaved.changes, ...changes };
     const before = 'title' in changes ? unsaved.titledAt : unsaved.savedAt;
     this.#saveAt(editorId, unsaved, before + intervalMs);
-  }
-
-  /** Writes changes when the editor has its answer. */
-  #noteSoon(editorId: string, changes: SessionChanges): void {
-    const unsaved = this.#unsavedOf(editorId);
-    unsaved.changes = { ...unsaved.changes, ...changes };
-    this.#saveAt(editorId, unsaved, Date.now() + soonMs);
   }
 
   #unsavedOf(editorId: string): Unsaved {
