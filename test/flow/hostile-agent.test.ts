@@ -266,6 +266,9 @@ describe('an agent', () => {
 
     const ids = received.map(({ params }) => (params as { update: Json }).update.sessionId as string);
     expect(ids.filter((id) => id.startsWith('sub-'))).toHaveLength(11);
+    // What it has said comes by another pipe; when it is gone, all of it is there.
+    world.process.kill('SIGKILL');
+    await world.exited();
     expect(world.stderr.split('too many sessions open')).toHaveLength(2);
   });
 

@@ -94,8 +94,8 @@ export const lifeFaults = [
   {
     name: 'agents start in the working directory of the proxy',
     file: 'src/agent/process.ts',
-    find: 'spawn(program, args, {\n        cwd,\n',
-    replace: 'spawn(program, args, {\n',
+    find: 'spawn(program, args, { cwd, env,',
+    replace: 'spawn(program, args, { env,',
     breaks: ['I1'],
   },
   {

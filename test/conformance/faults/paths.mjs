@@ -87,8 +87,8 @@ export const pathFaults = [
   {
     name: 'every folder of a repository is a workspace of its own',
     file: 'src/workspace/root.ts',
-    find: 'const root = isGitRoot ? gitRoot : (',
-    replace: 'const root = isGitRoot ? realCwd : (',
+    find: 'const root = gitRoot ?? marked ?? realCwd;',
+    replace: 'const root = marked ?? realCwd;',
     breaks: ['S3'],
   },
   {
