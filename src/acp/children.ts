@@ -48,7 +48,7 @@ export interface ChildrenOptions {
   /** Each line of a child, in order, and who has to be told of it first. */
   onLine(child: WorkspaceChild, line: Buffer | OverlongLine, records: ChildRecorder | undefined): void;
   /** As in `AgentProcessOptions`; not asked where all that passes is written down, line by line. */
-  onLines(child: WorkspaceChild, bytes: readonly Buffer[]): number;
+  onLines(child: WorkspaceChild, pieces: readonly Buffer[]): number;
   /** Of a child the answer to `initialize` or the image that it runs in has become known. */
   onHello(child: WorkspaceChild): void;
   /** A child has ended. */
@@ -176,7 +176,7 @@ export class Children {
     });
     child.start({
       onLine: (line) => this.options.onLine(child, line, records),
-      onLines: records === undefined ? (bytes) => this.options.onLines(child, bytes) : undefined,
+      onLines: records === undefined ? (pieces) => this.options.onLines(child, pieces) : undefined,
       onEnd: () => {
         records?.ended();
         this.#onEnd(child);

@@ -75,12 +75,8 @@ export class LineReader {
     if (isOverLimit || !rest.includes(newline)) return 0;
     const taken = take(this.#heldBytes === 0 ? [rest] : [...this.#heldPieces(), rest]);
     if (taken === 0) return 0;
-    this.#offset += taken - this.#heldBytes;
+    this.#goOnAt(this.#offset + taken - this.#heldBytes);
     this.#drop();
-    if (this.#offset === chunk.length) {
-      this.#chunks.shift();
-      this.#offset = 0;
-    }
     return taken;
   }
 
@@ -91,15 +87,17 @@ export class LineReader {
       if (chunk === undefined) return this.#hasEnded ? this.#last() : undefined;
       const end = chunk.indexOf(newline, this.#offset);
       const piece = chunk.subarray(this.#offset, end < 0 ? chunk.length : end);
-      if (end < 0 || end + 1 === chunk.length) {
-        this.#chunks.shift();
-        this.#offset = 0;
-      } else {
-        this.#offset = end + 1;
-      }
+      this.#goOnAt(end < 0 ? chunk.length : end + 1);
       const line = end < 0 ? this.#hold(piece) : this.#finish(piece);
       if (line !== undefined) return line;
     }
+  }
+
+  /** What comes next lies there in the first chunk, or at the beginning of the next. */
+  #goOnAt(offset: number): void {
+    const isChunkOver = offset === this.#chunks[0]!.length;
+    if (isChunkOver) this.#chunks.shift();
+    this.#offset = isChunkOver ? 0 : offset;
   }
 
   /** The line goes on in the next chunk. */

@@ -5,12 +5,7 @@ import { newFolder } from './temp-folder';
 
 describe('resolvePath', () => {
   test('follows links as the system does', async () => {
-    const place = newFolder();
-    mkdirSync(join(place, 'a/b'), { recursive: true });
-    writeFileSync(join(place, 'a/file'), '');
-    symlinkSync('a/b', join(place, 'relative'));
-    symlinkSync('../file', join(place, 'a/b/up'));
-    symlinkSync(join(place, 'relative'), join(place, 'a/absolute'));
+    const place = linkedFolder();
 
     const path = join(place, 'a/absolute/up');
 
@@ -96,12 +91,7 @@ describe('resolvePath', () => {
 
 describe('PathResolver', () => {
   test('finds what `resolvePath` finds', async () => {
-    const place = newFolder();
-    mkdirSync(join(place, 'a/b'), { recursive: true });
-    writeFileSync(join(place, 'a/file'), '');
-    symlinkSync('a/b', join(place, 'relative'));
-    symlinkSync('../file', join(place, 'a/b/up'));
-    symlinkSync(join(place, 'relative'), join(place, 'a/absolute'));
+    const place = linkedFolder();
     symlinkSync('/no/such/folder', join(place, 'dangling'));
     const resolver = new PathResolver();
 
@@ -159,3 +149,14 @@ describe('errorCodeOf', () => {
     ]);
   });
 });
+
+/** A folder with a file, and with links to folders and to the file, relative and absolute. */
+function linkedFolder(): string {
+  const place = newFolder();
+  mkdirSync(join(place, 'a/b'), { recursive: true });
+  writeFileSync(join(place, 'a/file'), '');
+  symlinkSync('a/b', join(place, 'relative'));
+  symlinkSync('../file', join(place, 'a/b/up'));
+  symlinkSync(join(place, 'relative'), join(place, 'a/absolute'));
+  return place;
+}
