@@ -52,6 +52,11 @@ export async function untilRuns(container: string, command: string): Promise<voi
   await until(container, (all) => (all.some((each) => each.command === command) ? [] : all), patienceMs);
 }
 
+/** Resolves when no process runs whose command line is this one. */
+export async function untilEnded(container: string, command: string): Promise<void> {
+  await until(container, (all) => all.filter((each) => each.command === command), patienceMs);
+}
+
 /**
  * Resolves when a container has nothing but what it had `before`; rejects after `limitMs` with what is left.
  * The engine tells nobody of such ends, so this looks again and again.

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isPodman, testUnless } from './engines';
-import { measured, processesIn, untilOnly, untilRuns } from './inside';
+import { measured, processesIn, untilEnded, untilOnly, untilRuns } from './inside';
 import type { InnerProcess } from './inside';
 import { buildTimeoutMs, Place } from './place';
 import type { Running } from './running';
@@ -43,6 +43,19 @@ async function settled(): Promise<void> {
   await untilOnly(container, before, closedLimitMs);
 }
 
+/**
+ * Starts a command that prepares something, and kills its supervisor when that runs. Returns when it has: only then,
+ * because what is left is ended within a second, seen or not.
+ */
+async function startAndKillSupervisor(prepare: string, running: string, kill = ''): Promise<Running> {
+  const command = `${prepare}; read go; ${kill} kill -9 $PPID; exec sleep 605`;
+  const supervisor = '/usr/bin/perl /run/cai/supervisor';
+  const program = await startUntil(['sh', '-c', command], running, supervisor);
+  program.child.stdin.write('go\n');
+  await untilEnded(container, supervisor);
+  return program;
+}
+
 async function expectNothingLeft(what: string, limitMs: number): Promise<void> {
   const { tookMs } = await measured(what, () => untilOnly(container, before, limitMs + 5_000));
   expect(tookMs).toBeLessThan(limitMs);
@@ -79,10 +92,7 @@ describe('a command that heeds no signal, with children that ran away, is ended'
 
 describe('a command that works against its end is ended', () => {
   test('when it has killed its supervisor', async () => {
-    const program = await startUntil(
-      ['sh', '-c', '(setsid sleep 604 &) ; kill -9 $PPID; sleep 605'],
-      'sleep 604',
-    );
+    const program = await startAndKillSupervisor('(setsid sleep 604 &)', 'sleep 604');
 
     program.child.kill('SIGKILL');
 
@@ -100,8 +110,11 @@ describe('a command that works against its end is ended', () => {
   });
 
   test('when it has tried to stop what keeps the container', async () => {
-    const stop = '(setsid sleep 609 &) ; kill -STOP 1; kill -KILL 1; kill -9 $PPID; exec sleep 610';
-    const program = await startUntil(['sh', '-c', stop], 'sleep 609');
+    const program = await startAndKillSupervisor(
+      '(setsid sleep 609 &)',
+      'sleep 609',
+      'kill -STOP 1; kill -KILL 1;',
+    );
 
     program.child.kill('SIGKILL');
 
@@ -126,8 +139,8 @@ os.execvp('sleep', ['sleep', '611'])`;
 
   test('when it has a child that calls itself a supervisor', async () => {
     // exec keeps the name that prctl has set only for a script; this one is named so by its file.
-    const fake = 'cp /bin/sleep /tmp/supervisor; setsid /tmp/supervisor 607 & kill -9 $PPID; exec sleep 608';
-    const program = await startUntil(['sh', '-c', fake], '/tmp/supervisor 607');
+    const fake = 'cp /bin/sleep /tmp/supervisor; (setsid /tmp/supervisor 607 &)';
+    const program = await startAndKillSupervisor(fake, '/tmp/supervisor 607');
 
     program.child.kill('SIGKILL');
 
