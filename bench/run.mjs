@@ -2,14 +2,13 @@
  * `npm run bench`: how fast `cai --acp` is beside a byte pipe, a bare connection and its peers, in one run.
  *
  *   --full         15 rounds instead of 5, and longer measures where length matters; writes docs/benchmarks.md
- *                  and docs/benchmarks.svg
- *   --write        writes them after a short run, too
+ *                  and docs/benchmarks.svg, unless only some measures are taken or fewer rounds
  *   --only A,B     only these measures
  *   --rounds N     that many rounds
  *   --list         the names of the measures
  *
  * Exit status 1 when a budget of budgets.json fails or a measure could not be taken; with --full also when a
- * budget is inconclusive or was not measured. 2 for wrong arguments.
+ * budget is inconclusive or was not measured. 2 for wrong arguments, or a budget that nothing measures.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,6 +21,8 @@ import { budgetText, judged, rowsOf, textOf } from './report.mjs';
 import { rotated } from './statistics.cjs';
 
 const print = (text) => process.stdout.write(text);
+/** Fewer are no verdict. */
+const fullRounds = 15;
 const budgets = JSON.parse(readFileSync(join(import.meta.dirname, 'budgets.json'), 'utf8'));
 
 /** The arguments; exits where they are wrong. */
@@ -30,21 +31,34 @@ function options() {
     const { values } = parseArgs({
       options: {
         full: { type: 'boolean', default: false },
-        write: { type: 'boolean', default: false },
         list: { type: 'boolean', default: false },
         only: { type: 'string' },
         rounds: { type: 'string' },
       },
     });
-    const { full, write, list } = values;
+    const { full, list } = values;
     const chosen = values.only?.split(',') ?? Object.keys(measures);
     const unknown = chosen.filter((name) => !(name in measures));
     if (unknown.length > 0) throw new Error(`no measure ${unknown.join(', ')}; --list has the names`);
-    const rounds = Number(values.rounds ?? (full ? 15 : 5));
+    const rounds = Number(values.rounds ?? (full ? fullRounds : 5));
     if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds has to be a whole number from 1');
-    return { isFull: full, isWritten: full || write, isList: list, chosen, rounds };
+    const isWhole = Object.keys(measures).every((name) => chosen.includes(name)) && rounds >= fullRounds;
+    return { isFull: full, isWritten: full && isWhole, isList: list, chosen, rounds };
   } catch (error) {
     process.stderr.write(`bench: ${error.message}\n`);
+    process.exit(2);
+  }
+}
+
+/** Fails for a budget of what nothing measures, which would never be missed. */
+function checkBudgets() {
+  const all = Object.values(measures);
+  for (const { metric, of, to, over } of budgets) {
+    const measure = all.find(({ metrics }) => metric in metrics);
+    const known = measure === undefined ? [] : [...measure.names, measure.metrics[metric].to];
+    const missing = [of, to, over].find((name) => name !== undefined && !known.includes(name));
+    if (missing === undefined) continue;
+    process.stderr.write(`bench: budgets.json: no measure takes "${metric}" of "${missing}"\n`);
     process.exit(2);
   }
 }
@@ -77,12 +91,11 @@ async function run(name, measure, { rounds, isFull }) {
     return { metrics: measure.metrics, leftOut };
   }
   const startedAt = performance.now();
-  const ownRounds = Math.min(rounds, measure.rounds ?? Infinity);
   try {
-    const figures = await take(measure, ownRounds, isFull);
+    const figures = await take(measure, rounds, isFull);
     const tookS = Math.round((performance.now() - startedAt) / 1_000);
-    print(`${name}: ${ownRounds} rounds in ${tookS} s\n${textOf(measure, rowsOf(measure, figures))}\n`);
-    return { metrics: measure.metrics, figures, rounds: ownRounds };
+    print(`${name}: ${rounds} rounds in ${tookS} s\n${textOf(measure, rowsOf(measure, figures))}\n`);
+    return { metrics: measure.metrics, figures };
   } catch (error) {
     print(`${name}: failed: ${error.message}\n\n`);
     return { metrics: measure.metrics, error: error.message };
@@ -91,6 +104,7 @@ async function run(name, measure, { rounds, isFull }) {
 
 async function main() {
   const { isList, chosen, ...settings } = options();
+  checkBudgets();
   if (isList) {
     print(`${Object.keys(measures).join('\n')}\n`);
     return;
