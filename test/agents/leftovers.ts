@@ -49,7 +49,8 @@ export async function waitForLeftovers(marker: string, graceMs: number): Promise
   }
 }
 
-function killIfThere(pid: number): void {
+/** Kills a process, unless it has ended by itself. */
+export function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { markedProcesses, markerName, waitForLeftovers } from './leftovers';
 import { openOutside } from './outside';
 import type { Outside } from './outside';
-import { Program } from './program';
+import { patienceMs, Program } from './program';
 import { badLines, readable, readTranscripts } from './transcript';
 import type { Transcript } from './transcript';
 
@@ -116,7 +116,7 @@ export class Stage {
 
   /** Waits until nothing runs for this stage any more, as acpx leaves a process behind for a while. */
   async isQuiet(): Promise<void> {
-    expect(await waitForLeftovers(this.env[markerName] ?? '', leftoverGraceMs)).toEqual([]);
+    expect(await waitForLeftovers(this.env[markerName] ?? '', patienceMs)).toEqual([]);
   }
 
   /** What the taps recorded, one transcript a connection, the oldest first. */

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isOpen } from '../support/ports';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
+import { patienceMs } from './running';
 import { Cai, newWorkspace, ownFile } from './support';
 
 const cai = new Cai();
@@ -75,7 +76,7 @@ describe('the sign-in of copilot', () => {
     const port = Number(
       /redirect_uri=http%3A%2F%2F127\.0\.0\.1%3A(\d+)%2F/.exec(login.stdout.toString())![1],
     );
-    const deadline = Date.now() + 10_000;
+    const deadline = Date.now() + patienceMs;
     while (!(await isOpen(port)) && Date.now() < deadline) await pause(20);
 
     const asked = request({ host: '127.0.0.1', port, path: '/callback?code=c&state=not-its-own' }).end();

@@ -92,7 +92,8 @@ describe('an agent that is ended in the middle of a turn: the prompt gets the ca
     cai.configure(mock);
     const { editor, session } = await opened();
     const container = await containerOf(workspace, 'claude');
-    const answer = editor.prompt(session, 'wait');
+    const answer = editor.prompt(session, 'say begun; wait');
+    await editor.hears(session, 'begun');
 
     const [error] = await Promise.all([inTime('container killed', () => answer), docker('kill', container)]);
 
@@ -104,7 +105,8 @@ describe('an agent that is ended in the middle of a turn: the prompt gets the ca
     cai.configure(mock);
     const { editor, session } = await opened();
     const container = await containerOf(workspace, 'claude');
-    const answer = editor.prompt(session, 'wait');
+    const answer = editor.prompt(session, 'say begun; wait');
+    await editor.hears(session, 'begun');
 
     const [error] = await Promise.all([
       inTime('container removed', () => answer),

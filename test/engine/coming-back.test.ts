@@ -10,7 +10,11 @@ import type { Json } from '../support/inbox';
 import { Editor } from './editor';
 import { modelEnv, modelPort, provideImages, startModel } from './model';
 import { buildTimeoutMs, Place } from './place';
+import { patienceMs } from './running';
 import { Cai, newWorkspace } from './support';
+
+// One of them alone waits up to a minute.
+jest.setTimeout(300_000);
 
 const agents = ['claude', 'codex', 'opencode', 'gemini'] as const;
 const model = `http://127.0.0.1:${modelPort}/v1`;
@@ -46,7 +50,10 @@ type Cell = string;
 const columns = ['list', 'title', 'load', 'resume', 'fork', 'close', 'delete'] as const;
 type Row = Readonly<Record<(typeof columns)[number], Cell>>;
 
-/** What each agent is known to do. Those that list nothing are still listed by `cai` from what it remembers. */
+/**
+ * What each agent is known to do. Of one that lists nothing, editors are not offered a list; `cai sessions` has its
+ * sessions all the same.
+ */
 const expected: Readonly<Record<(typeof agents)[number], Row>> = {
   claude: { list: 'yes', title: 'yes', load: 'yes', resume: 'yes', fork: 'yes', close: 'yes', delete: 'yes' },
   codex: { list: 'yes', title: 'yes', load: 'yes', resume: 'yes', fork: 'yes', close: 'yes', delete: 'yes' },
@@ -160,7 +167,7 @@ async function comeBack(
 
 /** Whether what was said comes again; `said` tells what has come so far. */
 async function hasCome(said: () => string): Promise<boolean> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + patienceMs;
   while (!said().includes(words) && Date.now() < deadline) await pause(20);
   return said().includes(words);
 }

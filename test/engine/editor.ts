@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Inbox } from '../support/inbox';
 import type { Json } from '../support/inbox';
 import { patienceMs } from './running';
@@ -84,6 +85,11 @@ export class Editor {
       .filter((params) => params?.sessionId === sessionId && params.update?.sessionUpdate === kind)
       .map((params) => params!.update!.content?.text ?? '')
       .join('');
+  }
+
+  /** Resolves when an agent has said that in a session, also if it has already. */
+  async hears(sessionId: string, text: string): Promise<void> {
+    while (!this.said(sessionId).includes(text)) await once(this.proxy.child.stdout, 'data');
   }
 
   #send(message: Json): void {

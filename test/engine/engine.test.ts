@@ -52,7 +52,9 @@ describe('Engine', () => {
     await engine.startContainer(id);
     await engine.startContainer(id);
     const started = (await engine.inspectContainer(id))!;
-    const processes = await engine.processes(id);
+    // The shell may not have started it yet.
+    let processes = await engine.processes(id);
+    while (!processes.some(({ command }) => command === 'sleep 100')) processes = await engine.processes(id);
     const count = await engine.processCount(id);
     const status = engine.waitContainer(id);
     await engine.stopContainer(id, 5);
@@ -241,7 +243,11 @@ describe('Engine', () => {
   });
 
   test('tells the last lines that a container printed, on stdout and stderr', async () => {
-    const id = await run('for i in 1 2 3 4 5; do echo line $i; done; sleep 0.1; echo to stderr >&2; exit 9');
+    const id = await run('trap "echo to stderr >&2; exit 9" TERM; for i in 1 2 3 4 5; do echo line $i; done; while :; do sleep 0.1; done'); // prettier-ignore
+    // Each stream has its own way to the log.
+    let log = '';
+    while (!log.includes('line 5')) log = await engine.logsTail(id, 1);
+    await engine.stopContainer(id, 5);
 
     expect(await engine.waitContainer(id)).toBe(9);
     expect(await engine.logsTail(id, 2)).toBe('line 5\nto stderr\n');

@@ -64,7 +64,8 @@ describe('exec -t', () => {
   });
 
   test('passes keys on: Ctrl-C and Ctrl-D do there what they do here', async () => {
-    const program = inTerminal(place.args(['sh', '-c', 'trap "echo caught" INT; echo ready; cat; cat; exit 9'], ['-t'])); // prettier-ignore
+    const script = 'trap "caught=yes; echo caught" INT; echo ready; until test -n "$caught"; do sleep 0.1; done; cat; exit 9'; // prettier-ignore
+    const program = inTerminal(place.args(['sh', '-c', script], ['-t']));
     await program.says('ready');
 
     program.child.stdin.write('\x03');

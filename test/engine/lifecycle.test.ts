@@ -178,12 +178,16 @@ describe('an idle container', () => {
   });
 
   test('ends itself and lets us in, though strangers connect again and again without logging in', async () => {
-    const place = await new Place(new Cai('[container]\nidle = "2s"\n')).opened();
+    const place = new Place(new Cai('[container]\nidle = "2s"\n'));
+    const held = place.start(['sh', '-c', 'echo ready; cat']);
+    await held.says('ready');
     const id = await idOf(place);
     const strangers = new Strangers(await portOf(place), 80);
     await strangers.haveConnected();
 
     expect(await place.prints(['hostname'])).toBe(id.slice(0, 12));
+    held.child.stdin.end();
+    await held.succeeds();
     expect(await docker('wait', id)).toBe('0');
 
     strangers.leave();

@@ -1,5 +1,6 @@
-import { processesIn } from './inside';
+import { processesIn, untilOnly } from './inside';
 import { Place, buildTimeoutMs } from './place';
+import { patienceMs } from './running';
 import { Cai, docker } from './support';
 
 const [pids, memoryMebibytes] = [80, 160];
@@ -27,6 +28,8 @@ describe('the limit of processes', () => {
   test('is named to who can enter no more', async () => {
     const script =
       'while (defined($pid = fork)) { if (!$pid) { sleep 1000 } } syswrite STDOUT, "full"; sleep 1000';
+    const [id] = await place.containers();
+    const before = await processesIn(id!);
     const hog = place.start(['perl', '-e', script]);
     await hog.says('full');
 
@@ -36,6 +39,7 @@ describe('the limit of processes', () => {
     expect(stderr).toMatch(/^cai: the container \S+ has no room for another process \(\d+ of 80\): .*"cai stop".*container\.pids .*\n$/); // prettier-ignore
     hog.child.kill('SIGKILL');
     await hog.ends();
+    await untilOnly(id!, before, patienceMs);
     expect(await place.prints(['echo', 'in'])).toBe('in');
   });
 

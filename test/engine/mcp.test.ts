@@ -147,7 +147,7 @@ describe('a server on the loopback address of this machine', () => {
     await editor.request('session/close', { sessionId: second });
     await until(() => bridges().length === 0);
     const third = await open(place, []);
-    expect(await fetches(third, named)).toBe('failed: ECONNREFUSED');
+    await until(async () => (await fetches(third, named)) === 'failed: ECONNREFUSED');
   });
 
   test('is found at an address that containers do not have', async () => {
@@ -269,9 +269,11 @@ describe('a program', () => {
     end(session);
 
     await until(() => running(program).length === 0);
-    await until(() => running(place.workspace).every((pid) => !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('\0bridge\0'))); // prettier-ignore
-    const sockets = await place.prints(['sh', '-c', 'ls /tmp | grep cai-mcp || true']);
-    expect(sockets).toBe('');
+    await until(() => {
+      const all = running('\0bridge\0');
+      return !running(place.workspace).some((pid) => all.includes(pid));
+    });
+    await until(async () => (await place.prints(['sh', '-c', 'ls /tmp | grep cai-mcp || true'])) === '');
   });
 
   test('and a port are there again when the agent has died and its session goes on', async () => {
@@ -283,7 +285,7 @@ describe('a program', () => {
 
     expect(await fetches(session, port)).toBe('named');
     expect(JSON.parse(await does(session, { do: 'call', name: 'host-tool' }))).toMatchObject({ secret });
-    expect(bridges()).toHaveLength(2);
+    await until(() => bridges().length === 2);
   });
 
   test('that agents can change does not run on this machine', async () => {

@@ -3,6 +3,7 @@
  * file's, and so is its shared data volume. They are removed after each test.
  */
 import { catalog } from '../../src/agent/catalog';
+import { containerOf, untilRuns } from './inside';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
 import { Cai, docker, user } from './support';
@@ -67,5 +68,6 @@ export async function made(cwd: string): Promise<void> {
 export async function startIn(cwd: string): Promise<Running> {
   const command = cai.start(['exec', '--', 'sh', '-c', 'echo begun; exec sleep 1000'], { cwd });
   await command.says('begun');
+  await untilRuns(await containerOf(cwd, agent), 'sleep 1000');
   return command;
 }

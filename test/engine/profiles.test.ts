@@ -28,7 +28,8 @@ describe('initialize', () => {
     const { result } = await editor.initialize();
 
     expect((result as Json).authMethods).toMatchObject([{ id: 'api-key' }, { id: 'chat-gpt' }]);
-    expect(editor.proxy.stderr).toBe('');
+    editor.proxy.child.stdin.end();
+    expect((await editor.proxy.ends()).stderr).toBe('');
   });
 
   test.each(['claude', 'gemini', 'codex', 'opencode'])(
@@ -68,6 +69,7 @@ describe('initialize', () => {
     const loaded = await editor.request('session/load', params);
 
     expect(loaded.error).toMatchObject({ code: -32601 });
+    await editor.proxy.complains('initialize was answered with');
     const warning = editor.proxy.stderr
       .split('\n')
       .find((line) => line.includes('initialize was answered with'));

@@ -1,5 +1,6 @@
 /** What a user of acpx sees when the agent, or the way to it, is lost: the next prompt goes on. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { killIfThere } from '../agents/leftovers';
 import { agentAnswers } from '../agents/transcript';
 import { AcpxSession, provideClients } from './clients';
 import { containerOf, processesIn, untilRuns } from './inside';
@@ -31,21 +32,24 @@ afterEach(() => session.close());
 
 describe('claude', () => {
   test.each([
-    ['the agent was killed', killAgent],
-    ['cai exec was killed', killExec],
-    ['sshd was killed, and all that it had started', killSshd],
-    ['the container was stopped', () => docker('stop', container)],
-    ['the container was killed', () => docker('kill', container)],
-  ])('goes on with the next prompt, in the same session, after %s between turns', async (_, damage) => {
-    await damage();
-    // What was lost in the container comes back with it, but for the model.
-    await startModel(cai, workspace, 'claude').catch(() => undefined);
+    ['the agent was killed', killAgent, { isModelLost: false }],
+    ['cai exec was killed', killExec, { isModelLost: false }],
+    ['sshd was killed, and all that it had started', killSshd, { isModelLost: true }],
+    ['the container was stopped', () => docker('stop', container), { isModelLost: true }],
+    ['the container was killed', () => docker('kill', container), { isModelLost: true }],
+  ])(
+    'goes on with the next prompt, in the same session, after %s between turns',
+    async (_, damage, { isModelLost }) => {
+      await damage();
+      // What was lost in the container comes back with it, but for the model.
+      if (isModelLost) await startModel(cai, workspace, 'claude');
 
-    await say('two');
+      await say('two');
 
-    expectTurns('one', 'two');
-    expect(repliesOf('one')).toBe(1);
-  });
+      expectTurns('one', 'two');
+      expect(repliesOf('one')).toBe(1);
+    },
+  );
 
   test('goes on with the next prompt after the proxy was killed between turns, which acpx starts again', async () => {
     killOnHost((command) => command.includes('/bin/cai --acp'));
@@ -104,7 +108,8 @@ async function killSshd(): Promise<void> {
 async function kill(isMeant: (command: string) => boolean): Promise<void> {
   const meant = (await processesIn(container)).filter(({ command }) => isMeant(command));
   expect(meant).not.toEqual([]);
-  for (const { pid } of meant) process.kill(pid, 'SIGKILL');
+  // Some end with what has kept them.
+  for (const { pid } of meant) killIfThere(pid);
 }
 
 /** Kills the program between the proxy and the container. */
@@ -121,7 +126,7 @@ function killOnHost(isMeant: (command: string) => boolean): void {
     return command.includes(`${folder}/package/bin/cai `) && isMeant(command);
   });
   expect(meant).not.toEqual([]);
-  for (const pid of meant) process.kill(Number(pid), 'SIGKILL');
+  for (const pid of meant) killIfThere(Number(pid));
 }
 
 function commandOf(pid: string): string {

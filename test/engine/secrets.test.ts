@@ -1,5 +1,4 @@
 import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { Place, buildTimeoutMs } from './place';
 import { Cai, docker } from './support';
 
@@ -49,7 +48,7 @@ describe('the environment of the host', () => {
 
   test('gets to a command as far as the user lets it, and no one else sees that', async () => {
     const program = place.start(['sh', '-c', 'echo "$IMPORTED $GIVEN"; read line; cat ~/.bash_history 2>&1'], {
-      env: { ...env, CAI_LOG_LEVEL: 'trace', CAI_LOG_FILE: join(place.cai.home, 'log') },
+      env: { ...env, CAI_LOG_LEVEL: 'trace' },
       options: ['-e', 'GIVEN'],
     }); // prettier-ignore
     await program.says(`${imported} ${given}`);
@@ -60,17 +59,16 @@ describe('the environment of the host', () => {
       top: await docker('top', id!, '-eo', 'pid,args'),
       inspect: await docker('inspect', id!),
       log: await docker('logs', id!),
-      ours: readOrNothing(join(place.cai.home, 'log')) + program.stderr,
     };
     program.child.stdin.end('\n');
-    await program.ends();
+    const ours = (await program.ends()).stderr;
 
     // This is where it would stand.
     expect(seen.processes).toContain(place.workspace);
     expect(seen.top).toContain('read line');
     expect(seen.inspect).toContain('CLAUDE_CONFIG_DIR');
     for (const secret of [kept!, imported!, given!])
-      expect(Object.entries(seen).filter(([, text]) => text.includes(secret)).map(([where]) => where)).toEqual([]); // prettier-ignore
+      expect(Object.entries({ ...seen, ours }).filter(([, text]) => text.includes(secret)).map(([where]) => where)).toEqual([]); // prettier-ignore
   });
 
   test('stays out where the repository asks for it', async () => {

@@ -11,6 +11,7 @@ import { isOpen } from '../support/ports';
 import { Editor } from './editor';
 import { containerOf, processesIn, untilOnly } from './inside';
 import { agent, cai, made, runIn } from './own-agent';
+import { patienceMs } from './running';
 import type { Running } from './running';
 import { newWorkspace, ownFile } from './support';
 
@@ -45,7 +46,7 @@ function workspaceWithAgent(): string {
 async function portOf(login: Running, workspace: string): Promise<number> {
   await login.says('open http://localhost:');
   const port = Number(readFileSync(join(workspace, 'port'), 'utf8'));
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + patienceMs;
   while (!(await isOpen(port))) {
     if (Date.now() > deadline) throw new Error(`port ${port} is not here: ${login.stderr}`);
     await pause(20);

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isPodman, testUnless } from './engines';
@@ -129,8 +130,12 @@ for pid in (int(name) for name in os.listdir('/proc') if name.isdigit()):
     if pid != os.getpid():
         libc.ptrace(0x4206, pid, 0, 0)
         libc.ptrace(0x4207, pid, 0, 0)
+open('traced', 'w').close()
 os.execvp('sleep', ['sleep', '611'])`;
-    const program = await startUntil(['python3', '-c', trace], 'sleep 611');
+    // It may be ended before anybody sees it in the container.
+    const traced = once(watch(place.workspace, { persistent: false }), 'change');
+    const program = await startUntil(['python3', '-c', trace]);
+    await traced;
 
     program.child.kill('SIGKILL');
 

@@ -21,6 +21,7 @@ const agent = 'claude';
 const config = `[agents.${agent}]\ncommand = ["node", "agent.cjs"]\n`;
 
 let program: string;
+let client: string;
 let cai: Cai;
 let workspace: string;
 let editor: Editor;
@@ -29,28 +30,37 @@ let session: string;
 
 beforeAll(async () => {
   await provideImages(agent);
-  const { outputFiles } = buildSync({
-    entryPoints: [resolve(__dirname, '../../fixtures/agents/uses-terminals.mjs')],
-    ...{ bundle: true, platform: 'node', format: 'cjs', write: false },
-  });
-  program = outputFiles[0]!.text;
+  program = bundled('agents/uses-terminals.mjs', 'cjs');
+  client = bundled('clients/terminal-turn.mjs', 'esm');
 }, buildTimeoutMs);
 
-/** An editor with terminals of that kind and an agent, at work in a new workspace. */
-async function open(way: keyof typeof ways, more = '', capabilities = { terminal: true }): Promise<void> {
+/** A program of the fixtures in one file. */
+function bundled(path: string, format: 'cjs' | 'esm'): string {
+  const entryPoints = [resolve(__dirname, '../../fixtures', path)];
+  const options = { bundle: true, platform: 'node', format, write: false } as const;
+  return buildSync({ entryPoints, ...options }).outputFiles[0]!.text;
+}
+
+/** A workspace of a new user that the agent lies in. */
+function prepare(more = ''): void {
   cai = new Cai(config + more);
   workspace = newWorkspace();
   ownFile(join(workspace, 'agent.cjs'), program);
+}
+
+/** An editor with terminals of that kind and an agent, at work in a new workspace. */
+async function open(way: keyof typeof ways, more = '', capabilities = { terminal: true }): Promise<void> {
+  prepare(more);
   editor = Editor.start(cai, agent, { cwd: workspace });
   host = new TerminalHost(cai, editor, ways[way]!);
   await editor.initialize(capabilities);
   session = await editor.newSession(workspace);
 }
 
-afterEach(async () => {
+async function leave(): Promise<void> {
   editor.proxy.child.stdin.end();
   await editor.proxy.ends();
-});
+}
 
 /** What the agent was told of terminals, and what its steps came to. */
 async function take(...steps: unknown[]): Promise<{ terminal?: boolean; outcomes: Outcome[] }> {
@@ -68,6 +78,7 @@ describe.each(Object.keys(ways))('a terminal of an editor that runs commands %s'
   /** What a terminal, if there is one, makes of the ends of lines. */
   const plain = (text: unknown): string => String(text).replaceAll('\r\n', '\n');
   const isBroken = process.execPath.includes(' ') || folder.includes(' ');
+  afterEach(leave);
 
   test('runs the agent’s command in its container', async () => {
     await open(way);
@@ -141,6 +152,7 @@ describe.each(Object.keys(ways))('a terminal of an editor that runs commands %s'
 
 describe('terminals', () => {
   const way = 'started directly';
+  afterEach(leave);
 
   test('are shown in the chat under the id that the editor gave', async () => {
     await open(way);
@@ -212,6 +224,25 @@ describe('terminals', () => {
     expect(terminal ?? false).toBe(false);
     expect(outcomes[0]?.error?.code).toBe(-32601);
     expect(host.all).toEqual([]);
+  });
+});
+
+test('an editor made with the official SDK shows what a command says in the container', async () => {
+  prepare();
+  const file = join(cai.home, 'client.mjs');
+  ownFile(file, client);
+  const steps = JSON.stringify([{ run: { command: 'sh', args: ['-c', 'hostname; echo "$0"', 'done'] } }]);
+  const proxy = [process.execPath, join(folder, 'package/bin/cai'), '--acp', agent];
+
+  const editing = cai.startProgram(process.execPath, [file, workspace, steps, ...proxy], { cwd: workspace });
+  const { stdout } = await editing.succeeds();
+
+  const container = await containerOf(workspace, agent);
+  const hostname = await docker('inspect', '--format', '{{.Config.Hostname}}', container);
+  const { stopReason, shown } = JSON.parse(stdout.toString()) as Record<string, unknown>;
+  expect({ stopReason, shown }).toEqual({
+    stopReason: 'end_turn',
+    shown: { 'terminal 1': `${hostname}\ndone\n` },
   });
 });
 
