@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 /** A file of this size becomes the older half of a log, in place of the one before. */
 const halfBytes = 512 * 1024;
-/** Processes whose logs are kept. */
+/** Processes whose logs are kept, and those that run. */
 const maxLogs = 20;
 
 /** Which process it is. */
@@ -28,10 +28,11 @@ export class LogFile {
   /** When the half that is next begun began. */
   #since = new Date();
 
-  /** `folder` need not exist. */
+  /** `folder` need not exist. `isAlive` tells whether there is a process of that id, whose log stays. */
   constructor(
     private readonly folder: string,
     private readonly head: LogFileHead,
+    private readonly isAlive: (pid: number) => boolean,
   ) {}
 
   /** Adds a line, with its line end. */
@@ -50,8 +51,9 @@ export class LogFile {
     this.#name = `${this.#since.toISOString().replace(/[-:]/g, '')}-${pid}`;
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const logs = new Set(readdirSync(this.folder).filter(isLog).map(stemOf));
-    const gone = [...logs].sort().slice(0, -(maxLogs - 1));
-    for (const name of gone) {
+    const oldest = [...logs].sort().slice(0, -(maxLogs - 1));
+    for (const name of oldest) {
+      if (this.isAlive(Number(name.split('-')[1]))) continue;
       rmSync(join(this.folder, `${name}.old.log`), { force: true });
       rmSync(join(this.folder, `${name}.log`), { force: true });
     }

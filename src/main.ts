@@ -12,19 +12,18 @@ import { projectAround, searchFolders } from './workspace/search-path';
 export async function main(args: readonly string[]): Promise<number> {
   process.env.PATH = safePath().join(delimiter);
   const [command, ...rest] = args;
+  const isAcp = command === '--acp' || command === 'acp';
   const wantsHelp = rest[0] === '--help' || rest[0] === '-h';
   try {
     const token = signInToken(args);
     if (token !== undefined) return await (await import('./commands/containers')).run('terminal', [token]);
-    if ((command === '--acp' || command === 'acp') && !wantsHelp)
-      return await (await import('./commands/acp')).run(rest);
+    if (isAcp && !wantsHelp) return await (await import('./commands/acp')).run(rest);
+    if (isAcp) return await (await import('./commands/help')).run();
     if (command === 'help' && rest[0] !== undefined && !wantsHelp) return await main([rest[0], '--help']);
     switch (command) {
       case '--version':
       case 'version':
         return await (await import('./commands/version')).run();
-      case '--acp':
-      case 'acp':
       case '--help':
       case '-h':
       case 'help':
@@ -38,7 +37,7 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Before anything is started: we may have been started in a folder that agents write. */
+/** PATH without folders that an agent can write to: we may have been started in one. */
 function safePath(): string[] {
   const { CAI_ACP_DIRECT_SPAWN, HOME = '/', PATH } = process.env;
   // The agent is a program of the user then, and may be one of the project.
@@ -46,7 +45,7 @@ function safePath(): string[] {
   return searchFolders(PATH, projectAround(currentFolder(), HOME));
 }
 
-/** One that is gone holds no programs, either. */
+/** A folder that is gone holds no programs either. */
 function currentFolder(): string {
   try {
     return process.cwd();

@@ -29,6 +29,7 @@ const layers: Layers = [
 
 /** Source files without a test file of the same name, each with the reason. */
 const withoutTest: Readonly<Record<string, string>> = {
+  'rpc/bytes': 'names',
   'acp/fields': 'data; test/acp/schema.test.ts compares it with the schemas of ACP',
   'acp/methods': 'as acp/fields',
   ...Object.fromEntries(
@@ -42,17 +43,18 @@ const withoutTest: Readonly<Record<string, string>> = {
       'end-session',
       'fan-out',
       'greeting',
+      'mcp-messages',
       'observer',
       'observe-update',
       'open-session',
       'proxy',
       'recovery',
       'reopening-call',
-      'replays',
+      'repeats',
       'relearn',
       'remembered-sessions',
       'session-list',
-      'session-names',
+      'session-ids',
       'session-places',
       'session-settings',
       'set-again',
@@ -70,6 +72,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/named-root':
     'test/commands/sessions.test.ts, and test/engine/ for what works without a workspace',
   'session/own-id': 'test/session/workspace-child.test.ts',
+  'agent/process-stat': 'test/agent/process-group.test.ts, test/agent/process-identity.test.ts',
   'agent/start-failure': 'test/agent/process.test.ts',
   'agent/agent-end': 'data; test/session/retry.test.ts',
   'commands/command-line': 'every command; test/commands/containers.test.ts has the usage errors of all',

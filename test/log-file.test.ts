@@ -4,11 +4,12 @@ import { isLog, LogFile, stemOf } from '../src/log-file';
 import { newFolder } from './workspace/temp-folder';
 
 const head = { pid: 7, agent: 'claude', version: '1.2.3' };
+const isGone = (): boolean => false;
 
 describe('LogFile', () => {
   test('makes a file at its first line, for its owner alone, that says whose it is', () => {
     const folder = join(newFolder(), 'deep/logs');
-    const file = new LogFile(folder, head);
+    const file = new LogFile(folder, head, isGone);
     expect(() => readdirSync(folder)).toThrow();
 
     file.write('{"msg":"one"}\n');
@@ -28,7 +29,7 @@ describe('LogFile', () => {
 
   test('keeps the last lines of a long log, in two files of half a MiB', () => {
     const folder = newFolder();
-    const file = new LogFile(folder, head);
+    const file = new LogFile(folder, head, isGone);
     const line = (index: number): string => `{"i":${index},"x":"${'x'.repeat(10_000)}"}\n`;
 
     for (let index = 0; index < 200; index++) file.write(line(index));
@@ -50,7 +51,7 @@ describe('LogFile', () => {
     }
     writeFileSync(join(folder, 'notes'), '');
 
-    new LogFile(folder, head).write('x\n');
+    new LogFile(folder, head, isGone).write('x\n');
 
     const names = readdirSync(folder);
     expect(new Set(names.filter(isLog).map(stemOf)).size).toBe(20);
@@ -59,11 +60,24 @@ describe('LogFile', () => {
     expect(names).not.toContain('20260101T000020.000Z-1.log');
   });
 
+  test('leaves the logs of processes that run, however many have come since', () => {
+    const folder = newFolder();
+    for (let second = 10; second < 40; second++)
+      writeFileSync(join(folder, `20260101T0000${second}.000Z-${second}.log`), '');
+
+    new LogFile(folder, head, (pid) => pid === 12).write('x\n');
+
+    const names = readdirSync(folder).sort();
+    const pids = names.map((name) => Number(/-(\d+)\.log$/.exec(name)![1]));
+    expect(pids.slice(0, 2)).toEqual([12, 21]);
+    expect(pids).toHaveLength(21);
+  });
+
   test('is never a reason to fail', () => {
     const folder = join(newFolder(), 'file');
     writeFileSync(folder, '');
 
-    expect(() => new LogFile(folder, head).write('x\n')).not.toThrow();
+    expect(() => new LogFile(folder, head, isGone).write('x\n')).not.toThrow();
   });
 });
 
@@ -71,7 +85,7 @@ describe('isLog', () => {
   test('knows only what a LogFile makes', () => {
     const folder = newFolder();
     mkdirSync(join(folder, 'x'));
-    new LogFile(folder, head).write('x\n');
+    new LogFile(folder, head, isGone).write('x\n');
 
     expect(readdirSync(folder).map(isLog).sort()).toEqual([false, true]);
     expect(['x.log', '../20260101T000000.000Z-1.log', '20260101T000000.000Z-1.log.gz'].filter(isLog)).toEqual(

@@ -5,34 +5,26 @@
 import { CaiError, rpcCode } from '../errors';
 import { resultLine, rpcErrorOf } from '../rpc/answer';
 import type { RpcError } from '../rpc/answer';
-import { bodyTextOf, fieldOf, textOf } from '../rpc/scan';
+import { bodyTextOf, fieldOf, jsonOf, stringOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
-import { splice } from '../rpc/splice';
+import { replacing, splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
-import type { Session, WorkspaceChild } from '../session/workspace-child';
-import { newOwnId } from '../session/own-id';
+import type { WorkspaceChild } from '../session/workspace-child';
 import { confine } from '../workspace/confine';
+import type { AgentCall, Call } from './call';
 import type { Children } from './children';
 import type { Core } from './core';
-import type { AgentRoute, Method } from './methods';
+import type { AgentRoute } from './methods';
 import { answerForEditor } from './shutdown';
 import { ElicitationTable } from './elicitation-table';
+import { McpMessages } from './mcp-messages';
 import { observeUpdate } from './observe-update';
 import { methodNotFound, offers } from './refusals';
 import type { Terminals } from './terminals';
 import { within } from './within';
 
-/** A message of an agent that is being served. */
-export interface AgentCall {
-  /** Who sent it. */
-  readonly child: WorkspaceChild;
-  /** The message. */
-  readonly message: Message;
-  /** The row of its method. */
-  readonly row: Method<AgentRoute>;
-  /** The session that it names, if it is open. */
-  readonly session: Session | undefined;
-}
+/** Routes of notifications. Nobody has them as requests: such a one is answered so, and has no effect. */
+const notified: ReadonlySet<AgentRoute> = new Set(['elicitationComplete', 'status', 'cancel']);
 
 /** How long the look-up of a path may take, in milliseconds. */
 const lookUpMs = 5_000;
@@ -43,18 +35,10 @@ const tooMany: RpcError = {
   message: 'too many requests of this agent are open',
 };
 
-/** An MCP request of an agent that the editor has open. */
-interface McpOwner {
-  readonly child: WorkspaceChild;
-  /** The inner request id that the agent gave, JSON text. */
-  readonly agentRequest: string;
-}
-
 /** Serves what agents ask. */
 export class AgentRequests {
   readonly #elicitations = new ElicitationTable();
-  /** Open MCP requests, by server and inner request id as the editor knows them. */
-  readonly #mcp = new Map<string, McpOwner>();
+  readonly #mcp: McpMessages;
   /** The params sent last, by method: some agents use both. */
   readonly #lastStatus = new Map<string, string>();
 
@@ -64,11 +48,14 @@ export class AgentRequests {
     private readonly children: Children,
     private readonly terminals: Terminals,
     private readonly allowsFiles: boolean,
-  ) {}
+  ) {
+    this.#mcp = new McpMessages(core, children);
+  }
 
   /** Sends a call where its method's row says. */
   serve(call: AgentCall): void {
-    switch (call.row.route) {
+    const { message, row } = call;
+    switch (message.kind === 'request' && notified.has(row.route) ? 'refuse' : row.route) {
       case 'file':
         void this.#file(call);
         break;
@@ -82,7 +69,7 @@ export class AgentRequests {
         this.#elicitationComplete(call);
         break;
       case 'mcp':
-        this.#mcpMessage(call);
+        this.#mcp.fromAgent(call.child, message, (edits, onOver) => this.#pass(call, edits, onOver));
         break;
       case 'status':
         this.#status(call);
@@ -91,7 +78,7 @@ export class AgentRequests {
         this.#cancel(call);
         break;
       case 'refuse':
-        this.core.refuse(call.child, call.message, methodNotFound(call.message.method));
+        this.core.refuse(call.child, message, methodNotFound(message.method));
         break;
       case 'editor':
         this.#pass(call);
@@ -155,7 +142,7 @@ export class AgentRequests {
       const real = await within(lookUpMs, confine(asked, session.roots));
       if (real === undefined)
         throw new CaiError('OUTSIDE', `the path could not be looked up in ${lookUpMs / 1_000} s`);
-      const edit = { start: path.start, end: path.end, text: JSON.stringify(real) };
+      const edit = replacing(path, JSON.stringify(real));
       // Meanwhile the session may have been closed, or opened anew with other roots.
       const now = child.sessions.get(session.agentId);
       if (now === session) this.#pass({ ...call, message: withoutField(message, path) }, [edit]);
@@ -172,30 +159,22 @@ export class AgentRequests {
   /** `elicitation/create`: in a mode that the editor offers, under ids that are unique for it. */
   #elicitation(call: AgentCall): void {
     const { child, message } = call;
-    const mode = fieldOf(message, 'elicitationMode');
-    const name = mode?.isString === true ? textOf(message, mode) : '';
-    if (!offers(this.core.editorCapabilities, `elicitation.${name}`)) {
-      const text = `elicitation/create: the client does not offer the mode "${name}"`;
-      this.core.refuse(child, message, { code: rpcCode.invalidParams, message: text });
-      return;
-    }
-    const url = fieldOf(message, 'url');
-    if (url !== undefined && !(url.isString && /^https?:/i.test(textOf(message, url)))) {
-      // The editor opens it on the host: with another scheme that could start a program.
-      const text = 'elicitation/create: only http and https addresses are passed on';
+    const fault = this.#elicitationFault(message);
+    if (fault !== undefined) {
+      const text = `elicitation/create: ${fault}`;
       this.core.refuse(child, message, { code: rpcCode.invalidParams, message: text });
       return;
     }
     const edits: Edit[] = [];
     const about = fieldOf(message, 'requestId');
     if (about !== undefined) {
-      const asked = child.open.find(message.line.toString('utf8', about.start, about.end))?.editorId;
+      const asked = child.open.find(jsonOf(message, about))?.editorId;
       if (asked === undefined) {
         // It is about a request that the editor does not know, such as a repeated sign-in.
         child.answer(resultLine(message.id!, '{"action":"cancel"}'));
         return;
       }
-      edits.push({ start: about.start, end: about.end, text: asked });
+      edits.push(replacing(about, asked));
     }
     const id = fieldOf(message, 'elicitationId');
     if (id?.isString !== true) {
@@ -208,10 +187,20 @@ export class AgentRequests {
       this.core.refuse(child, message, tooMany);
       return;
     }
-    edits.push({ start: id.start, end: id.end, text: JSON.stringify(editorId) });
+    edits.push(replacing(id, JSON.stringify(editorId)));
     this.#pass(call, edits, (isAccepted) => {
       if (!isAccepted) this.#elicitations.end(child, agentId);
     });
+  }
+
+  /** Why an `elicitation/create` is not passed on; undefined if it may be. */
+  #elicitationFault(message: Message): string | undefined {
+    const name = stringOf(message, 'elicitationMode') ?? '';
+    if (!offers(this.core.editorCapabilities, `elicitation.${name}`))
+      return `the client does not offer the mode "${name}"`;
+    // The editor opens it on the host: with another scheme that could start a program.
+    const isSafe = fieldOf(message, 'url') === undefined || /^https?:/i.test(stringOf(message, 'url') ?? '');
+    return isSafe ? undefined : 'only http and https addresses are passed on';
   }
 
   /** `elicitation/complete`: under the id that the elicitation has at the editor. */
@@ -220,36 +209,13 @@ export class AgentRequests {
     const id = fieldOf(message, 'elicitationId');
     const editorId = id?.isString === true ? this.#elicitations.end(child, textOf(message, id)) : undefined;
     if (id === undefined || editorId === undefined) return;
-    const edit = { start: id.start, end: id.end, text: JSON.stringify(editorId) };
+    const edit = replacing(id, JSON.stringify(editorId));
     this.core.toEditor(child, message, { map: child.map }, [edit]);
   }
 
-  /** `mcp/message` to a server of the editor; what the server sends back finds its way by this. */
-  #mcpMessage(call: AgentCall): void {
-    const { child, message } = call;
-    const request = fieldOf(message, 'mcpRequest');
-    const server = mcpServerOf(message);
-    if (request === undefined || message.kind === 'notification') {
-      this.#pass(call);
-      return;
-    }
-    const agentRequest = message.line.toString('utf8', request.start, request.end);
-    let editorRequest = agentRequest;
-    while (this.#mcp.has(keyOf(server, editorRequest))) editorRequest = newOwnId();
-    this.#mcp.set(keyOf(server, editorRequest), { child, agentRequest });
-    const edits = [{ start: request.start, end: request.end, text: editorRequest }];
-    this.#pass(call, editorRequest === agentRequest ? [] : edits, () => {
-      this.#mcp.delete(keyOf(server, editorRequest));
-    });
-  }
-
-  /** `mcp/message` of the editor: to the child whose request it belongs to; nobody's is dropped. */
-  mcpFromEditor(message: Message): void {
-    const request = fieldOf(message, 'mcpRequest');
-    if (request === undefined) return;
-    const { start, end } = request;
-    const owner = this.#mcp.get(keyOf(mcpServerOf(message), message.line.toString('utf8', start, end)));
-    owner?.child.notify(splice(message.line, [{ start, end, text: owner.agentRequest }]), false);
+  /** As of `McpMessages`. */
+  mcpFromEditor(call: Call): void {
+    this.#mcp.fromEditor(call);
   }
 
   /** `auth/status_update`: all children say the same, so the first one speaks, and does not repeat itself. */
@@ -266,10 +232,10 @@ export class AgentRequests {
     const { child, message } = call;
     const id = fieldOf(message, 'requestId');
     if (id === undefined) return;
-    const text = message.line.toString('utf8', id.start, id.end);
+    const text = jsonOf(message, id);
     const request = this.core.requests.openOfAgents(child).find((open) => open.childId === text);
     if (request === undefined) return;
-    child.deliver(splice(message.line, [{ start: id.start, end: id.end, text: request.editorId }]));
+    child.deliver(splice(message.line, [replacing(id, request.editorId)]));
   }
 
   /** The child is gone, and its elicitations and terminals with it. */
@@ -277,15 +243,6 @@ export class AgentRequests {
     this.#elicitations.forget(child);
     this.terminals.forget(child);
   }
-}
-
-function mcpServerOf(message: Message): string {
-  const server = fieldOf(message, 'mcpServer');
-  return server?.isString === true ? textOf(message, server) : '';
-}
-
-function keyOf(server: string, request: string): string {
-  return JSON.stringify([server, request]);
 }
 
 /** The message without a field that is rewritten by hand. */

@@ -1,10 +1,10 @@
-/** A call of the editor on its way. */
+/** Calls on their way: the editor's and the agents'. */
 import type { CaiError } from '../errors';
 import type { Message } from '../rpc/scan';
 import type { EditorRequest } from '../session/request-table';
-import type { Session } from '../session/workspace-child';
+import type { Session, WorkspaceChild } from '../session/workspace-child';
 import type { PathMap } from '../workspace/path-map';
-import type { EditorRoute, Method } from './methods';
+import type { AgentRoute, EditorRoute, Method } from './methods';
 
 /** A message of the editor that is being served. */
 export interface Call {
@@ -18,7 +18,19 @@ export interface Call {
   readonly request: EditorRequest | undefined;
 }
 
-/** What passing a call on involves beyond the rewriting of its fields. */
+/** A message of an agent that is being served. */
+export interface AgentCall {
+  /** Who sent it. */
+  readonly child: WorkspaceChild;
+  /** The message. */
+  readonly message: Message;
+  /** The row of its method. */
+  readonly row: Method<AgentRoute>;
+  /** The session that it names, if it is open. */
+  readonly session: Session | undefined;
+}
+
+/** What passing a call of the editor on involves beyond the rewriting of its fields. */
 export interface CallContext {
   /** Whose ids and paths the call's fields are in. */
   readonly map: PathMap;

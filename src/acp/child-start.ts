@@ -11,7 +11,7 @@ import type { Config } from '../workspace/config';
 import type { Core } from './core';
 import * as fields from './fields';
 import { readAgentHello } from './initialize';
-import type { Replay, Replays } from './replays';
+import type { Repeat, Repeats } from './repeats';
 
 /** What is told to whom. */
 export interface ChildStartOptions {
@@ -32,16 +32,16 @@ const helloPlan = compilePlan(fields.initializeResult);
 /** The start of one child. */
 export class ChildStart {
   /** Requests that come from now on are sent to this child as to the others, so they are not repeated. */
-  readonly #replays: readonly Replay[];
+  readonly #repeats: readonly Repeat[];
 
-  /** `replays`: what children are told of earlier sign-ins. */
+  /** `repeats`: what children are told of earlier sign-ins. */
   constructor(
     private readonly core: Core,
     private readonly child: WorkspaceChild,
-    private readonly replays: Replays,
+    private readonly repeats: Repeats,
     private readonly options: ChildStartOptions,
   ) {
-    this.#replays = replays.all();
+    this.#repeats = repeats.all();
   }
 
   /** The process is there: it gets `hello`, the params of `initialize` as JSON text. */
@@ -95,11 +95,11 @@ export class ChildStart {
       return;
     }
     options.onHello(child);
-    this.#replay(this.#replays.filter((replay) => this.replays.has(replay)));
+    this.#repeat(this.#repeats.filter((repeat) => this.repeats.has(repeat)));
   }
 
-  #replay(replays: readonly Replay[]): void {
-    const [next, ...rest] = replays;
+  #repeat(repeats: readonly Repeat[]): void {
+    const [next, ...rest] = repeats;
     if (next === undefined) {
       this.child.setReady();
       this.options.onReady(this.child);
@@ -108,7 +108,7 @@ export class ChildStart {
     const goOn = (failure?: string): void => {
       if (failure !== undefined)
         this.options.log.warn({ method: next.method, reason: failure }, 'could not be repeated');
-      this.#replay(rest);
+      this.#repeat(rest);
     };
     this.child.ask(next.method, next.params, {
       resultPlan: undefined,

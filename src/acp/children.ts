@@ -22,7 +22,7 @@ import type { Workspace } from '../workspace/root';
 import { ChildStart } from './child-start';
 import type { Core } from './core';
 import type { ChildRecorder, Recorder } from './recorder';
-import { Replays } from './replays';
+import { Repeats } from './repeats';
 
 /** What children are made from. */
 export interface ChildrenOptions {
@@ -64,7 +64,7 @@ export class Children {
   /** `initialize` params for a new child, JSON text. */
   hello = '';
   /** What every new child is told of earlier sign-ins. */
-  readonly replays = new Replays();
+  readonly repeats = new Repeats();
   #isEnding = false;
   readonly #idleTimers = new Map<WorkspaceChild, NodeJS.Timeout>();
   /** By the root of the workspace; `undefined` for the children that serve none. */
@@ -111,7 +111,7 @@ export class Children {
   }
 
   /** Whether the agents of `workspace` have a folder of the host. */
-  serves(folder: string, workspace: Workspace): boolean {
+  canSee(folder: string, workspace: Workspace): boolean {
     const { root, spelledRoot, cwd } = workspace;
     if (this.options.placesOf(root) === undefined) return true;
     const mounted = this.options.config.mounts.map(({ path }) => path);
@@ -119,7 +119,7 @@ export class Children {
   }
 
   /** Ends a child that has no session and nothing open, after the idle time. */
-  rest(child: WorkspaceChild): void {
+  stopWhenIdle(child: WorkspaceChild): void {
     clearTimeout(this.#idleTimers.get(child));
     if (!child.isIdle) return;
     const timer = setTimeout(() => {
@@ -147,32 +147,17 @@ export class Children {
   #start(workspace: Workspace | undefined): WorkspaceChild {
     if (this.#isEnding)
       throw new CaiError('AGENT_EXITED', 'the proxy is ending: no agent is started any more');
-    const { config, env, log, writer } = this.options;
-    const root = workspace?.root ?? emptyFolder(this.options.env);
+    const { config, log } = this.options;
     const agent = this.options.commandFor(workspace);
     const records = this.options.recorder?.child(workspace?.root);
-    const child = new WorkspaceChild({
-      process: {
-        agent,
-        cwd: root,
-        env,
-        limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: 1024 * 1024 },
-        log,
-        isAlone: () => this.all.length === 1,
-        onSend: records?.toAgent,
-      },
-      root: workspace?.root,
-      map: createPathMap({ hostRoots: [root], agentRoots: this.options.placesOf(root) ?? [root] }),
-      writer,
-      inputBudgetBytes: config.acp.queueToAgentBytes,
-      attempts: this.#attemptsFor(workspace?.root),
-      log,
-    });
+    const child = this.#newChild(workspace, agent, records);
     this.all.push(child);
-    const start = new ChildStart(this.core, child, this.replays, {
-      ...{ agent, config, log },
+    const start = new ChildStart(this.core, child, this.repeats, {
+      agent,
+      config,
+      log,
       onHello: () => this.options.onHello(child),
-      onReady: () => this.rest(child),
+      onReady: () => this.stopWhenIdle(child),
     });
     child.start({
       onLine: (line) => this.options.onLine(child, line, records),
@@ -189,6 +174,33 @@ export class Children {
       },
     });
     return child;
+  }
+
+  /** One that has not been started. */
+  #newChild(
+    workspace: Workspace | undefined,
+    agent: AgentCommand,
+    records: ChildRecorder | undefined,
+  ): WorkspaceChild {
+    const { config, env, log, writer } = this.options;
+    const root = workspace?.root ?? emptyFolder(this.options.env);
+    return new WorkspaceChild({
+      process: {
+        agent,
+        cwd: root,
+        env,
+        limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: 1024 * 1024 },
+        log,
+        isAlone: () => this.all.length === 1,
+        onSend: records?.toAgent,
+      },
+      root: workspace?.root,
+      map: createPathMap({ hostRoots: [root], agentRoots: this.options.placesOf(root) ?? [root] }),
+      writer,
+      inputBudgetBytes: config.acp.queueToAgentBytes,
+      attempts: this.#attemptsFor(workspace?.root),
+      log,
+    });
   }
 
   #attemptsFor(root: string | undefined): Attempts {
@@ -211,9 +223,9 @@ export class Children {
   }
 
   /** Where that was the end of a start, its failure has been told. */
-  #logEnd({ root, wasStopped, isLast, endReason }: WorkspaceChild): void {
+  #logEnd({ root, wasStopped, isGivenUp, endReason }: WorkspaceChild): void {
     const { log } = this.options;
-    if (wasStopped || isLast) log.info({ root }, 'agent ended');
+    if (wasStopped || isGivenUp) log.info({ root }, 'agent ended');
     else log.warn({ root, ...loggedFailure(endReason!) }, 'agent ended unexpectedly');
   }
 

@@ -21,24 +21,24 @@ import type { SessionTable } from '../session/session-table';
 import type { JsonObject, Session, WorkspaceChild } from '../session/workspace-child';
 import type { Call, CallContext } from './call';
 import type { FieldTree } from './fields';
-import { isPiece, updateKindOf } from './observer';
+import { isMessageChunk, updateKindOf } from './observer';
 import type { SessionObserver } from './observer';
 import { cancelled, notOffered, offers } from './refusals';
 import { editsOf, pathsToAgent, pathsToEditor } from './rewrite';
-import { SessionNames } from './session-names';
+import { SessionIds } from './session-ids';
 import type { SignIn } from './sign-in';
 import { within } from './within';
 
 /** How long a session that is being closed may take to end its turn, in milliseconds. */
-export const quietMs = 5_000;
+export const turnEndMs = 5_000;
 
-/** The edits of a message, which are those of others with the same fields. */
+/** The edits of a child's last message. They hold for every message of the session with the same `fields` array. */
 interface KnownEdits {
   readonly session: Session;
   readonly fields: readonly Field[];
   readonly edits: readonly Edit[];
-  /** It is a piece of a message of the agent or the user. */
-  readonly isPiece: boolean;
+  /** It is a message chunk. */
+  readonly isChunk: boolean;
   rewriter?: RunRewriter;
 }
 
@@ -52,12 +52,12 @@ export class Core {
   editorCapabilities: JsonObject = {};
   /** What the editor's `initialize` was answered with, JSON text; empty before that. */
   initializeResult = '';
-  /** Told of all that passes for open sessions, in this order. */
+  /** Called in this order for what passes in open sessions, except message chunks (`isMessageChunk`). */
   readonly observers: SessionObserver[] = [];
   /** Which session an id stands for. */
-  readonly names: SessionNames;
+  readonly ids: SessionIds;
   readonly #plans = new Map<FieldTree, Plan>();
-  /** Of the last message of each child: a scanner gives lines that have their fields in common the same ones. */
+  /** By child. A `Scanner` gives lines that differ in one free string the same `fields` array. */
   readonly #lastEdits = new WeakMap<WorkspaceChild, KnownEdits>();
 
   /** `lane` carries the proxy's own answers. */
@@ -67,7 +67,7 @@ export class Core {
     readonly log: Log,
     private readonly signIn: SignIn,
   ) {
-    this.names = new SessionNames(sessions, log);
+    this.ids = new SessionIds(sessions, log);
     sessions.onClose = (session) => {
       for (const observer of this.observers) observer.onClose?.(session);
     };
@@ -184,35 +184,36 @@ export class Core {
     if (last !== undefined && last.session === session && last.fields === message.fields) return last.edits;
     const edits = editsOf(message, {
       ...pathsToEditor(map),
-      session: (id) => this.names.editorIdOf(child, id, session),
-      listed: (id, cwd) => this.names.listedIdOf(child, id, cwd, map),
+      session: (id) => this.ids.editorIdOf(child, id, session),
+      listed: (id, cwd) => this.ids.listedIdOf(child, id, cwd, map),
     });
     const { fields } = message;
     if (session !== undefined && fields.every(({ kind }) => kind !== 'sessionRef' && kind !== 'listed'))
-      this.#lastEdits.set(child, { session, fields, edits, isPiece: isPiece(updateKindOf(message)) });
+      this.#lastEdits.set(child, { session, fields, edits, isChunk: isMessageChunk(updateKindOf(message)) });
     else this.#lastEdits.delete(child);
     return edits;
   }
 
   /**
-   * Passes on the next lines of an agent, in `pieces`, as far as they only go on with the message of which the last one
-   * was a part; returns how many bytes these are. `pattern` is what the lines have in common that its scanner knows.
+   * Passes on all at once the lines at the start of `buffers` that repeat the last message except for its text;
+   * returns how many bytes these were, 0 for none. `pattern` is what the child's scanner knows such lines to have in
+   * common.
    */
-  passPieces(child: WorkspaceChild, pattern: Pattern | undefined, pieces: readonly Buffer[]): number {
+  passChunks(child: WorkspaceChild, pattern: Pattern | undefined, buffers: readonly Buffer[]): number {
     const last = this.#lastEdits.get(child);
-    if (last?.isPiece !== true || last.fields !== pattern?.fields) return 0;
+    if (last?.isChunk !== true || last.fields !== pattern?.fields) return 0;
     const { session } = last;
     if (session.isRestoring === true || child.sessions.get(session.agentId) !== session) return 0;
     last.rewriter ??= new RunRewriter(pattern, joined(splice(pattern.head, last.edits)));
-    const run = last.rewriter.take(pieces);
+    const run = last.rewriter.take(buffers);
     if (run === undefined) return 0;
     child.deliver(run.lines);
     return run.bytes;
   }
 
   /** Resolves when no prompt of the session is open, or after a bounded time. */
-  async quiet(session: Session): Promise<void> {
-    await within(quietMs, new Promise<void>((resolve) => session.child.open.whenQuiet(session, resolve)));
+  async whenTurnEnded(session: Session): Promise<void> {
+    await within(turnEndMs, new Promise<void>((resolve) => session.child.open.whenQuiet(session, resolve)));
   }
 
   /** Tells the agent to end the session's turn, if it is at one. */
@@ -234,7 +235,7 @@ export class Core {
     if (session !== undefined) for (const observer of this.observers) observer.onCall?.(session, message);
     const edits = editsOf(message, {
       ...pathsToAgent(context.map),
-      session: (id) => this.names.agentIdOf(child, id, session),
+      session: (id) => this.ids.agentIdOf(child, id, session),
     });
     if (request === undefined) {
       child.notify(splice(message.line, edits), message.method === 'session/cancel');

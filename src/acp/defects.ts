@@ -23,12 +23,18 @@ const texts = {
 
 /** Kinds of fields whose text is kept beyond the message, and the most of it that is, in bytes. */
 const keptKinds: ReadonlySet<string> = new Set<FieldKind>([
-  ...(['session', 'sessionRef', 'listed', 'elicitationId', 'mcpServer', 'mcpRequest', 'cursor'] as const),
+  'session',
+  'sessionRef',
+  'listed',
+  'elicitationId',
+  'mcpServer',
+  'mcpRequest',
+  'cursor',
 ]);
 const maxKeptBytes = 4_096;
 
 /** The message, or a defect in its place when an id in it is longer than what is kept. */
-export function withKeepableIds(message: Message): Message {
+export function refuseLongIds(message: Message): Message {
   const isLong = (field: Field): boolean =>
     field.end - field.start > maxKeptBytes && keptKinds.has(field.kind);
   return message.fields.some(isLong) ? { ...message, kind: 'defect', defect: 'long' } : message;

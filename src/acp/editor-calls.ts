@@ -1,27 +1,37 @@
 /** Where the editor's requests and notifications go, by the route of their method. */
 import { CaiError } from '../errors';
 import { errorLine, rpcErrorOf } from '../rpc/answer';
-import { fieldOf, textOf } from '../rpc/scan';
+import { fieldOf, jsonOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
-import { splice } from '../rpc/splice';
+import { replacing, splice } from '../rpc/splice';
 import type { WorkspaceChild } from '../session/workspace-child';
-import { findWorkspace } from '../workspace/root';
+import { findCheckedWorkspace } from '../workspace/trust';
 import type { AgentRequests } from './agent-requests';
 import type { Children } from './children';
 import type { Call } from './call';
 import type { Core } from './core';
 import { SessionEnder } from './end-session';
 import { FanOut } from './fan-out';
-import type { McpServers } from './mcp-servers';
-import { SessionOpener, sessionIdOf } from './open-session';
+import { SessionOpener } from './open-session';
+import type { SessionOpenerOptions } from './open-session';
 import { Recovery } from './recovery';
 import type { RecoveryOptions } from './recovery';
+import { sessionIdOf } from './session-ids';
 import { SessionList } from './session-list';
 import { SessionSettings } from './session-settings';
 import { cancelled, methodNotFound } from './refusals';
 
 /** Methods about what is kept of a session, which does not have to be open. */
 const aboutRecord = new Set(['session/archive', 'session/unarchive', 'session/set_title']);
+
+/** What the editor's calls are served with. */
+export interface EditorCallsOptions
+  extends
+    Pick<SessionOpenerOptions, 'env' | 'ownProcess' | 'mcp'>,
+    Pick<RecoveryOptions, 'agent' | 'attempts' | 'limitMs' | 'room'> {
+  /** Takes the editor's part of MCP over ACP. */
+  readonly agentRequests: AgentRequests;
+}
 
 /** Serves the editor's calls, once `initialize` has been answered. */
 export class EditorCalls {
@@ -31,24 +41,20 @@ export class EditorCalls {
   readonly #list: SessionList;
   readonly #recovery: Recovery;
 
-  /** `ownProcess`: every session gets a child of its own. `retry`: what recovery has to know. */
+  /** Works on the tables of `core`. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,
-    private readonly agentRequests: AgentRequests,
-    private readonly env: NodeJS.ProcessEnv,
-    ownProcess: boolean,
-    mcp: McpServers,
-    retry: Pick<RecoveryOptions, 'agent' | 'attempts' | 'limitMs' | 'room'>,
+    private readonly options: EditorCallsOptions,
   ) {
     const serve = (call: Call): void => this.serve(call);
-    this.#opener = new SessionOpener(core, children, env, ownProcess, mcp, retry.room, serve);
+    this.#opener = new SessionOpener(core, children, { ...options, serve });
     const settings = new SessionSettings();
     core.observers.push(settings);
-    this.#recovery = new Recovery(core, { ...retry, opener: this.#opener, settings, serve });
-    this.#ender = new SessionEnder(core, children, env);
+    this.#recovery = new Recovery(core, { ...options, opener: this.#opener, settings, serve });
+    this.#ender = new SessionEnder(core, children, options.env);
     this.#fanOut = new FanOut(core, children);
-    this.#list = new SessionList(core, children, env);
+    this.#list = new SessionList(core, children, options.env);
   }
 
   /** Sends a call where its method's row says; whatever goes wrong with that is its answer. */
@@ -75,10 +81,12 @@ export class EditorCalls {
         await this.#list.serve(call);
         break;
       case 'cancel':
-        this.#cancel(call.message);
+        // Nobody has it as a request, and every request is answered.
+        if (call.request === undefined) this.#cancel(call.message);
+        else this.core.answer(call, errorLine(call.request.id, methodNotFound(call.message.method)));
         break;
       case 'mcp':
-        this.agentRequests.mcpFromEditor(call.message);
+        this.options.agentRequests.mcpFromEditor(call);
         break;
       case 'any':
         await this.#serveAny(call);
@@ -121,7 +129,7 @@ export class EditorCalls {
     } else if (fieldOf(message, 'sessionRefs') !== undefined) {
       await this.#list.serveNamed(call);
     } else if (cwd?.isString === true) {
-      const workspace = await findWorkspace(textOf(message, cwd), { env: this.env });
+      const workspace = await findCheckedWorkspace(textOf(message, cwd), this.options.env);
       const child = this.children.forWorkspace(workspace);
       this.core.toAgent(child, call, { map: this.children.mapFor(workspace) });
     } else {
@@ -148,15 +156,14 @@ export class EditorCalls {
    */
   #cancel(message: Message): void {
     const id = fieldOf(message, 'requestId');
-    const request =
-      id === undefined ? undefined : this.core.requests.find(message.line.toString('utf8', id.start, id.end));
+    const request = id === undefined ? undefined : this.core.requests.find(jsonOf(message, id));
     if (id === undefined || request === undefined) return;
     request.isCancelled = true;
     if (request.targets.length === 0 && this.core.requests.finish(request)) {
       this.core.lane.queue(errorLine(request.id, rpcErrorOf(cancelled())));
     }
     for (const { child, childId } of request.targets) {
-      child.notify(splice(message.line, [{ start: id.start, end: id.end, text: childId }]), true);
+      child.notify(splice(message.line, [replacing(id, childId)]), true);
     }
   }
 }

@@ -2,12 +2,17 @@
 import { existsSync } from 'node:fs';
 import { patientStop } from '../agent/process';
 import { loggedFailure } from '../agent/agent-end';
+import { CaiError, rpcCode } from '../errors';
 import { resultLine } from '../rpc/answer';
+import { bodyOf } from '../rpc/scan';
+import type { Message } from '../rpc/scan';
 import type { SessionRecord } from '../session/session-record';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
+import { quoted } from '../workspace/quoted';
 import { findWorkspace } from '../workspace/root';
+import { isKnownRoot } from '../workspace/trust';
 import type { Children } from './children';
-import { quietMs } from './core';
+import { turnEndMs } from './core';
 import type { Call } from './call';
 import type { Core } from './core';
 import { offers, unknownSession } from './refusals';
@@ -66,7 +71,7 @@ export class SessionEnder {
       this.#answerEmpty(call);
       return;
     }
-    const child = open?.child ?? (await this.#childOfRecord(record!));
+    const child = open?.child ?? (await this.#childOf(record!));
     if (child === undefined) {
       // Nobody can be asked. What its agent keeps of it goes with the agent's data.
       this.core.sessions.forget(editorId);
@@ -80,12 +85,22 @@ export class SessionEnder {
         this.core.sessions.forget(editorId);
         if (open !== undefined) this.#drop(open);
       },
+      onNoResult: (reason) => {
+        if (open === undefined && isNotFound(reason)) this.core.sessions.forget(editorId);
+      },
     });
   }
 
   /** A call for a session that is not open but remembered, and that its agent can serve all the same. */
   async serveClosed(call: Call, editorId: string): Promise<void> {
-    const child = await this.#childOf(this.recordOf(editorId).cwd);
+    const record = this.recordOf(editorId);
+    const child = await this.#childOf(record);
+    if (child === undefined) {
+      throw new CaiError(
+        'WORKSPACE',
+        `${call.message.method}: ${quoted(record.root)}, the workspace of the session, is not there, belongs to a larger one now, or is none that you have worked in: restore it, or delete the session`,
+      );
+    }
     this.core.toAgent(child, call, { map: child.map });
   }
 
@@ -96,19 +111,21 @@ export class SessionEnder {
     return record;
   }
 
-  /** Undefined where the workspace is no longer there. */
-  async #childOfRecord({ root, cwd }: SessionRecord): Promise<WorkspaceChild | undefined> {
-    const folder = [cwd, root].find((each) => existsSync(each));
-    return folder === undefined ? undefined : await this.#childOf(folder);
-  }
-
-  async #childOf(cwd: string): Promise<WorkspaceChild> {
-    return this.children.forWorkspace(await findWorkspace(cwd, { env: this.env }));
+  /**
+   * Undefined where the session's workspace is no longer there, or is another one now, which may hold more: its agent
+   * has no part in the session. Nor is one started where the user has never worked: agents choose the folders of what
+   * they list.
+   */
+  async #childOf({ root }: SessionRecord): Promise<WorkspaceChild | undefined> {
+    const running = this.children.usable().find((child) => child.root === root);
+    if (running !== undefined || !existsSync(root) || !isKnownRoot(this.env, root)) return running;
+    const workspace = await findWorkspace(root, { env: this.env });
+    return workspace.root === root ? this.children.forWorkspace(workspace) : undefined;
   }
 
   async #endTurn(call: Call, session: Session): Promise<void> {
     this.core.cancelTurn(session);
-    await this.core.quiet(session);
+    await this.core.whenTurnEnded(session);
     this.#drop(session);
     this.#answerEmpty(call, session.child);
   }
@@ -117,8 +134,7 @@ export class SessionEnder {
   async #askToClose(session: Session): Promise<void> {
     const params = JSON.stringify({ sessionId: session.agentId });
     await within(
-      quietMs,
-
+      turnEndMs,
       new Promise<void>((resolve) => {
         session.child.ask('session/close', params, {
           resultPlan: undefined,
@@ -136,10 +152,16 @@ export class SessionEnder {
 
   #drop(session: Session): void {
     this.core.sessions.close(session);
-    this.children.rest(session.child);
+    this.children.stopWhenIdle(session.child);
   }
 
   #answerEmpty(call: Call, child?: WorkspaceChild): void {
     if (call.request !== undefined) this.core.answer(call, resultLine(call.request.id, '{}'), child?.lane);
   }
+}
+
+/** The agent has answered that it does not have what was asked for. Source: ACP v1, `ErrorCode`. */
+function isNotFound(reason: CaiError | Message | undefined): boolean {
+  if (reason === undefined || reason instanceof CaiError) return false;
+  return (bodyOf(reason) as { code?: unknown } | null)?.code === rpcCode.resourceNotFound;
 }

@@ -27,18 +27,18 @@ export class FanOut {
     const { message, request, row } = call;
     if (request === undefined) return;
     const params = bodyTextOf(message);
-    const replay = { method: message.method, params };
+    const repeat = { method: message.method, params };
     const targets = this.children.usable().length > 0 ? this.children.usable() : [this.children.primary()];
-    if (row.replay === 'keep') this.children.replays.remember(replay);
-    const forgotten = row.replay === 'clear' ? this.children.replays.forgetAll() : [];
+    if (row.repeat === 'keep') this.children.repeats.remember(repeat);
+    const forgotten = row.repeat === 'clear' ? this.children.repeats.forgetAll() : [];
     const outcomes = await this.#gather(targets.map((child) => this.#ask(child, call, params)));
     const failed = outcomes.find((outcome) => 'failure' in outcome && !isNotOffered(outcome.failure));
     const refused = outcomes.find((outcome) => 'answer' in outcome && outcome.answer.isError);
     const served = outcomes.find((outcome) => 'answer' in outcome && !outcome.answer.isError);
     const outcome = refused ?? failed ?? served ?? outcomes[0]!;
     if (outcome !== served) {
-      this.children.replays.forget(replay);
-      this.children.replays.restore(forgotten);
+      this.children.repeats.forget(repeat);
+      this.children.repeats.restore(forgotten);
     }
     if ('failure' in outcome) this.core.fail(call, outcome.failure, outcome.child.lane);
     else this.core.passOn(outcome.child, call, outcome.answer);

@@ -7,6 +7,7 @@ import type { LoggedFailure } from '../agent/agent-end';
 import { messageOf } from '../errors';
 import { resultLine } from '../rpc/answer';
 import type { Config } from '../workspace/config';
+import { mayHaveOwnData } from '../workspace/own-data';
 import type { Workspace } from '../workspace/root';
 import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from './children';
@@ -32,6 +33,8 @@ export interface GreetingOptions {
   readonly profiles: Profiles;
   /** What the editor's first line, an `initialize`, has been answered with already. */
   readonly answered: KnownAnswer | undefined;
+  /** As in `ProxyOptions`. */
+  hasOwnData(root: string): boolean;
   /** After `isUnderWay`: the editor may be read on. */
   onRoom(): void;
 }
@@ -60,8 +63,8 @@ export class Greeting {
   ) {}
 
   /**
-   * It is being answered, or the first child is still to be started, which what comes next is for: the editor
-   * must not be read on until `onRoom`.
+   * `initialize` is being answered, or the first child is about to be started, which the editor's next line will most
+   * likely need: do not read the editor until `onRoom`.
    */
   get isUnderWay(): boolean {
     return this.#isUnderWay;
@@ -149,10 +152,12 @@ export class Greeting {
     }
   }
 
-  /** Where each workspace has sign-ins of its own, one that no agent has offered yet is for the one we are in. */
+  /** Where the workspace that we are in has sign-ins of its own, one that no agent has offered yet is for that. */
   async #placeSignIns(): Promise<void> {
-    if (this.options.config.agent.data !== 'workspace') return;
-    this.options.signIn.ownRoot = (await this.#ownWorkspace())?.root;
+    const { config, cwd, env, signIn } = this.options;
+    if (!mayHaveOwnData(config, cwd, env)) return;
+    const root = (await this.#ownWorkspace())?.root;
+    if (root !== undefined && this.options.hasOwnData(root)) signIn.ownRoot = root;
   }
 
   /** Looked up once: `git` has to be asked for it. */

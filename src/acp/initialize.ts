@@ -1,11 +1,11 @@
 /**
  * `initialize`, both sides of it: what a child is told of the editor, what the editor is told of the
- * agent. What is withheld would act on the host, or is not served yet.
+ * agent. What is withheld would act on the host, or is switched off.
  */
 import { CaiError } from '../errors';
-import { bodyOf, fieldOf } from '../rpc/scan';
+import { bodyOf, fieldOf, jsonOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
-import { cut } from '../rpc/splice';
+import { editedText, replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { JsonObject } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
@@ -35,19 +35,19 @@ export interface HelloOptions {
 /** Reads the editor's `initialize`. Fails with `INVALID_PARAMS` when it names no version. */
 export function readHello(message: Message, options: HelloOptions): EditorHello {
   const version = fieldOf(message, 'version');
-  const wanted =
-    version === undefined ? undefined : message.line.toString('latin1', version.start, version.end);
+  const wanted = version === undefined ? undefined : jsonOf(message, version);
   if (wanted === undefined || !/^\d+$/.test(wanted)) {
     throw new CaiError('INVALID_PARAMS', 'initialize: protocolVersion must be an integer');
   }
   const edits: Edit[] = [];
-  for (const { kind, start, end } of message.fields) {
-    if (kind === 'version') edits.push({ start, end, text: String(protocolVersion) });
+  for (const field of message.fields) {
+    const { kind } = field;
+    if (kind === 'version') edits.push(replacing(field, String(protocolVersion)));
     const isWithheld =
       (kind === 'fileCapability' && options.config.acp.fs !== 'editor') ||
       (kind === 'terminalCapability' && options.terminals !== 'container') ||
       (kind === 'signInCapability' && !options.signIn.isPossible);
-    if (isWithheld) edits.push({ start, end, text: 'false' });
+    if (isWithheld) edits.push(replacing(field, 'false'));
   }
   const params = (bodyOf(message) ?? {}) as { clientCapabilities?: JsonObject | null };
   return { childParams: editedBody(message, edits), capabilities: params.clientCapabilities ?? {} };
@@ -94,5 +94,5 @@ export function readAgentHello(answer: Message, agent: string, edits: readonly E
 export const minimalResult = JSON.stringify({ protocolVersion, agentCapabilities: {}, authMethods: [] });
 
 function editedBody(message: Message, edits: readonly Edit[] = []): string {
-  return message.bodyStart < 0 ? '{}' : cut(message.line, message.bodyStart, message.bodyEnd, edits);
+  return message.bodyStart < 0 ? '{}' : editedText(message.line, message.bodyStart, message.bodyEnd, edits);
 }

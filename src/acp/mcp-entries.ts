@@ -1,6 +1,6 @@
 /** Reads the MCP servers that the editor names in a call that opens a session. */
 import type { Message } from '../rpc/scan';
-import { textOf } from '../rpc/scan';
+import { jsonOf, textOf } from '../rpc/scan';
 
 /** A place in the line of the call. */
 interface Span {
@@ -55,7 +55,7 @@ export function mcpEntries(message: Message): McpEntry[] {
   return message.fields.flatMap((field) => {
     if (field.kind !== 'mcpEntry') return [];
     // No key that counts stands twice, so that this is what every parser reads.
-    const value: unknown = JSON.parse(message.line.toString('utf8', field.start, field.end));
+    const value: unknown = JSON.parse(jsonOf(message, field));
     if (!isRecord(value) || typeof value.name !== 'string') return [];
     const entry =
       value.type === undefined || value.type === 'stdio'

@@ -12,8 +12,9 @@ import type { Log } from '../log';
 import type { Plan } from '../rpc/plan';
 import { scanCall } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
-import { joined, splice } from '../rpc/splice';
+import { joined, replacing, splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
+import { Attempts } from '../session/retry';
 import type { Session } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
 import { mcpEntries } from './mcp-entries';
@@ -31,11 +32,19 @@ const firstPort = 1_024;
 const bridge = '/run/cai/mcp-bridge';
 
 /**
- * Says which of its arguments are missing, by their index: of the first ones, as many as the first argument of all
- * says, those that the shell does not find as programs, of the others those that are no files.
+ * Prints the index of each argument that is missing. `$1` says how many of the following are programs, looked up as
+ * the shell does; the rest are files.
  */
-const lookUp =
-  'n=$1; shift; i=0; for each; do if [ $i -lt $n ]; then command -v -- "$each" > /dev/null; else [ -e "$each" ]; fi || echo $i; i=$((i + 1)); done';
+const lookUp = [
+  'n=$1; shift; i=0',
+  'for each',
+  'do if [ $i -lt $n ]',
+  'then command -v -- "$each" > /dev/null',
+  'else [ -e "$each" ]',
+  'fi || echo $i',
+  'i=$((i + 1))',
+  'done',
+].join('; ');
 
 /** How many ports and programs of this machine may be in use at once: each is a process. */
 const maxShared = 32;
@@ -43,7 +52,7 @@ const maxShared = 32;
 /** How servers are served. */
 export interface McpServersOptions {
   /** The user's configuration. */
-  readonly config: Pick<Config, 'mcp'>;
+  readonly config: Pick<Config, 'mcp' | 'restart'>;
   /** The agent. */
   readonly agent: Pick<AgentCommand, 'name'>;
   /** Environment of the helpers, and so of the servers that run here. */
@@ -104,9 +113,10 @@ export class McpServers implements SessionObserver {
     const edits: Edit[] = [];
     for (const entry of entries) {
       const text = entry.kind === 'program' ? this.#hosted(entry, lease) : this.#forwarded(entry, lease);
-      if (text !== undefined) edits.push({ start: entry.span.start, end: entry.span.end, text });
+      if (text !== undefined) edits.push(replacing(entry.span, text));
     }
-    const prepared = edits.length === 0 ? message : rewritten(message, edits, plan);
+    // Read anew, with the edits.
+    const prepared = edits.length === 0 ? message : scanCall(joined(splice(message.line, edits)), plan);
     this.#pending.set(message, lease);
     // Who runs a program is not waited for: its bridge inside waits.
     const opening = lease.shared.filter(({ helper, socket }) => socket === '' && !helper.isSettled);
@@ -183,11 +193,8 @@ export class McpServers implements SessionObserver {
     const key = JSON.stringify([lease.root, what, order]);
     const known = this.#shared.get(key);
     if (known === undefined && this.#shared.size >= maxShared) {
-      this.#warn(
-        lease,
-        server,
-        `no more than ${maxShared} servers of this machine can be used: end a session`,
-      );
+      const text = `no more than ${maxShared} servers of this machine can be used: end a session`;
+      this.#warn(lease, server, text);
       return undefined;
     }
     const shared = known?.helper.isOver === false ? known : this.#start(lease, server, key, what, order);
@@ -200,11 +207,19 @@ export class McpServers implements SessionObserver {
   #start(lease: Lease, server: string, key: string, what: string, order: object | undefined): Shared {
     // Nobody else can know its name.
     const socket = order === undefined ? '' : `/tmp/cai-mcp-${randomBytes(16).toString('hex')}`;
+    const { config, log } = this.options;
+    // It says itself what has failed.
+    const attempts = new Attempts(config.restart, { ...log, warn: log.debug });
     const warn = (text: string): void => this.#warn(lease, server, text);
     const helper = this.#run(lease, 'bridge', [what], {
       ...(order !== undefined && { input: JSON.stringify({ ...order, socket }) }),
       onNotice: warn,
-      onFailure: ({ message }) => warn(message),
+      onFailure: (reason, hasTold) => {
+        if (attempts.failed(reason) === undefined) return attempts.delayMs;
+        const why = hasTold ? 'the container has no way to it' : reason.message;
+        warn(`${why}: see cai doctor; a new session that names it tries again`);
+        return undefined;
+      },
     });
     return { key, helper, socket, users: 0 };
   }
@@ -282,9 +297,4 @@ function missing({ name, command }: McpProgram): string {
 /** The same of an argument that names a file of this machine. */
 function missingFile(path: string): string {
   return `the container does not have ${JSON.stringify(path)} of this machine: put it into the workspace, list its folder below [[mounts]], or let the server run on this machine ([mcp] host_servers)`;
-}
-
-/** The message with these edits, read anew. */
-function rewritten({ line }: Message, edits: readonly Edit[], plan: Plan): Message {
-  return scanCall(joined(splice(line, edits)), plan);
 }

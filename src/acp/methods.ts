@@ -10,7 +10,7 @@ import type { FieldTree } from './fields';
 export type EditorRoute =
   /** Answered by the proxy from a child's answer: `initialize`. */
   | 'initialize'
-  /** To every child; one answer. `replay` rows are repeated to children that start later. */
+  /** To every child; one answer. `repeat` rows are sent again to children that start later. */
   | 'all'
   /** To the first child, which is started if there is none. */
   | 'primary'
@@ -73,7 +73,7 @@ export interface Method<Route> {
   /** The places in the result of a request; an error has `errorObject` instead. */
   readonly result: FieldTree;
   /** For `all`: sent again to children that start later, in the order of arrival; `clear` empties that list. */
-  readonly replay?: 'keep' | 'clear';
+  readonly repeat?: 'keep' | 'clear';
 }
 
 const none: FieldTree = {};
@@ -93,12 +93,12 @@ function extension<Route>(route: Route, params: FieldTree, more: Partial<Method<
 /** What the editor may send. */
 export const editorMethods: Readonly<Record<string, Method<EditorRoute>>> = {
   initialize: stable('initialize', fields.initializeParams, { result: fields.initializeResult }),
-  authenticate: stable('all', none, { replay: 'keep' }),
-  logout: stable('all', none, { capability: 'auth.logout', replay: 'clear' }),
+  authenticate: stable('all', none, { repeat: 'keep' }),
+  logout: stable('all', none, { capability: 'auth.logout', repeat: 'clear' }),
   'auth/status': unstable('primary', none, { capability: 'auth.status' }),
   'providers/list': unstable('primary', none, { capability: 'providers' }),
-  'providers/set': unstable('all', none, { capability: 'providers', replay: 'keep' }),
-  'providers/disable': unstable('all', none, { capability: 'providers', replay: 'keep' }),
+  'providers/set': unstable('all', none, { capability: 'providers', repeat: 'keep' }),
+  'providers/disable': unstable('all', none, { capability: 'providers', repeat: 'keep' }),
   'session/new': stable('new', fields.sessionSetup, { result: fields.inSession }),
   'session/load': stable('open', fields.sessionReopen, {
     capability: 'loadSession',
@@ -138,7 +138,7 @@ export const editorMethods: Readonly<Record<string, Method<EditorRoute>>> = {
   // It names a subscription and no folder; agents take one that is not theirs for done.
   '_session/list/unsubscribe': extension('all', none),
   'authentication/status': extension('primary', none),
-  'authentication/logout': extension('all', none, { replay: 'clear' }),
+  'authentication/logout': extension('all', none, { repeat: 'clear' }),
 };
 
 /** What an agent may send. */

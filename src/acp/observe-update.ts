@@ -2,7 +2,7 @@
 import type { Message } from '../rpc/scan';
 import type { Session } from '../session/workspace-child';
 import type { Core } from './core';
-import { isPiece, updateKindOf } from './observer';
+import { isMessageChunk, updateKindOf } from './observer';
 
 /** The variants that tell how things are now. All others tell what has happened. */
 const ofPresent = new Set([
@@ -20,6 +20,7 @@ const ofPresent = new Set([
 export function observeUpdate(core: Core, session: Session, update: Message): boolean {
   const kind = updateKindOf(update);
   if (session.isRestoring === true && !ofPresent.has(kind)) return false;
-  if (!isPiece(kind)) for (const observer of core.observers) observer.onUpdate?.(session, kind, update);
+  if (!isMessageChunk(kind))
+    for (const observer of core.observers) observer.onUpdate?.(session, kind, update);
   return true;
 }

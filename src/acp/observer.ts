@@ -1,5 +1,5 @@
 /** Those who follow sessions without a part in what is passed on: titles, usage, what a crash must not lose. */
-import { bodyOf, fieldOf, textOf } from '../rpc/scan';
+import { bodyOf, stringOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { JsonObject, Session } from '../session/workspace-child';
 
@@ -10,9 +10,9 @@ import type { JsonObject, Session } from '../session/workspace-child';
 export interface SessionObserver {
   /**
    * `request` of the editor has opened it: new, load, resume or fork; `result` is the agent's. Other calls may
-   * come before, and so may updates.
+   * come before, and so may updates. `before`: what was open under its id, or was lost.
    */
-  onOpen?(session: Session, request: Message, result: Message): void;
+  onOpen?(session: Session, request: Message, result: Message, before?: Session): void;
   /** A call of the editor is sent to its agent. */
   onCall?(session: Session, call: Message): void;
   /** Its agent has answered a request of the editor, with a result or an error. */
@@ -20,8 +20,8 @@ export interface SessionObserver {
   /** Its agent has ended without an answer to a request of the editor. */
   onLost?(session: Session, call: Message): void;
   /**
-   * Its agent sends a `session/update` that is no piece of a message; `kind` is the value of `sessionUpdate`, empty if
-   * it has none.
+   * Its agent sends a `session/update` that is no message chunk; `kind` is the value of `sessionUpdate`, empty if it
+   * has none.
    */
   onUpdate?(session: Session, kind: string, update: Message): void;
   /** It is open no longer: closed, deleted, or its agent has ended. */
@@ -36,16 +36,15 @@ export function updateOf(message: Message): JsonObject {
 
 /** Value of `sessionUpdate`, the kind of a `session/update`; empty for what has none. */
 export function updateKindOf(message: Message): string {
-  const field = fieldOf(message, 'updateKind');
-  return field?.isString === true ? textOf(message, field) : '';
+  return stringOf(message, 'updateKind') ?? '';
 }
 
-const pieces = new Set(['agent_message_chunk', 'agent_thought_chunk', 'user_message_chunk']);
+const messageChunks = new Set(['agent_message_chunk', 'agent_thought_chunk', 'user_message_chunk']);
 
 /**
- * Whether updates of that kind are pieces of messages. A turn has hundreds of them, and they are not observed.
+ * Whether updates of that kind are chunks of messages. A turn has hundreds of them, and they are not observed.
  * Source: ACP v1, `SessionUpdate`.
  */
-export function isPiece(updateKind: string): boolean {
-  return pieces.has(updateKind);
+export function isMessageChunk(updateKind: string): boolean {
+  return messageChunks.has(updateKind);
 }

@@ -1,6 +1,6 @@
 /** Sessions begin here: `session/new`, `session/load`, `session/resume`, `session/fork`. */
 import { CaiError } from '../errors';
-import { fieldOf, textOf } from '../rpc/scan';
+import { fieldOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { SessionRecord } from '../session/session-record';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
@@ -11,8 +11,9 @@ import type { Core } from './core';
 import { HeldCalls } from './held-calls';
 import type { WaitingRoom } from './held-calls';
 import type { McpServers } from './mcp-servers';
-import { cancelled, unknownSession } from './refusals';
+import { cancelled, forkElsewhere, noSession, unknownSession } from './refusals';
 import { canRelearn, relearn } from './relearn';
+import { sessionIdOf } from './session-ids';
 import { SessionPlaces } from './session-places';
 import type { Found, Place } from './session-places';
 import { tellState } from './set-again';
@@ -25,6 +26,22 @@ export interface Restored {
   readonly failure?: CaiError | Message | undefined;
 }
 
+/** What sessions are opened with. */
+export interface SessionOpenerOptions {
+  /** Where our own folders are found. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Every session gets a child of its own. */
+  readonly ownProcess: boolean;
+  /** Sees to the MCP servers that the editor names. */
+  readonly mcp: McpServers;
+  /** Where calls wait. */
+  readonly room: WaitingRoom;
+  /** Takes up a call that had to wait. */
+  serve(call: Call): void;
+}
+
+type Send = (prepared: Call) => void;
+
 /** Opens sessions. */
 export class SessionOpener {
   /** Calls for a session that is being opened, in their order; they follow once it is at its child. */
@@ -34,17 +51,13 @@ export class SessionOpener {
   readonly #replaced = new WeakMap<Session, Session | undefined>();
   readonly #failed = new WeakSet<Session>();
 
-  /** `ownProcess`: every session gets a child of its own. `serve` takes up a call that had to wait, in `room`. */
+  /** Works on the tables of `core`. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,
-    env: NodeJS.ProcessEnv,
-    private readonly ownProcess: boolean,
-    private readonly mcp: McpServers,
-    private readonly room: WaitingRoom,
-    private readonly serve: (call: Call) => void,
+    private readonly options: SessionOpenerOptions,
   ) {
-    this.#places = new SessionPlaces(children, env);
+    this.#places = new SessionPlaces(children, options.env);
   }
 
   /** `session/new`: in the child of the workspace that `cwd` lies in. */
@@ -52,9 +65,9 @@ export class SessionOpener {
     const found = await this.#find(call);
     if (found === undefined) return;
     const { workspace, place } = found;
-    const prepared = this.prepare(call, workspace.root, place);
-    const sent = prepared instanceof Promise ? await prepared : prepared;
-    this.#sendOpening(this.#childFor(workspace), sent, place, undefined);
+    await this.#sendPrepared(call, workspace.root, place, (sent) =>
+      this.#sendOpening(this.#childFor(workspace), sent, place, undefined),
+    );
   }
 
   /**
@@ -66,21 +79,22 @@ export class SessionOpener {
     if (editorId === undefined) {
       throw new CaiError('INVALID_PARAMS', `${call.message.method}: sessionId must be a string`);
     }
-    const waiting = new HeldCalls(this.room);
+    const waiting = new HeldCalls(this.options.room);
     this.#waiting.set(editorId, waiting);
     try {
       const found = await this.#find(call);
       if (found === undefined) return;
-      // Without a wait where there is nothing to learn: other calls go on in the order in which they came.
+      const { workspace, place } = found;
+      // No `await` if there is nothing to learn, so that calls keep their order.
       if (canRelearn(this.core, editorId)) {
-        await relearn(this.core, editorId, this.children.forWorkspace(found.workspace), found.place.map);
+        await relearn(this.core, editorId, this.children.forWorkspace(workspace), place.map);
       }
-      const prepared = this.prepare(call, found.workspace.root, found.place);
-      const sent = prepared instanceof Promise ? await prepared : prepared;
-      this.#reopen(sent, editorId, found.workspace, found.place);
+      await this.#sendPrepared(call, workspace.root, place, (sent) =>
+        this.#reopen(sent, editorId, workspace, place),
+      );
     } finally {
       if (this.#waiting.get(editorId) === waiting) this.#waiting.delete(editorId);
-      for (const held of waiting.takeAll()) this.serve(held);
+      for (const held of waiting.takeAll()) this.options.serve(held);
     }
   }
 
@@ -100,13 +114,11 @@ export class SessionOpener {
     const hasCwd = fieldOf(call.message, 'cwd') !== undefined;
     const found = await this.#find(call, hasCwd ? undefined : cwd);
     if (found === undefined) return;
-    if (found.workspace.root !== root) {
-      this.#refuseFork(call, root);
-      return;
-    }
-    const prepared = this.prepare(call, root, found.place);
-    const sent = prepared instanceof Promise ? await prepared : prepared;
-    this.#sendOpening(this.#childFor(found.workspace), sent, found.place, undefined);
+    if (found.workspace.root !== root) throw forkElsewhere(root);
+    const { workspace, place } = found;
+    await this.#sendPrepared(call, root, place, (sent) =>
+      this.#sendOpening(this.#childFor(workspace), sent, place, undefined),
+    );
   }
 
   /** `session/fork`: in the child of the session that is forked. */
@@ -115,13 +127,12 @@ export class SessionOpener {
     const found = hasCwd ? await this.#find(call) : undefined;
     if (hasCwd && found === undefined) return;
     const { child } = session;
-    if (found !== undefined && found.workspace.root !== child.root) {
-      this.#refuseFork(call, child.root);
-      return;
-    }
-    const prepared = this.prepare(call, child.root, found?.place ?? session);
-    const sent = prepared instanceof Promise ? await prepared : prepared;
-    this.#sendOpening(child, sent, found?.place ?? session, session);
+    if (found !== undefined && found.workspace.root !== child.root) throw forkElsewhere(child.root);
+    const { roots, map, openParams } = session;
+    const place = found?.place ?? { roots, map, openParams };
+    await this.#sendPrepared(call, child.root, place, (sent) =>
+      this.#sendOpening(child, sent, place, session),
+    );
   }
 
   /**
@@ -131,44 +142,48 @@ export class SessionOpener {
    */
   prepare(call: Call, root: string | undefined, place: Place): Call | Promise<Call> {
     const original = call.message;
-    const prepared = this.mcp.prepare(original, this.core.planOf(call.row.params), root, place);
+    const prepared = this.options.mcp.prepare(original, this.core.planOf(call.row.params), root, place);
     const sent = (message: Message): Call => ({ ...call, message, original });
     return prepared instanceof Promise ? prepared.then(sent) : sent(prepared);
   }
 
   /** The call has opened no session. */
   drop({ message, original = message }: Call): void {
-    this.mcp.drop(original);
+    this.options.mcp.drop(original);
   }
 
   /**
-   * Opens a lost session again, by a call of ours. Rejects where it cannot even be sent. `onSession` is told of the
-   * session before that. Once the call is cancelled, what comes of it is nobody's.
+   * Opens a lost session again, by a call of ours, or makes it anew. Rejects where it cannot even be sent. `onSession`
+   * is told of the session before that. Once the call is cancelled, what comes of it is nobody's.
    */
   async restore(call: Call, lost: Session, onSession: (session: Session) => void): Promise<Restored> {
     const { workspace, place } = await this.#places.find(call.message);
     const child = this.#childFor(workspace);
+    const isNew = call.message.method === 'session/new';
     // An agent that counts anew after its end has given the id to another session: no agent knows this one.
-    const known = child.sessions.get(lost.agentId);
+    const known = isNew ? undefined : child.sessions.get(lost.agentId);
     if (known !== undefined && known.editorId !== lost.editorId) throw unknownSession(lost.editorId);
     const sent = await this.prepare(call, workspace.root, place);
-    const session: Session = { ...lost, ...place, child, opening: lost.opening, isRestoring: true };
+    const session: Session = { ...lost, ...place, child, openParams: lost.openParams, isRestoring: true };
     const isWanted = (): boolean => this.core.requests.isWanted(call.request!);
     if (!isWanted()) {
       this.drop(sent);
       return { session: lost, failure: cancelled() };
     }
     onSession(session);
-    this.core.sessions.open(session);
+    if (!isNew) this.core.sessions.open(session);
     return await new Promise((resolve) => {
       this.core.toAgent(child, sent, {
         map: place.map,
-        session,
+        session: isNew ? undefined : session,
         onResult: (result) => {
           session.isRestoring = false;
+          const agentId = isNew ? sessionIdOf(result) : session.agentId;
+          if (agentId === undefined) resolve({ session, failure: noSession() });
+          else if (isNew && isWanted()) this.core.sessions.openAs(session, agentId);
           // First, so that what waits does so no longer whatever comes of the rest.
           resolve({ session });
-          if (isWanted()) {
+          if (isWanted() && agentId !== undefined) {
             this.#tellOpen(session, sent, result);
             tellState(session, result, this.core.log);
           } else {
@@ -178,16 +193,19 @@ export class SessionOpener {
         onNoResult: (failure) => {
           this.drop(sent);
           if (isWanted()) this.core.sessions.lose(session);
-          this.children.rest(child);
+          // What an agent offers that has not got that far is not known; what the one before it did, is.
+          if (isWanted() && child.initializeResult === '') this.core.sessions.lose(lost);
+          this.children.stopWhenIdle(child);
           resolve({ session, failure });
         },
       });
     });
   }
 
-  #refuseFork(call: Call, root = ''): void {
-    const text = `session/fork: cwd must lie in the workspace of the session, ${root}`;
-    this.core.fail(call, new CaiError('WORKSPACE', text));
+  /** Sends a prepared call: in this turn, unless its MCP servers have to be waited for. */
+  async #sendPrepared(call: Call, root: string | undefined, place: Place, send: Send): Promise<void> {
+    const prepared = this.prepare(call, root, place);
+    send(prepared instanceof Promise ? await prepared : prepared);
   }
 
   #reopen(call: Call, editorId: string, workspace: Workspace, place: Place): void {
@@ -201,7 +219,7 @@ export class SessionOpener {
     this.core.toAgent(child, call, {
       map: place.map,
       session,
-      onResult: (result) => this.#tellOpen(session, call, result),
+      onResult: (result) => this.#tellOpen(session, call, result, this.#openBefore(session)),
       onNoResult: () => {
         this.#failed.add(session);
         this.drop(call);
@@ -211,7 +229,7 @@ export class SessionOpener {
           if (before?.child.isUsable === true) this.core.sessions.open(before);
           else if (before !== undefined) this.core.sessions.lose(before);
         }
-        this.children.rest(child);
+        this.children.stopWhenIdle(child);
       },
     });
   }
@@ -223,7 +241,7 @@ export class SessionOpener {
   }
 
   #childFor(workspace: Workspace): WorkspaceChild {
-    return this.children.forWorkspace(workspace, this.ownProcess);
+    return this.children.forWorkspace(workspace, this.options.ownProcess);
   }
 
   /** Sends a request whose result names a new session; updates of that session may come before it. */
@@ -233,7 +251,7 @@ export class SessionOpener {
       child.openings.splice(child.openings.indexOf(place), 1);
       this.drop(call);
       if (child.openings.length === 0) this.#closeEarly(child);
-      this.children.rest(child);
+      this.children.stopWhenIdle(child);
     };
     this.core.toAgent(child, call, {
       map: place.map,
@@ -253,9 +271,9 @@ export class SessionOpener {
     child.early.clear();
   }
 
-  #tellOpen(session: Session, call: Call, result: Message): void {
+  #tellOpen(session: Session, call: Call, result: Message, before?: Session): void {
     for (const observer of this.core.observers)
-      observer.onOpen?.(session, call.original ?? call.message, result);
+      observer.onOpen?.(session, call.original ?? call.message, result, before);
   }
 
   #bind(child: WorkspaceChild, result: Message, place: Place): Session | undefined {
@@ -263,7 +281,7 @@ export class SessionOpener {
     if (agentId === undefined) return undefined;
     const early = child.sessions.get(agentId);
     if (early === undefined || !child.early.delete(early))
-      return this.core.names.openNew(child, agentId, place);
+      return this.core.ids.openNew(child, agentId, place);
     const session = { ...early, ...place };
     this.core.sessions.open(session);
     return session;
@@ -278,10 +296,4 @@ export class SessionOpener {
       return undefined;
     }
   }
-}
-
-/** The session id that a message's params or result name first. */
-export function sessionIdOf(message: Message): string | undefined {
-  const field = fieldOf(message, 'session');
-  return field?.isString === true ? textOf(message, field) : undefined;
 }

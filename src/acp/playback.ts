@@ -7,11 +7,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CaiError } from '../errors';
 import type { OverlongLine } from '../rpc/line';
 import { compilePlan } from '../rpc/plan';
-import { bodyOf, fieldOf, scan, textOf } from '../rpc/scan';
+import { bodyOf, jsonOf, scan, textOf } from '../rpc/scan';
 import type { Message, Plans } from '../rpc/scan';
 import { splice } from '../rpc/splice';
 import type { Edit, Line } from '../rpc/splice';
 import type { RecordedLine, Side } from './recording';
+import { sessionIdOf } from './session-ids';
 
 /** How a recording is played. */
 export interface PlaybackOptions {
@@ -147,17 +148,17 @@ export class Playback {
     const { message } = step;
     if (message.kind !== live.kind || message.method !== live.method) return false;
     if (message.kind === 'response') return message.id === live.id && message.isError === live.isError;
-    const recorded = sessionOf(message);
+    const recorded = sessionIdOf(message);
     if (recorded === undefined) return true;
     // A live agent names its sessions anew.
     const expected = this.#sessions.get(recorded) ?? (this.options.role === 'agent' ? recorded : undefined);
-    return expected === undefined || expected === sessionOf(live);
+    return expected === undefined || expected === sessionIdOf(live);
   }
 
   #learn(recorded: Message, live: Message): void {
     if (recorded.kind === 'request') this.#ids.set(recorded.id!, live.id!);
-    const session = sessionOf(recorded);
-    const liveSession = sessionOf(live);
+    const session = sessionIdOf(recorded);
+    const liveSession = sessionIdOf(live);
     if (session !== undefined && liveSession !== undefined) this.#sessions.set(session, liveSession);
   }
 
@@ -175,7 +176,7 @@ export class Playback {
         const session = this.#sessions.get(textOf(message, field));
         replace(start, end, session === undefined ? undefined : JSON.stringify(session));
       } else if (kind === 'requestId' && message.method !== '$/cancel_request') {
-        replace(start, end, this.#ids.get(message.line.toString('utf8', start, end)));
+        replace(start, end, this.#ids.get(jsonOf(message, field)));
       }
     }
     return splice(message.line, edits);
@@ -195,15 +196,10 @@ export class Playback {
   }
 }
 
-function sessionOf(message: Message): string | undefined {
-  const field = fieldOf(message, 'session');
-  return field?.isString === true ? textOf(message, field) : undefined;
-}
-
 /** What a message is, for people. */
 function nameOf(message: Message): string {
   const { kind, method, id = '', isError } = message;
-  const session = sessionOf(message);
+  const session = sessionIdOf(message);
   const about = session === undefined ? '' : ` of session ${session}`;
   if (kind === 'request') return `the request ${method}${about} (id ${id})`;
   if (kind === 'notification') return `the notification ${method}${about}`;

@@ -64,8 +64,8 @@ export class Profiles {
   constructor(private readonly options: ProfilesOptions) {}
 
   /**
-   * The answer for an editor whose `initialize` gives children these params (JSON text), if there is one. Asked
-   * again, as by a proxy before which somebody else could not answer, it is the same.
+   * The answer for an editor whose `initialize` gives children these params (JSON text), if there is one. Called again
+   * with the same params, it returns the same answer.
    */
   find(childParams: string): KnownAnswer | undefined {
     if (this.#found?.childParams !== childParams)
@@ -77,9 +77,14 @@ export class Profiles {
     try {
       const { client, capabilities } = readParams(childParams);
       const recorded = this.#recorded(client, capabilities);
-      if (recorded !== undefined) return { source: 'recorded', result: recorded };
-      const shipped = this.#shipped(capabilities);
-      return shipped === undefined ? undefined : { source: 'shipped', result: shipped };
+      // Whichever workspace's agent gave it: its login would run in another's container.
+      const isElsewhere = this.#isDataSplit || this.options.signIn.ownRoot !== undefined;
+      if (!(isElsewhere && this.#isAsShipped(recorded, capabilities))) {
+        const result = this.#answer(recorded, capabilities, isElsewhere);
+        if (result !== undefined) return { source: 'recorded', result };
+      }
+      const result = this.#answer(this.#shipped(capabilities), capabilities, false);
+      return result === undefined ? undefined : { source: 'shipped', result };
     } catch (reason) {
       // As capabilities that are nested so deeply that no key can be made of them.
       this.options.log.warn({ reason: messageOf(reason) }, 'no profile can be looked for');
@@ -105,11 +110,12 @@ export class Profiles {
     this.#tellDifference(child, result, isNew);
     // The image of a workspace that has one of its own says nothing of the usual one.
     if (child.image?.name !== imageName) return;
-    // Nor is a login for what only this workspace has one for any other.
+    // A workspace with data of its own has logins of its own; they are not for others.
     if (hasOwnData && !this.#isDataSplit) return;
     if (result !== this.#profile?.result || isNew) this.#keep({ result, program });
   }
 
+  /** What is kept, as the agent gave it. */
   #recorded(client: string | undefined, capabilities: JsonObject): string | undefined {
     const { agent, imageName, profiles } = this.options;
     const key: ProfileKey = {
@@ -123,15 +129,18 @@ export class Profiles {
     this.#key = key;
     // Whether an image is still the same is known only when the engine is reached.
     const isUsable = imageName !== undefined || this.#profile?.program === this.options.programIdentity();
-    // Whichever workspace's agent it was: its login would run in another's container.
-    const isElsewhere = this.#isDataSplit;
-    return isUsable ? this.#answer(this.#profile?.result, capabilities, isElsewhere) : undefined;
+    return isUsable ? this.#profile?.result : undefined;
   }
 
   #shipped(capabilities: JsonObject): string | undefined {
     const { agent, config, imageName } = this.options;
-    if (imageName === undefined) return undefined;
-    return this.#answer(shippedProfile(agent, config, capabilities), capabilities, false);
+    return imageName === undefined ? undefined : shippedProfile(agent, config, capabilities);
+  }
+
+  /** Whether an agent's answer promises what ours does: its logins are those that we know, and so can run anywhere. */
+  #isAsShipped(result: string | undefined, capabilities: JsonObject): boolean {
+    const shipped = this.#shipped(capabilities);
+    return result !== undefined && shipped !== undefined && differences(result, shipped).length === 0;
   }
 
   /** Whether each workspace has data of its own, for all that the user says. */

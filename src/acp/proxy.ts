@@ -7,7 +7,7 @@ import { rpcCode } from '../errors';
 import type { Log } from '../log';
 import type { OverlongLine } from '../rpc/line';
 import type { Plan } from '../rpc/plan';
-import { fieldOf, textOf } from '../rpc/scan';
+import { fieldOf, stringOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { Scanner } from '../rpc/scanner';
 import { splice } from '../rpc/splice';
@@ -18,11 +18,10 @@ import type { WorkspaceChild } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
 import type { Workspace } from '../workspace/root';
 import { AgentRequests } from './agent-requests';
-import type { AgentCall } from './agent-requests';
 import { Children } from './children';
 import { Core } from './core';
-import type { Call } from './call';
-import { Defects, withKeepableIds } from './defects';
+import type { AgentCall, Call } from './call';
+import { Defects, refuseLongIds } from './defects';
 import { EditorCalls } from './editor-calls';
 import { errorObject } from './fields';
 import { Greeting } from './greeting';
@@ -37,9 +36,9 @@ import {
   unknownEditorMethod,
 } from './methods';
 import type { AgentRoute, EditorRoute, Method } from './methods';
-import { sessionIdOf } from './open-session';
 import type { KnownAnswer, Profiles } from './profiles';
 import type { ChildRecorder, Recorder } from './recorder';
+import { sessionIdOf } from './session-ids';
 import { SessionMemory } from './session-memory';
 import { endAll } from './shutdown';
 import { Terminals } from './terminals';
@@ -82,7 +81,7 @@ export interface ProxyOptions {
   commandFor(workspace: Workspace | undefined): AgentCommand;
   /** As in `McpServersOptions`. */
   readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
-  /** After `mustWait`: the editor may be read on. */
+  /** After `stopIfBusy` was true: the editor may be read on. */
   onRoom(): void;
 }
 
@@ -115,7 +114,7 @@ export class Proxy {
     this.#children = new Children(core, {
       ...options,
       onLine: (child, line, records) => this.fromAgent(child, line, records),
-      onLines: (child, pieces) => core.passPieces(child, this.#agentScanners.get(child)?.pattern, pieces),
+      onLines: (child, buffers) => core.passChunks(child, this.#agentScanners.get(child)?.pattern, buffers),
       onHello: (child) => options.profiles.heard(child, options.hasOwnData(child.root)),
       onEnd: (child) => this.#agentRequests.forget(child),
     });
@@ -126,10 +125,13 @@ export class Proxy {
       this.#terminals,
       config.acp.fs === 'editor',
     );
-    const ownProcess = config.agent.process === 'session';
     this.#mcp = new McpServers(options);
     core.observers.push(this.#mcp);
-    this.#calls = new EditorCalls(core, this.#children, this.#agentRequests, env, ownProcess, this.#mcp, {
+    this.#calls = new EditorCalls(core, this.#children, {
+      env,
+      agentRequests: this.#agentRequests,
+      ownProcess: config.agent.process === 'session',
+      mcp: this.#mcp,
       agent: options.agent.name,
       attempts: config.restart.attempts,
       limitMs: config.acp.startTimeoutMs,
@@ -145,11 +147,11 @@ export class Proxy {
   }
 
   /**
-   * True: the editor must not be read on until `onRoom`, because `initialize` is being answered or because
-   * the editor does not read its answers.
+   * True: `initialize` is being answered, or the editor does not read its answers, and `onRoom` will be called
+   * once that is over. Stop reading the editor.
    */
-  get mustWait(): boolean {
-    return this.#greeting.isUnderWay || this.#core.lane.mustWait();
+  stopIfBusy(): boolean {
+    return this.#greeting.isUnderWay || this.#core.lane.stopIfFull();
   }
 
   /** Takes one line of the editor. */
@@ -158,7 +160,7 @@ export class Proxy {
       this.#defects.overlongFromEditor(line.skim);
       return;
     }
-    const message = withKeepableIds(this.#editorScanner.scan(line));
+    const message = refuseLongIds(this.#editorScanner.scan(line));
     this.options.log.debug({ id: message.id, method: message.method }, 'from editor');
     if (message.kind === 'request' || message.kind === 'notification') this.#call(message);
     else if (message.kind === 'response') this.#answerToAgent(message);
@@ -180,7 +182,7 @@ export class Proxy {
       this.#defects.overlongFromAgent(child, line.skim);
       return;
     }
-    const message = withKeepableIds(this.#scannerOf(child).scan(line));
+    const message = refuseLongIds(this.#scannerOf(child).scan(line));
     records?.fromAgent(line, message.kind === 'defect', child);
     if (message.kind === 'request' || message.kind === 'notification') this.#callOfAgent(child, message);
     else if (message.kind === 'response') this.#answerOfAgent(child, message);
@@ -225,9 +227,7 @@ export class Proxy {
     this.#terminals.hear(message);
     const request = this.#core.requests.take(message.id!);
     if (request === undefined) return;
-    const action = fieldOf(message, 'elicitationAction');
-    const isAccepted = action?.isString === true && textOf(message, action) === 'accept';
-    request.onOver?.(isAccepted);
+    request.onOver?.(stringOf(message, 'elicitationAction') === 'accept');
     const edit = { start: message.idStart, end: message.idEnd, text: request.childId };
     request.child.answer(splice(message.line, [edit]));
   }
@@ -243,7 +243,7 @@ export class Proxy {
       });
       return;
     }
-    const session = this.#core.names.sessionOf(child, message);
+    const session = this.#core.ids.sessionOf(child, message);
     const call: AgentCall = { child, message, row, session };
     if (session === undefined && fieldOf(message, 'session') !== undefined && !this.#isOwn(row, message)) {
       // Of a session that was closed, or that was never opened.
@@ -264,7 +264,7 @@ export class Proxy {
   #answerOfAgent(child: WorkspaceChild, message: Message): void {
     if (!child.open.settle(message.id!, message))
       this.options.log.info({ id: message.id }, 'an answer that nobody waits for');
-    this.#children.rest(child);
+    this.#children.stopWhenIdle(child);
   }
 
   #scannerOf(child: WorkspaceChild): Scanner {

@@ -4,7 +4,7 @@
  * that is full ends the recording and nothing else, as does a recording that is full.
  */
 import { isUtf8 } from 'node:buffer';
-import { createWriteStream, openSync } from 'node:fs';
+import { createWriteStream, existsSync, openSync } from 'node:fs';
 import type { WriteStream } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
@@ -12,14 +12,12 @@ import type { Log } from '../log';
 import type { OverlongLine } from '../rpc/line';
 import { joined } from '../rpc/splice';
 import type { Line } from '../rpc/splice';
-import { recordingVersion } from './recording';
+import { maxRecordingBytes, recordingVersion } from './recording';
 import type { Side } from './recording';
 import { redact } from './redact';
 
 /** Bytes that may wait for the disk before nothing more is read. */
 const maxWaitingBytes = 8 * 1024 * 1024;
-/** Bytes of one recording: far more than a day of work, and not all of a disk. */
-const maxFileBytes = 1024 * 1024 * 1024;
 /** A line of an agent that is no message goes nowhere; of a longer one only so much is written down. */
 const maxDefectLength = 4_096;
 /** How many files of one name there may be. */
@@ -35,7 +33,7 @@ export interface RecorderOptions {
   readonly version: string;
   /** For where it is written, and for why it ended. */
   readonly log: Log;
-  /** How long the file may get, in bytes; without it: 1 GiB. */
+  /** How long the file may get, in bytes; without it: `maxRecordingBytes`. */
   readonly maxBytes?: number;
 }
 
@@ -152,7 +150,7 @@ export class Recorder {
   }
 
   get #maxBytes(): number {
-    return this.options.maxBytes ?? maxFileBytes;
+    return this.options.maxBytes ?? maxRecordingBytes;
   }
 
   #write(record: Readonly<Record<string, unknown>>): void {
@@ -188,6 +186,8 @@ function create(path: string): { file: string; descriptor: number } {
     try {
       return { file, descriptor: openSync(file, 'wx', 0o600) };
     } catch (reason) {
+      if (existsSync(`${path}/`))
+        throw new CaiError('USAGE', `--record: ${path} is a folder: name a file in it`);
       const isTaken = (reason as NodeJS.ErrnoException).code === 'EEXIST' && number < maxFiles;
       if (!isTaken) throw new CaiError('USAGE', `--record: ${file} cannot be made: ${messageOf(reason)}`);
     }

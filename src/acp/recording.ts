@@ -11,6 +11,12 @@ import { CaiError } from '../errors';
 /** The version of that form. */
 export const recordingVersion = 1;
 
+/**
+ * How long a recording gets, in bytes: far more than a day of work, not all of a disk, and half of what can be read
+ * at once.
+ */
+export const maxRecordingBytes = 256 * 1024 * 1024;
+
 /** Who has sent a line to whom; the other end is the proxy. */
 export type Side = 'from editor' | 'to editor' | 'from agent' | 'to agent';
 

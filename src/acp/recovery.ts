@@ -22,7 +22,7 @@ import type { SessionSettings } from './session-settings';
 import { setAgain } from './set-again';
 import { within } from './within';
 
-/** What can restore a session, the better one first: it tells nothing of the past. */
+/** Methods that restore a session, the preferred one first: `resume` does not replay the history. */
 const reopeners = ['session/resume', 'session/load'] as const;
 
 /** What recovery is made from. */
@@ -85,7 +85,7 @@ export class Recovery {
     const { waiting } = restore;
     if (isClosing(call)) {
       this.#close(editorId, restore, call);
-    } else if (call.message.method === 'session/cancel') {
+    } else if (call.message.method === 'session/cancel' && call.request === undefined) {
       waiting.cancelPrompts(this.core);
     } else {
       this.#wait(editorId, restore, call);
@@ -113,7 +113,10 @@ export class Recovery {
     throw new CaiError('AGENT_STALLED', `too much waits for session ${editorId} to be restored`);
   }
 
-  /** What waits has failed, but for a `session/delete`. What the agent says of it afterwards is nobody's. */
+  /**
+   * The editor closes the session meanwhile: what waits fails, except `session/delete`. What the agent still says of
+   * the session is dropped.
+   */
   #close(editorId: string, restore: Restore, call: Call): void {
     const { waiting, session } = restore;
     this.#restores.delete(editorId);
@@ -131,8 +134,10 @@ export class Recovery {
   /** The agent is told, if it has heard of the session and is there to be told. */
   #leave(session: Session, { request }: Restore, { row }: Call): void {
     const { child, agentId } = session;
+    // One that is made anew has no id yet.
+    const isNamed = child.sessions.get(agentId) === session;
     this.core.sessions.close(session);
-    const isKnown = child.state === 'ready' && request?.targets.length === 1;
+    const isKnown = isNamed && child.state === 'ready' && request?.targets.length === 1;
     if (isKnown && offers(child.capabilities, 'sessionCapabilities.close')) {
       child.ask('session/close', JSON.stringify({ sessionId: agentId }), {
         resultPlan: undefined,
@@ -147,9 +152,9 @@ export class Recovery {
 
   #begin(lost: Session, call: Call): void {
     const { editorId } = lost;
-    const method = reopeners.find((each) =>
-      offers(lost.child.capabilities, editorMethods[each]!.capability!),
-    );
+    const isOffered = (each: string): boolean =>
+      offers(lost.child.capabilities, editorMethods[each]!.capability!);
+    const method = lost.isUnused === true ? 'session/new' : reopeners.find(isOffered);
     if (method === undefined) {
       const text = `agent "${this.options.agent}" has ended and cannot reopen sessions: start a new one`;
       throw new CaiError('SESSION_UNKNOWN', text, { sessionId: editorId });
@@ -194,16 +199,19 @@ export class Recovery {
       const { session, failure } = await this.#reopen(lost, method, restore);
       if (failure === undefined) {
         for (const setting of settings) {
+          // The agent may have said meanwhile what it begins with.
+          const onSet = (): void => this.options.settings.keep(session, setting);
           // One that does not answer is not waited for again and again.
-          if (isClosed() || !(await setAgain(session, setting, this.core.log))) break;
+          if (isClosed() || !(await setAgain(session, setting, this.core.log, onSet))) break;
         }
         if (isClosed() || this.core.sessions.find(lost.editorId) === session) return undefined;
       } else if (failure.reason.code !== 'AGENT_EXITED') {
         return failure;
       }
       // The agent has ended over it. Another one is started later, if there is to be one.
-      const { isLast, endReason } = session.child;
-      if (isLast || attempt >= this.options.attempts) {
+      const { isGivenUp, endReason } = session.child;
+      if (isGivenUp || attempt >= this.options.attempts) {
+        for (const setting of settings) this.options.settings.keep(session, setting);
         return failure ?? { reason: endReason ?? this.#lost('has ended again') };
       }
       const about = { attempt, ...(endReason && loggedFailure(endReason)) };

@@ -1,13 +1,15 @@
 /**
  * Takes the secrets that can be told by their place out of a line: values of variables and headers, what
- * stands under keys such as `token` or `password`, what is told to sign in or filled into a form. A secret in
- * running text, in a file or among the arguments of a command or tool cannot be told.
+ * stands under keys such as `token` or `password`, what is told to sign in or filled into a form, who signs in with
+ * a password in an address. Any other secret in running text, in a file or among the arguments of a command or tool
+ * cannot be told.
  */
+import { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from '../rpc/bytes';
 import { scalarEnd, skipSpace } from '../rpc/json';
-import { quote, stringEnd, unquote } from '../rpc/string';
+import { stringEnd, unquote } from '../rpc/string';
 import { bodyOf, scan } from '../rpc/scan';
 import type { Message, Plans } from '../rpc/scan';
-import { cut } from '../rpc/splice';
+import { editedText } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 
 /** What stands in place of a secret. */
@@ -25,13 +27,26 @@ const noPlans: Plans = { params: () => undefined, result: () => undefined, error
 
 /** A line without any of these words, as nearly all are, has nothing to take out. An escape could hide one. */
 const suspicious =
-  /token|key|authori[sz]ation|bearer|passw|passphrase|pwd|jwt|secret|credential|cookie|code"|env"|headers|ur[li]|"action"|authenticat|providers|\\u/i;
+  /token|key|authori[sz]ation|bearer|passw|passphrase|pwd|jwt|secret|credential|cookie|code"|env(?:"|ironment|.?var)|headers|ur[li]|href|link|endpoint|redirect|"action"|authenticat|providers|:\\?\/\\?\/[^/\s]*@|\\u/i;
 
+/** Of a longer key the end counts, in characters. */
+const maxKeyLength = 256;
+/** Where a word begins within a key, as in `apiKey` and `AWSSecret`. */
+const wordStart = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g;
 /** Keys whose value is secret, without the signs between their words. */
 const secretKey =
-  /(?:token|apikey|accesskey|privatekey|secretkey|sessionkey|^key|authori[sz]ation|bearer|password|passwd|pwd|passphrase|jwt|secret|credentials?|cookie)$/;
+  /(?:token|(?:(?:api|access|private|secret|session)key|^key|authori[sz]ation|bearer|password|passwd|pwd|passphrase|jwt|secret|credential|cookie)s?)$/;
+/** Words that say so wherever they stand in a key, with `_` between words: `API_KEY_ANTHROPIC`, but no `secretary`. */
+const secretWord =
+  /(?:^|_)(?:(?:api|access|private|secret|session)_?key|authori[sz]ation|password|passwd|passphrase|secret|credential|cookie)s?_/;
 /** Names of lists or maps of which all values are secret, and only the names are shown. `my.env`, but no `cabenv`. */
-const namedValues = /(?:^|[^A-Za-z0-9])env$|[a-z0-9]Env$|(?:^|[^A-Za-z])ENV$/;
+const namedValues = /(?:^|_)env$/;
+/** Names of such lists or maps, but not of texts, as `environment` may be one's name. */
+const variables = /(?:^|_)env(?:ironment)?(?:_?var(?:iable)?s?)?$/;
+/** Keys of addresses. */
+const addressKey = /(?:ur[li]|href|link|endpoint|redirect)s?$/;
+/** What signs in with a password, in an address anywhere in a text. */
+const passwordInAddress = /:\/\/[^\s/?#:@"<>`\\]*:[^\s/?#"<>`\\]+@/g;
 /** An address that holds a password, a query or a fragment which is no place in a file, as `#L10-L20` is. */
 const tellingAddress = /:\/\/[^/]*@|\?|#(?!L\d+(?:[-:CL\d]*)$)/;
 /** An address in parts: scheme, who signs in, host and port, the rest. */
@@ -51,6 +66,8 @@ type Rule =
   | 'secret'
   /** A map of values by their names, or a list of pairs. */
   | 'named'
+  /** Such a map or list; a text, a number or a literal stays. */
+  | 'variables'
   /** One such pair, or an entry of another form. */
   | 'pair'
   /** An address: it goes if it holds a password or a query. */
@@ -71,7 +88,7 @@ export function redact(line: Buffer): Redacted {
   const message = scan(line, noPlans);
   if (message.kind === 'defect') return { text: redactedText, isRedacted: true };
   const edits = secretsOf(message);
-  return { text: cut(line, 0, line.length, edits), isRedacted: edits.length > 0 };
+  return { text: editedText(line, 0, line.length, edits), isRedacted: edits.length > 0 };
 }
 
 /** The edits that take the secrets out of a message, whose line is known to be JSON. */
@@ -85,22 +102,23 @@ function secretsOf(message: Message): Edit[] {
   let at = 0;
   while ((at = skipSpace(line, at)) < line.length) {
     const c = line[at];
-    if (c === 0x7b || c === 0x5b) {
-      isKey = c === 0x7b;
+    if (c === openBrace || c === openBracket) {
+      isKey = c === openBrace;
       if (at === message.bodyStart && signsIn.test(message.method)) rule = 'signIn';
+      if (rule === 'variables') rule = 'named';
       // The elements of a list of pairs.
-      if (rule === 'named' && c === 0x5b) rule = 'pair';
+      if (rule === 'named' && c === openBracket) rule = 'pair';
       open.push({ isObject: isKey, rule });
       at++;
-    } else if (c === 0x7d || c === 0x5d) {
+    } else if (c === closeBrace || c === closeBracket) {
       open.pop();
       at++;
-    } else if (c === 0x2c) {
+    } else if (c === comma) {
       const { isObject, rule: outer } = open.at(-1)!;
       isKey = isObject;
       rule = outer;
       at++;
-    } else if (c === 0x3a) {
+    } else if (c === colon) {
       at++;
     } else if (isKey) {
       const end = stringEnd(line, at + 1);
@@ -120,7 +138,12 @@ function secretsOf(message: Message): Edit[] {
 
 /** The rule for the value under a key of an object with the rule `outer`. */
 function ruleOf(key: string, outer: Rule): Rule {
-  const word = key.toLowerCase().replace(/[^a-z0-9]/g, '');
+  const words = key
+    .slice(-maxKeyLength)
+    .replace(wordStart, '_')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_');
+  const word = words.replaceAll('_', '');
   if (outer === 'secret' || outer === 'named') return 'secret';
   if (outer === 'pair') return word === 'name' ? 'keep' : 'secret';
   if (outer === 'texts') return 'texts';
@@ -130,9 +153,11 @@ function ruleOf(key: string, outer: Rule): Rule {
   if (secretKey.test(word)) return 'secret';
   if (word.endsWith('tokens')) return 'texts';
   if (word.endsWith('code')) return 'text';
-  if (namedValues.test(key) || word.endsWith('headers')) return 'named';
+  if (namedValues.test(words) || word.endsWith('headers')) return 'named';
+  if (variables.test(words)) return 'variables';
   const isServer = outer === 'server' || word === 'mcpservers';
-  if (/ur[li]$/.test(word)) return isServer ? 'origin' : 'address';
+  if (addressKey.test(word)) return isServer ? 'origin' : 'address';
+  if (secretWord.test(words)) return 'secret';
   return isServer ? 'server' : 'keep';
 }
 
@@ -141,7 +166,8 @@ function ruleOf(key: string, outer: Rule): Rule {
  * and `null` tell nothing.
  */
 function shownOf(rule: Rule, line: Buffer, start: number, end: number): string | undefined {
-  if (rule === 'keep' || rule === 'server') return undefined;
+  const stays = rule === 'keep' || rule === 'server' || rule === 'variables';
+  if (stays) return line[start] === quote ? withoutPasswords(unquote(line, start, end)) : undefined;
   if (line[start] !== quote) {
     const isOpen =
       /^(?:address|origin|texts?)$/.test(rule) || /^[tfn]/.test(line.toString('latin1', start, end));
@@ -149,6 +175,12 @@ function shownOf(rule: Rule, line: Buffer, start: number, end: number): string |
   }
   if (rule === 'address') return tellingAddress.test(unquote(line, start, end)) ? redactedText : undefined;
   return rule === 'origin' ? shownOrigin(unquote(line, start, end)) : redactedText;
+}
+
+/** `undefined` without any. */
+function withoutPasswords(text: string): string | undefined {
+  const shown = text.replace(passwordInAddress, `://${redactedText}@`);
+  return shown === text ? undefined : shown;
 }
 
 function shownOrigin(address: string): string | undefined {

@@ -28,6 +28,17 @@ export function unknownSession(editorId: string): CaiError {
   );
 }
 
+/** The failure of a fork that wants its session outside the workspace `root` of the one that is forked. */
+export function forkElsewhere(root = ''): CaiError {
+  const text = `session/fork: cwd must lie in the workspace of the session, ${root}`;
+  return new CaiError('WORKSPACE', text);
+}
+
+/** The failure of a `session/new` whose answer names no session. */
+export function noSession(): CaiError {
+  return new CaiError('AGENT_ANSWER', 'the agent has answered session/new without a sessionId');
+}
+
 /** The failure of a request that was cancelled before it reached an agent. */
 export function cancelled(): CaiError {
   return new CaiError('CANCELLED', 'Request cancelled');

@@ -2,6 +2,7 @@
  * An id of ours that is not remembered: the session file was lost, or is not kept. The ids are derived from
  * those of the agents, so that an agent's own list tells which of its sessions the id stands for.
  */
+import { jsonOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { WorkspaceChild } from '../session/workspace-child';
 import type { PathMap } from '../workspace/path-map';
@@ -46,7 +47,7 @@ async function listUntil(core: Core, editorId: string, child: WorkspaceChild, ma
     core.editsToEditor(child, answer, { map });
     const cursor = answer.fields.find(({ kind, isString }) => kind === 'cursor' && isString);
     if (cursor === undefined || core.sessions.recall(editorId) !== undefined) return;
-    params = `{"cursor":${answer.line.toString('utf8', cursor.start, cursor.end)}}`;
+    params = `{"cursor":${jsonOf(answer, cursor)}}`;
   }
 }
 

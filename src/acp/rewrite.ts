@@ -2,6 +2,7 @@
 import { textOf } from '../rpc/scan';
 import type { Field } from '../rpc/walk';
 import type { Message } from '../rpc/scan';
+import { replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { PathMap } from '../workspace/path-map';
 
@@ -44,7 +45,7 @@ export function editsOf(message: Message, rewrites: Partial<Rewrites>): Edit[] {
     const text = textOf(message, field);
     const replacement = rewrite(text) ?? text;
     if (replacement !== text) {
-      edits.push({ start: field.start, end: field.end, text: JSON.stringify(replacement) });
+      edits.push(replacing(field, JSON.stringify(replacement)));
     }
   }
   return edits;

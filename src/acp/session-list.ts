@@ -4,11 +4,11 @@
  * child the list goes on. No child is started for a list as long as there is something to remember from.
  */
 import { randomUUID } from 'node:crypto';
-import { CaiError } from '../errors';
+import { CaiError, rpcCode } from '../errors';
 import { resultLine } from '../rpc/answer';
-import { fieldOf, textOf } from '../rpc/scan';
+import { bodyOf, fieldOf, jsonOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
-import { cut } from '../rpc/splice';
+import { editedText, replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { SessionRecord } from '../session/session-record';
 import type { JsonObject, WorkspaceChild } from '../session/workspace-child';
@@ -16,16 +16,23 @@ import { isInside } from '../workspace/path-map';
 import type { PathMap } from '../workspace/path-map';
 import { findWorkspace } from '../workspace/root';
 import type { Workspace } from '../workspace/root';
+import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from './children';
 import type { Call } from './call';
 import type { Core } from './core';
+import { pageParams, pageText } from './list-page';
 import { notOffered, offers } from './refusals';
 import { rememberRow, rememberedSessions, rowOf } from './remembered-sessions';
-import { editsOf, pathsToAgent } from './rewrite';
 import { within } from './within';
 
+/** Why a child gave no page: its error, or why there is no answer. */
+interface Failure {
+  readonly child: WorkspaceChild;
+  readonly reason: Message | CaiError;
+}
+
 /** Where a list goes on. */
-interface Place {
+interface ListPosition {
   /** The children that are still to be asked, the current one first. */
   readonly children: readonly WorkspaceChild[];
   /** Between the editor's paths and the current child's; the child's own when undefined. */
@@ -36,6 +43,8 @@ interface Place {
   readonly seen: ReadonlySet<string>;
   /** Workspaces whose children have listed all that they have. */
   readonly answered: ReadonlySet<string | undefined>;
+  /** What to answer if there is nothing to list; one that asks for a sign-in comes before others. */
+  readonly failure?: Failure | undefined;
   /** The folder that was asked for. */
   readonly folder?: Workspace;
   /** What is remembered and still to be listed, once it is its turn. */
@@ -51,7 +60,7 @@ const maxCursors = 64;
 
 /** Lists sessions. */
 export class SessionList {
-  readonly #places = new Map<string, Place>();
+  readonly #positions = new Map<string, ListPosition>();
 
   /** Works on the tables of `core`. */
   constructor(
@@ -63,8 +72,8 @@ export class SessionList {
   /** Serves a call. */
   async serve(call: Call): Promise<void> {
     if (!this.#isOffered(call)) throw notOffered(call.message.method);
-    const place = await this.#placeOf(call.message);
-    if (call.request !== undefined) await this.#serveFrom(call, place);
+    const position = await this.#positionOf(call.message);
+    if (call.request !== undefined) await this.#serveFrom(call, position);
   }
 
   /** Serves a call for the rows of sessions that it names, which may be those of several children. */
@@ -74,16 +83,14 @@ export class SessionList {
     if (request === undefined || list === undefined) return;
     const pages: { child: WorkspaceChild; page: Message }[] = [];
     for (const [child, ids] of this.#byChild(message)) {
-      const edit = { start: list.start, end: list.end, text: JSON.stringify(ids) };
+      const edit = replacing(list, JSON.stringify(ids));
       const page = await this.#ask(
         child,
         call,
-        cut(message.line, message.bodyStart, message.bodyEnd, [edit]),
+        editedText(message.line, message.bodyStart, message.bodyEnd, [edit]),
       );
-      if (page === undefined) throw late(message.method);
-      if (page instanceof CaiError) throw page;
-      if (page.isError) {
-        this.core.passOn(child, call, page);
+      if (page instanceof CaiError || page.isError) {
+        this.#fail(call, { child, reason: page });
         return;
       }
       pages.push({ child, page });
@@ -98,8 +105,9 @@ export class SessionList {
   /** As long as no agent has said for itself what it has, it has what the editor was told. */
   #isOffered({ row }: Call): boolean {
     const { initializeResult } = this.core;
-    if (initializeResult === '' || this.children.usable().some((child) => child.initializeResult !== ''))
-      return true;
+    const known = this.children.usable().filter((child) => child.initializeResult !== '');
+    if (known.length > 0) return known.some((child) => offers(child.capabilities, row.capability!));
+    if (initializeResult === '') return true;
     const { agentCapabilities } = JSON.parse(initializeResult) as { agentCapabilities?: JsonObject | null };
     return offers(agentCapabilities ?? {}, row.capability!);
   }
@@ -120,45 +128,52 @@ export class SessionList {
   }
 
   /** Where the call's list begins or goes on. With `cwd` it is that of one child. */
-  async #placeOf(message: Message): Promise<Place> {
+  async #positionOf(message: Message): Promise<ListPosition> {
     const cursor = fieldOf(message, 'cursor');
     if (cursor?.isString === true) {
-      const place = this.#places.get(textOf(message, cursor));
-      if (place === undefined) {
+      const position = this.#positions.get(textOf(message, cursor));
+      if (position === undefined) {
         throw new CaiError('INVALID_PARAMS', 'session/list: unknown cursor; start again without one');
       }
-      return place;
+      return position;
     }
     const cwd = fieldOf(message, 'cwd');
     const start = { seen: new Set<string>(), answered: new Set<string>() };
     if (cwd?.isString !== true) return { ...start, children: this.children.usable() };
-    const folder = await findWorkspace(textOf(message, cwd), { env: this.env });
+    const path = textOf(message, cwd);
+    // Without a memory an agent may be started for it.
+    const folder = this.core.sessions.isKept
+      ? await findWorkspace(path, { env: this.env })
+      : await findCheckedWorkspace(path, this.env);
     const running = this.children.usable().filter((child) => child.root === folder.root);
-    const place = { ...start, folder, map: this.children.mapFor(folder) };
-    if (running.length > 0 || this.core.sessions.isKept) return { ...place, children: running.slice(0, 1) };
-    return { ...place, children: [this.children.forWorkspace(folder)] };
+    const position = { ...start, folder, map: this.children.mapFor(folder) };
+    if (running.length > 0 || this.core.sessions.isKept)
+      return { ...position, children: running.slice(0, 1) };
+    return { ...position, children: [this.children.forWorkspace(folder)] };
   }
 
-  /** Answers with the page at `place`; a child that has nothing (more) is passed over. */
-  async #serveFrom(call: Call, place: Place): Promise<void> {
-    const [child, ...others] = place.children;
+  /** Answers with the page at `position`; a child that has nothing (more), or fails, is passed over. */
+  async #serveFrom(call: Call, position: ListPosition): Promise<void> {
+    const [child, ...others] = position.children;
     if (child === undefined) {
-      this.#answerRemembered(call, place);
+      this.#answerRemembered(call, position);
       return;
     }
-    const page = await this.#ask(child, call, paramsFor(call.message, place.map ?? child.map, place.cursor));
-    const isLast = others.length === 0;
-    if (page instanceof CaiError && isLast && !this.#isNotNeeded(child)) throw page;
-    if (page === undefined || page instanceof CaiError || (page.isError && !isLast)) {
-      this.core.log.info({ root: child.root }, 'a child is left out of session/list');
-      await this.#serveFrom(call, { ...withoutChild(place), children: others });
+    const { map = child.map, cursor } = position;
+    const page = await this.#ask(child, call, pageParams(call.message, map, cursor));
+    if (!(page instanceof CaiError) && !page.isError) {
+      await this.#answerPage(call, page, child, position);
       return;
     }
-    if (page.isError) {
-      this.core.passOn(child, call, page);
+    if (call.request?.isCancelled === true) {
+      this.#fail(call, { child, reason: page });
       return;
     }
-    await this.#answerPage(call, page, child, place);
+    this.core.log.info({ root: child.root }, 'a child is left out of session/list');
+    const isOutweighed = asksToSignIn(position.failure) || this.#isNotNeeded(child);
+    const failure = isOutweighed ? position.failure : { child, reason: page };
+    const next = { ...withoutChild(position), children: others, failure };
+    await this.#serveFrom(call, next);
   }
 
   /** One that never answered `initialize` is asked for no more than what is remembered. */
@@ -166,31 +181,36 @@ export class SessionList {
     return this.core.sessions.isKept && child.initializeResult === '';
   }
 
-  #answerRemembered(call: Call, place: Place): void {
-    const { rows, next } = this.#rememberedAt(place);
+  #answerRemembered(call: Call, position: ListPosition): void {
+    const { rows, next } = this.#rememberedAt(position);
+    const { failure, seen } = position;
+    if (failure !== undefined && seen.size === 0 && (rows.length === 0 || asksToSignIn(failure))) {
+      this.#fail(call, failure);
+      return;
+    }
     const text = `{"sessions":[${rows.join(',')}]${next === undefined ? '' : `,"nextCursor":${this.#keep(next)}`}}`;
     this.core.answer(call, resultLine(call.request!.id, text));
   }
 
   /** A page of what is remembered, once no child is left to be asked, and where the list goes on. */
-  #rememberedAt(place: Place): { rows: string[]; next: Place | undefined } {
-    const { folder, answered, seen } = place;
-    const all = place.rest ?? rememberedSessions(this.core.sessions, { folder, besides: answered, seen });
-    const next = all.length > pageRows ? { ...place, rest: all.slice(pageRows) } : undefined;
+  #rememberedAt(position: ListPosition): { rows: string[]; next: ListPosition | undefined } {
+    const { folder, answered, seen } = position;
+    const all = position.rest ?? rememberedSessions(this.core.sessions, { folder, besides: answered, seen });
+    const next = all.length > pageRows ? { ...position, rest: all.slice(pageRows) } : undefined;
     return { rows: all.slice(0, pageRows).map(rowOf), next };
   }
 
-  async #answerPage(call: Call, page: Message, child: WorkspaceChild, place: Place): Promise<void> {
-    const seen = new Set(place.seen);
-    const rows = this.#rowsOf(child, page, seen, place.map);
+  async #answerPage(call: Call, page: Message, child: WorkspaceChild, position: ListPosition): Promise<void> {
+    const seen = new Set(position.seen);
+    const rows = this.#rowsOf(child, page, seen, position.map);
     const cursor = page.fields.find((field) => field.kind === 'cursor' && field.isString);
-    let next: Place | undefined;
+    let next: ListPosition | undefined;
     if (cursor !== undefined) {
-      next = { ...place, cursor: page.line.toString('utf8', cursor.start, cursor.end), seen };
+      next = { ...position, cursor: jsonOf(page, cursor), seen };
     } else {
-      const answered = new Set([...place.answered, child.root]);
-      next = { ...withoutChild(place), children: place.children.slice(1), seen, answered };
-      if (rows.length === 0 && next.children.length > 0) {
+      const answered = new Set([...position.answered, child.root]);
+      next = { ...withoutChild(position), children: position.children.slice(1), seen, answered };
+      if (rows.length === 0 && (next.children.length > 0 || next.failure !== undefined)) {
         await this.#serveFrom(call, next);
         return;
       }
@@ -206,13 +226,15 @@ export class SessionList {
 
   /** The page's sessions as the editor may see them, JSON texts, without those that were listed before. */
   #rowsOf(child: WorkspaceChild, page: Message, seen: Set<string>, map = child.map): string[] {
+    // Another process may have written of the same sessions since.
+    this.core.sessions.refresh();
     const edits = this.core.editsToEditor(child, page, { map });
     const rows: string[] = [];
     let next = 0;
     for (const row of page.fields.filter((field) => field.kind === 'row')) {
       const inRow: Edit[] = [];
       while (next < edits.length && edits[next]!.start < row.end) inRow.push(edits[next++]!);
-      const text = cut(page.line, row.start, row.end, inRow);
+      const text = editedText(page.line, row.start, row.end, inRow);
       const info = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
       const id = info?.sessionId;
       if (info === null || typeof id !== 'string' || seen.has(id) || this.#isElsewhere(child, id, info.cwd))
@@ -235,57 +257,42 @@ export class SessionList {
   }
 
   /**
-   * The child's answer, or why it gives none; undefined if it takes too long. One of several may not keep the
-   * others' sessions waiting, nor may a start keep those that are remembered.
+   * The child's answer, or why it gives none. It may not keep waiting the sessions of others, nor those that are
+   * remembered.
    */
-  async #ask(
-    child: WorkspaceChild,
-    call: Call,
-    params: string | undefined,
-  ): Promise<Message | CaiError | undefined> {
+  async #ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Message | CaiError> {
     const answer = this.core.ask(child, call, params);
-    const isAwaited = child.state === 'ready' || !this.core.sessions.isKept;
-    if (this.children.usable().length === 1 && isAwaited) return await answer;
-    return await within(pageMs, answer);
+    if (!this.core.sessions.isKept && this.children.usable().length === 1) return await answer;
+    return (await within(pageMs, answer)) ?? late(call.message.method);
   }
 
-  /** The cursor that stands for a place, JSON text; `null` for the end. */
-  #keep(place: Place | undefined): string {
-    if (place === undefined) return 'null';
+  #fail(call: Call, { child, reason }: Failure): void {
+    if (reason instanceof CaiError) this.core.fail(call, reason);
+    else this.core.passOn(child, call, reason);
+  }
+
+  /** The cursor that stands for a position, JSON text; `null` for the end. */
+  #keep(position: ListPosition | undefined): string {
+    if (position === undefined) return 'null';
     const cursor = randomUUID();
-    this.#places.set(cursor, place);
-    const [oldest] = this.#places.keys();
-    if (this.#places.size > maxCursors) this.#places.delete(oldest!);
+    this.#positions.set(cursor, position);
+    const [oldest] = this.#positions.keys();
+    if (this.#positions.size > maxCursors) this.#positions.delete(oldest!);
     return JSON.stringify(cursor);
   }
 }
 
-/** The place without what is about its current child alone. */
-function withoutChild({ seen, answered, folder }: Place): Omit<Place, 'children'> {
-  return { seen, answered, ...(folder !== undefined && { folder }) };
+/** The position without what is about its current child alone. */
+function withoutChild({ seen, answered, folder, failure }: ListPosition): Omit<ListPosition, 'children'> {
+  return { seen, answered, failure, ...(folder !== undefined && { folder }) };
+}
+
+/** Source: ACP v1, `ErrorCode`. */
+function asksToSignIn(failure: Failure | undefined): boolean {
+  if (failure === undefined || failure.reason instanceof CaiError) return false;
+  return (bodyOf(failure.reason) as { code?: unknown } | null)?.code === rpcCode.authRequired;
 }
 
 function late(method: string): CaiError {
   return new CaiError('AGENT_STALLED', `${method}: no answer in ${pageMs / 1_000} s`);
-}
-
-/** The call's params for a child, with that child's own cursor, JSON text (`null` for none). */
-function paramsFor(message: Message, map: PathMap, cursor = 'null'): string | undefined {
-  const edits = editsOf(message, { ...pathsToAgent(map) });
-  const ours = fieldOf(message, 'cursor');
-  if (ours !== undefined) edits.push({ start: ours.start, end: ours.end, text: cursor });
-  const { line, bodyStart, bodyEnd } = message;
-  return bodyStart < 0 ? undefined : cut(line, bodyStart, bodyEnd, edits);
-}
-
-/** The agent's result with these rows and this cursor (JSON text, `null` for none), and otherwise its own. */
-function pageText(page: Message, rows: readonly string[], cursor: string): string {
-  const list = fieldOf(page, 'rows');
-  if (list === undefined) return `{"sessions":[${rows.join(',')}],"nextCursor":${cursor}}`;
-  const edits: Edit[] = [{ start: list.start, end: list.end, text: `[${rows.join(',')}]` }];
-  const theirs = fieldOf(page, 'cursor');
-  const first = page.bodyStart + 1;
-  if (theirs !== undefined) edits.push({ start: theirs.start, end: theirs.end, text: cursor });
-  else if (cursor !== 'null') edits.push({ start: first, end: first, text: `"nextCursor":${cursor},` });
-  return cut(page.line, page.bodyStart, page.bodyEnd, edits);
 }

@@ -45,12 +45,12 @@ export class SessionMemory implements SessionObserver {
     else this.#used(editorId);
   }
 
-  /** A prompt is an activity, */
+  /** A prompt counts as activity. */
   onCall({ editorId }: Session, { method }: Message): void {
     if (method === 'session/prompt') this.#used(editorId);
   }
 
-  /** and so is the end of its turn. */
+  /** The end of a prompt's turn counts as activity. */
   onAnswer({ editorId }: Session, method: string): void {
     const isOpen = this.sessions.find(editorId) !== undefined;
     if (method === 'session/prompt' && isOpen) this.#used(editorId);

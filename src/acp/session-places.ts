@@ -1,6 +1,6 @@
 /** Where a call wants its session: the workspace of its `cwd`, and the folders besides. */
 import { CaiError } from '../errors';
-import { bodyTextOf, fieldOf, textOf } from '../rpc/scan';
+import { bodyTextOf, stringOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { Session } from '../session/workspace-child';
 import { isFilePath } from '../workspace/real-path';
@@ -9,7 +9,7 @@ import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from './children';
 
 /** Where a session belongs: its folders as the editor spells them, the mapping of its paths, the call's params. */
-export type Place = Pick<Session, 'roots' | 'map' | 'opening'>;
+export type Place = Pick<Session, 'roots' | 'map' | 'openParams'>;
 
 /** What was found for a call. */
 export interface Found {
@@ -38,10 +38,10 @@ export class SessionPlaces {
     const workspace = await this.#lookUp(folder);
     const map = this.children.mapFor(workspace);
     const roots = [workspace.cwd, ...furtherRoots(message)];
-    for (const root of roots.slice(1)) requireServable(root, this.children.serves(root, workspace));
+    for (const root of roots.slice(1)) requireServable(root, this.children.canSee(root, workspace));
     // Without a folder of its own, the call could not be repeated.
-    const opening = cwdOf(message) === undefined ? undefined : bodyTextOf(message);
-    return { workspace, place: { roots, map, opening } };
+    const openParams = cwdOf(message) === undefined ? undefined : bodyTextOf(message);
+    return { workspace, place: { roots, map, openParams } };
   }
 
   #lookUp(cwd: string): Promise<Workspace> {
@@ -53,8 +53,7 @@ export class SessionPlaces {
 }
 
 function cwdOf(message: Message): string | undefined {
-  const field = fieldOf(message, 'cwd');
-  return field?.isString === true ? textOf(message, field) : undefined;
+  return stringOf(message, 'cwd');
 }
 
 function furtherRoots(message: Message): string[] {

@@ -1,6 +1,6 @@
 /**
  * The mode and the options of each session as they were set last, by the user or by the agent itself: an
- * agent that has ended has forgotten them.
+ * agent that has ended has forgotten them. And whether a session has been used for more than that.
  */
 import { bodyOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
@@ -44,33 +44,60 @@ export class SessionSettings implements SessionObserver {
     return [...(this.#known.get(session)?.settings.values() ?? [])];
   }
 
-  /** `session` takes the place of `lost`. */
-  inherit(session: Session, lost: Session): void {
-    for (const setting of this.of(lost)) this.#keep(session, setting);
+  /** `session` takes the place of `before`; what has been set in it already is later. */
+  inherit(session: Session, before: Session): void {
+    for (const setting of [...this.of(before), ...this.of(session)]) this.keep(session, setting);
   }
 
-  /** The user wants to set something, */
+  /**
+   * What the editor has loaded, resumed or forked is as the answer says: that is what its user sees. What it begins
+   * with while it is restored is not what was set last, and a new one begins as any other.
+   */
+  onOpen(session: Session, { method }: Message, result: Message, before?: Session): void {
+    // It may be used already, if the agent has spoken of it before.
+    if (method === 'session/new') session.isUnused ??= true;
+    if (method === 'session/new' || session.isRestoring !== undefined) return;
+    if (before !== undefined) this.inherit(session, before);
+    const { modes, configOptions } = (bodyOf(result) ?? {}) as JsonObject;
+    this.#keepMode(session, (modes as JsonObject | null | undefined)?.currentModeId);
+    this.#keepOptions(session, configOptions);
+  }
+
+  /** Something has been set in a session, later than all else. */
+  keep(session: Session, setting: Setting | undefined): void {
+    if (setting === undefined) return;
+    const { settings } = this.#of(session);
+    settings.delete(keyOf(setting));
+    if (settings.size < maxSettings) settings.set(keyOf(setting), setting);
+  }
+
+  /** Notes what the user wants to set, and whether the session is used for more than that. */
   onCall(session: Session, call: Message): void {
-    if (!Object.hasOwn(setters, call.method) || call.id === undefined) return;
+    const isSetter = Object.hasOwn(setters, call.method);
+    if (!isSetter && call.method !== 'session/cancel') session.isUnused = false;
+    if (!isSetter || call.id === undefined) return;
     const setting = settingOf(call.method, (bodyOf(call) ?? {}) as JsonObject);
     if (setting !== undefined) this.#of(session).asked.set(call.id, setting);
   }
 
-  /** and the agent has agreed, or not. */
+  /** Keeps what the user wanted to set, if the agent agreed. */
   onAnswer(session: Session, method: string, answer: Message): void {
     if (!Object.hasOwn(setters, method) || answer.id === undefined) return;
     const { asked } = this.#of(session);
     const setting = asked.get(answer.id);
     asked.delete(answer.id);
-    if (setting !== undefined && !answer.isError) this.#keep(session, setting);
+    if (setting !== undefined && !answer.isError) this.keep(session, setting);
   }
 
   /** The agent has set something itself. What it begins with while it is restored is not what was set last. */
   onUpdate(session: Session, kind: string, update: Message): void {
     if (session.isRestoring === true) return;
-    if (kind === 'current_mode_update')
-      this.#keep(session, settingOf('session/set_mode', { modeId: updateOf(update).currentModeId }));
+    if (kind === 'current_mode_update') this.#keepMode(session, updateOf(update).currentModeId);
     else if (kind === 'config_option_update') this.#keepOptions(session, updateOf(update).configOptions);
+  }
+
+  #keepMode(session: Session, modeId: unknown): void {
+    this.keep(session, settingOf('session/set_mode', { modeId }));
   }
 
   /** Of the options those that were set before, and the mode, which some agents have as an option. */
@@ -80,15 +107,8 @@ export class SessionSettings implements SessionObserver {
       const params = type === 'boolean' ? { configId, type, value } : { configId, value };
       const setting = settingOf('session/set_config_option', params);
       const isSet = setting !== undefined && this.#of(session).settings.has(keyOf(setting));
-      if (category === 'mode' || isSet) this.#keep(session, setting);
+      if (category === 'mode' || isSet) this.keep(session, setting);
     }
-  }
-
-  #keep(session: Session, setting: Setting | undefined): void {
-    if (setting === undefined) return;
-    const { settings } = this.#of(session);
-    settings.delete(keyOf(setting));
-    if (settings.size < maxSettings) settings.set(keyOf(setting), setting);
   }
 
   #of(session: Session): Known {

@@ -13,9 +13,15 @@ const settingMs = 10_000;
 
 /**
  * Sets something again in a session, and tells the editor, which the agent may have told of what it begins with.
- * What the agent does not want is only noted. False: it has not answered.
+ * What the agent does not want is only logged; `onSet` is called where it has agreed, before anything else that it
+ * says. False: it has not answered.
  */
-export async function setAgain(session: Session, { method, params }: Setting, log: Log): Promise<boolean> {
+export async function setAgain(
+  session: Session,
+  { method, params }: Setting,
+  log: Log,
+  onSet: () => void,
+): Promise<boolean> {
   const { child, agentId } = session;
   const text = JSON.stringify({ ...params, sessionId: agentId });
   const failed = (reason: string): void => log.warn({ method, reason }, 'could not be set again');
@@ -33,6 +39,7 @@ export async function setAgain(session: Session, { method, params }: Setting, lo
           onAnswer: (answer) => {
             if (answer.isError) failed('the agent refused it');
             else tellState(session, answer, log, method === 'session/set_mode' ? params.modeId : undefined);
+            if (!answer.isError) onSet();
             resolve(true);
           },
           onFailure,

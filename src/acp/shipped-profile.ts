@@ -1,9 +1,13 @@
-/** What the pinned agents of our image answer to `initialize`, recorded before a release by `fixtures/peers/profiles.mjs`. */
+/**
+ * What the pinned agents of our image answer to `initialize`, recorded before a release by
+ * `fixtures/peers/profiles.mjs`.
+ */
 import { catalog } from '../agent/catalog';
 import type { AgentCommand } from '../agent/catalog';
 import recorded from '../agent/shipped-profiles.json';
 import type { JsonObject } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
+import { ownValue } from '../workspace/own-value';
 import { offers } from './refusals';
 
 /** The answers of one agent. */
@@ -27,12 +31,12 @@ export function shippedProfile(
   { agents, image }: Pick<Config, 'agents' | 'image'>,
   clientCapabilities: JsonObject,
 ): string | undefined {
-  const known = Object.hasOwn(catalog, name) ? catalog[name] : undefined;
-  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  const known = ownValue(catalog, name);
+  const profile = ownValue(profiles, name);
   if (known === undefined || profile === undefined || image.dockerfile !== undefined) return undefined;
-  const configured = Object.hasOwn(agents, name) ? agents[name] : undefined;
+  const configured = ownValue(agents, name);
   const packages = configured?.packages ?? known.packages;
-  if (!isSame(command, known.inContainer) || !isSame(packages, profile.packages)) return undefined;
+  if (!isSame(command, known.command) || !isSame(packages, profile.packages)) return undefined;
   const answer = profile.answers[profile.dependsOn.filter((path) => offers(clientCapabilities, path)).join()];
   return answer === undefined ? undefined : JSON.stringify(answer);
 }

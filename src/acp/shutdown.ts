@@ -3,6 +3,7 @@ import { hastyStop } from '../agent/process';
 import { CaiError, rpcCode } from '../errors';
 import { errorLine, resultLine, rpcErrorOf } from '../rpc/answer';
 import type { WorkspaceChild } from '../session/workspace-child';
+import { ownValue } from '../workspace/own-value';
 import type { Children } from './children';
 import type { Core } from './core';
 import { within } from './within';
@@ -55,7 +56,7 @@ export function answerForEditor(child: WorkspaceChild, childId: string, method: 
     'session/request_permission': '{"outcome":{"outcome":"cancelled"}}',
     'elicitation/create': '{"action":"cancel"}',
   };
-  const result = Object.hasOwn(results, method) ? results[method] : undefined;
+  const result = ownValue(results, method);
   const error = { code: rpcCode.internalError, message: 'the client is gone' };
   child.answer(result === undefined ? errorLine(childId, error) : resultLine(childId, result));
 }

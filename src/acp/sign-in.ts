@@ -1,6 +1,7 @@
 /**
- * The sign-in methods of an agent that an editor would run as a command. An editor runs on the host what it is
- * given; so it is given a command of ours with a token, by which the agent's own runs in the container.
+ * The sign-in methods of an agent that an editor would run as a command. An editor runs on the host whatever
+ * command it is given. It therefore gets a command of ours with a token, which runs the agent's own command in the
+ * container.
  */
 import type { AgentCommand } from '../agent/catalog';
 import { isPassable, isVariableName } from '../agent/passable';
@@ -9,8 +10,10 @@ import { hostCommand, writeToken } from '../agent/terminal-token';
 import type { TerminalOrder } from '../agent/terminal-token';
 import { messageOf } from '../errors';
 import type { Log } from '../log';
+import { openBracket } from '../rpc/bytes';
 import { compilePlan } from '../rpc/plan';
 import type { Message } from '../rpc/scan';
+import { replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import { Walk } from '../rpc/walk';
 import type { JsonObject } from '../session/workspace-child';
@@ -18,8 +21,13 @@ import type { JsonObject } from '../session/workspace-child';
 /** In each method what is looked at: two parsers must not read it differently. */
 const methodsPlan = compilePlan({
   '*': {
-    ...{ '=': 'method', type: 'type', command: 'command', args: 'args', env: 'env' },
-    ...{ vars: { '*': { name: 'name' } }, varName: 'name' },
+    '=': 'method',
+    type: 'type',
+    command: 'command',
+    args: 'args',
+    env: 'env',
+    vars: { '*': { name: 'name' } },
+    varName: 'name',
     _meta: {
       'terminal-auth': { '=': 'command', command: 'command', args: 'args', env: 'env', label: 'label' },
     },
@@ -75,17 +83,17 @@ export class SignIn {
    */
   edits(answer: Message, place: SignInPlace): Edit[] {
     const edits: Edit[] = [];
-    for (const { kind, start, end } of answer.fields) {
-      if (kind === 'hostCommand') edits.push({ start, end, text: 'null' });
-      if (kind !== 'authMethods') continue;
-      const json = answer.line.subarray(start, end);
+    for (const field of answer.fields) {
+      if (field.kind === 'hostCommand') edits.push(replacing(field, 'null'));
+      if (field.kind !== 'authMethods') continue;
+      const json = answer.line.subarray(field.start, field.end);
       const isNull = json.toString('latin1') === 'null';
       const methods = methodsOf(json);
       const kept = (methods ?? []).flatMap((method) => this.#offered(method, place) ?? []);
-      const isArray = json[0] === 0x5b;
+      const isArray = json[0] === openBracket;
       const isSame =
         kept.length === methods?.length && kept.every((method, index) => method === methods[index]);
-      if (!(isNull || (isArray && isSame))) edits.push({ start, end, text: `[${kept.join(',')}]` });
+      if (!(isNull || (isArray && isSame))) edits.push(replacing(field, `[${kept.join(',')}]`));
     }
     return edits;
   }
@@ -100,7 +108,10 @@ export class SignIn {
     }
   }
 
-  /** A sign-in method, JSON text; the very text where nothing in it would be run, undefined for one that is nothing else. */
+  /**
+   * A sign-in method for the editor, JSON text: unchanged if it names nothing to run, undefined if it cannot be
+   * offered.
+   */
   #forEditor(text: string, place: SignInPlace): string | undefined {
     const method = JSON.parse(text) as JsonObject | null;
     if (!isObject(method)) return undefined;

@@ -6,6 +6,7 @@ import { posix } from 'node:path';
 import { isPassable, isVariableName } from '../agent/passable';
 import type { HostCommand, TerminalOrder } from '../agent/terminal-token';
 import { CaiError } from '../errors';
+import { replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import { bodyOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
@@ -45,14 +46,14 @@ export function editsOfCreate(message: Message, host: HostCommand, cwd: string):
   const edits: Edit[] = [];
   for (const [kind, text] of Object.entries(texts)) {
     const field = message.fields.find((each) => each.kind === kind);
-    if (field !== undefined) edits.push({ start: field.start, end: field.end, text });
+    if (field !== undefined) edits.push(replacing(field, text));
   }
   const has = (kind: string): boolean => message.fields.some((field) => field.kind === kind);
   const args = has('terminalArgs') ? '' : `,"args":${texts.terminalArgs}`;
   const folder = has('terminalCwd') ? '' : `,"cwd":${texts.terminalCwd}`;
   const command = message.fields.find(({ kind }) => kind === 'terminalCommand')!;
   const text = JSON.stringify(host.command) + args + folder;
-  return [...edits, { start: command.start, end: command.end, text }];
+  return [...edits, replacing(command, text)];
 }
 
 function variablesOf(env: unknown): [string, string][] {

@@ -6,11 +6,12 @@ import { dropToken, hostCommand, writeToken } from '../agent/terminal-token';
 import { ownIdentity } from '../agent/process-identity';
 import { CaiError, messageOf } from '../errors';
 import { requestLine, rpcErrorOf } from '../rpc/answer';
-import { bodyOf, fieldOf, textOf } from '../rpc/scan';
+import { bodyOf, stringOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { Edit } from '../rpc/splice';
 import type { JsonObject, Session, WorkspaceChild } from '../session/workspace-child';
 import type { Config } from '../workspace/config';
+import type { AgentCall } from './call';
 import type { Core } from './core';
 import { RateLimit } from './rate-limit';
 import { methodNotFound, offers } from './refusals';
@@ -24,16 +25,6 @@ export interface TerminalsOptions {
   readonly env: NodeJS.ProcessEnv;
   /** As in `ProxyOptions`. */
   readonly terminals: Config['acp']['terminal'];
-}
-
-/** A message of an agent about a terminal. */
-export interface TerminalCall {
-  /** Who sent it. */
-  readonly child: WorkspaceChild;
-  /** The message. */
-  readonly message: Message;
-  /** The session that it names, if it is open. */
-  readonly session: Session | undefined;
 }
 
 /** Passes a call on to the editor; returns the id that it has there, undefined if it could not be passed. */
@@ -76,7 +67,7 @@ export class Terminals {
   }
 
   /** Serves a call: passed on if the editor offers terminals and this one is the session's own. */
-  serve(call: TerminalCall, passOn: PassOn): void {
+  serve(call: Omit<AgentCall, 'row'>, passOn: PassOn): void {
     const { child, message, session } = call;
     if (this.options.terminals === 'off' || !offers(this.core.editorCapabilities, 'terminal')) {
       this.core.refuse(child, message, methodNotFound(message.method));
@@ -134,10 +125,9 @@ export class Terminals {
 
   /** An id that the editor gave to somebody else, or to nobody, means nothing. */
   #use({ child, editorId }: Session, message: Message, passOn: PassOn): void {
-    const field = fieldOf(message, 'terminal');
-    if (field?.isString !== true)
+    const id = stringOf(message, 'terminal');
+    if (id === undefined)
       throw new CaiError('INVALID_PARAMS', `${message.method}: "terminalId" must be a string`);
-    const id = textOf(message, field);
     const terminal = this.#terminals.get(id);
     if (terminal?.child !== child || terminal.sessionId !== editorId)
       throw new CaiError('TERMINAL_UNKNOWN', 'Terminal not found: this session has none of that id');

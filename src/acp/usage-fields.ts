@@ -16,6 +16,10 @@ export interface Spent {
 
 /** Longest text that is kept of an agent's words, in characters. */
 const maxLength = 200;
+/** Models of a turn that are kept. */
+const maxModels = 10;
+/** Models of a turn whose tokens are counted. */
+const maxRows = 100;
 
 /**
  * What the turn has spent. `_meta.quota` has rows by model, which may hold more than the turn's own sum: they
@@ -35,17 +39,16 @@ export function spentIn(result: unknown, model: string | undefined): Spent {
   return {
     stop: textIn(stopReason) ?? 'unknown',
     ...(tokens && { tokens }),
-    models: rows.length > 0 ? rows : alone,
+    models: rows.length > 0 ? rows.slice(0, maxModels) : alone,
   };
 }
 
 /** The cost in a `usage_update`. */
 export function costOf(update: unknown): Cost | undefined {
-  const { amount, currency } = objectOf(objectOf(update).cost);
-  const unit = textIn(currency);
-  return typeof amount === 'number' && amount >= 0 && unit !== undefined
-    ? { amount, currency: unit }
-    : undefined;
+  const cost = objectOf(objectOf(update).cost);
+  const amount = count(cost.amount);
+  const currency = textIn(cost.currency);
+  return amount === undefined || currency === undefined ? undefined : { amount, currency };
 }
 
 /** The model that something names: the result of opening a session, a list of options, a usage update. */
@@ -58,7 +61,7 @@ export function modelIn(value: unknown): string | undefined {
 }
 
 function rowsOf(value: unknown): { model: string; tokens: TokenCounts }[] {
-  const rows: readonly unknown[] = Array.isArray(value) ? value.slice(0, 100) : [];
+  const rows: readonly unknown[] = Array.isArray(value) ? value.slice(0, maxRows) : [];
   return rows.map(objectOf).flatMap(({ model, token_count }) => {
     const name = textIn(model);
     const tokens = tokensOf(token_count);
@@ -82,12 +85,14 @@ function tokensOf(value: unknown): TokenCounts | undefined {
     cachedRead: first('cachedReadTokens', 'cachedInputTokens') ?? 0,
     cachedWrite: first('cachedWriteTokens') ?? 0,
     thought: first('thoughtTokens', 'reasoningOutputTokens') ?? 0,
-    total: total ?? (input ?? 0) + (output ?? 0),
+    // Some leave the sum at 0.
+    total: total === undefined || total === 0 ? (input ?? 0) + (output ?? 0) : total,
   };
 }
 
+/** One that is too large to be true is none: the sum of such would be no number. */
 function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
 }
 
 function isThere<T>(value: T | undefined): value is T {

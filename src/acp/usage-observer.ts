@@ -4,7 +4,7 @@
  * (unstable, the turn's tokens); `_meta.quota` and `_meta["_claude/model"]` as claude-agent-acp 0.100, codex-acp
  * 2.6 and gemini-cli 0.61 send them.
  */
-import { bodyOf, bodyTextOf, fieldOf, textOf } from '../rpc/scan';
+import { bodyOf, bodyTextOf, fieldOf, stringOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { Cost, UsageFile } from '../session/usage';
 import type { Session } from '../session/workspace-child';
@@ -167,8 +167,7 @@ export class UsageObserver implements SessionObserver {
     const toolCallId = textOf(update, id);
     const tools = (turn.tools ??= newTools());
     if (tools.over.has(toolCallId)) return;
-    const field = fieldOf(update, 'toolStatus');
-    const status = field?.isString === true ? textOf(update, field) : '';
+    const status = stringOf(update, 'toolStatus') ?? '';
     const startedAt = tools.running.get(toolCallId);
     if (status === 'completed' || status === 'failed') {
       if (tools.over.size < maxTools) tools.over.add(toolCallId);

@@ -15,7 +15,7 @@ export class AgentEnd {
 
 /** What the log takes of a failure. */
 export interface LoggedFailure {
-  /** That of the failure, or of the one that a command of ours has told. */
+  /** Code of the failure; if a command of ours reported one, that. */
   readonly code: string;
   /** Exit status of the agent's process; undefined where none is known. */
   readonly status: number | undefined;

@@ -3,15 +3,14 @@ import { isAbsolute, resolve } from 'node:path';
 import { CaiError } from '../errors';
 import type { Config } from '../workspace/config';
 import { nearest } from '../workspace/nearest';
+import { ownValue } from '../workspace/own-value';
 
 /** One known agent. Commands are a program and its arguments, started without a shell. */
 export interface CatalogEntry {
   /** What people call it. */
   readonly displayName: string;
-  /** Its command inside our image. */
-  readonly inContainer: readonly string[];
-  /** Its command when it is a direct child, looked up on PATH. */
-  readonly direct: readonly string[];
+  /** Its command, inside our image and as a direct child: looked up on PATH. */
+  readonly command: readonly string[];
   /** The npm packages, with their versions, that its image has for it; none: npm has it not. */
   readonly packages: readonly string[];
   /** How somebody signs in to it by hand, and out. */
@@ -78,7 +77,7 @@ function entry(
   command: readonly string[],
   ...packages: string[]
 ): CatalogEntry {
-  return { displayName, inContainer: command, direct: command, packages, signIn };
+  return { displayName, command, packages, signIn };
 }
 
 /** What to start for a name. */
@@ -99,8 +98,6 @@ export interface AgentCommand {
 export interface CatalogOptions {
   /** `[agents]` of the user's configuration. */
   readonly agents: Config['agents'];
-  /** `CAI_ACP_DIRECT_SPAWN=1`: the agent is a direct child. */
-  readonly isDirect: boolean;
   /** `CAI_ACP_TEST_MODE=1`: any name, run exactly as `<name> --acp`. */
   readonly isTestMode: boolean;
   /** The user's config file, for advice. */
@@ -121,9 +118,9 @@ export function resolveAgent(name: string, args: readonly string[], options: Cat
     const remedy = 'in test mode the name is the program: check it';
     return { name, displayName: name, command: [program, '--acp', ...args], remedy };
   }
-  const configured = own(options.agents, name);
-  const known = own(catalog, name);
-  const command = configured?.command ?? (options.isDirect ? known?.direct : known?.inContainer);
+  const configured = ownValue(options.agents, name);
+  const known = ownValue(catalog, name);
+  const command = configured?.command ?? known?.command;
   const [program, ...rest] = command ?? [];
   if (program === undefined) {
     const names = [...new Set([...Object.keys(catalog), ...Object.keys(options.agents)])];
@@ -137,8 +134,4 @@ export function resolveAgent(name: string, args: readonly string[], options: Cat
   const displayName = configured?.name ?? known?.displayName ?? name;
   const remedy = `install it, or name its full path in ${options.configFile}: a line [agents.${name}], and below it command = ["/full/path"]`;
   return { name, displayName, command: [program, ...rest, ...args], remedy };
-}
-
-function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
-  return Object.hasOwn(record, key) ? record[key] : undefined;
 }

@@ -26,11 +26,11 @@ export interface HelperOptions {
   onLine?(line: string): void;
   /** What it has to tell the user. */
   onNotice?(text: string): void;
-  /** It has ended without being asked to, and has told nothing: why. */
-  onFailure?(reason: CaiError): void;
+  /** It has ended without being asked to: why. Returns how long to wait before it is started again, in milliseconds. */
+  onFailure?(reason: CaiError, hasTold: boolean): number | undefined;
 }
 
-/** A command of ours that runs until it ends or is stopped. */
+/** A command of ours that runs until it ends, and is not started again, or is stopped. */
 export class Helper {
   /** Resolves when it has said that it has started or what is wrong, or has ended. */
   readonly settled: Promise<void>;
@@ -40,13 +40,14 @@ export class Helper {
   isOver = false;
   /** Resolves when it has ended. */
   readonly ended: Promise<void>;
-  readonly #process: AgentProcess;
+  #process!: AgentProcess;
+  /** Until it is started again. */
+  #wait: NodeJS.Timeout | undefined;
   #settle!: () => void;
   #end!: () => void;
 
   /** Starts it. */
-  constructor(options: HelperOptions) {
-    const { command, cwd, env, log, input } = options;
+  constructor(private readonly options: HelperOptions) {
     this.settled = new Promise((resolve) => {
       this.#settle = () => {
         this.isSettled = true;
@@ -54,6 +55,20 @@ export class Helper {
       };
     });
     this.ended = new Promise((resolve) => (this.#end = resolve));
+    this.#start();
+  }
+
+  /** Ends it; resolves when nothing of it is left. */
+  async stop(): Promise<void> {
+    this.isOver = true;
+    clearTimeout(this.#wait);
+    if (this.#wait !== undefined) this.#finish();
+    await this.#process.stop(helperStop);
+  }
+
+  #start(): void {
+    const { command, cwd, env, log, input } = this.options;
+    this.#wait = undefined;
     let hasTold = false;
     const remedy = 'install cai again';
     this.#process = new AgentProcess({
@@ -63,29 +78,27 @@ export class Helper {
       limits,
       log,
       onLine: (line) => {
-        if (Buffer.isBuffer(line)) options.onLine?.(line.toString());
+        if (Buffer.isBuffer(line)) this.options.onLine?.(line.toString());
       },
       onStatus: (status) => {
         if (status.kind === 'notice') {
           hasTold = true;
-          options.onNotice?.(status.text);
+          this.options.onNotice?.(status.text);
         }
         if (status.kind !== 'delay') this.#settle();
       },
       onEnd: (reason) => {
-        const isUnasked = !this.isOver;
-        this.isOver = true;
-        this.#settle();
-        this.#end();
-        if (isUnasked && !hasTold) options.onFailure?.(reason);
+        const againMs = this.isOver ? undefined : this.options.onFailure?.(reason, hasTold);
+        if (againMs === undefined) this.#finish();
+        else this.#wait = setTimeout(() => this.#start(), againMs);
       },
     });
     if (input !== undefined) this.#process.send(Buffer.from(`${input}\n`));
   }
 
-  /** Ends it; resolves when nothing of it is left. */
-  async stop(): Promise<void> {
+  #finish(): void {
     this.isOver = true;
-    await this.#process.stop(helperStop);
+    this.#settle();
+    this.#end();
   }
 }

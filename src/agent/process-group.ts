@@ -1,5 +1,6 @@
 /** Process groups: what a program started, as far as that did not leave the group. */
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { processStat } from './process-stat';
 
 /** Sends a signal to every process of the group that `pid` leads; false when there is none. */
 export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
@@ -16,24 +17,13 @@ export function isGroupAlive(pid: number): boolean {
   return signalGroup(pid, 0) && (runningGroups()?.has(pid) ?? true);
 }
 
-/** Groups with a running process, where the system tells (Linux). Source: proc(5), /proc/PID/stat. */
+/** Groups with a running process, where the system tells (Linux). */
 function runningGroups(): Set<number> | undefined {
   try {
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    return new Set(pids.flatMap(groupIfRunning));
+    const stats = pids.map((pid) => processStat(Number(pid)));
+    return new Set(stats.flatMap((stat) => (stat?.isRunning === true ? [stat.group] : [])));
   } catch {
     return undefined;
-  }
-}
-
-function groupIfRunning(pid: string): number[] {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name before may hold anything, so that the fields are counted from its closing bracket.
-    const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return state === 'Z' || state === 'X' ? [] : [Number(group)];
-  } catch {
-    // It ended between the two reads.
-    return [];
   }
 }

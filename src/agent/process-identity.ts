@@ -1,5 +1,5 @@
 /** Which process: its id and when it was started, which no other process of this machine ever has. */
-import { readFileSync } from 'node:fs';
+import { processStat } from './process-stat';
 
 /** `PID.START` of this process. */
 export function ownIdentity(): string {
@@ -14,17 +14,12 @@ export function isRunning(identity: string): boolean | undefined {
 
 /**
  * In ticks since the machine was started; 0 for one that runs on a system that does not tell; `undefined` if
- * it does not run. Source: proc(5), /proc/PID/stat, field 22.
+ * it does not run.
  */
 function startOf(pid: number): number | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name before may hold anything, so that the fields are counted from its closing bracket.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : Number(fields[19]);
-  } catch {
-    return isAlive(pid) ? 0 : undefined;
-  }
+  const stat = processStat(pid);
+  if (stat === undefined) return isAlive(pid) ? 0 : undefined;
+  return stat.isRunning ? stat.startTicks : undefined;
 }
 
 /** Whether there is a process of that id, whoever it belongs to. */

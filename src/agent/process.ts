@@ -60,10 +60,10 @@ export interface AgentProcessOptions {
   /** Each line of its stdout, in order; not called while paused. */
   onLine(line: Buffer | OverlongLine): void;
   /**
-   * What comes next of its stdout, in pieces, for who may take several lines at once; returns how many bytes these are,
-   * which may be 0: then the next line goes to `onLine`. Not called while paused.
+   * Gets what stdout has next, as consecutive buffers from the start of a line, and may take several whole lines at
+   * once. Returns how many bytes it took; after 0 the next line goes to `onLine`. Not called while paused.
    */
-  onLines?: ((pieces: readonly Buffer[]) => number) | undefined;
+  onLines?: ((buffers: readonly Buffer[]) => number) | undefined;
   /** No other agent waits to be read. */
   isAlone?: (() => boolean) | undefined;
   /** What it tells before the agent runs; never for a command without status. */

@@ -5,7 +5,10 @@
 
 const form = /^--sign-in=([A-Za-z0-9_-]{1,128})$/;
 
-/** One argument, so that it is whole wherever an editor puts it, and without a character that means anything to a shell. */
+/**
+ * One argument, so that it is whole wherever an editor puts it, and without a character that means anything to a
+ * shell.
+ */
 export function signInArgument(token: string): string {
   return `--sign-in=${token}`;
 }

@@ -9,6 +9,7 @@ import { version } from '../../package.json';
 import { Profiles } from '../acp/profiles';
 import { SignIn } from '../acp/sign-in';
 import { resolveAgent } from '../agent/catalog';
+import { isAlive } from '../agent/process-identity';
 import { ProfileStore } from '../agent/profile';
 import { programIdentity } from '../agent/program-identity';
 import { imageTagOf } from '../container/image-tag';
@@ -16,6 +17,7 @@ import { CaiError } from '../errors';
 import { openLog } from '../log';
 import { LogFile } from '../log-file';
 import { configFileOf, loadConfig } from '../workspace/config';
+import { mayHaveOwnData } from '../workspace/own-data';
 import { ownFolders } from '../workspace/own-folders';
 import { answerEarly } from './early-answer';
 import { takeRecordOption } from './record-option';
@@ -30,7 +32,6 @@ export async function run(args: readonly string[]): Promise<number> {
   const cwd = workingDirectory();
   const agent = resolveAgent(name, agentArgs, {
     agents: config.agents,
-    isDirect,
     isTestMode: env.CAI_ACP_TEST_MODE === '1',
     configFile: configFileOf(env),
     cwd,
@@ -47,7 +48,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   const { state } = ownFolders(env);
   const about = { pid: process.pid, agent: agent.name, version };
-  const log = openLog(env, new LogFile(join(state, 'logs'), about));
+  const log = openLog(env, new LogFile(join(state, 'logs'), about, isAlive));
   const signIn = new SignIn({ agent: isDirect ? undefined : agent, env: childEnv, log });
   const profiles = new Profiles({
     agent,
@@ -59,11 +60,20 @@ export async function run(args: readonly string[]): Promise<number> {
     log,
   });
   const options = {
-    ...{ about, agent, config, cwd, env: childEnv, isDirect, log, profiles, recordFile, signIn },
+    about,
+    agent,
+    config,
+    cwd,
+    env: childEnv,
+    isDirect,
+    log,
+    profiles,
+    recordFile,
+    signIn,
     terminals: isDirect ? 'off' : config.acp.terminal,
   } as const;
   // A record begins with the first line; a login for one workspace needs to know which that is.
-  const canAnswer = recordFile === undefined && (isDirect || config.agent.data !== 'workspace');
+  const canAnswer = recordFile === undefined && (isDirect || !mayHaveOwnData(config, cwd, env));
   const early = canAnswer ? answerEarly(options) : undefined;
   const { Connection } = await import('./connection');
   return await new Connection({ ...options, early }).run();

@@ -8,6 +8,7 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { statusLine } from '../agent/status';
+import type { AgentStatus } from '../agent/status';
 import type { SshConnection } from '../container/ssh';
 import { joinStreams } from '../container/tunnel-server';
 import { CaiError } from '../errors';
@@ -34,8 +35,8 @@ interface BridgeOptions extends TargetOptions {
   readonly statusFd?: number;
 }
 
-/** Tells the user something, or (undefined) that it works. */
-type Tell = (notice: string | undefined) => void;
+/** Tells who has started it how it goes. */
+type Tell = (status: AgentStatus) => void;
 
 /** Resolves with 0 when nobody wants it any more; with the status of what went wrong, which has been told. */
 export async function run(args: readonly string[]): Promise<number> {
@@ -44,9 +45,9 @@ export async function run(args: readonly string[]): Promise<number> {
     .option('--status-fd <number>', 'tell there what happens, as JSON lines', Number);
   return await runCommandLine(command, args, async () => {
     const { statusFd = 1, ...options } = command.opts<BridgeOptions>();
-    const tell: Tell = (text) => {
+    const tell: Tell = (status) => {
       try {
-        writeSync(statusFd, statusLine(text === undefined ? { kind: 'started' } : { kind: 'notice', text }));
+        writeSync(statusFd, statusLine(status));
       } catch {
         // Nobody is there any more to be told.
       }
@@ -56,7 +57,8 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 async function bridge(what: string, options: TargetOptions, tell: Tell): Promise<number> {
-  const program = what === 'program' ? new HostProgram(await readOrder(process.stdin), tell) : undefined;
+  const notice = (text: string): void => tell({ kind: 'notice', text });
+  const program = what === 'program' ? new HostProgram(await readOrder(process.stdin), notice) : undefined;
   const address = program === undefined ? addressOf(what) : undefined;
   const unwanted = untilUnwanted();
   let connection: SshConnection | undefined;
@@ -65,7 +67,8 @@ async function bridge(what: string, options: TargetOptions, tell: Tell): Promise
     return await Promise.race([serving, unwanted.then(() => 0)]);
   } catch (reason) {
     if (!(reason instanceof CaiError)) throw reason;
-    tell(reason.message);
+    notice(reason.message);
+    tell({ kind: 'failed', code: reason.code });
     return reason.exitCode;
   } finally {
     await program?.end(connection);
@@ -76,9 +79,9 @@ async function bridge(what: string, options: TargetOptions, tell: Tell): Promise
     const target = await Target.find({ ...options, quiet: true }, process.env);
     const opened = await target.connect();
     ({ connection } = opened);
-    if (program !== undefined) await program.listen(connection, target);
-    else await forward(connection, address!, tell);
-    tell(undefined);
+    if (program !== undefined) await program.listen(connection, target.wanted.settings);
+    else await forward(connection, address!, notice);
+    tell({ kind: 'started' });
     throw await target.explain(await connection.lost, opened.container);
   }
 }
@@ -96,7 +99,11 @@ function addressOf(what: string): Address {
 }
 
 /** Resolves when the port is listened on inside, however long another program has it. */
-async function forward(connection: SshConnection, address: Address, tell: Tell): Promise<void> {
+async function forward(
+  connection: SshConnection,
+  address: Address,
+  notice: (text: string) => void,
+): Promise<void> {
   const { port } = address;
   let open = 0;
   let isTold = false;
@@ -110,14 +117,14 @@ async function forward(connection: SshConnection, address: Address, tell: Tell):
     stream.on('close', () => open--);
     join(stream, address).catch(() => {
       stream.destroy();
-      if (!isTold) tell(`nothing answers on port ${port} of this machine: start the server`);
+      if (!isTold) notice(`nothing answers on port ${port} of this machine: start the server`);
       isTold = true;
     });
   };
   for (let triedMs = 0; !(await tryListening(connection, port, take));) {
     if (triedMs === patienceMs) {
       await requireListening(connection);
-      tell(
+      notice(
         `port ${port} is taken in the container, by a program there or by another editor: end that, or let the server listen on another port; it is tried again`,
       );
     }

@@ -73,7 +73,16 @@ export class Connection {
     const { state } = ownFolders(env);
     const { persist, keepMs } = config.sessions;
     this.#proxy = new Proxy({
-      ...{ agent, config, cwd, env, log, profiles, recorder, signIn, terminals, writer: this.#writer },
+      agent,
+      config,
+      cwd,
+      env,
+      log,
+      profiles,
+      recorder,
+      signIn,
+      terminals,
+      writer: this.#writer,
       answered: early?.answer,
       sessions: new SessionTable(
         agent.name,
@@ -121,20 +130,20 @@ export class Connection {
 
   /** Takes the lines that have come, as long as the proxy takes them. */
   #pull(): void {
-    while (!this.#isEnding && !this.#mustWait()) {
+    while (!this.#isEnding && !this.#stopIfBusy()) {
       const line = this.#reader.next();
       if (line === undefined) break;
       this.#recorder?.fromEditor(line);
       this.#proxy.fromEditor(line);
     }
     if (this.#recorder?.isFull === true) this.#recorder.whenRoom(() => this.#pull());
-    if (this.#mustWait()) process.stdin.pause();
+    if (this.#stopIfBusy()) process.stdin.pause();
     else if (this.#isInputOver) void this.#end();
     else process.stdin.resume();
   }
 
-  #mustWait(): boolean {
-    return this.#proxy.mustWait || this.#recorder?.isFull === true;
+  #stopIfBusy(): boolean {
+    return this.#proxy.stopIfBusy() || this.#recorder?.isFull === true;
   }
 
   /** Without waiting for what agents still have to answer, also where that wait has begun. */

@@ -2,8 +2,10 @@
  * The commands that need the user's configuration or a container engine. They are bundled together, apart
  * from `cai --acp`, and each is loaded only when it is run.
  */
+import { brokenPipeStatus } from '../container/relay';
 import { CaiError } from '../errors';
 import { nearest } from '../workspace/nearest';
+import { ownValue } from '../workspace/own-value';
 
 /** A command: its arguments are those behind its name; resolves with the exit status. */
 interface Command {
@@ -36,16 +38,12 @@ const internalCommands: Readonly<Record<string, () => Promise<Command>>> = {
   terminal: () => import('./terminal'),
 };
 
-/** Exit status of a program that writes to a reader who has gone: 128 and the number of SIGPIPE. */
-const brokenPipeStatus = 141;
-
 /**
  * Runs the command of that name; ends the process when nobody reads what it prints. Rejects with
  * `CaiError('USAGE')` if there is none.
  */
 export async function run(name: string, args: readonly string[]): Promise<number> {
-  const table = Object.hasOwn(internalCommands, name) ? internalCommands : commands;
-  const load = Object.hasOwn(table, name) ? table[name] : undefined;
+  const load = ownValue(internalCommands, name) ?? ownValue(commands, name);
   if (load === undefined) {
     const meant = nearest(name, Object.keys(commands));
     const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;

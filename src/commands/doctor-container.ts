@@ -2,8 +2,8 @@
 import { checkContainer } from '../container/check';
 import type { ContainerInfo } from '../container/container-info';
 import type { Engine } from '../container/engine';
+import type { ImageInfo } from '../container/engine-info';
 import { commandEnvironment } from '../container/environment';
-import type { EngineImage } from '../container/image';
 import { imageRequestOf } from '../container/image-request';
 import type { ClientKey } from '../container/keys';
 import { limitedText } from '../container/limited-text';
@@ -22,7 +22,7 @@ export interface Known extends Configured {
   /** Where the container is, if it is there. */
   readonly engine: Engine;
   /** Its image, if that is there. */
-  readonly image: EngineImage | undefined;
+  readonly image: ImageInfo | undefined;
   /** What lets us in. */
   readonly key: ClientKey | undefined;
   /** Ours. */

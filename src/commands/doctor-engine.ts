@@ -3,10 +3,10 @@ import { stat } from 'node:fs/promises';
 import { containerUser } from '../container/container-user';
 import { originOf, resolveEngine } from '../container/context';
 import { Engine } from '../container/engine';
-import type { EngineAbout } from '../container/engine-info';
-import { findImage, provideImage } from '../container/image';
+import type { EngineAbout, ImageInfo } from '../container/engine-info';
+import { findImage, imageNotice } from '../container/image';
+import type { ImageRequest } from '../container/image';
 import { imageTagOf } from '../container/image-tag';
-import type { EngineImage, ImageRequest } from '../container/image';
 import { imageRequestOf } from '../container/image-request';
 import { recordedOf } from '../container/spec';
 import type { ContainerUser } from '../container/spec';
@@ -133,9 +133,9 @@ export async function checkImage(
   engine: Engine,
   { config, agent, settings }: Configured,
   env: NodeJS.ProcessEnv,
-): Promise<EngineImage | undefined> {
+): Promise<ImageInfo | undefined> {
   const look = () => imageRequestOf(env, config, settings.workspace, agent.name);
-  let image: EngineImage | undefined;
+  let image: ImageInfo | undefined;
   await checks.find('image', look, async (request): Promise<Finding> => {
     image = await findImage(engine, request);
     const tag = imageTagOf(request);
@@ -145,17 +145,8 @@ export async function checkImage(
       const remedy = installedBy(request) ?? `cai build --agent ${agent.name}`;
       return { status: autoBuild ? 'warn' : 'fail', detail, remedy };
     }
-    const notices: string[] = [];
-    const nothing = () => undefined;
-    const listener = {
-      begin: nothing,
-      report: nothing,
-      end: nothing,
-      say: (text: string) => void notices.push(text),
-    };
-    // One that is there is only looked at; if it has gone just now, nothing is built either.
-    await provideImage(engine, { ...request, image: { ...request.image, autoBuild: false } }, listener);
-    if (notices.length > 0) return { status: 'warn', detail: notices.join('\n') };
+    const notice = imageNotice(request, image);
+    if (notice !== undefined) return { status: 'warn', detail: notice };
     return { status: 'ok', detail: `${tag}, ${image.id.replace('sha256:', '').slice(0, 12)}` };
   });
   return image;

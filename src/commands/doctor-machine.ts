@@ -19,6 +19,7 @@ import { findWorkspace, foreignNotice } from '../workspace/root';
 import { stateRemedy, tryState } from '../workspace/state-folder';
 import { checkLinks, outgrownRoot } from '../workspace/trust';
 import type { Checks, Finding } from './doctor-checks';
+import { hostUser } from './selection';
 
 /** The version that runs us, against the one that the package asks for. */
 export function nodeVersion(): Finding {
@@ -103,11 +104,22 @@ export async function checkConfiguration(
     notices = found.notices;
     const { config } = found;
     const name = wantedAgent ?? config.agent.default;
-    const isTestMode = env.CAI_ACP_TEST_MODE === '1';
-    const namedAt = wantedAgent === undefined ? () => placeOfValue(env, root, 'agent.default', name) : undefined; // prettier-ignore
-    const agent = resolveAgent(name, [], { agents: config.agents, isDirect: false, isTestMode, configFile, cwd: '/', namedAt }); // prettier-ignore
-    const hostUser = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-    const settings = await settingsOf({ config, workspace: root, agent: name, hostUser, authorizedKey, env });
+    const namedAt = () => placeOfValue(env, root, 'agent.default', name);
+    const agent = resolveAgent(name, [], {
+      agents: config.agents,
+      isTestMode: env.CAI_ACP_TEST_MODE === '1',
+      configFile,
+      cwd: '/',
+      namedAt: wantedAgent === undefined ? namedAt : undefined,
+    });
+    const settings = await settingsOf({
+      config,
+      workspace: root,
+      agent: name,
+      hostUser: hostUser(),
+      authorizedKey,
+      env,
+    });
     return { config, agent, settings };
   };
   return await checks.find('configuration', look, ({ agent }) => {

@@ -1,10 +1,18 @@
 /** `cai doctor`: whether all that a command needs is there, and what to do where it is not. Changes nothing. */
+import { printableCharacters } from '../workspace/quoted';
 import { commandLine, runCommandLine } from './command-line';
 import { Checks } from './doctor-checks';
 import type { Check } from './doctor-checks';
 import { checkContainerOf, containerChecks } from './doctor-container';
 import { checkEngine, checkImage, checkLimits } from './doctor-engine';
-import { checkConfiguration, checkKey, checkState, checkWorkspace, editorPath, nodeVersion } from './doctor-machine'; // prettier-ignore
+import {
+  checkConfiguration,
+  checkKey,
+  checkState,
+  checkWorkspace,
+  editorPath,
+  nodeVersion,
+} from './doctor-machine';
 
 interface Options {
   readonly workspace?: string;
@@ -62,14 +70,9 @@ async function examine(checks: Checks, options: Options, env: NodeJS.ProcessEnv)
 
 const nameWidth = 14;
 
-/** What is said in several lines, or to be done, stands below. */
+/** What is said in several lines, or to be done, stands below. Names of folders can be a stranger's. */
 function lineOf({ name, status, detail, remedy }: Check): string {
   const indent = ' '.repeat(6 + nameWidth);
   const lines = [...detail.split('\n'), ...(remedy === undefined ? [] : [`-> ${remedy}`])];
-  return `${status.padEnd(6)}${name.padEnd(nameWidth)}${lines.map(printable).join(`\n${indent}`)}\n`;
-}
-
-/** Names of folders can be a stranger's. */
-function printable(line: string): string {
-  return line.replace(/[\p{C}\u2028\u2029]/gu, '\ufffd');
+  return `${status.padEnd(6)}${name.padEnd(nameWidth)}${lines.map(printableCharacters).join(`\n${indent}`)}\n`;
 }

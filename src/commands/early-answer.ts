@@ -69,7 +69,10 @@ function knownAnswer(
   }
 }
 
-/** A descriptor that cannot be read so, as one that does not block, can be by a stream. */
+/**
+ * Nothing if the descriptor cannot be read synchronously, for example because it does not block: the proxy then
+ * reads it as a stream.
+ */
 function read(): Buffer {
   try {
     const bytes = Buffer.allocUnsafe(maxBytes);

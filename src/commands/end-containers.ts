@@ -3,6 +3,7 @@ import type { Engine } from '../container/engine';
 import type { OwnContainer } from '../container/own-containers';
 import { countCommands } from '../container/provide';
 import { CaiError } from '../errors';
+import { printableLine } from '../workspace/quoted';
 import { canAsk, confirm } from './confirm';
 
 /** How they are to end. */
@@ -54,7 +55,7 @@ async function workIn(engine: Engine, { id, name, state }: OwnContainer): Promis
   const count = state === 'running' ? await countCommands(engine, id) : 0;
   if (count === 0) return [];
   const programs = (await engine.processes(id)).filter(({ command }) => !own.test(command));
-  const shown = programs.slice(0, maxPrograms).map(({ command }) => `  ${printable(command)}`);
+  const shown = programs.slice(0, maxPrograms).map(({ command }) => `  ${shortened(command)}`);
   const more = programs.length - shown.length;
   return [
     `${count === 1 ? '1 command runs' : `${count} commands run`} in the container ${name}:`,
@@ -64,7 +65,7 @@ async function workIn(engine: Engine, { id, name, state }: OwnContainer): Promis
 }
 
 /** The agent chooses what its programs are called. */
-function printable(text: string): string {
-  const line = text.replace(/[\p{C}\s]+/gu, ' ');
+function shortened(text: string): string {
+  const line = printableLine(text);
   return line.length <= maxCharacters ? line : `${line.slice(0, maxCharacters - 3)}...`;
 }

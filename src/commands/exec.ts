@@ -15,7 +15,7 @@ import { CaiError } from '../errors';
 import { statusLine } from '../agent/status';
 import { commandLine, runCommandLine } from './command-line';
 import { Target, withTargetOptions } from './target';
-import type { TargetOptions } from './target';
+import type { TargetOptions, Wanted } from './target';
 
 /** The options of `cai exec`. */
 export interface ExecOptions extends TargetOptions {
@@ -99,13 +99,16 @@ async function runGuarded(
   try {
     beside = await options.beside?.(connection);
     const env = [
-      ...commandEnvironment(container, target.config, process.env),
+      ...commandEnvironment(container, target.wanted.config, process.env),
       ...extra,
       ...terminalType(options),
     ];
     const terminal =
       options.tty === true ? { ...windowSize(), term: process.env.TERM ?? 'xterm' } : undefined;
-    const remote = await connection.run({ argv, cwd: options.cwd ?? startFolder(target), env }, terminal);
+    const remote = await connection.run(
+      { argv, cwd: options.cwd ?? startFolder(target.wanted), env },
+      terminal,
+    );
     guard.command = remote;
     const { imageId: image } = container;
     status?.write(statusLine({ kind: 'started', image, imageName: target.imageName }));
@@ -135,7 +138,7 @@ async function explainKill(connection: SshConnection): Promise<void> {
 }
 
 /** Where we are, as the container names it. */
-function startFolder({ workspace, settings }: Target): string {
+function startFolder({ workspace, settings }: Wanted): string {
   if (workspace === undefined) return settings.workingFolder;
   return posix.join(settings.workingFolder, posix.relative(workspace.root, workspace.realCwd));
 }

@@ -6,6 +6,7 @@ import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AgentProcess } from '../agent/process';
 import type { StopLadder } from '../agent/process';
+import type { Settings } from '../container/spec';
 import type { SshConnection } from '../container/ssh';
 import { CaiError, messageOf } from '../errors';
 import { openLog } from '../log';
@@ -13,7 +14,6 @@ import type { Log } from '../log';
 import { homeFolder } from '../workspace/own-folders';
 import { findProgram } from './find-program';
 import type { FoundProgram } from './find-program';
-import type { Target } from './target';
 
 /** What is run, and where agents reach it. */
 export interface ProgramOrder {
@@ -36,7 +36,7 @@ const limits = { maxLineBytes: 64 * 2 ** 20, maxSearchBytes: 0 };
 /** When the agent is done with one. Source: MCP, lifecycle: stdin is closed, then signals. */
 const politeStop: StopLadder = { termAfterMs: 2_000, killAfterMs: 1_000 };
 /** When we are ending: the proxy does not wait much longer. */
-const hastyStop: StopLadder = { termAfterMs: 300, killAfterMs: 700 };
+const endingStop: StopLadder = { termAfterMs: 300, killAfterMs: 700 };
 /** How long the socket's file may take to be removed, in milliseconds. */
 const removeMs = 500;
 
@@ -75,8 +75,7 @@ export class HostProgram {
    * Starts a process for each connection to the socket inside, from now on. Rejects with `WORKSPACE` if there is
    * no such program, or agents can change it.
    */
-  async listen(connection: SshConnection, target: Target): Promise<void> {
-    const { binds } = target.settings;
+  async listen(connection: SshConnection, { binds }: Pick<Settings, 'binds'>): Promise<void> {
     const folders = binds.filter(({ isReadOnly }) => !isReadOnly).map(({ source }) => source);
     await this.#find(folders);
     await connection.listenAt(this.order.socket, (stream) => void this.#serve(stream, folders));
@@ -87,7 +86,7 @@ export class HostProgram {
     this.#isOver = true;
     const removed = connection?.run({ argv: ['rm', '-f', this.order.socket], cwd: '/', env: [] });
     await Promise.all([
-      ...[...this.#processes].map((each) => each.stop(hastyStop)),
+      ...[...this.#processes].map((each) => each.stop(endingStop)),
       Promise.race([removed?.then(({ exited }) => exited).catch(() => undefined), sleep(removeMs)]),
     ]);
   }

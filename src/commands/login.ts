@@ -1,4 +1,5 @@
 /** `cai login`: signs in to an agent, by its own command, in its container. */
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { SignInCommands } from '../agent/catalog';
 import { catalog } from '../agent/catalog';
@@ -6,9 +7,11 @@ import type { TerminalOrder } from '../agent/terminal-token';
 import { PortMirror } from '../container/port-mirror';
 import { CaiError } from '../errors';
 import { loadConfig } from '../workspace/config';
+import { loadWorkspaceConfig } from '../workspace/effective-config';
+import { ownValue } from '../workspace/own-value';
 import { printable, quoted } from '../workspace/quoted';
+import { findWorkspace } from '../workspace/root';
 import { commandLine, runCommandLine } from './command-line';
-
 import { runInContainer } from './exec';
 import { checkAgent } from './target';
 import type { TargetOptions } from './target';
@@ -35,7 +38,7 @@ export async function run(args: readonly string[]): Promise<number> {
         'USAGE',
         `how to sign in to ${quoted(agent)} is not known: name its command, as in "cai login ${printable(agent)} -- COMMAND"`,
       );
-    return await runSignIn(login, { agent, env: [], ...placeOf(command.opts<AccountOptions>()) });
+    return await runSignIn(login, { agent, env: [], ...(await placeOf(command.opts<AccountOptions>())) });
   });
 }
 
@@ -61,23 +64,37 @@ export function withAccountOptions(command: Command): Command {
     .argument('<agent>', 'name of the agent')
     .option(
       '-w, --workspace <folder>',
-      'in the container of this workspace (default: in one without a workspace; the current one, if each workspace has sign-ins of its own)',
+      'in the container of this workspace (default: in one without a workspace; the current one, if it has sign-ins of its own)',
     )
     .option('--context <name>', 'Docker context')
     .option('--fresh', 'make the container anew; what the agent keeps stays')
     .option('-q, --quiet', 'say nothing but errors');
 }
 
-/** Where an agent's sign-in is kept: with `agent.data = "workspace"` that is another place for each. */
-export function placeOf(options: AccountOptions): TargetOptions {
-  const { workspace = loadConfig(process.env).agent.data === 'workspace' ? '.' : false } = options;
+/** Where an agent's sign-in is kept: with `agent.data = "workspace"`, also of the repository, in the workspace's own data. */
+export async function placeOf(options: AccountOptions): Promise<TargetOptions> {
+  const { workspace = (await hasOwnSignIns(process.env)) ? '.' : false } = options;
   return { ...options, workspace };
+}
+
+/** Whether the current workspace has. Fails with `CONFIG` where that cannot be told. */
+async function hasOwnSignIns(env: NodeJS.ProcessEnv): Promise<boolean> {
+  return loadWorkspaceConfig(env, await currentRoot(env)).config.agent.data === 'workspace';
+}
+
+async function currentRoot(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  try {
+    return (await findWorkspace(resolve('.'), { env })).root;
+  } catch {
+    // What is wrong with the folder is told where a workspace is needed.
+    return undefined;
+  }
 }
 
 /** The commands of an agent's; undefined where they are not known. Fails with `USAGE` for an agent that is not known. */
 export function signInCommands(agent: string): SignInCommands | undefined {
   checkAgent(agent, loadConfig(process.env), process.env);
-  return Object.hasOwn(catalog, agent) ? catalog[agent]?.signIn : undefined;
+  return ownValue(catalog, agent)?.signIn;
 }
 
 interface SignInRun extends TargetOptions {

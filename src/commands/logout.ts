@@ -29,7 +29,7 @@ export async function run(args: readonly string[]): Promise<number> {
 
 async function signOut(agent: string, options: Options): Promise<number> {
   const commands = signInCommands(agent);
-  const target = { agent, env: [], ...placeOf(options) };
+  const target = { agent, env: [], ...(await placeOf(options)) };
   if (commands?.logout !== undefined) {
     const tty = process.stdin.isTTY && process.stdout.isTTY;
     return await runInContainer(commands.logout, { ...target, tty });

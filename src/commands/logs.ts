@@ -1,12 +1,12 @@
 /** `cai logs`: what the processes that editors have started say, from the files that they keep. */
 import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readSync, watch } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { CaiError } from '../errors';
 import { isLog, stemOf } from '../log-file';
 import { printableLine, quoted } from '../workspace/quoted';
-import { realOrSame } from '../workspace/real-path';
 import { readState, unlessGone } from '../workspace/state-folder';
 import { commandLine, runCommandLine } from './command-line';
+import { namedRoot } from './named-root';
 
 interface Options {
   readonly follow?: true;
@@ -16,8 +16,8 @@ interface Options {
   readonly json?: true;
 }
 
-const description = `Shows what the last 20 processes of "cai --acp" have logged at level info and above, whatever
-CAI_LOG_LEVEL says, but for "silent". The text of prompts, files and environments is never logged.`;
+const description = `Shows what the last 20 processes of "cai --acp", and those that still run, have logged at level
+info and above, whatever CAI_LOG_LEVEL says, but for "silent". The text of prompts, files and environments is never logged.`;
 
 /** A line of a log. */
 interface Entry {
@@ -33,18 +33,23 @@ const levels: Readonly<Record<number, string>> = { 30: 'info', 40: 'warn', 50: '
 /** Where the system has no more watches, the folder is looked at this often. */
 const lookMs = 1_000;
 const chunkBytes = 64 * 1024;
+/** So much of a file tells it from others; its first line, which has a time and a process id, is shorter. */
+const beginningBytes = 1_024;
 
 /** Writes the lines to stdout; resolves with 0, with `--follow` when a signal ends it. */
 export async function run(args: readonly string[]): Promise<number> {
   const command = commandLine('logs', description)
     .option('-f, --follow', 'and what is logged from now on')
     .option('-a, --agent <name>', 'only processes that run this agent')
-    .option('-w, --workspace <folder>', 'only what is about this workspace, or about none')
+    .option('-w, --workspace <folder>', 'only what is about this workspace (any folder in it), or about none')
     .option('-n, --lines <number>', 'how many of the last lines', countOf, 200)
     .option('--json', 'the lines as they are kept: one JSON object each');
   return await runCommandLine(command, args, async () => {
     const { workspace, ...rest } = command.opts<Options>();
-    const options = { ...rest, ...(workspace !== undefined && { workspace: realOrSame(workspace) }) };
+    const options = {
+      ...rest,
+      ...(workspace !== undefined && { workspace: await namedRoot(resolve(workspace), process.env) }),
+    };
     const { folder, logs, shown } = readState(process.env, 'logs', (path) => {
       if (options.follow === true) mkdirSync(path, { recursive: true, mode: 0o700 });
       const opened = new Logs(path, options);
@@ -88,8 +93,11 @@ async function follow(folder: string, logs: Logs): Promise<never> {
 class Logs {
   /** No line has been read, wanted or not. */
   isEmpty = true;
-  /** By inode, because a file changes its name when it becomes the older half of a log. */
-  readonly #read = new Map<number, { bytes: number; rest: string }>();
+  /**
+   * How far each file was read. By inode, because a file changes its name when it becomes the older half of a log;
+   * and the inode of one that is gone may be another's, which begins in another way.
+   */
+  readonly #read = new Map<number, { beginning: string; bytes: number }>();
   readonly #heads = new Map<string, Entry>();
 
   constructor(
@@ -130,15 +138,24 @@ class Logs {
     if (file === undefined) return [];
     try {
       const { ino } = fstatSync(file);
-      const { bytes, rest } = this.#read.get(ino) ?? { bytes: 0, rest: '' };
-      const added = readFrom(file, bytes);
-      const lines = (rest + added.toString('utf8')).split('\n');
-      this.#read.set(ino, { bytes: bytes + added.length, rest: lines.pop()! });
-      return lines;
+      const beginning = beginningOf(file);
+      const known = this.#read.get(ino);
+      const start = known?.beginning === beginning ? known.bytes : 0;
+      const added = readFrom(file, start);
+      const whole = added.subarray(0, added.lastIndexOf('\n') + 1);
+      this.#read.set(ino, { beginning, bytes: start + whole.length });
+      return whole.toString('utf8').split('\n');
     } finally {
       closeSync(file);
     }
   }
+}
+
+/** The first line of a file, as far as it is there. */
+function beginningOf(file: number): string {
+  const piece = Buffer.alloc(beginningBytes);
+  const length = readSync(file, piece, 0, beginningBytes, 0);
+  return piece.toString('latin1', 0, length).split('\n', 1).join();
 }
 
 function readFrom(file: number, start: number): Buffer {

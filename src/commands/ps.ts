@@ -6,7 +6,7 @@ import { countCommands } from '../container/provide';
 import { CaiError } from '../errors';
 import { ageOf } from './age';
 import { commandLine, runCommandLine } from './command-line';
-import { connectEngine, hostUserId } from './selection';
+import { connectEngine, hostUser } from './selection';
 import { table } from './table';
 
 interface Options {
@@ -26,7 +26,7 @@ export async function run(args: readonly string[]): Promise<number> {
 
 async function list({ all, json, context }: Options): Promise<number> {
   const engine = await connectEngine(process.env, context);
-  const containers = await ownContainers(engine, hostUserId());
+  const containers = await ownContainers(engine, hostUser().uid);
   const shown = containers.filter(({ state }) => all === true || isAlive(state));
   const commands = await Promise.all(shown.map((container) => commandsIn(engine, container)));
   const now = Date.now();

@@ -1,12 +1,12 @@
 /** `cai replay`: plays one side of a recording, which `cai --acp --record` has made. */
 import { readFileSync } from 'node:fs';
 import { Option } from 'commander';
+import { harmless } from '../acp/harmless';
 import { Playback } from '../acp/playback';
 import type { PlaybackOptions } from '../acp/playback';
-import { readRecording } from '../acp/recording';
+import { maxRecordingBytes, readRecording } from '../acp/recording';
 import type { RecordedLine } from '../acp/recording';
 import { SignIn } from '../acp/sign-in';
-import { harmless } from '../acp/stranger';
 import { AgentProcess, hastyStop } from '../agent/process';
 import { CaiError, messageOf } from '../errors';
 import { openLog } from '../log';
@@ -28,7 +28,7 @@ what it did, or an editor's, to COMMAND. What is said is compared by method and 
 Ends with 1 and the line of the recording when something else happens.`;
 
 const footer = `
-A recording is made by: cai --acp --record FILE AGENT. It ends at 1 GiB.
+A recording is made by: cai --acp --record FILE AGENT. It ends at ${maxRecordingBytes / 2 ** 20} MiB.
 To play its agent, name this command in the settings of your editor, with "args": ["replay", "/path/of/FILE"].
 To play its editor: cai replay FILE --as editor -- COMMAND.
 What is recorded nowhere ends it at once; what comes before its turn, when its turn has not come after 5 s,
@@ -48,7 +48,7 @@ export async function run(args: readonly string[]): Promise<number> {
     .option(
       '--child <number>',
       "what passed between cai and its agent of that number, not the editor's side",
-      Number,
+      numberOf,
     )
     .option('--timing', 'with the pauses that it had')
     .option('--files', 'an agent may also write files by the editor')
@@ -70,6 +70,12 @@ export async function run(args: readonly string[]): Promise<number> {
     await (isEditor ? playEditor(lines, options, program) : playAgent(lines, options));
     return 0;
   });
+}
+
+/** Fails with `CaiError('USAGE')` for what numbers no agent. */
+function numberOf(text: string): number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text);
+  throw new CaiError('USAGE', `--child: "${text}" is no number of an agent: the first one is 1`);
 }
 
 function read(file: string): string {

@@ -7,7 +7,7 @@ import { quoted } from '../workspace/quoted';
 import { commandLine, runCommandLine } from './command-line';
 import { canAsk, confirm } from './confirm';
 import { endContainers } from './end-containers';
-import { hostUserId, select, withSelectionOptions } from './selection';
+import { hostUser, select, withSelectionOptions } from './selection';
 import type { SelectionOptions } from './selection';
 
 interface Options extends SelectionOptions {
@@ -77,8 +77,8 @@ async function volumesOf(
 ): Promise<Wanted[]> {
   const going = new Set(containers.map(({ id }) => id));
   const named = new Set(containers.map(({ dataVolume }) => dataVolume));
-  const own = await ownVolumes(engine, hostUserId());
-  const staying = (await ownContainers(engine, hostUserId())).filter(({ id }) => !going.has(id));
+  const own = await ownVolumes(engine, hostUser().uid);
+  const staying = (await ownContainers(engine, hostUser().uid)).filter(({ id }) => !going.has(id));
   return own
     .filter(({ name, agent: its }) => named.has(name) || (all === true && (agent ?? its) === its))
     .map((volume) => ({ ...volume, users: staying.filter(({ dataVolume }) => dataVolume === volume.name) }));

@@ -6,6 +6,7 @@ import { resolveEngine } from '../container/context';
 import { Engine } from '../container/engine';
 import { ownContainers } from '../container/own-containers';
 import type { OwnContainer } from '../container/own-containers';
+import type { ContainerUser } from '../container/spec';
 import { loadConfig } from '../workspace/config';
 import { quoted } from '../workspace/quoted';
 import { namedRoot } from './named-root';
@@ -33,8 +34,8 @@ export function withSelectionOptions(command: Command): Command {
 }
 
 /** The user that `cai` runs as: whose containers are ours. */
-export function hostUserId(): number {
-  return process.getuid?.() ?? 0;
+export function hostUser(): ContainerUser {
+  return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 }
 
 /** The engine of the user's environment and configuration. Rejects with `CaiError`. */
@@ -53,7 +54,7 @@ export async function select(
   const { workspace: folder, agent, all, context } = options;
   const root = all === true || folder === false ? undefined : await namedRoot(resolve(folder ?? '.'), env);
   const engine = await connectEngine(env, context);
-  const containers = (await ownContainers(engine, hostUserId())).filter(
+  const containers = (await ownContainers(engine, hostUser().uid)).filter(
     (each) => (all === true || each.workspace === root) && (agent === undefined || each.agent === agent),
   );
   const some = root === undefined ? ' without a workspace' : ` of the workspace ${quoted(root)}`;

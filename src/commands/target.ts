@@ -9,8 +9,9 @@ import { statusLine } from '../agent/status';
 import { resolveEngine } from '../container/context';
 import type { EngineAddress } from '../container/context';
 import { Engine } from '../container/engine';
+import type { ImageInfo } from '../container/engine-info';
 import { findImage, imageNotice, provideImage } from '../container/image';
-import type { EngineImage, ImageRequest } from '../container/image';
+import type { ImageRequest } from '../container/image';
 import { imageRequestOf } from '../container/image-request';
 import { imageTagOf } from '../container/image-tag';
 import { clientKey } from '../container/keys';
@@ -27,12 +28,12 @@ import type { Config } from '../workspace/config';
 import { configFileOf } from '../workspace/config';
 import { loadWorkspaceConfig, placeOfValue } from '../workspace/effective-config';
 import { ownFolders } from '../workspace/own-folders';
-
 import { foreignNotice } from '../workspace/root';
 import type { Workspace } from '../workspace/root';
 import { isInside } from '../workspace/path-map';
 import { printable, quoted } from '../workspace/quoted';
 import { findCheckedWorkspace } from '../workspace/trust';
+import { hostUser } from './selection';
 
 /** The options that every command about one container has. */
 export interface TargetOptions {
@@ -62,20 +63,27 @@ export function withTargetOptions(command: Command): Command {
 /** How long after a connection was lost the end of its container may become known, in milliseconds. */
 const endNoticeMs = 2_000;
 
+/** What a container is to be, and where. */
+export interface Wanted {
+  /** `undefined`: none. */
+  readonly workspace: Workspace | undefined;
+  /** In effect for that workspace. */
+  readonly config: Config;
+  /** Name of the agent. */
+  readonly agent: string;
+  /** What the container is to be. */
+  readonly settings: Settings;
+  /** Where it is to be. */
+  readonly engine: Engine;
+  /** Whether it takes the place of one that is there. */
+  readonly isFresh: boolean;
+}
+
 /** A container that may not be there yet. */
 export class Target {
   private constructor(
-    /** `undefined`: none. */
-    readonly workspace: Workspace | undefined,
-    /** In effect for that workspace. */
-    readonly config: Config,
-    /** Name of the agent. */
-    readonly agent: string,
-    /** What its container is to be. */
-    readonly settings: Settings,
-    /** Where it is to be. */
-    readonly engine: Engine,
-    private readonly options: TargetOptions,
+    /** What it is to be. */
+    readonly wanted: Wanted,
     private readonly env: NodeJS.ProcessEnv,
     private readonly voice: Voice,
   ) {}
@@ -91,15 +99,15 @@ export class Target {
     const agent = options.agent ?? config.agent.default;
     const namedAt = () => placeOfValue(env, workspace?.root, 'agent.default', agent);
     checkAgent(agent, config, env, options.agent === undefined ? namedAt : undefined);
-    const hostUser = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     const { publicKey: authorizedKey } = await clientKey(ownFolders(env).state);
     const address = resolveEngine(env, options.context, config.engine.context);
     const [settings, engine] = await Promise.all([
-      settingsOf({ config, workspace: workspace?.root, agent, hostUser, authorizedKey, env }),
+      settingsOf({ config, workspace: workspace?.root, agent, hostUser: hostUser(), authorizedKey, env }),
       Engine.connect(address),
     ]);
     await keepFromEngine(address, settings);
-    return new Target(workspace, config, agent, settings, engine, options, env, voice);
+    const isFresh = options.fresh === true;
+    return new Target({ workspace, config, agent, settings, engine, isFresh }, env, voice);
   }
 
   /** Name of its image. */
@@ -109,11 +117,12 @@ export class Target {
 
   /** Its container, running: made or started if necessary. */
   async open(): Promise<RunningContainer> {
-    const { engine, options, env } = this;
+    const { env, voice } = this;
+    const { engine, settings, isFresh } = this.wanted;
     const request = this.#imageRequest();
     let isImageNoted = false;
     return await provideContainer(engine, {
-      settings: this.settings,
+      settings,
       imageIfThere: async () => {
         const image = await findImage(engine, request);
         if (image !== undefined && !isImageNoted) this.#noteImage(request, image);
@@ -122,11 +131,11 @@ export class Target {
       },
       image: () => {
         isImageNoted = true;
-        return provideImage(engine, request, this.voice.progress);
+        return provideImage(engine, request, voice.progress);
       },
-      isFresh: options.fresh === true,
+      isFresh,
       env,
-      tell: this.voice.tell,
+      tell: voice.tell,
     });
   }
 
@@ -142,7 +151,7 @@ export class Target {
       if (!isLost(reason)) throw reason;
       const again = await this.open();
       if (again.id === container.id && again.startedAt === container.startedAt)
-        throw (await noRoomIn(this.engine, container, reason)) ?? reason;
+        throw (await noRoomIn(this.wanted.engine, container, reason)) ?? reason;
       return { container: again, connection: await this.#connectAgainTo(again) };
     }
   }
@@ -150,11 +159,12 @@ export class Target {
   /** What was thrown while a command ran; if its container has ended, that and why. */
   async explain(reason: unknown, { name, id }: RunningContainer): Promise<unknown> {
     if (!(reason instanceof CaiError) || reason.code !== 'SSH_CONNECT') return reason;
+    const { engine } = this.wanted;
     // The engine may hear later than we do that it has ended.
-    await Promise.race([this.engine.waitContainer(id).catch(() => undefined), sleep(endNoticeMs)]);
-    const info = await this.engine.inspectContainer(id).catch(() => 'the engine is gone, too' as const);
+    await Promise.race([engine.waitContainer(id).catch(() => undefined), sleep(endNoticeMs)]);
+    const info = await engine.inspectContainer(id).catch(() => 'the engine is gone, too' as const);
     if (typeof info === 'string') return reason;
-    if (info?.isRunning === true) return (await noRoomIn(this.engine, info, reason)) ?? reason;
+    if (info?.isRunning === true) return (await noRoomIn(engine, info, reason)) ?? reason;
     const why =
       info === undefined
         ? 'was removed'
@@ -168,7 +178,7 @@ export class Target {
   }
 
   /** The container that is there does not need what the image is made from. */
-  #noteImage(request: ImageRequest, image: EngineImage): void {
+  #noteImage(request: ImageRequest, image: ImageInfo): void {
     try {
       const notice = imageNotice(request, image);
       if (notice !== undefined) this.voice.tell(notice);
@@ -179,7 +189,8 @@ export class Target {
   }
 
   #imageRequest(): ImageRequest {
-    return imageRequestOf(this.env, this.config, this.workspace?.root, this.agent);
+    const { config, workspace, agent } = this.wanted;
+    return imageRequestOf(this.env, config, workspace?.root, agent);
   }
 
   async #connectTo(container: RunningContainer): Promise<SshConnection> {
@@ -198,8 +209,8 @@ export class Target {
     try {
       return await this.#connectTo(container);
     } catch (reason) {
-      const info = isLost(reason) ? await this.engine.inspectContainer(container.id) : undefined;
-      throw info === undefined || info.isRunning ? reason : await endedAtOnce(this.engine, info);
+      const info = isLost(reason) ? await this.wanted.engine.inspectContainer(container.id) : undefined;
+      throw info === undefined || info.isRunning ? reason : await endedAtOnce(this.wanted.engine, info);
     }
   }
 
@@ -207,7 +218,7 @@ export class Target {
   async #endOf({ id, name }: RunningContainer, signal: AbortSignal): Promise<never> {
     for (;;) {
       await sleep(endCheckMs, undefined, { signal });
-      const info = await this.engine.inspectContainer(id);
+      const info = await this.wanted.engine.inspectContainer(id);
       if (info?.isRunning !== true) throw new CaiError('SSH_CONNECT', `the container ${name} has ended`);
     }
   }
@@ -242,9 +253,14 @@ export function checkAgent(
   env: NodeJS.ProcessEnv,
   namedAt?: () => string,
 ): void {
-  const isTestMode = env.CAI_ACP_TEST_MODE === '1';
   try {
-    resolveAgent(agent, [], { agents, isDirect: false, isTestMode, configFile: configFileOf(env), cwd: '/', namedAt }); // prettier-ignore
+    resolveAgent(agent, [], {
+      agents,
+      isTestMode: env.CAI_ACP_TEST_MODE === '1',
+      configFile: configFileOf(env),
+      cwd: '/',
+      namedAt,
+    });
   } catch (reason) {
     if (reason instanceof CaiError) throw new CaiError('USAGE', reason.message);
     throw reason;

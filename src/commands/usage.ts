@@ -24,6 +24,9 @@ Tokens and costs are the agent's own words, and "-" where it says none. The time
 waiting for a permission. A turn in which several models took part counts for each; what of it cannot be told
 apart stands under "(several)".`;
 
+/** ISO 8601, its day first. */
+const dateForm = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
+
 /** Writes the table to stdout, and to stderr a hint if there is nothing; resolves with 0. */
 export async function run(args: readonly string[]): Promise<number> {
   const command = commandLine('usage', description)
@@ -57,12 +60,19 @@ export function timeOf(text: string, now: number): number {
   if (text === 'all') return 0;
   const ms = duration().read(text);
   if (ms !== undefined) return Math.max(now - ms, 0);
-  const date = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : NaN;
+  const [, day] = dateForm.exec(text) ?? [];
+  const date = day !== undefined && isDay(day) ? Date.parse(text) : NaN;
   if (!Number.isNaN(date)) return date;
   throw new CaiError(
     'USAGE',
     `--since: "${text}" is no duration such as 24h, no date such as 2026-01-31, and not "all"`,
   );
+}
+
+/** Whether a month has such a day: Node takes February 30 for one of March. */
+function isDay(day: string): boolean {
+  const ms = Date.parse(day);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
 }
 
 interface Shown {

@@ -281,9 +281,11 @@ function networkOf(mode: string | undefined): string {
 
 /** Without their numbers: podman writes down the one that it found free. */
 function portsOf({ PortBindings, PublishAllPorts }: HostConfig): ContainerRights['ports'] {
-  const ports = Object.entries(PortBindings ?? {}).flatMap(
-    ([port, bindings]) =>
-    (bindings ?? []).map(({ HostIp }) => ({ port, hostIp: HostIp === undefined || HostIp === '' ? '0.0.0.0' : HostIp })), // prettier-ignore
+  const ports = Object.entries(PortBindings ?? {}).flatMap(([port, bindings]) =>
+    (bindings ?? []).map(({ HostIp }) => ({
+      port,
+      hostIp: HostIp === undefined || HostIp === '' ? '0.0.0.0' : HostIp,
+    })),
   );
   const all = PublishAllPorts === true ? [{ port: '*', hostIp: '0.0.0.0' }] : [];
   return [...ports, ...all].sort((a, b) => (a.port + a.hostIp < b.port + b.hostIp ? -1 : 1));

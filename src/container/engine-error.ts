@@ -50,7 +50,10 @@ export function engineError(reason: unknown, { address, what, code }: Asked): Ca
   const fail = (kind: FailureCode, message: string) =>
     new CaiError(kind, message, undefined, { cause: reason });
   if (status === 400 && /client version .* too (?:old|new)/i.test(sentence)) {
-    return fail('NO_ENGINE', `${nameOf(address)} and this cai have no API version in common (${sentence}): update the older of the two`); // prettier-ignore
+    return fail(
+      'NO_ENGINE',
+      `${nameOf(address)} and this cai have no API version in common (${sentence}): update the older of the two`,
+    );
   }
   const isMissing = status === 404 && code === 'CONTAINER_START';
   const missing = /\bimage\b/i.test(sentence) ? 'IMAGE' : 'CONTAINER_NOT_FOUND';
@@ -103,7 +106,9 @@ function unreachable(reason: unknown, address: EngineAddress, what: string): Cai
       );
     default:
       return isTlsCode(code)
-        ? tell(`${engine} and cai do not trust each other (${messageOf(reason)}): check ca.pem, cert.pem and key.pem of that context`) // prettier-ignore
+        ? tell(
+            `${engine} and cai do not trust each other (${messageOf(reason)}): check ca.pem, cert.pem and key.pem of that context`,
+          )
         : tell(`${engine} could not ${what} (${messageOf(reason)}): see whether "docker version" works`);
   }
 }

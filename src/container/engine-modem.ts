@@ -57,7 +57,13 @@ function jsonOf(body: Buffer): unknown {
 
 /** The answer to a GET with its body still to be read. Rejects for any status but 200. */
 export function get(modem: Modem, path: string, abortSignal?: AbortSignal): Promise<IncomingMessage> {
-  const options = { path, method: 'GET', isStream: true, statusCodes: { 200: true }, ...(abortSignal && { abortSignal }) } as const; // prettier-ignore
+  const options = {
+    path,
+    method: 'GET',
+    isStream: true,
+    statusCodes: { 200: true },
+    ...(abortSignal && { abortSignal }),
+  } as const;
   return new Promise((resolve, reject) => {
     modem.dial(options, (error, answer) =>
       error === null ? resolve(answer as IncomingMessage) : reject(error),

@@ -2,6 +2,7 @@ import { catalog } from '../agent/catalog';
 import { loadConfig } from '../workspace/config';
 import type { Config } from '../workspace/config';
 import { ownFolders } from '../workspace/own-folders';
+import { ownValue } from '../workspace/own-value';
 import type { ImageRequest } from './image';
 
 /**
@@ -14,8 +15,8 @@ export function imageRequestOf(
   root: string | undefined,
   agent: string,
 ): ImageRequest {
-  const configured = Object.hasOwn(config.agents, agent) ? config.agents[agent] : undefined;
-  const known = Object.hasOwn(catalog, agent) ? catalog[agent] : undefined;
+  const configured = ownValue(config.agents, agent);
+  const known = ownValue(catalog, agent);
   const { base, dockerfile } = loadConfig(env).image;
   const isUsersOwn = config.image.base === base && config.image.dockerfile === dockerfile;
   return {

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { catalog } from '../agent/catalog';
 import { CaiError, messageOf } from '../errors';
 import type { Config } from '../workspace/config';
+import { ownValue } from '../workspace/own-value';
 import { quoted } from '../workspace/quoted';
 import { folderContext, textContext } from './build-context';
 import { withBuildLock } from './build-lock';
@@ -26,9 +27,6 @@ export interface ImageRequest extends ImageOwner {
   /** Our own state folder. */
   readonly stateFolder: string;
 }
-
-/** An image as the engine knows it. */
-export type EngineImage = ImageInfo;
 
 /** How `cai build` differs from the build of a missing image. */
 export interface BuildOptions {
@@ -56,7 +54,7 @@ const imageLabel = {
 export async function findImage(
   engine: Pick<ImageEngine, 'inspectImage'>,
   request: ImageRequest,
-): Promise<EngineImage | undefined> {
+): Promise<ImageInfo | undefined> {
   return await engine.inspectImage(imageTagOf(request));
 }
 
@@ -69,7 +67,7 @@ export async function provideImage(
   engine: ImageEngine,
   request: ImageRequest,
   progress: Progress,
-): Promise<EngineImage> {
+): Promise<ImageInfo> {
   const tag = imageTagOf(request);
   const found = await findImage(engine, request);
   if (found !== undefined) {
@@ -97,7 +95,7 @@ export async function provideImage(
  */
 export function imageNotice(
   request: ImageRequest,
-  { labels }: Pick<EngineImage, 'labels'>,
+  { labels }: Pick<ImageInfo, 'labels'>,
 ): string | undefined {
   const recipe = labels[imageLabel.recipe];
   // An image without that label was made by other means, and that is how the user wants it.
@@ -111,7 +109,7 @@ export async function buildImage(
   request: ImageRequest,
   options: BuildOptions,
   progress: Progress,
-): Promise<EngineImage> {
+): Promise<ImageInfo> {
   return await locked(request, progress, () => build(engine, request, options, progress));
 }
 
@@ -139,7 +137,9 @@ interface Recipe {
 
 function readRecipe({ packages, image }: ImageRequest): Recipe {
   const dockerfile = readFileSync(join(__dirname, '../..', 'Dockerfile'), 'utf8');
-  const addition = image.dockerfileText ?? (image.dockerfile === undefined ? undefined : readSetting('image.dockerfile', image.dockerfile)); // prettier-ignore
+  const addition =
+    image.dockerfileText ??
+    (image.dockerfile === undefined ? undefined : readSetting('image.dockerfile', image.dockerfile));
   return { dockerfile, addition, hash: shortHash([dockerfile, packages, image.base, addition]) };
 }
 
@@ -148,7 +148,7 @@ async function build(
   request: ImageRequest,
   options: BuildOptions,
   progress: Progress,
-): Promise<EngineImage> {
+): Promise<ImageInfo> {
   const { agent, image, network } = request;
   const recipe = readRecipe(request);
   checkPossible(request, recipe);
@@ -222,7 +222,7 @@ function checkPossible({ agent, packages, image }: ImageRequest, { addition }: R
 
 /** Only the versions that we have chosen are ours to change. */
 function newest(agent: string, name: string): string {
-  const isOurs = Object.hasOwn(catalog, agent) && catalog[agent]!.packages.includes(name);
+  const isOurs = ownValue(catalog, agent)?.packages.includes(name) === true;
   return isOurs ? name.replace(/(?<=.)@[^@/]*$/, '@latest') : name;
 }
 
@@ -232,7 +232,7 @@ async function provideBase(
   name: string,
   mustBeNewest: boolean,
   progress: Progress,
-): Promise<EngineImage | undefined> {
+): Promise<ImageInfo | undefined> {
   const found = await engine.inspectImage(name);
   if (found !== undefined && !mustBeNewest) return found;
   try {
@@ -253,7 +253,7 @@ async function provideBase(
 }
 
 /** What our image cannot inherit, because it begins with nothing. */
-function pathOf(base: EngineImage | undefined): Args {
+function pathOf(base: ImageInfo | undefined): Args {
   const path = base?.env.find((each) => each.startsWith('PATH='))?.slice('PATH='.length);
   return path === undefined ? {} : { BASE_PATH: path };
 }

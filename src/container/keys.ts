@@ -102,13 +102,21 @@ function newPrivateKey(): string {
   const publicBlob = Buffer.concat([field(keyType), field(publicKey)]);
   const check = randomBytes(4);
   const secret = Buffer.concat([
-    ...[check, check, publicBlob],
-    ...[field(Buffer.concat([Buffer.from(d!, 'base64url'), publicKey])), field(comment)],
+    check,
+    check,
+    publicBlob,
+    field(Buffer.concat([Buffer.from(d!, 'base64url'), publicKey])),
+    field(comment),
   ]);
   const padding = Buffer.from([1, 2, 3, 4, 5, 6, 7].slice(0, -secret.length & 7));
   const whole = Buffer.concat([
-    ...[Buffer.from('openssh-key-v1\0'), field('none'), field('none'), field('')],
-    ...[Buffer.from([0, 0, 0, 1]), field(publicBlob), field(Buffer.concat([secret, padding]))],
+    Buffer.from('openssh-key-v1\0'),
+    field('none'),
+    field('none'),
+    field(''),
+    Buffer.from([0, 0, 0, 1]),
+    field(publicBlob),
+    field(Buffer.concat([secret, padding])),
   ]);
   const lines = whole.toString('base64').match(/.{1,70}/g)!;
   return ['-----BEGIN OPENSSH PRIVATE KEY-----', ...lines, '-----END OPENSSH PRIVATE KEY-----', ''].join(

@@ -1,5 +1,6 @@
 /** What people see while an image is built or pulled: one live line in a terminal, plain lines elsewhere. */
 import { stripVTControlCharacters } from 'node:util';
+import { printableCharacters } from '../workspace/quoted';
 import type { BuildEvent } from './build-stream';
 
 /** Takes what goes on. Nothing of it is an answer to anything; it never fails and never waits. */
@@ -50,11 +51,11 @@ class State {
       case 'step':
         this.step = event.step;
         this.stepCount = event.total;
-        this.detail = printable(event.text);
+        this.detail = plain(event.text);
         return true;
       case 'log':
         // The builder's own remarks tell nothing to those who wait.
-        if (!/^ *--->|^Removing intermediate/.test(event.text)) this.detail = printable(event.text);
+        if (!/^ *--->|^Removing intermediate/.test(event.text)) this.detail = plain(event.text);
         return false;
       case 'pull':
         return this.#takeLayer(event);
@@ -121,7 +122,7 @@ class PlainProgress implements Progress {
   }
 
   #line(text: string, columns: number): void {
-    this.stream.write(`${cut(prefix + printable(text), columns)}\n`);
+    this.stream.write(`${cut(prefix + plain(text), columns)}\n`);
   }
 }
 
@@ -148,7 +149,7 @@ class LiveProgress implements Progress {
   }
 
   say(sentence: string): void {
-    this.stream.write(`${clearLine}${prefix}${sentence}\n`);
+    this.stream.write(`${clearLine}${prefix}${plain(sentence)}\n`);
     this.#draw();
   }
 
@@ -175,9 +176,11 @@ class LiveProgress implements Progress {
 
 const clearLine = '\r\x1b[K';
 
-/** Without what would move the cursor or colour the screen: the text comes from programs and servers. */
-function printable(text: string): string {
-  return stripVTControlCharacters(text).replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim(); // prettier-ignore
+/** On one line, without what would move the cursor or colour the screen: the text comes from programs and servers. */
+function plain(text: string): string {
+  return printableCharacters(stripVTControlCharacters(text))
+    .replace(/[\ufffd\s]+/g, ' ')
+    .trim();
 }
 
 function cut(text: string, columns: number): string {

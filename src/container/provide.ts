@@ -8,8 +8,8 @@ import { containerUser } from './container-user';
 import type { ContainerInfo } from './container-info';
 import { countSupervisors } from './container-processes';
 import type { Engine } from './engine';
+import type { ImageInfo } from './engine-info';
 import { containerFiles, mountIdentities, systemCaFile } from './files';
-import type { EngineImage } from './image';
 import { newHostKey } from './keys';
 import { isRunning } from '../agent/process-identity';
 import { configHash, containerName, createRequest, dataVolumeOf, label } from './spec';
@@ -20,9 +20,9 @@ export interface ContainerRequest {
   /** What it is to be. */
   readonly settings: Settings;
   /** Its image, as far as it is there. */
-  readonly imageIfThere: () => Promise<EngineImage | undefined>;
+  readonly imageIfThere: () => Promise<ImageInfo | undefined>;
   /** Its image, built if it is missing. */
-  readonly image: () => Promise<EngineImage>;
+  readonly image: () => Promise<ImageInfo>;
   /** Whether an existing container is replaced. */
   readonly isFresh: boolean;
   /** Finds git's author. */
@@ -60,21 +60,20 @@ const makerPatienceMs = 30_000;
  * (`FOREIGN_CONTAINER`, `IMAGE`, `CONTAINER_START`).
  */
 export async function provideContainer(engine: Engine, request: ContainerRequest): Promise<RunningContainer> {
-  const { settings, tell } = request;
-  const { agent, workspace } = settings;
+  const { settings } = request;
   const name = containerName(settings);
   let mustReplace = request.isFresh;
   let hasStarted = false;
-  let image: EngineImage | undefined;
+  let image: ImageInfo | undefined;
   for (;;) {
     const info = await engine.inspectContainer(name);
-    if (info?.state === 'removing' || info?.state === 'dead') {
-      await sleep(50);
-      continue;
-    }
     if (info === undefined) {
       mustReplace = false;
       await make(engine, name, (image ??= await request.image()), request);
+      continue;
+    }
+    if (info.state === 'removing' || info.state === 'dead') {
+      await sleep(50);
       continue;
     }
     if (mustReplace && info.labels[label.managed] === 'true') {
@@ -83,32 +82,44 @@ export async function provideContainer(engine: Engine, request: ContainerRequest
       await engine.removeContainer(info.id, { force: true });
       continue;
     }
-    checkContainer(info, workspace, agent);
+    checkContainer(info, settings.workspace, settings.agent);
     if (info.state === 'created') {
       await waitForMaker(engine, info);
       continue;
     }
     if (info.state === 'paused') throw isPaused(name);
-    if (await isOutdated(info, request)) {
-      if (!(await isBusy(engine, info))) {
-        if (image === undefined) {
-          image = await request.image();
-          // It may be busy by now.
-          continue;
-        }
-        tell(`the container ${name} is made anew, because its configuration or image has changed`);
-        mustReplace = true;
-        continue;
-      }
-      tell(
-        `the configuration or the image has changed since the container ${name} was made, and commands run in it: --fresh ends them and makes it anew`,
-      );
+    const verdict = await verdictOn(engine, info, request, image);
+    if (verdict === 'need image') image = await request.image();
+    else if (verdict === 'replace') mustReplace = true;
+    else if (info.isRunning) return running(info);
+    else if (hasStarted) throw await endedAtOnce(engine, info);
+    else {
+      hasStarted = true;
+      await start(engine, info, settings);
     }
-    if (info.isRunning) return running(info);
-    if (hasStarted) throw await endedAtOnce(engine, info);
-    hasStarted = true;
-    await start(engine, info, settings);
   }
+}
+
+/**
+ * What to do with a container of ours that could be used. `need image`: to replace it, if it is not busy once
+ * the image is there.
+ */
+async function verdictOn(
+  engine: Engine,
+  info: ContainerInfo,
+  request: ContainerRequest,
+  image: ImageInfo | undefined,
+): Promise<'use' | 'need image' | 'replace'> {
+  if (!(await isOutdated(info, request))) return 'use';
+  if (await isBusy(engine, info)) {
+    request.tell(
+      `the configuration or the image has changed since the container ${info.name} was made, and commands run in it: --fresh ends them and makes it anew`,
+    );
+    return 'use';
+  }
+  if (image === undefined) return 'need image';
+  request.tell(`the container ${info.name} is made anew, because its configuration or image has changed`);
+  return 'replace';
 }
 
 function running(info: ContainerInfo): RunningContainer {
@@ -142,7 +153,7 @@ export async function countCommands(engine: Engine, id: string): Promise<number>
 async function make(
   engine: Engine,
   name: string,
-  image: EngineImage,
+  image: ImageInfo,
   request: ContainerRequest,
 ): Promise<void> {
   const { settings, tell } = request;

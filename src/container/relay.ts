@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 import type { RemoteProcess } from './remote-process';
 
-/** Status of a program that writes to a reader who has gone: 128 and the number of SIGPIPE. */
-const brokenPipeStatus = 141;
+/** Exit status of a program that writes to a reader who has gone: 128 and the number of SIGPIPE. */
+export const brokenPipeStatus = 141;
 
 /** Our own streams, as `process` has them. */
 export interface OwnStreams {

@@ -7,6 +7,7 @@ import type { Config } from '../workspace/config';
 import { placeOfValue } from '../workspace/effective-config';
 import { outerGitFolder } from '../workspace/git-folder';
 import { agentHome, fallbackMount, isMountable, mountPointOf } from '../workspace/mount';
+import { ownValue } from '../workspace/own-value';
 import { isInside } from '../workspace/path-map';
 import { quoted } from '../workspace/quoted';
 import { rootRules } from '../workspace/refused-root';
@@ -37,7 +38,7 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
     network.caFile === undefined
       ? undefined
       : await existing(request, 'network.ca_file', network.caFile, (file) => readFile(file, 'utf8'));
-  const hostname = Object.hasOwn(catalog, agent) ? catalog[agent]?.hostname : undefined;
+  const hostname = ownValue(catalog, agent)?.hostname;
   return {
     agent,
     ...(hostname !== undefined && { hostname }),

@@ -135,7 +135,11 @@ export function containerName(settings: Settings): string {
 }
 
 function nameOf({ workspace = '', agent, hostUser }: Settings, more: readonly string[]): string {
-  const folder = posix.basename(workspace).toLowerCase().replace(/[^a-z0-9_.-]+/g, '-').slice(0, 30); // prettier-ignore
+  const folder = posix
+    .basename(workspace)
+    .toLowerCase()
+    .replace(/[^a-z0-9_.-]+/g, '-')
+    .slice(0, 30);
   const id = hash([workspace, agent, hostUser.uid, ...more]).slice(0, 12);
   return `cai-${folder.replace(/^[^a-z0-9]+/, '') || 'none'}-${id}`;
 }

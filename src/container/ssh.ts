@@ -7,6 +7,7 @@ import { Client } from 'ssh2';
 import type { Algorithms, ClientChannel, ExecOptions } from 'ssh2';
 import { CaiError, messageOf } from '../errors';
 import { printableLine } from '../workspace/quoted';
+import { userName } from './files';
 import { fingerprintOf } from './keys';
 import { encodeHeader } from './remote-command';
 import type { RemoteCommand } from './remote-command';
@@ -15,7 +16,6 @@ import type { RemoteProcess, RemoteSignal, RemoteTerminal } from './remote-proce
 
 /** The one command that sshd is ever asked to run. */
 const supervisor = 'exec /run/cai/supervisor';
-const userName = 'agent';
 
 /** A container that no longer answers is noticed after one interval more than that: 16 seconds. */
 const keepalive = { keepaliveInterval: 4_000, keepaliveCountMax: 3 };

@@ -2,11 +2,9 @@
  * Bytes to lines. Source: ACP v1, transports: messages are UTF-8 JSON, one a line, ended by LF; a CR
  * before it is taken off, blank lines mean nothing.
  */
-import { backslash, quote } from './string';
+import { backslash, carriageReturn, newline, quote, space, tab } from './bytes';
 import { Skim } from './skim';
 
-const newline = 0x0a;
-const carriageReturn = 0x0d;
 /** Pieces below this are gathered, in buffers of that size. */
 const smallPieceBytes = 4 * 1024;
 const gatherBytes = 64 * 1024;
@@ -64,8 +62,8 @@ export class LineReader {
   }
 
   /**
-   * Offers what comes next, from the beginning of a line on, to who may take several lines at once and returns how
-   * many bytes these are with their line ends. Returns the same; 0 also where there is nothing to offer.
+   * Offers the bytes that come next, from the start of a line, to `take`, which may consume several whole lines and
+   * returns how many bytes these are, with their line ends. Returns that number, or 0 if there is nothing to offer.
    */
   offer(take: (pieces: readonly Buffer[]) => number): number {
     const chunk = this.#chunks[0];
@@ -179,7 +177,7 @@ export class LineReader {
 }
 
 function isBlank(line: Buffer): boolean {
-  for (const c of line) if (c !== 0x20 && c !== 0x09 && c !== carriageReturn) return false;
+  for (const c of line) if (c !== space && c !== tab && c !== carriageReturn) return false;
   return true;
 }
 
@@ -194,7 +192,7 @@ function withoutReturns(line: Buffer): Buffer {
   for (let at = 0; at < copy.length; at++) {
     if (copy[at] === quote) isInString = !isInString;
     else if (copy[at] === backslash && isInString) at++;
-    else if (copy[at] === carriageReturn && !isInString) copy[at] = 0x20;
+    else if (copy[at] === carriageReturn && !isInString) copy[at] = space;
   }
   return copy;
 }

@@ -2,7 +2,8 @@
  * What the scanner looks for in one JSON value: a tree of places, compiled from data so that keys can be
  * compared as bytes.
  */
-import { backslash, unquote } from './string';
+import { backslash, capitalA, capitalZ, caseBit, lastAscii } from './bytes';
+import { unquote } from './string';
 
 /**
  * Places as data. A key is an object's member; `*` stands for each element of an array; `?name` holds one
@@ -52,7 +53,7 @@ export class Plan {
    */
   hasInOtherCase(text: Buffer, start: number, end: number): boolean {
     for (let at = start; at < end; at++) {
-      if (text[at]! >= 0x80 || text[at] === backslash) {
+      if (text[at]! > lastAscii || text[at] === backslash) {
         const folded = Buffer.from(fold(unquote(text, start, end)));
         return this.#folded.some((key) => key.equals(folded));
       }
@@ -73,7 +74,8 @@ function isFolded(text: Buffer, start: number, end: number, key: Buffer): boolea
   if (key.length !== end - start) return false;
   for (let i = 0; i < key.length; i++) {
     const c = text[start + i]!;
-    if ((c >= 0x41 && c <= 0x5a ? c | 0x20 : c) !== key[i]) return false;
+    const isCapital = c >= capitalA && c <= capitalZ;
+    if ((isCapital ? c | caseBit : c) !== key[i]) return false;
   }
   return true;
 }

@@ -3,7 +3,7 @@
  * line it would take ten times as long.
  */
 import { isUtf8 } from 'node:buffer';
-import { keep } from './splice';
+import { copyLines } from './splice';
 import {
   headAt,
   inputAt,
@@ -37,8 +37,8 @@ export interface Run {
 
 /** How much is looked at to begin with, in bytes: the run may soon be over. */
 const firstWindowBytes = 2 * 1024;
-/** How many lines are left to others at most after a line that is none of these, twice as many as the time before. */
-const maxLeftLines = 64;
+/** Most lines that are skipped. */
+const maxSkipLines = 64;
 
 /** The new head whose pattern is in the memory of the vectors. */
 let placed: Buffer | undefined;
@@ -46,9 +46,9 @@ let placed: Buffer | undefined;
 /** Rewrites the runs of one pattern. */
 export class RunRewriter {
   #windowBytes = firstWindowBytes;
-  /** How many lines are left to others, and how many were after the last that was none of these. */
-  #leftLines = 0;
-  #lastLeftLines = 0;
+  /** After a line that does not fit, so many lines go the usual way before the next try; twice as many each time. */
+  #skipLines = 0;
+  #lastSkip = 0;
   readonly #isPossible: boolean;
 
   /** `newHead` is to stand in place of the pattern's head. */
@@ -67,8 +67,8 @@ export class RunRewriter {
    */
   take(pieces: readonly Buffer[]): Run | undefined {
     if (!this.#isPossible || !this.#mayBegin(pieces[0]!)) return undefined;
-    if (this.#leftLines > 0) {
-      this.#leftLines--;
+    if (this.#skipLines > 0) {
+      this.#skipLines--;
       return undefined;
     }
     const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
@@ -80,8 +80,8 @@ export class RunRewriter {
         run === undefined ? windowBytes < Math.min(bytes, maxInputBytes) : run.bytes > windowBytes / 2;
       this.#windowBytes = isLonger ? Math.min(8 * this.#windowBytes, maxInputBytes) : firstWindowBytes;
       if (run === undefined && isLonger) continue;
-      this.#lastLeftLines = run === undefined ? Math.min(2 * this.#lastLeftLines + 1, maxLeftLines) : 0;
-      this.#leftLines = this.#lastLeftLines;
+      this.#lastSkip = run === undefined ? Math.min(2 * this.#lastSkip + 1, maxSkipLines) : 0;
+      this.#skipLines = this.#lastSkip;
       return run;
     }
   }
@@ -108,6 +108,6 @@ export class RunRewriter {
     const taken = fast.rewrite(bytes, head.length, this.newHead.length, tail.length);
     if (taken === 0) return undefined;
     if (!isUtf8(memory.subarray(inputAt, inputAt + taken))) return undefined;
-    return { bytes: taken, lines: keep(memory.subarray(outputAt, outputAt + fast.written.value)) };
+    return { bytes: taken, lines: copyLines(memory.subarray(outputAt, outputAt + fast.written.value)) };
   }
 }

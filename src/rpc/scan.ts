@@ -3,8 +3,9 @@
  * places are. It agrees with `JSON.parse` on what is valid JSON.
  */
 import { isUtf8 } from 'node:buffer';
+import { minus, nine, openBrace, openBracket, quote, smallN, zero } from './bytes';
 import { skipSpace } from './json';
-import { quote, unquote } from './string';
+import { unquote } from './string';
 import { Plan } from './plan';
 import { Walk } from './walk';
 import type { Field } from './walk';
@@ -85,8 +86,8 @@ export function read(walk: Walk, plans: Plans): Message {
   const line = walk.text;
   const first = skipSpace(line, 0);
   if (!isUtf8(line) || !isWhole(walk, first, plans)) return defect(walk, 'json');
-  if (line[first] === 0x5b) return defect(walk, 'batch');
-  if (line[first] !== 0x7b || !isLegal(walk)) return defect(walk, 'envelope');
+  if (line[first] === openBracket) return defect(walk, 'batch');
+  if (line[first] !== openBrace || !isLegal(walk)) return defect(walk, 'envelope');
 
   const isMethod = has(walk, member.method);
   const isError = has(walk, member.error);
@@ -116,6 +117,17 @@ export function textOf(message: Message, field: Field): string {
   return unquote(message.line, field.start, field.end);
 }
 
+/** What the first field of that kind stands for, if it is a string. */
+export function stringOf(message: Message, kind: string): string | undefined {
+  const field = fieldOf(message, kind);
+  return field?.isString === true ? textOf(message, field) : undefined;
+}
+
+/** A field of the message as JSON text. */
+export function jsonOf(message: Message, field: Field): string {
+  return message.line.toString('utf8', field.start, field.end);
+}
+
 /** Params, result or error of a message as JSON text; undefined where it has none. */
 export function bodyTextOf({ line, bodyStart, bodyEnd }: Message): string | undefined {
   return bodyStart < 0 ? undefined : line.toString('utf8', bodyStart, bodyEnd);
@@ -136,7 +148,7 @@ export function fieldOf(message: Message, kind: string): Field | undefined {
 function isWhole(walk: Walk, first: number, plans: Plans): boolean {
   const { text } = walk;
   const end =
-    text[first] === 0x7b
+    text[first] === openBrace
       ? walk.value(first, envelope, (index) => planOf(walk, index, plans))
       : walk.value(first, undefined);
   return end >= 0 && skipSpace(text, end) === text.length;
@@ -181,7 +193,8 @@ const maxNameBytes = 1_024;
 function idOf(walk: Walk): string | undefined {
   const start = walk.memberStarts[member.id]!;
   const first = walk.text[start] ?? 0;
-  const isScalar = first === quote || first === 0x2d || first === 0x6e || (first >= 0x30 && first <= 0x39);
+  const isNumber = first === minus || (first >= zero && first <= nine);
+  const isScalar = isNumber || first === quote || first === smallN;
   const isShort = walk.memberEnds[member.id]! - start <= maxNameBytes;
   return isScalar && isShort ? walk.text.toString('utf8', start, walk.memberEnds[member.id]) : undefined;
 }

@@ -79,7 +79,10 @@ export class Scanner {
       this.#known = {
         head: kept?.subarray(0, start) ?? Buffer.from(line.subarray(0, start)),
         tail: kept?.subarray(end) ?? Buffer.from(line.subarray(end)),
-        ...{ fields, method, bodyStart, bytesAfterBody: line.length - bodyEnd },
+        fields,
+        method,
+        bodyStart,
+        bytesAfterBody: line.length - bodyEnd,
       };
     }
     return message;

@@ -2,8 +2,21 @@
  * Reads the envelope of a line that is too long to keep, piece by piece: enough to answer or fail the
  * request that it belongs to. The line is thrown away, so its grammar is not checked.
  */
+import {
+  backslash,
+  carriageReturn,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  openBrace,
+  openBracket,
+  quote,
+  space,
+  tab,
+} from './bytes';
 import { scalarEnd } from './json';
-import { backslash, quote, stringEnd, unquote } from './string';
+import { stringEnd, unquote } from './string';
 
 /** Longest key or id that is kept, in bytes. */
 const maxWordBytes = 256;
@@ -53,16 +66,16 @@ export class Skim {
       this.#inString = true;
       this.#word = [];
       this.#keep(c);
-    } else if (c === 0x7b || c === 0x5b) {
+    } else if (c === openBrace || c === openBracket) {
       this.#depth++;
-    } else if (c === 0x7d || c === 0x5d) {
+    } else if (c === closeBrace || c === closeBracket) {
       this.#endMember();
       this.#depth--;
-    } else if (this.#depth !== 1 || c === 0x20 || c === 0x09 || c === 0x0d) {
+    } else if (this.#depth !== 1 || c === space || c === tab || c === carriageReturn) {
       this.#inScalar = false;
-    } else if (c === 0x3a) {
+    } else if (c === colon) {
       this.#setKey();
-    } else if (c === 0x2c) {
+    } else if (c === comma) {
       this.#endMember();
     } else {
       if (!this.#inScalar) this.#word = [];

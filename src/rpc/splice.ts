@@ -1,4 +1,5 @@
 /** Replaces places in a line and ends it: the only way in which a forwarded line differs from the received one. */
+import { lastAscii, newline } from './bytes';
 
 /** New JSON text for `[start, end)` of a line. */
 export interface Edit {
@@ -19,7 +20,7 @@ const maxCopyBytes = 16 * 1024;
 const maxLetters = 64;
 /** In more pieces than this, a long line is joined as well. */
 const maxPieces = 16;
-const lineEnd = Buffer.from('\n');
+const lineEnd = Buffer.of(newline);
 
 /**
  * Where copies are made, one behind the other: so what is written in one turn lies side by side, and can be written
@@ -28,6 +29,11 @@ const lineEnd = Buffer.from('\n');
 const copyAreaBytes = 128 * 1024;
 let copyArea = Buffer.allocUnsafeSlow(copyAreaBytes);
 let usedBytes = 0;
+
+/** The edit by which `text`, JSON, stands in place of a field. */
+export function replacing(field: Pick<Edit, 'start' | 'end'>, text: string): Edit {
+  return { start: field.start, end: field.end, text };
+}
 
 /** The line with `edits`, which must not overlap, and a line end. */
 export function splice(line: Buffer, edits: readonly Edit[]): Line {
@@ -51,13 +57,13 @@ function writeText(text: string): number {
   if (text.length > maxLetters) return Buffer.from(text).copy(copyArea, usedBytes);
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
-    if (unit > 0x7f) return Buffer.from(text).copy(copyArea, usedBytes);
+    if (unit > lastAscii) return Buffer.from(text).copy(copyArea, usedBytes);
     copyArea[usedBytes + i] = unit;
   }
   return text.length;
 }
 
-/** No line with these edits is longer: of a UTF-16 unit come at most three bytes. */
+/** Upper bound of the edited line's length: a UTF-16 unit takes at most three bytes. */
 function largestLength(line: Buffer, edits: readonly Edit[]): number {
   let length = line.length + lineEnd.length;
   for (const { text } of edits) length += 3 * text.length;
@@ -65,7 +71,7 @@ function largestLength(line: Buffer, edits: readonly Edit[]): number {
 }
 
 /** A copy of whole lines, 128 KiB at most, behind those of the lines before. */
-export function keep(lines: Buffer): Buffer {
+export function copyLines(lines: Buffer): Buffer {
   makeRoom(lines.length);
   const start = usedBytes;
   usedBytes += lines.copy(copyArea, usedBytes);
@@ -83,7 +89,7 @@ function copy(line: Buffer, edits: readonly Edit[], bytes: number): Buffer {
     from = edit.end;
   }
   usedBytes += line.copy(copyArea, usedBytes, from);
-  copyArea[usedBytes++] = lineEnd[0]!;
+  copyArea[usedBytes++] = newline;
   return copyArea.subarray(start, usedBytes);
 }
 
@@ -108,7 +114,7 @@ export function lengthOf(line: Line): number {
 }
 
 /** The JSON text at `[start, end)` of a line, with edits that lie in it. */
-export function cut(line: Buffer, start: number, end: number, edits: readonly Edit[]): string {
+export function editedText(line: Buffer, start: number, end: number, edits: readonly Edit[]): string {
   let text = '';
   let at = start;
   for (const edit of inOrder(edits)) {

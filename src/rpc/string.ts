@@ -2,25 +2,22 @@
  * Strings of JSON, on bytes: where they end, and what they stand for. Offsets in, offsets out; -1 means "this is not
  * JSON". Reading past the end finds no byte that fits.
  *
- * Most bytes of long messages are the inside of long strings, which are read many bytes at a time where that is possible.
+ * Most bytes of long messages are the inside of long strings, which are read many bytes at a time where that is
+ * possible.
  */
+import { backslash, caseBit, firstNoControl, nine, quote, smallA, smallF, smallU, zero } from './bytes';
 import { inputAt, maxInputBytes, vectors } from './vectors';
 import type { Vectors } from './vectors';
 
-/** The byte `"`. */
-export const quote = 0x22;
-/** The byte `\`. */
-export const backslash = 0x5c;
-
 /** 1: ends a run of ordinary bytes in a string (quote, backslash, control character). */
 const stringStop = new Uint8Array(256);
-stringStop.fill(1, 0, 0x20);
+stringStop.fill(1, 0, firstNoControl);
 stringStop[quote] = 1;
 stringStop[backslash] = 1;
 
 /** What lies further in a string than this is read by `longStringEnd`, which takes longer to begin with. */
 const shortStringBytes = 96;
-/** Until they are needed and are not there. */
+/** False once the vectors were needed and could not be loaded. */
 let hasVectors = true;
 
 /** 1: may follow a backslash by itself. */
@@ -48,7 +45,7 @@ export function stringEnd(text: Buffer, at: number): number {
 export function escapeEnd(text: Buffer, at: number): number {
   const escaped = text[at + 1]!;
   if (shortEscape[escaped] === 1) return at + 2;
-  if (escaped !== 0x75) return -1;
+  if (escaped !== smallU) return -1;
   for (let i = 2; i < 6; i++) if (!isHexDigit(text[at + i]!)) return -1;
   return at + 6;
 }
@@ -114,5 +111,6 @@ function known(text: Buffer, start: number, end: number): string {
 }
 
 function isHexDigit(c: number): boolean {
-  return (c >= 0x30 && c <= 0x39) || ((c | 0x20) >= 0x61 && (c | 0x20) <= 0x66);
+  const small = c | caseBit;
+  return (c >= zero && c <= nine) || (small >= smallA && small <= smallF);
 }

@@ -12,15 +12,15 @@ export const code =
 export const inputAt = 0;
 /** How much may be put there, in bytes. */
 export const maxInputBytes = 96 * 1024;
-/** For `rewrite`: what lines begin with, */
+/** For `rewrite`: where the old head of the lines lies. */
 export const headAt = 0x18100;
-/** what they are to begin with, */
+/** For `rewrite`: where the new head lies. */
 export const newHeadAt = 0x19000;
-/** and what they end with. */
+/** For `rewrite`: where the tail lies. */
 export const tailAt = 0x1a000;
-/** How much each of these may be, in bytes; */
+/** Most bytes of each of these. */
 export const maxPartBytes = 2_048;
-/** and how much the first has to be. */
+/** Fewest bytes of the old head. */
 export const minHeadBytes = 16;
 /** For `rewrite`: where it writes, 128 KiB at most. */
 export const outputAt = 0x1b000;
@@ -30,14 +30,13 @@ export interface Vectors {
   /** All of it. */
   readonly memory: Buffer;
   /**
-   * Offset of the first byte at or after `at` that is neither part of a string without more ado nor of an escape of
-   * one letter.
+   * Offset of the first byte at or after `at` that is not plain: a quote, a control character, or the backslash of
+   * any escape but those of one letter.
    */
   readonly plainEnd: (at: number) => number;
   /**
-   * Of the lines in the input, of so many bytes, rewrites those that begin with the head, have a string's content
-   * next and then the tail, up to the first that has not; returns how many bytes of the input these are. The
-   * other numbers are the lengths of head, new head and tail.
+   * Rewrites lines from the start of the `bytes` bytes of input, for as long as each is head, the rest of a string,
+   * tail. Returns how many bytes it read. `head`, `newHead`, `tail`: their lengths.
    */
   readonly rewrite: (bytes: number, head: number, newHead: number, tail: number) => number;
   /** How many bytes the last `rewrite` has written. */
@@ -55,8 +54,10 @@ interface WebAssembly {
 /** `null`: there is no WebAssembly with vectors, or no address space for it. */
 let loaded: Vectors | null | undefined;
 
-/** The functions; null where there are none. Loaded when they are first
- * needed, and never again: that takes some milliseconds, and many where it fails. */
+/**
+ * The functions; null where there are none. Loaded when they are first needed, and never again: that takes some
+ * milliseconds, and many where it fails.
+ */
 export function vectors(): Vectors | null {
   if (loaded === undefined) loaded = load();
   return loaded;

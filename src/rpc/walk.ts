@@ -2,8 +2,9 @@
  * The walk over one JSON value: checks it against the whole grammar and reports where the places are
  * that a plan wants. It decodes nothing else and does not recurse, so no nesting is too deep.
  */
+import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './bytes';
 import { scalarEnd, skipSpace } from './json';
-import { backslash, quote, stringEnd, unquote } from './string';
+import { stringEnd, unquote } from './string';
 import type { Plan } from './plan';
 
 /** A wanted place. `[start, end)` is its JSON text, with the quotes of a string. */
@@ -87,24 +88,27 @@ export class Walk {
   /**
    * Reads the value at `at`. With `memberPlan`, the value is the message itself and each of its wanted
    * members is noted. Returns the offset after the value, or -1 when it is not JSON.
+   *
+   * One loop over a state machine, kept whole though it is long, because it runs for every byte. `wanted`: the plan
+   * for the next value. `frames`: the open brackets in which something is wanted, always the outermost ones, so that
+   * `depth === frames.length` means that something is wanted in the innermost bracket.
    */
   value(at: number, plan: Plan | undefined, memberPlan?: MemberPlan): number {
     const { text } = this;
     const frames = this.#frames;
     this.#forgetLongest();
-    // One line may have been nested millions deep.
+    // An earlier line, nested millions deep, may have grown it.
     if (isObject.length > maxKeptDepth) isObject = new Uint8Array(usualDepth);
     let wanted = plan;
     let state = State.value;
     let depth = 0;
     let member = -1;
     let isTag = false;
-    // frames are those of the outermost brackets; below the innermost of them nothing is wanted.
     for (;;) {
       at = skipSpace(text, at);
       const c = text[at];
       if (state === State.key || state === State.firstKey) {
-        if (c === 0x7d && state === State.firstKey) {
+        if (c === closeBrace && state === State.firstKey) {
           state = State.after;
           continue;
         }
@@ -113,7 +117,7 @@ export class Walk {
         const keyEnd = stringEnd(text, keyStart);
         if (keyEnd < 0) return -1;
         at = skipSpace(text, keyEnd);
-        if (text[at] !== 0x3a) return -1;
+        if (text[at] !== colon) return -1;
         at = skipSpace(text, at + 1);
         wanted = undefined;
         isTag = false;
@@ -137,13 +141,13 @@ export class Walk {
         }
       } else if (state === State.after) {
         const inObject = isObject[depth - 1] === 1;
-        if (c === 0x2c) {
+        if (c === comma) {
           at++;
           state = inObject ? State.key : State.value;
           wanted = !inObject && depth === frames.length ? frames[depth - 1]!.plan.each : undefined;
           continue;
         }
-        if (c !== (inObject ? 0x7d : 0x5d)) return -1;
+        if (c !== (inObject ? closeBrace : closeBracket)) return -1;
         at++;
         if (depth === frames.length && this.#leave(at, inObject)) {
           at = frames[depth - 1]!.start;
@@ -153,15 +157,15 @@ export class Walk {
         depth--;
         if (depth === 0) return at;
         if (depth === 1 && member >= 0) this.memberEnds[member] = at;
-      } else if (c === 0x7b || c === 0x5b) {
+      } else if (c === openBrace || c === openBracket) {
         if (depth === isObject.length) growStack();
-        isObject[depth] = c === 0x7b ? 1 : 0;
+        isObject[depth] = c === openBrace ? 1 : 0;
         if (wanted !== undefined) this.#enter(wanted, at);
-        wanted = c === 0x5b ? wanted?.each : undefined;
+        wanted = c === openBracket ? wanted?.each : undefined;
         depth++;
         at++;
-        state = c === 0x7b ? State.firstKey : State.firstElement;
-      } else if (c === 0x5d && state === State.firstElement) {
+        state = c === openBrace ? State.firstKey : State.firstElement;
+      } else if (c === closeBracket && state === State.firstElement) {
         state = State.after;
       } else {
         const start = at;

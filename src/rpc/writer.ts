@@ -13,10 +13,10 @@ const turnBytes = 80 * 1024;
 
 /** Lines from one source, kept in their order. */
 export interface Lane {
-  /** Queues a line. Never waits and never drops; ask `mustWait` after it. */
+  /** Queues a line. Never waits and never drops; call `stopIfFull` after it. */
   queue(line: Line): void;
-  /** True: the source must not be read on until `onRoom` is called. */
-  mustWait(): boolean;
+  /** True: the lane is full, and `onRoom` will be called once there is room. Stop reading the source. */
+  stopIfFull(): boolean;
 }
 
 class QueuedLane implements Lane {
@@ -34,7 +34,7 @@ class QueuedLane implements Lane {
     this.writer.accept(this, line);
   }
 
-  mustWait(): boolean {
+  stopIfFull(): boolean {
     this.isStopped = this.writer.isOverBudget(this);
     return this.isStopped;
   }
@@ -50,10 +50,10 @@ export class LineWriter {
   #isScheduled = false;
   /** Turns that were written. */
   #turnCount = 0;
-  /** One turn; resolves when the stream wants more. */
+  /** Runs one turn; resolves when the stream is ready for more. */
   readonly #turn = (): Promise<void> =>
     new Promise((resolve) => {
-      // Until then a reader takes all lines of what it has read.
+      // In a microtask: a reader first queues all lines of its chunk.
       queueMicrotask(() => this.#writeTurn(resolve));
     });
 
@@ -122,7 +122,7 @@ export class LineWriter {
       this.#turnCount++;
       done();
       for (const lane of lanes) {
-        if (lane.isStopped && !lane.mustWait()) lane.onRoom();
+        if (lane.isStopped && !lane.stopIfFull()) lane.onRoom();
       }
       this.#schedule();
     });
@@ -170,7 +170,7 @@ export class LineWriter {
     for (const lane of lanes) {
       lane.lines.length = 0;
       lane.bytes = 0;
-      if (lane.isStopped && !lane.mustWait()) lane.onRoom();
+      if (lane.isStopped && !lane.stopIfFull()) lane.onRoom();
     }
     this.onBroken(reason);
   }

@@ -22,7 +22,7 @@ export interface EditorRequest {
 export interface AgentRequest {
   /** Who asks. */
   readonly child: WorkspaceChild;
-  /** The agent's id for it, and ours towards the editor; JSON text. */
+  /** The agent's id for it, JSON text. */
   readonly childId: string;
   /** Our id for it towards the editor, JSON text. */
   readonly editorId: string;

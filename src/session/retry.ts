@@ -17,7 +17,7 @@ export interface RetryClass {
   readonly remedy: string;
   /** The failures that belong to it. */
   readonly codes: readonly FailureCode[];
-  /** The exit statuses of agents that belong to it; every other one is `ended`. */
+  /** The exit statuses of agents that belong to it, while they start; every other one is `ended`. */
   readonly statuses: readonly number[];
 }
 
@@ -45,11 +45,11 @@ function final(name: string, codes: readonly FailureCode[], statuses: readonly n
   return { name, isRetried: false, remedy: '', codes, statuses };
 }
 
-/** The class of a failed start. */
-export function classOf(reason: CaiError): RetryClass {
+/** The class of a failed attempt. `hasStarted`: the agent had, and what its exit status means then is its own affair. */
+export function classOf(reason: CaiError, hasStarted = false): RetryClass {
   const end = reason.cause instanceof AgentEnd ? reason.cause : undefined;
   const code: string = end?.failure ?? reason.code;
-  const status = end?.failure === undefined ? end?.status : undefined;
+  const status = end?.failure === undefined && !hasStarted ? end?.status : undefined;
   const ofStatus = retryClasses.find(({ statuses }) => status !== undefined && statuses.includes(status));
   const ofCode = retryClasses.find(({ codes }) => codes.some((each) => each === code));
   return ofStatus ?? ofCode ?? retryClasses.at(-1)!;
@@ -82,11 +82,11 @@ export class Attempts {
   }
 
   /**
-   * An attempt has failed. Undefined: there may be another after `delayMs`. Otherwise the failure to tell;
-   * whoever asks after that begins anew.
+   * An attempt has failed, `hasStarted` as of `classOf`. Undefined: there may be another after `delayMs`. Otherwise
+   * the failure to tell; whoever asks after that begins anew.
    */
-  failed(reason: CaiError): CaiError | undefined {
-    const { name, isRetried, remedy } = classOf(reason);
+  failed(reason: CaiError, hasStarted = false): CaiError | undefined {
+    const { name, isRetried, remedy } = classOf(reason, hasStarted);
     const attempt = ++this.#failures;
     const { attempts } = this.policy;
     const isAgain = isRetried && attempt < attempts;
@@ -96,7 +96,9 @@ export class Attempts {
     if (isAgain) return undefined;
     this.#failures = 0;
     if (attempt === 1) return reason;
-    const text = `${reason.message} (attempt ${attempt} of ${attempts}${remedy && `: ${remedy}`})`;
+    // Where an agent has left no words, the message says it already.
+    const advice = reason.message.endsWith(remedy) ? '' : `: ${remedy}`;
+    const text = `${reason.message} (attempt ${attempt} of ${attempts}${advice})`;
     return new CaiError(reason.code, text, reason.data, { cause: reason.cause });
   }
 

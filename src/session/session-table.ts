@@ -37,6 +37,8 @@ export class SessionTable {
   readonly #records = new Map<string, SessionRecord>();
   /** Those of them that are not written down: an agent has listed them, and nobody has used them. */
   readonly #unwritten = new Set<string>();
+  /** Those that a list alone has made, in this process, and nobody has opened: the unwritten ones and others. */
+  readonly #listed = new Set<string>();
   /** The ids given for an agent's session id, the last one first. */
   readonly #given = new Map<string, string[]>();
   /** The roots of all that was ever remembered. */
@@ -69,7 +71,17 @@ export class SessionTable {
     session.child.sessions.set(session.agentId, session);
     this.#open.set(session.editorId, session);
     this.#lost.delete(session.editorId);
+    this.#listed.delete(session.editorId);
     if (this.#unwritten.delete(session.editorId)) this.#write(this.#records.get(session.editorId)!);
+  }
+
+  /** Opens a session that an agent has made anew, under another id of its own. */
+  openAs(session: Session, agentId: string): void {
+    session.agentId = agentId;
+    this.open(session);
+    const record = this.#records.get(session.editorId);
+    if (record !== undefined) this.#write({ ...record, agentId });
+    this.file?.flush();
   }
 
   /** The session is open no longer. What is remembered of it stays. */
@@ -84,7 +96,7 @@ export class SessionTable {
   /** Its agent has ended: it is open no longer, and can be restored if it is known what opened it. */
   lose(session: Session): void {
     this.close(session);
-    if (session.opening === undefined || this.#open.has(session.editorId)) return;
+    if (session.openParams === undefined || this.#open.has(session.editorId)) return;
     this.#lost.set(session.editorId, session);
     const [oldest] = this.#lost.keys();
     if (this.#lost.size > maxLost) this.#lost.delete(oldest!);
@@ -114,12 +126,15 @@ export class SessionTable {
   /**
    * An editor's id for a session that an agent has just made: derived from what names the session, so
    * that it is the same in every process. Where that stands for an earlier session already, because the
-   * agent counts anew in each process, it is random.
+   * agent counts anew in each process, it is random. One that was only listed is the same session: an agent may list
+   * it before it says that it is made.
    */
   idForNew(agentId: string, root: string, cwd: string): string {
     this.refresh();
     const derived = this.#derive(agentId, root);
-    const isTaken = this.#records.has(derived) || this.#open.has(derived);
+    const wasOnlyListed = this.#listed.delete(derived);
+    this.#unwritten.delete(derived);
+    const isTaken = (this.#records.has(derived) && !wasOnlyListed) || this.#open.has(derived);
     const id = this.#remember(isTaken ? v4() : derived, agentId, root, cwd);
     this.file?.flush();
     return id;
@@ -145,6 +160,7 @@ export class SessionTable {
     const id = this.#derive(agentId, root);
     // A longer one names no folder.
     if (cwd.length > maxPathLength || this.#records.has(id)) return id;
+    this.#listed.add(id);
     if (!isWritten()) this.#unwritten.add(id);
     return this.#remember(id, agentId, root, cwd);
   }
@@ -186,6 +202,8 @@ export class SessionTable {
     for (const record of records.values()) {
       if (record.agent !== this.agent) continue;
       this.#unwritten.delete(record.id);
+      // Another process has used it since.
+      if (this.#records.get(record.id)?.at !== record.at) this.#listed.delete(record.id);
       this.#keep(record);
     }
     for (const id of this.file?.gone ?? []) this.#drop(id);
@@ -253,6 +271,7 @@ export class SessionTable {
     if (record === undefined) return false;
     this.#records.delete(editorId);
     this.#unwritten.delete(editorId);
+    this.#listed.delete(editorId);
     const others = this.#others(record);
     if (others.length > 0) this.#given.set(record.agentId, others);
     else this.#given.delete(record.agentId);
@@ -260,6 +279,7 @@ export class SessionTable {
   }
 
   #keep(record: SessionRecord): void {
+    if (this.#records.get(record.id)?.agentId !== record.agentId) this.#drop(record.id);
     // Deleted first, for the order.
     this.#records.delete(record.id);
     this.#records.set(record.id, record);

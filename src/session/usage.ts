@@ -124,13 +124,29 @@ export class UsageFile {
         const line = JSON.stringify({ at: new Date(atMs).toISOString(), ...make() });
         texts.set(name, `${texts.get(name) ?? ''}${line}\n`);
       }
-      for (const [name, text] of texts) appendText(join(this.folder, name), text);
+      for (const [name, text] of texts) this.#appendText(join(this.folder, name), text);
     } catch (error) {
-      if (this.#hasWarned) return;
-      this.#hasWarned = true;
       const remedy = stateRemedy(dirname(this.folder));
-      this.log.warn({ folder: this.folder, reason: messageOf(error), remedy }, 'usage could not be written');
+      this.#warn({ folder: this.folder, reason: messageOf(error), remedy }, 'usage could not be written');
     }
+  }
+
+  /** Adds whole lines in one write, as others may write at the same time. */
+  #appendText(path: string, text: string): void {
+    const file = openSync(path, 'a+', 0o600);
+    try {
+      const { size } = fstatSync(file);
+      if (size < maxFileBytes) writeSync(file, endsWhole(file, size) ? text : `\n${text}`);
+      else this.#warn({ file: path, maxBytes: maxFileBytes }, 'no more usage is written down this month');
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  /** Once, and not again and again. */
+  #warn(fields: object, message: string): void {
+    if (!this.#hasWarned) this.log.warn(fields, message);
+    this.#hasWarned = true;
   }
 
   /** The cost of a session when it was last told, this month or the one before; undefined if it never was. */
@@ -166,17 +182,6 @@ export function readUsage(folder: string, sinceMs: number): UsageRecord[] {
   return records.filter(({ at }) => Date.parse(at) >= sinceMs);
 }
 
-/** Adds whole lines in one write, as others may write at the same time. */
-function appendText(path: string, text: string): void {
-  const file = openSync(path, 'a+', 0o600);
-  try {
-    const { size } = fstatSync(file);
-    if (size < maxFileBytes) writeSync(file, endsWhole(file, size) ? text : `\n${text}`);
-  } finally {
-    closeSync(file);
-  }
-}
-
 /** The file of the month, in UTC, that a time lies in. Names sort by time. */
 function nameOf(ms: number): string {
   return `${new Date(Math.max(ms, 0)).toISOString().slice(0, 7)}.ndjson`;
@@ -206,11 +211,24 @@ function isRecord(value: unknown): value is UsageRecord {
   const numbers = [record.turns, record.durationMs, record.tools, record.failedTools];
   return (
     texts.every((text) => typeof text === 'string') &&
-    [...numbers, record.timedTools, record.toolMs].every((number) => typeof number === 'number') &&
+    [...numbers, record.timedTools, record.toolMs].every(Number.isFinite) &&
     isCount(record.tokens) &&
+    [record.cost, record.sessionCost].every(isCost) &&
     Array.isArray(record.models) &&
-    record.models.every((row: { tokens?: unknown } | null) => row !== null && isCount(row.tokens))
+    record.models.every(isModel)
   );
+}
+
+function isModel(value: unknown): boolean {
+  const { model, tokens } = Object(value) as Readonly<Record<string, unknown>>;
+  return typeof model === 'string' && isCount(tokens);
+}
+
+/** A cost as it is written, or none. */
+function isCost(value: unknown): boolean {
+  if (value === undefined) return true;
+  const { amount, currency } = Object(value) as Readonly<Record<string, unknown>>;
+  return Number.isFinite(amount) && typeof currency === 'string';
 }
 
 /** Tokens as they are written, or none. */
@@ -218,5 +236,5 @@ function isCount(value: unknown): boolean {
   if (value === undefined) return true;
   const { input, output, cachedRead, cachedWrite, thought, total } = Object(value) as TokenCounts;
   const counts: unknown[] = [input, output, cachedRead, cachedWrite, thought, total];
-  return counts.every((count) => typeof count === 'number');
+  return counts.every(Number.isFinite);
 }

@@ -11,8 +11,8 @@ import type { Lane, LineWriter } from '../rpc/writer';
 import type { PathMap } from '../workspace/path-map';
 import { HeldTasks } from './held-tasks';
 import type { HeldTask } from './held-tasks';
-import { LastingProcess } from './lasting-process';
-import type { LastingProcessOptions } from './lasting-process';
+import { RestartingProcess } from './restarting-process';
+import type { RestartingProcessOptions } from './restarting-process';
 import { OpenRequests } from './open-requests';
 import type { ChildRequest } from './open-requests';
 import { newOwnId } from './own-id';
@@ -22,8 +22,8 @@ import type { Attempts } from './retry';
 export interface Session {
   /** Its id on the editor's side, unique there. */
   readonly editorId: string;
-  /** Its id on the agent's side, unique within the child. */
-  readonly agentId: string;
+  /** Its id on the agent's side, unique within the child; another once an agent has made it anew. */
+  agentId: string;
   /** The child that has it. */
   readonly child: WorkspaceChild;
   /** Its working directory and further roots, as the editor spells them. `fs/*` is confined to these. */
@@ -34,9 +34,11 @@ export interface Session {
    * Params of the call that opened it, JSON text, the editor's own; undefined where that cannot be repeated.
    * In memory only: there may be secrets in it.
    */
-  readonly opening?: string | undefined;
-  /** A call of ours is restoring it: what its agent tells of the past is known to the editor. */
+  readonly openParams?: string | undefined;
+  /** A call of ours is restoring it: what its agent tells of the past is known to the editor. False: one has. */
   isRestoring?: boolean;
+  /** Made by `session/new`, and no agent has got more for it than settings: none may have written it down. */
+  isUnused?: boolean;
 }
 
 /** Capabilities and the like, as far as the proxy reads them. */
@@ -89,8 +91,8 @@ export class WorkspaceChild {
   image: { readonly id: string | undefined; readonly name: string | undefined } | undefined;
   /** Told what keeps the agent from starting soon. */
   onDelay: ((reason: string) => void) | undefined;
-  /** Too many have failed in its place: none is to follow it for the sake of what it had to do. */
-  isLast = false;
+  /** No other takes up what it had to do: its failure is none that is retried, or the attempts are used up. */
+  isGivenUp = false;
   /** Why it ended. */
   endReason: CaiError | undefined;
   /** It ended because it was no longer wanted. */
@@ -98,7 +100,7 @@ export class WorkspaceChild {
 
   #state: ChildState = 'starting';
   readonly #held: HeldTasks;
-  #process!: LastingProcess;
+  #process!: RestartingProcess;
   #isHeldBack = false;
   #hasServed = false;
 
@@ -118,9 +120,9 @@ export class WorkspaceChild {
    * `onStart` comes with each start, `onEnd` once, after its last line, when everything open has failed.
    */
   start(
-    handlers: Pick<LastingProcessOptions, 'onLine' | 'onLines' | 'onEnd' | 'onStatus' | 'onStart'>,
+    handlers: Pick<RestartingProcessOptions, 'onLine' | 'onLines' | 'onEnd' | 'onStatus' | 'onStart'>,
   ): void {
-    this.#process = new LastingProcess({
+    this.#process = new RestartingProcess({
       ...this.options.process,
       ...handlers,
       delayMs: () => this.options.attempts.delayMs,
@@ -135,7 +137,7 @@ export class WorkspaceChild {
 
   /** Unless it is ready after `limitMs` milliseconds, its start fails with `reason`. */
   limitStart(limitMs: number, reason: CaiError): void {
-    if (this.#state === 'starting') this.#process.limit(limitMs, reason);
+    if (this.#state === 'starting') this.#process.limitStart(limitMs, reason);
   }
 
   /** Where it is in its life. */
@@ -174,7 +176,7 @@ export class WorkspaceChild {
   setReady(): void {
     if (this.#state !== 'starting') return;
     this.#state = 'ready';
-    this.#process.settle();
+    this.#process.liftLimit();
     for (const task of this.#held.takeAll()) task.run();
   }
 
@@ -214,7 +216,7 @@ export class WorkspaceChild {
   /** Queues a line or several for the editor; the agent is not read on while too many wait. */
   deliver(line: Line): void {
     this.lane.queue(line);
-    if (this.#isHeldBack || !this.lane.mustWait()) return;
+    if (this.#isHeldBack || !this.lane.stopIfFull()) return;
     this.#isHeldBack = true;
     this.pause();
   }
@@ -266,8 +268,8 @@ export class WorkspaceChild {
   #failed(reason: CaiError): CaiError | undefined {
     const { attempts } = this.options;
     if (!this.isUsable || this.#hasServed) return reason;
-    const final = attempts.failed(reason);
-    this.isLast = final !== undefined;
+    const final = attempts.failed(reason, this.#state === 'ready');
+    this.isGivenUp = final !== undefined;
     if (this.#state === 'ready') return final ?? reason;
     // Who asked asks again.
     if (final === undefined) this.open.clear();

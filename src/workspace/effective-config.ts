@@ -238,7 +238,12 @@ function originsOf(settings: readonly Placed[]): Origin[] {
   return configKeys.flatMap((key) => {
     const set = settings.filter((setting) => setting.key === key);
     if (set.length > 0 || isChosen(key)) {
-      return set.map(({ path, written, value, from }) => ({ name: nameOf(path), value: written, used: value, from })); // prettier-ignore
+      return set.map(({ path, written, value, from }) => ({
+        name: nameOf(path),
+        value: written,
+        used: value,
+        from,
+      }));
     }
     return [{ name: nameOf(key.path), value: key.standard, used: undefined, from: ['default'] }];
   });

@@ -1,19 +1,27 @@
+/** What could steer a terminal or hide text: control and format characters, line separators. */
+const unsafe = /[\p{C}\u2028\u2029]/gu;
+
 /**
- * Text for a terminal: several lines are fine, but nothing in it can steer the terminal, because a part of
- * it may be a stranger's.
+ * Text for a place in a line of a terminal: every character that could steer the terminal, hide text or begin
+ * a line is replaced, because a part of it may be a stranger's.
  */
-export function printable(text: string): string {
-  return text.replace(/\r\n?/g, '\n').replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '\ufffd'); // eslint-disable-line no-control-regex -- those are meant
+export function printableCharacters(text: string): string {
+  return text.replace(unsafe, '\ufffd');
 }
 
-/** The same on one line. */
+/** The same where several lines, and tabs, are fine. */
+export function printable(text: string): string {
+  return text.replace(/\r\n?/g, '\n').replace(/[^\t\n]+/g, printableCharacters);
+}
+
+/** The same on one line, with single spaces. */
 export function printableLine(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim();
 }
 
 /**
- * A value as JSON for people to read. What could steer a terminal or hide text (control and format
- * characters, line separators) is escaped, because the value may be a stranger's.
+ * A value as JSON for people to read. What could steer a terminal or hide text is escaped, because the value
+ * may be a stranger's.
  */
 export function quoted(value: unknown): string {
   return escaped(JSON.stringify(value));
@@ -26,9 +34,10 @@ export function quotedLines(value: unknown): string {
 
 /** No string in JSON has a line end that is not escaped already. */
 function escaped(json: string): string {
-  return json.replace(/(?!\n)[\p{C}\u2028\u2029]/gu, (character) =>
-    Array.from({ length: character.length }, (_, index) => {
+  return json.replace(unsafe, (character) => {
+    if (character === '\n') return character;
+    return Array.from({ length: character.length }, (_, index) => {
       return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
-    }).join(''),
-  );
+    }).join('');
+  });
 }

@@ -43,9 +43,9 @@ export function outgrownRoot(env: NodeJS.ProcessEnv, cwd: string, root: string):
 /**
  * Lets a working directory, as it is spelled, belong to `root` if it never had another, which is recorded,
  * or one that is no narrower. A narrower one is not recorded: it can be git's, which once took too long.
- * Fails with `CaiError('WORKSPACE')` for a wider root or one elsewhere: what the
- * agent or a stranger changes in a repository must not choose what is mounted. A record that cannot be read
- * or written is none: the folder is then as new each time.
+ * Fails with `CaiError('WORKSPACE')` for a wider root or one elsewhere: what the agent or a stranger changes in a
+ * repository must not choose what is mounted. A record that cannot be read or written is none: the folder is then
+ * as new each time.
  */
 export function checkRoot(env: NodeJS.ProcessEnv, cwd: string, root: string): void {
   const recorded = read(env, 'roots', cwd);
@@ -62,6 +62,11 @@ export function checkRoot(env: NodeJS.ProcessEnv, cwd: string, root: string): vo
   } catch {
     // Without a place for records, work goes on.
   }
+}
+
+/** Whether the user has ever worked in a workspace with that root. */
+export function isKnownRoot(env: NodeJS.ProcessEnv, root: string): boolean {
+  return recordedRoots(env).includes(root);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { EventEmitter, on } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sessionSetup } from '../../src/acp/fields';
 import { McpServers } from '../../src/acp/mcp-servers';
 import type { Log } from '../../src/log';
@@ -35,14 +36,20 @@ function logTo(take: (text: string) => void): Log {
   return { debug: note, info: note, warn: note, error: note } as unknown as Log;
 }
 
+const policy = (attempts: number) => ({ attempts, firstDelayMs: 1, maxDelayMs: 1 });
+
 /** Helpers are a shell with this script, which ends with its input. */
-function given(mcp: Partial<{ forwardLoopback: boolean; hostServers: string[] }> = {}, script = 'cat'): void {
+function given(
+  mcp: Partial<{ forwardLoopback: boolean; hostServers: string[] }> = {},
+  script = 'cat',
+  attempts = 1,
+): void {
   [started, told] = [[], []];
   servers = new McpServers({
-    config: { mcp: { forwardLoopback: true, hostServers: [], ...mcp } },
+    config: { mcp: { forwardLoopback: true, hostServers: [], ...mcp }, restart: policy(attempts) },
     agent: { name: 'claude' },
     env: process.env,
-    log: logTo((text) => told.push(text)),
+    log: logTo((text) => text.startsWith('MCP') && told.push(text)),
     helper: (args) => {
       started.push([...args]);
       return ['sh', '-c', `${script} > /dev/null`];
@@ -100,6 +107,36 @@ describe('prepare', () => {
     await prepare(opening(`[${http(3000)}]`));
 
     expect(told).toEqual([expect.stringMatching(/^MCP server "h": .*exited with status 4/)]);
+  });
+
+  test('starts a helper again that fails, for as long as that may help', async () => {
+    const file = join(newFolder(), 'failed');
+    given({}, `[ -e ${file} ] && { ${says({ kind: 'started' })}; exit; }; touch ${file}; exit 13;`, 3);
+
+    await prepare(opening(`[${http(3000)}]`));
+
+    expect(started).toHaveLength(1);
+    expect(existsSync(file)).toBe(true);
+    expect(told).toEqual([]);
+  });
+
+  test.each([
+    ['three times', 13, 3],
+    ['once, where the command itself is wrong', 2, 1],
+  ])('gives a helper up that fails %s, and tells what to do', async (_, status, times) => {
+    const file = join(newFolder(), 'failed');
+    given({}, `echo '{"kind":"notice","text":"why"}' >&3; echo >> ${file}; exit ${status};`, 3);
+
+    await prepare(opening(`[${http(3000)}]`));
+    while (!told.some((text) => text.includes('see cai doctor'))) await nextTurn();
+
+    expect(readFileSync(file, 'utf8')).toHaveLength(times);
+    expect(told).toEqual([
+      ...Array<string>(times).fill('MCP server "h": why'),
+      expect.stringMatching(/^MCP server "h": .*see cai doctor; a new session/),
+    ]);
+    await prepare(opening(`[${http(3000)}]`));
+    expect(started).toHaveLength(2);
   });
 
   test('leaves ports alone that nobody can have, and all where it is switched off', () => {
@@ -227,7 +264,7 @@ describe('a program of the container', () => {
     const tellings = new EventEmitter();
     const lines = on(tellings, 'told');
     servers = new McpServers({
-      config: { mcp: { forwardLoopback: true, hostServers: [] } },
+      config: { mcp: { forwardLoopback: true, hostServers: [] }, restart: policy(1) },
       agent: { name: 'claude' },
       env: process.env,
       log: logTo((text) => text.startsWith('MCP') && tellings.emit('told', text)),

@@ -1,7 +1,11 @@
 import { Profiles } from '../../src/acp/profiles';
 import type { ProfilesOptions } from '../../src/acp/profiles';
+import { shippedProfile } from '../../src/acp/shipped-profile';
 import { SignIn } from '../../src/acp/sign-in';
+import type { AgentCommand } from '../../src/agent/catalog';
 import { ProfileStore } from '../../src/agent/profile';
+import { signInToken } from '../../src/agent/sign-in-argument';
+import { takeToken } from '../../src/agent/terminal-token';
 import { openLog } from '../../src/log';
 import type { Log } from '../../src/log';
 import type { WorkspaceChild } from '../../src/session/workspace-child';
@@ -14,19 +18,30 @@ const hello = (more: object): string =>
   JSON.stringify({ protocolVersion: 1, agentCapabilities: {}, ...more });
 const withLogin = hello({ authMethods: [{ id: 'tty', type: 'terminal', args: ['x'] }, { id: 'key' }] });
 
+/** A sign-in method as an editor gets it that knows both ways. */
+interface Method {
+  readonly args: string[];
+  readonly _meta: { readonly 'terminal-auth': { readonly args: string[] } };
+}
+
 describe('Profiles', () => {
   const env = { HOME: newFolder(), XDG_RUNTIME_DIR: newFolder() };
   const silent = openLog({ CAI_LOG_LEVEL: 'silent' });
 
   /** Those of a proxy; with `isDataSplit`, the user says that each workspace has data of its own. */
-  function profilesIn(folder: string, isDataSplit = false, log: Log = silent): Profiles {
+  function profilesIn(
+    folder: string,
+    isDataSplit = false,
+    log: Log = silent,
+    of: AgentCommand = agent,
+    signIn = new SignIn({ agent: of, env, log: silent }),
+  ): Profiles {
     const usual = loadConfig(env);
     const config = isDataSplit ? { ...usual, agent: { ...usual.agent, data: 'workspace' as const } } : usual;
     const options: ProfilesOptions = {
-      ...{ agent, config, imageName: 'image', log },
+      ...{ agent: of, config, imageName: 'image', log, signIn },
       profiles: new ProfileStore(folder, silent),
       programIdentity: () => '',
-      signIn: new SignIn({ agent, env, log: silent }),
     };
     return new Profiles(options);
   }
@@ -57,6 +72,52 @@ describe('Profiles', () => {
 
   test('offer none that was recorded where each workspace has sign-ins of its own', () => {
     expect(offered(profilesIn(recorded(), true))).toEqual(['key']);
+  });
+
+  describe('where each workspace has sign-ins of its own, of an agent of our image', () => {
+    const claude = { ...agent, name: 'claude', command: ['claude-agent-acp'] } as const;
+    const capabilities = { auth: { terminal: true }, _meta: { 'terminal-auth': true } };
+    const asked = JSON.stringify({ clientCapabilities: capabilities });
+    const shipped = shippedProfile(claude, loadConfig(env), capabilities)!;
+
+    /** What an editor in /b is answered, when an agent in /a has said `said` before. */
+    function answered(said: string, ownRoot?: string): string {
+      const folder = newFolder();
+      const earlier = profilesIn(folder, ownRoot === undefined, silent, claude);
+      earlier.find(asked);
+      earlier.heard(childOf('/a', said), false);
+      const signIn = new SignIn({ agent: claude, env, log: silent });
+      signIn.ownRoot = '/b';
+      return profilesIn(folder, ownRoot === undefined, silent, claude, signIn).find(asked)!.result;
+    }
+
+    test.each([
+      ['the user', undefined],
+      ['the repository', '/b'],
+    ])('offer our logins, not those of another workspace: so says %s', (_, ownRoot) => {
+      // The program may lie elsewhere, or be another one.
+      const said = shipped.replaceAll('"command":"claude-agent-acp"', '"command":"/evil"');
+      expect(said).not.toBe(shipped);
+
+      const { authMethods } = JSON.parse(answered(said, ownRoot)) as { authMethods: Method[] };
+
+      const orders = authMethods.flatMap(({ args, _meta }) =>
+        [signInToken(args)!, _meta['terminal-auth'].args[2]!].map((token) => takeToken(env, token)),
+      );
+      expect(orders).toHaveLength(4);
+      for (const order of orders) {
+        expect(order).toMatchObject({
+          workspace: '/b',
+          argv: expect.arrayContaining(['claude-agent-acp']) as unknown,
+        });
+      }
+    });
+
+    test('offer none where the agent has said something else', () => {
+      const result = answered(shipped.replaceAll('--claudeai', '--evil'));
+
+      expect(JSON.parse(result)).toMatchObject({ authMethods: [] });
+    });
   });
 
   test('keep nothing of a workspace that alone has sign-ins of its own', () => {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Recorder } from '../../src/acp/recorder';
@@ -73,6 +73,20 @@ describe('Recorder', () => {
     expect(readFileSync(file, 'utf8')).toBe('mine');
     expect(readFileSync(join(folder, 'r.x-3.ndjson'), 'utf8')).toContain('"recording":1');
     expect(warnings).toEqual([{ file: join(folder, 'r.x-3.ndjson') }]);
+  });
+
+  test('makes no file beside a folder that is named in place of one', () => {
+    const folder = newFolder();
+    const named = join(folder, 'here');
+    mkdirSync(named);
+    symlinkSync(named, join(folder, 'link'));
+
+    for (const name of ['here', 'here/', 'link'])
+      expect(() => new Recorder(`${folder}/${name}`, about)).toThrow(
+        /^--record: .* is a folder: name a file/,
+      );
+
+    expect(readdirSync(folder)).toEqual(['here', 'link']);
   });
 
   test('fails where no file can be made', () => {

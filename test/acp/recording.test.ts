@@ -1,6 +1,11 @@
-import { readRecording } from '../../src/acp/recording';
+import { constants } from 'node:buffer';
+import { maxRecordingBytes, readRecording } from '../../src/acp/recording';
 
 const head = '{"recording":1,"cai":"1","agent":"a","at":"2026-01-01T00:00:00.000Z"}\n';
+
+test('a recording that is as long as it may be can be read at once, with its last record', () => {
+  expect(maxRecordingBytes + 1_000).toBeLessThan(constants.MAX_STRING_LENGTH);
+});
 
 describe('readRecording', () => {
   test('gives the lines with their place in the file, and leaves out what is no line', () => {

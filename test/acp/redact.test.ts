@@ -50,6 +50,42 @@ describe('redact', () => {
     expect(shown(pairs('hidden'))).toEqual(pairs(redactedText));
   });
 
+  test.each(['environment', 'envVars', 'env_vars', 'environmentVariables', 'CHILD_ENVIRONMENT', 'Env'])(
+    'takes out the variables under "%s"',
+    (key) => {
+      const under = (value: string): unknown[] => [
+        { [key]: { A: value } },
+        { [key]: [{ name: 'A', value }] },
+        { [key]: [value] },
+      ];
+
+      expect(under('hidden').map((params) => shown(params))).toEqual(under(redactedText));
+    },
+  );
+
+  test.each([
+    ['postgres://me:hidden@host/db', `postgres://${redactedText}@host/db`],
+    ['redis://:hid:den@host', `redis://${redactedText}@host`],
+    ['--db=https:\\/\\/me:hidden@host', `--db=https://${redactedText}@host`],
+    [
+      'a http://me:hidden@host, b http://me:hidden@host',
+      `a http://${redactedText}@host, b http://${redactedText}@host`,
+    ],
+    ['git+ssh://git@host:22/me', 'git+ssh://git@host:22/me'],
+    ['{\\"a\\":\\"http://host:80\\",\\"b\\":\\"me@host\\"}', '{"a":"http://host:80","b":"me@host"}'],
+    ['http://host:80/a@b', 'http://host:80/a@b'],
+  ])('takes out of any text the passwords of its addresses: %s', (text, expected) => {
+    const line = `{"jsonrpc":"2.0","method":"_x","params":{"args":["${text}"],"environment":"${text}"}}`;
+
+    const { text: written, isRedacted } = redact(Buffer.from(line));
+
+    expect((JSON.parse(written) as { params: unknown }).params).toEqual({
+      args: [expected],
+      environment: expected,
+    });
+    expect(isRedacted).toBe(written !== line);
+  });
+
   test('takes out the values of variables and headers, and leaves their names', () => {
     const servers = [
       {
@@ -110,6 +146,8 @@ describe('redact', () => {
       'password',
     ],
     ...['key', 'db_pwd', 'jwt', 'sessionKey', 'session_key'],
+    ...['secrets', 'cookies', 'apiKeys', 'api_keys', 'passwords', 'dbPasswords', 'Authorizations', 'keys'],
+    ...['secretValue', 'authorizationHeader', 'API_KEY_ANTHROPIC', 'myApiKeyHere', 'AWSSecretValue'],
     ...['clientSecret', 'credentials', 'Set-Cookie', 'private_key', 'passphrase', 'bearer', 'to\\u006ben'],
   ])('takes out what stands under "%s"', (key) => {
     const line = `{"jsonrpc":"2.0","method":"_x","params":{"${key}":{"a":["hidden",1.50]},"b":"seen"}}`;
@@ -132,6 +170,12 @@ describe('redact', () => {
     ['environment', 'seen'],
     ['secretary', 'seen'],
     ['security', 'seen'],
+    ['secretariesRoom', 'seen'],
+    ['environmentName', 'seen'],
+    ['environment', 7],
+    ['resource_link', 'seen'],
+    ['link', 'https://host/path'],
+    ['authorizationEndpoint', 'https://host/authorize'],
     ['uri', 'file:///a@b/c.ts#L10-L20'],
     ['uri', 'file:///c.ts#L10:20'],
     ['config', { url: 'https://host/path' }],
@@ -159,12 +203,11 @@ describe('redact', () => {
     ['https://host/#access_token=1', redactedText],
     ['https://host/@x', 'https://host/@x'],
   ])('leaves of addresses those without password, query and fragment: %s', (url, expected) => {
-    const line = `{"jsonrpc":"2.0","method":"_x","params":{"url":"${url}","uri":"${url}"}}`;
+    for (const key of ['url', 'uri', 'href', 'link', 'endpoint', 'redirect', 'docLinks', 'loginUrls']) {
+      const line = `{"jsonrpc":"2.0","method":"_x","params":{"${key}":["${url}"]}}`;
 
-    expect((JSON.parse(redact(Buffer.from(line)).text) as { params: unknown }).params).toEqual({
-      url: expected,
-      uri: expected,
-    });
+      expect(JSON.parse(redact(Buffer.from(line)).text)).toMatchObject({ params: { [key]: [expected] } });
+    }
   });
 
   test.each(['{"token":"hidden"', '[{"token":"hidden"}]', '{"token":"hidden"}', '\xff password'])(

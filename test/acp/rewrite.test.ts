@@ -4,7 +4,7 @@ import type { Rewrites } from '../../src/acp/rewrite';
 import { compilePlan } from '../../src/rpc/plan';
 import type { PlanSource } from '../../src/rpc/plan';
 import { scan } from '../../src/rpc/scan';
-import { cut } from '../../src/rpc/splice';
+import { editedText } from '../../src/rpc/splice';
 import { createPathMap } from '../../src/workspace/path-map';
 
 const map = createPathMap({ hostRoots: ['/w'], agentRoots: ['/home/agent/workspace'] });
@@ -104,5 +104,5 @@ function rewrittenBy(text: string, plan: PlanSource, rewrites: Partial<Rewrites>
   const line = Buffer.from(`{"jsonrpc":"2.0","method":"m","params":${text}}`);
   const message = scan(line, { params: () => compiled, result: () => undefined, error: undefined });
   expect(message.kind).toBe('notification');
-  return cut(line, message.bodyStart, message.bodyEnd, editsOf(message, rewrites));
+  return editedText(line, message.bodyStart, message.bodyEnd, editsOf(message, rewrites));
 }

@@ -73,6 +73,6 @@ function answerOf(agent: AgentCommand, capabilities: Readonly<Record<string, unk
 }
 
 function commandOf(name: string, args: readonly string[] = []): AgentCommand {
-  const options = { agents: {}, isDirect: false, isTestMode: false, configFile: '/config', cwd: '/' };
+  const options = { agents: {}, isTestMode: false, configFile: '/config', cwd: '/' };
   return resolveAgent(name, args, options);
 }

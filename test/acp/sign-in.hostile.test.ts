@@ -4,7 +4,7 @@ import type { SignInPlace } from '../../src/acp/sign-in';
 import { openLog } from '../../src/log';
 import { compilePlan } from '../../src/rpc/plan';
 import { scan } from '../../src/rpc/scan';
-import { cut } from '../../src/rpc/splice';
+import { editedText } from '../../src/rpc/splice';
 import { newFolder } from '../workspace/temp-folder';
 
 type Json = Record<string, unknown>;
@@ -27,7 +27,7 @@ describe('SignIn, against an agent that means harm', () => {
       result: () => compilePlan(fields.initializeResult),
       error: undefined,
     });
-    const text = cut(line, message.bodyStart, message.bodyEnd, signIn.edits(message, where));
+    const text = editedText(line, message.bodyStart, message.bodyEnd, signIn.edits(message, where));
     return text.slice(before.length, -1);
   }
 

@@ -9,7 +9,7 @@ import { openLog } from '../../src/log';
 import { compilePlan } from '../../src/rpc/plan';
 import { scan } from '../../src/rpc/scan';
 import type { Message } from '../../src/rpc/scan';
-import { cut } from '../../src/rpc/splice';
+import { editedText } from '../../src/rpc/splice';
 import { newFolder } from '../workspace/temp-folder';
 
 type Json = Record<string, unknown>;
@@ -280,7 +280,7 @@ describe('SignIn', () => {
   });
 
   function edited(signIn: SignIn, message: Message, where: SignInPlace): string {
-    return cut(message.line, message.bodyStart, message.bodyEnd, signIn.edits(message, where));
+    return editedText(message.line, message.bodyStart, message.bodyEnd, signIn.edits(message, where));
   }
 });
 

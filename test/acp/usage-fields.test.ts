@@ -56,10 +56,29 @@ describe('spentIn', () => {
     });
   });
 
+  test('adds up what an agent tells where its own sum is nothing', () => {
+    const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 0 };
+
+    expect(spentIn({ usage }, undefined).tokens?.total).toBe(15);
+  });
+
+  test('keeps the first ten models of a turn, and counts the tokens of all', () => {
+    const model_usage = Array.from({ length: 12 }, (_, index) => ({
+      model: `m${index}`,
+      token_count: { inputTokens: 1, outputTokens: 1 },
+    }));
+
+    const { models, tokens } = spentIn({ _meta: { quota: { model_usage } } }, undefined);
+
+    expect(models.map(({ model }) => model)).toEqual(Array.from({ length: 10 }, (_, index) => `m${index}`));
+    expect(tokens?.total).toBe(24);
+  });
+
   test.each([
     null,
     7,
     {},
+    { usage: { inputTokens: Infinity, outputTokens: 1e300 } },
     { stopReason: 5, usage: [], _meta: { quota: null } },
     {
       usage: { inputTokens: -1, outputTokens: '3' },
@@ -75,6 +94,8 @@ describe('costOf', () => {
     [{ cost: { amount: 0.5, currency: 'USD' } }, { amount: 0.5, currency: 'USD' }],
     [{ cost: { amount: -1, currency: 'USD' } }, undefined],
     [{ cost: { amount: 1 } }, undefined],
+    [{ cost: { amount: Infinity, currency: 'USD' } }, undefined],
+    [{ cost: { amount: 1e300, currency: 'USD' } }, undefined],
     [{ cost: null }, undefined],
     [undefined, undefined],
   ])('of %j is %j', (update, expected) => {

@@ -6,7 +6,7 @@ import { AgentProcess } from '../../src/agent/process';
 import type { AgentProcessOptions } from '../../src/agent/process';
 import type { CaiError } from '../../src/errors';
 import { openLog } from '../../src/log';
-import { markedProcesses, markerName, waitForLeftovers } from '../agents/leftovers';
+import { killIfThere, markedProcesses, markerName, waitForLeftovers } from '../agents/leftovers';
 import type { MarkedProcess } from '../agents/leftovers';
 
 /** A log that nobody reads. */
@@ -81,7 +81,7 @@ export class AgentRun {
 
   /** Ends what it has left. */
   async clear(): Promise<void> {
-    for (const { pid } of this.leftovers) process.kill(pid, 'SIGKILL');
+    for (const { pid } of this.leftovers) killIfThere(pid);
     await waitForLeftovers(this.#marker, 5_000);
   }
 }

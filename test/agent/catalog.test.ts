@@ -4,7 +4,6 @@ import { CaiError } from '../../src/errors';
 
 const usual: CatalogOptions = {
   agents: {},
-  isDirect: false,
   isTestMode: false,
   configFile: '/c/config.toml',
   cwd: '/srv',
@@ -13,10 +12,8 @@ const usual: CatalogOptions = {
 describe('catalog', () => {
   test.each(Object.entries(catalog))('%s has a name for people and commands without a shell', (_, entry) => {
     expect(entry.displayName).not.toBe('');
-    for (const command of [entry.inContainer, entry.direct]) {
-      expect(command.length).toBeGreaterThan(0);
-      expect(command.filter((word) => !/^[\w.-]+$/.test(word))).toEqual([]);
-    }
+    expect(entry.command.length).toBeGreaterThan(0);
+    expect(entry.command.filter((word) => !/^[\w.-]+$/.test(word))).toEqual([]);
   });
 });
 

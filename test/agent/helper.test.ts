@@ -48,7 +48,10 @@ describe('a helper', () => {
     const failures: string[] = [];
     const helper = start('echo a; echo b; echo "cai: it failed" >&2; exit 3', {
       onLine: (line) => lines.push(line),
-      onFailure: ({ message }) => failures.push(message),
+      onFailure: ({ message }, hasTold) => {
+        failures.push(message, String(hasTold));
+        return undefined;
+      },
     });
 
     await helper.ended;
@@ -58,18 +61,59 @@ describe('a helper', () => {
       isSettled: true,
       isOver: true,
     });
-    expect(failures).toEqual([expect.stringContaining('it failed')]);
+    expect(failures).toEqual([expect.stringContaining('it failed'), 'false']);
   });
 
-  test('fails in silence when it has told why, or was stopped', async () => {
-    const failures: string[] = [];
-    const onFailure = ({ message }: Error) => void failures.push(message);
-    const told = start('echo \'{"kind":"notice","text":"no"}\' >&3; exit 3', { onFailure });
+  test('says that it has told why it failed, and fails in silence when it was stopped', async () => {
+    const told: boolean[] = [];
+    const onFailure = (_: Error, hasTold: boolean) => {
+      told.push(hasTold);
+      return undefined;
+    };
+    const failing = start('echo \'{"kind":"notice","text":"no"}\' >&3; exit 3', { onFailure });
     const stopped = start('cat; exit 3', { onFailure });
 
     await stopped.stop();
-    await told.ended;
+    await failing.ended;
 
-    expect(failures).toEqual([]);
+    expect(told).toEqual([true]);
+  });
+
+  test('is started again, with its input, as often as is wanted', async () => {
+    const lines: string[] = [];
+    let again = 2;
+    const helper = start('read line; echo "$line"; exit 3', {
+      input: 'go',
+      onLine: (line) => lines.push(line),
+      onFailure: () => (again-- > 0 ? 0 : undefined),
+    });
+
+    await helper.ended;
+
+    expect(lines).toEqual(['go', 'go', 'go']);
+  });
+
+  test('is not started again once it is stopped', async () => {
+    const lines: string[] = [];
+    let onWait = (): void => undefined;
+    const waits = new Promise<void>((resolve) => (onWait = resolve));
+    const helper = start('echo a; exit 3', {
+      onLine: (line) => lines.push(line),
+      onFailure: () => {
+        onWait();
+        return 60_000;
+      },
+    });
+    await waits;
+    expect(helper.isOver).toBe(false);
+
+    await helper.stop();
+    await helper.ended;
+
+    expect({ lines, isOver: helper.isOver, isSettled: helper.isSettled }).toEqual({
+      lines: ['a'],
+      isOver: true,
+      isSettled: true,
+    });
   });
 });

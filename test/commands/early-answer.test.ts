@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { cai, runCli, userWith } from '../support/cli';
 import type { CliOptions } from '../support/cli';
+import { untilIdle } from '../support/processes';
 import { newFolder } from '../workspace/temp-folder';
 
 const mock = resolve(__dirname, '../../fixtures/mock-acp-server');
@@ -103,7 +104,7 @@ describe('cai --acp with a recorded profile', () => {
 
   test('ends by a signal while nothing has been sent', async () => {
     const program = spawn(process.execPath, [cai, '--acp', 'mock'], { env: user.env });
-    await once(program, 'spawn');
+    await untilIdle(program.pid!);
 
     program.kill('SIGTERM');
 

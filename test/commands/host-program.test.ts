@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Duplex, Readable } from 'node:stream';
 import { HostProgram, readOrder } from '../../src/commands/host-program';
-import type { Target } from '../../src/commands/target';
 import type { SshConnection } from '../../src/container/ssh';
 import { newFolder } from '../workspace/temp-folder';
 
@@ -43,8 +42,8 @@ describe('a program of this machine', () => {
     const connection = {
       listenAt: (_: string, take: (stream: Duplex) => void) => Promise.resolve((connect = take)),
     };
-    const target = { settings: { binds: [{ source: workspace, isReadOnly: false }] } };
-    await program.listen(connection as unknown as SshConnection, target as unknown as Target);
+    const binds = [{ source: workspace, target: workspace, isReadOnly: false, identity: '' }];
+    await program.listen(connection as unknown as SshConnection, { binds });
   }
 
   /** A connection from inside that says nothing; resolves when it is over, with all that it was told. */

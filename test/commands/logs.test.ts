@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LogFile } from '../../src/log-file';
 import { cai, runCli, userWith } from '../support/cli';
@@ -16,7 +17,7 @@ function userWithLogs(): {
   mkdirSync(folder, { recursive: true });
   const files = new Map<number, LogFile>();
   const log = (pid: number, agent: string, fields: object): void => {
-    const file = files.get(pid) ?? new LogFile(folder, { pid, agent, version: '1' });
+    const file = files.get(pid) ?? new LogFile(folder, { pid, agent, version: '1' }, () => false);
     files.set(pid, file);
     file.write(`${JSON.stringify({ level: 40, time: '2026-01-01T00:00:00.000Z', ...fields })}\n`);
   };
@@ -125,26 +126,81 @@ describe('cai logs', () => {
     expect(stderr).toMatch(/^cai: .*\/logs cannot be read: ENOTDIR.*: make .*\n$/);
   });
 
-  test('follows with -f what is logged from then on, by new processes too', async () => {
+  test('takes any folder of a workspace for it', async () => {
     const { options, log } = userWithLogs();
-    log(1, 'claude', { msg: 'first' });
-    const following = spawn(process.execPath, [cai, 'logs', '-f'], {
-      env: { ...process.env, ...options.env },
-    });
-    let shown = '';
-    const sees = async (text: string): Promise<void> => {
+    const cwd = realpathSync(options.cwd!);
+    const root = join(cwd, 'project');
+    mkdirSync(join(root, '.containai'), { recursive: true });
+    mkdirSync(join(root, 'sub'));
+    writeFileSync(join(root, '.containai/config.toml'), '');
+    log(1, 'claude', { msg: 'wanted', root });
+    log(1, 'claude', { msg: 'other', root: cwd });
+
+    const { stdout } = await runCli(['logs', '-w', 'project/sub'], { ...options, cwd });
+
+    expect(stdout).toContain('wanted');
+    expect(stdout).not.toContain('other');
+  });
+
+  describe('with -f', () => {
+    let following: ChildProcessWithoutNullStreams;
+    let shown: string;
+    afterEach(() => following.kill());
+
+    function follow(options: ReturnType<typeof userWith>): void {
+      following = spawn(process.execPath, [cai, 'logs', '-f'], { env: { ...process.env, ...options.env } });
+      shown = '';
+      following.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
+    }
+
+    async function sees(text: string): Promise<void> {
       while (!shown.includes(text)) await new Promise((resolve) => following.stdout.once('data', resolve));
-    };
-    following.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
+    }
 
-    await sees('first');
-    log(1, 'claude', { msg: 'second' });
-    await sees('second');
-    log(2, 'gemini', { msg: 'third' });
-    await sees('gemini[2] third');
+    test('follows what is logged from then on, by new processes too', async () => {
+      const { options, log } = userWithLogs();
+      log(1, 'claude', { msg: 'first' });
+      follow(options);
 
-    following.kill();
-    expect(shown.match(/second/g)).toHaveLength(1);
+      await sees('first');
+      log(1, 'claude', { msg: 'second' });
+      await sees('second');
+      log(2, 'gemini', { msg: 'third' });
+      await sees('gemini[2] third');
+
+      expect(shown.match(/second/g)).toHaveLength(1);
+    });
+
+    test('goes on in every further half of a log', async () => {
+      const { options, log } = userWithLogs();
+      const fill = (): void => log(1, 'claude', { msg: `filled ${'x'.repeat(600_000)}` });
+      const words = ['first', 'second', 'third', 'fourth'];
+      follow(options);
+
+      for (const msg of words) {
+        log(1, 'claude', { msg });
+        await sees(` ${msg}\n`);
+        fill();
+      }
+
+      for (const msg of words) expect(shown.split(` ${msg}\n`)).toHaveLength(2);
+    });
+
+    test('reads from its beginning a file that has got the place of another on the disk', async () => {
+      const { options } = userWithLogs();
+      const folder = join(options.env!.HOME!, '.local/state/containai/logs');
+      const [one, two] = ['20260101T000000.000Z-1.log', '20260101T000001.000Z-2.log'];
+      const line = (msg: string): string => `{"level":30,"time":"2026-01-01T00:00:00.000Z","msg":"${msg}"}\n`;
+      writeFileSync(join(folder, one), line('first') + line('second'));
+      follow(options);
+      await sees('second');
+
+      renameSync(join(folder, one), join(folder, two));
+      writeFileSync(join(folder, two), ['third', 'fourth', 'fifth'].map(line).join(''));
+
+      await sees('fifth');
+      expect(shown).toMatch(/third\n.*fourth\n/);
+    });
   });
 });
 
@@ -159,7 +215,7 @@ describe('cai --acp', () => {
     const { stdout } = await runCli(['logs'], { env: { HOME: join(world.folder, 'home') } });
 
     expect(stdout).toMatch(/info puppet\[\d+\] agent started root=/);
-    expect(world.stderr).toBe('');
+    expect(await world.lastWords()).toBe('');
   });
 
   test('tells a crash from an end that is wanted, without the words of the agent', async () => {

@@ -116,6 +116,15 @@ describe('cai replay', () => {
     expect({ status, stderr }).toEqual({ status: 2, stderr: `cai: ${message}\n` });
   });
 
+  test.each(['abc', '1.5', '', '0', '-1'])('refuses "%s" for the number of an agent', async (child) => {
+    const { status, stderr } = await runCli(['replay', 'r.ndjson', `--child=${child}`]);
+
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: `cai: --child: "${child}" is no number of an agent: the first one is 1\n`,
+    });
+  });
+
   test.each([
     [
       'an agent that it does not have',

@@ -1,6 +1,7 @@
 /** Statements J5 and J6: every request is answered once, no notification ever is. */
-import { sentBy, sentTo } from '../support/dialogue';
+import { exchange, leave, sentBy, sentTo } from '../support/dialogue';
 import { failure, success } from '../support/messages';
+import { askEditor } from '../support/turn';
 import { fullAgent, World } from '../support/world';
 
 /** Notifications of the editor, legal and not; `SESSION` stands for an open session. */
@@ -170,6 +171,90 @@ describe('requests', () => {
 
     expect(await world.editor.response(id)).toEqual({ jsonrpc: '2.0', id, error });
     for (const agent of [own!, b]) expect(await sentBy(world, agent)).toEqual([]);
+  });
+
+  test('J6 requests of the editor under the names of notifications are answered, and cancel nothing', async () => {
+    world = await World.initialized();
+    const { id: sessionId, agent } = await world.session(world.workspace('own'), 's1');
+    const open = world.ask('_x', { sessionId });
+    await agent.inbox.next('_x');
+
+    for (const params of [{ requestId: open }, { requestId: 'none' }, undefined]) {
+      expect(await world.request('$/cancel_request', params)).toMatchObject({ error: { code: -32601 } });
+    }
+    const error = { code: -32601, message: 'it is none' };
+    const { response } = await exchange(world, agent, 'session/cancel', { sessionId }, { error });
+
+    expect(response).toMatchObject({ error });
+    expect(await sentTo(world, agent)).toEqual([]);
+    agent.send({ id: open, result: {} });
+    expect(await world.editor.response(open)).toEqual(success(open, {}));
+  });
+
+  test('J6 an MCP request of the editor goes to the agent that it belongs to, and nobody’s is an error', async () => {
+    world = await World.initialized();
+    const method = 'mcp/message';
+    const { agent: a } = await world.session(world.workspace('own'), 's1');
+    const ofConnection = await exchange(world, a, method, { connectionId: 'c' }, { result: { x: 1.5 } });
+    const { agent: b } = await world.session(world.workspace('b'), 's1');
+    const asking = { id: 0, method, params: { serverId: 's', requestId: 'r' } };
+    await askEditor(world, a, asking);
+    const { params: ofB } = await askEditor(world, b, asking);
+
+    const answered = await exchange(
+      world,
+      b,
+      method,
+      { ...(ofB as object), method: 'm' },
+      { result: { y: 1 } },
+    );
+    const nobodys = [{}, { connectionId: 'c' }, { serverId: 's', requestId: 'none' }];
+    for (const params of nobodys) {
+      expect(await world.request(method, params)).toMatchObject({ error: { code: -32602 } });
+    }
+
+    expect(ofConnection).toMatchObject({
+      request: { params: { connectionId: 'c' } },
+      response: { result: { x: 1.5 } },
+    });
+    expect(answered).toMatchObject({
+      request: { params: { serverId: 's', requestId: 'r', method: 'm' } },
+      response: { result: { y: 1 } },
+    });
+    for (const agent of [a, b]) expect(await sentTo(world, agent)).toEqual([]);
+    // Nothing is left that the end would wait for.
+    expect(await leave(world)).toBe(0);
+  });
+
+  test('J6 requests of an agent under the names of notifications are answered, and go to nobody', async () => {
+    world = await World.initialized();
+    const { agent } = await world.session(world.workspace('own'), 's1');
+    agent.send({ id: 'open', method: '_x' });
+    await world.editor.next('_x');
+    agent.send({
+      id: 'e',
+      method: 'elicitation/create',
+      params: { mode: 'url', url: 'https://x', elicitationId: 'e' },
+    });
+    await world.editor.next('elicitation/create');
+    const requests = [
+      ['elicitation/complete', { elicitationId: 'e' }],
+      ['elicitation/complete', { elicitationId: 'none' }],
+      ['$/cancel_request', { requestId: 'open' }],
+      ['$/cancel_request', { requestId: 'none' }],
+      ['auth/status_update', { a: 1 }],
+      ['_auth/status_update', {}],
+    ] as const;
+    for (const [id, [method, params]] of requests.entries()) agent.send({ id, method, params });
+
+    expect(await sentBy(world, agent)).toEqual([]);
+    const answers = (await sentTo(world, agent)).map(({ id, error }) => ({ id, error }));
+    expect(answers).toEqual(
+      requests.map(([method], id) => ({
+        id,
+        error: expect.objectContaining({ code: -32601, data: { method } }) as object,
+      })),
+    );
   });
 
   test('J6 answers that an agent gives twice, or to nothing, are not passed on', async () => {

@@ -133,7 +133,7 @@ describe('an agent that does not read', () => {
     const received = deaf.agent.inbox.takeAll().map(({ method }) => method);
     expect(received).toEqual([...accepted.map(() => '_ask'), 'session/cancel']);
     await turn.end();
-    expect(world.stderr).toContain('a notification was dropped');
+    expect(await world.lastWords()).toContain('a notification was dropped');
   });
 
   test('D5 is ended when it asks and asks and does not take the answers', async () => {

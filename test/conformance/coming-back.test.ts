@@ -233,6 +233,78 @@ describe('session/list of the next process', () => {
     },
   );
 
+  test('S11 an agent that fails keeps nobody from what is remembered, of its own workspace too', async () => {
+    const before = await worlds.begin();
+    const one = await used(before, 'own', 's1');
+    const two = await used(before, 'b', 's2');
+    await leave(before);
+    const world = await worlds.begin();
+    const own = await world.agent(world.workspace('own'));
+    const refuse = async (error: Json): Promise<Json> =>
+      (await exchange(world, own, 'session/list', {}, { error })).response;
+
+    const broken = await refuse({ code: -32603, message: 'broken' });
+    const signIn = await refuse({ code: -32000, message: 'sign in' });
+
+    expect(broken.result).toMatchObject({ sessions: [{ sessionId: two.id }, { sessionId: one.id }] });
+    expect(signIn.error).toEqual({ code: -32000, message: 'sign in' });
+  });
+
+  test('X4 a list that was cancelled is answered so, whatever is remembered', async () => {
+    const before = await worlds.begin();
+    await used(before, 'own', 's1');
+    await leave(before);
+    const world = await worlds.begin();
+    const own = await world.agent(world.workspace('own'));
+    const error = { code: -32800, message: 'cancelled' };
+
+    const id = world.ask('session/list', {});
+    const request = await own.inbox.next('session/list');
+    world.send({ method: '$/cancel_request', params: { requestId: id } });
+    await own.inbox.next('$/cancel_request');
+    own.send({ id: request.id, error });
+
+    expect((await world.editor.response(id)).error).toEqual(error);
+  });
+
+  test('S11 an agent that does not answer keeps nobody from what is remembered', async () => {
+    const before = await worlds.begin();
+    const { id } = await used(before, 'own', 's1');
+    await leave(before);
+    const world = await worlds.begin({ env: hastened });
+    const own = await world.agent(world.workspace('own'));
+    // It has started.
+    await sentTo(world, own);
+
+    const rows = await listed(world);
+
+    expect(rows).toMatchObject([{ sessionId: id }]);
+    expect(await sentTo(world, own)).toMatchObject([{ method: 'session/list' }]);
+  });
+
+  test('S10 an agent’s list leaves what another process has written', async () => {
+    const world = await worlds.begin();
+    const one = await used(world, 'a', 's1');
+    await exchange(world, one.agent, 'session/close', { sessionId: one.id }, { result: {} });
+    const other = await worlds.begin(nowhere);
+    const load = { sessionId: one.id, cwd: one.agent.cwd, mcpServers: [] };
+    const id = other.ask('session/load', load);
+    const agent = await other.agent(one.agent.cwd);
+    agent.send({ id: (await agent.inbox.next('session/load')).id, result: null });
+    await other.editor.response(id);
+    await rename(other, { ...one, agent }, 'Title of the other');
+    // The turn of the event loop in which it came is over, and the title written.
+    await other.request('initialize', { protocolVersion: 1 });
+
+    const own = world.agents.find(({ cwd }) => cwd === world.workspace('own'))!;
+    await endAgent(world, own);
+    const row = { sessionId: 's1', cwd: one.agent.cwd, updatedAt: '2100-01-01T00:00:00Z' };
+    await exchange(world, one.agent, 'session/list', {}, { result: { sessions: [row] } });
+
+    const [kept] = (await listed(await worlds.begin(nowhere))) as Json[];
+    expect(kept).toMatchObject({ sessionId: one.id, title: 'Title of the other' });
+  });
+
   test('S14 has nothing that another process has deleted', async () => {
     const [one, two] = [await worlds.begin(nowhere), await worlds.begin(nowhere)];
     const session = await used(one, 'a', 's1');
@@ -331,6 +403,42 @@ describe('a session that is remembered and not open', () => {
     expect(world.agents).toEqual([]);
     world.workspace('a');
     expect(await listed(world)).toEqual([]);
+  });
+});
+
+describe('a session that its agent does not have any more', () => {
+  test('S14 is forgotten when it is deleted, with the agent’s answer', async () => {
+    const before = await worlds.begin();
+    const { id: sessionId } = await used(before, 'own', 's1');
+    await leave(before);
+    const world = await worlds.begin();
+    const own = await world.agent(world.workspace('own'));
+    const error = { code: -32002, message: 'no such session', data: { z: 1 } };
+
+    const { response } = await exchange(world, own, 'session/delete', { sessionId }, { error });
+
+    expect(response.error).toEqual(error);
+    const again = await world.request('session/delete', { sessionId });
+    expect(again.result).toEqual({});
+    await endAgent(world, own);
+    expect(await listed(world)).toEqual([]);
+  });
+
+  test.each([
+    ['that is open', 'own', -32002],
+    ['that its agent could not delete', 'a', -32603],
+  ])('S14 one %s is still remembered', async (_, workspace, code) => {
+    const world = await worlds.begin();
+    const session = await used(world, workspace, 's1');
+    const params = { sessionId: session.id };
+    const isOpen = code === -32002;
+    if (!isOpen) await exchange(world, session.agent, 'session/close', params, { result: {} });
+
+    await exchange(world, session.agent, 'session/delete', params, { error: { code, message: 'no' } });
+
+    if (isOpen) await (await startTurn(world, session)).end();
+    for (const agent of [...world.agents]) await endAgent(world, agent);
+    expect(await listed(world)).toMatchObject([{ sessionId: session.id }]);
   });
 });
 

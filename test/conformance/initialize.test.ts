@@ -30,8 +30,9 @@ describe('initialize', () => {
     const response = await world.request('initialize', hello);
 
     expect(response).toEqual({ jsonrpc: '2.0', id: 1, result: nothingPromised });
-    expect(world.stderr).toContain('initialize is answered without the agent');
-    expect(world.stderr).toContain('/no/such/agent');
+    const said = await world.lastWords();
+    expect(said).toContain('initialize is answered without the agent');
+    expect(said).toContain('/no/such/agent');
   });
 
   test('I1 initialize is answered within 15 s when the agent is silent', async () => {
@@ -40,7 +41,7 @@ describe('initialize', () => {
     const response = await world.request('initialize', hello);
 
     expect(response).toEqual({ jsonrpc: '2.0', id: 1, result: nothingPromised });
-    expect(world.stderr).toContain('no answer in 15 s');
+    expect(await world.lastWords()).toContain('no answer in 15 s');
   });
 
   test('I1 a working directory that is no workspace is not given to the agent', async () => {

@@ -22,6 +22,8 @@ const scratch = mkdtempSync(join(tmpdir(), 'cai-faults-'));
 const jobCount = 2;
 /** What a fault keeps from coming is waited for so long, in milliseconds. */
 const patienceMs = '3000';
+/** How long a test may take that a fault keeps from ending, in milliseconds. */
+const testTimeoutMs = '20000';
 
 /** Runs a program; resolves with what it wrote to stderr, whatever its exit status. */
 async function run(program, args, options) {
@@ -115,7 +117,8 @@ async function build(sources, name, fault) {
 
 /** Arguments of jest for the tests of these statements. */
 function argumentsFor(ids, files) {
-  return ['-t', `(^| )(${ids.join('|')}) `, '--runTestsByPath', ...files];
+  const options = ['--testTimeout', testTimeoutMs, '-t', `(^| )(${ids.join('|')}) `];
+  return [...options, '--runTestsByPath', ...files];
 }
 
 /** The tests that run the proxy and are of these statements. */

@@ -3,6 +3,7 @@ import { endAgent, exchange, sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import type { OpenSession } from '../support/turn';
+import { use } from '../support/turn';
 import { World } from '../support/world';
 
 const derived = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -49,6 +50,7 @@ describe('session ids', () => {
     world = await World.initialized();
     const cwd = world.workspace('a');
     const before = await world.session(cwd, '1');
+    await use(world, before);
     await endAgent(world, before.agent);
 
     const after = await world.session(cwd, '1');

@@ -59,11 +59,24 @@ describe('session/list', () => {
       },
     );
 
-    test('S10 the agent’s refusal is the answer', async () => {
-      const error = { code: -32000, message: 'sign in', data: [] };
-      const { response } = await exchange(world, session.agent, 'session/list', {}, { error });
+    test.each([[{ code: -32000, message: 'sign in', data: [] }], [{ code: -32603, message: 'broken' }]])(
+      'S10 the agent’s refusal is the answer where nothing is remembered: %j',
+      async (error) => {
+        const { response } = await exchange(world, session.agent, 'session/list', {}, { error });
 
-      expect(response.error).toEqual(error);
+        expect(response.error).toEqual(error);
+      },
+    );
+
+    test('S11 a session that is listed before it is said to be made has one id', async () => {
+      const opening = world.ask('session/new', { cwd: world.workspace('own'), mcpServers: [] });
+      const { id } = await session.agent.inbox.next('session/new');
+      const result = { sessions: [{ sessionId: 's2', cwd: mount }] };
+      const { response } = await exchange(world, session.agent, 'session/list', {}, { result });
+      session.agent.send({ id, result: { sessionId: 's2' } });
+
+      const opened = (await world.editor.response(opening)).result as Json;
+      expect(rowsOf(response).ids).toEqual([opened.sessionId]);
     });
 
     test('S13 listing opens nothing: a listed session is unknown until it is loaded', async () => {
@@ -230,7 +243,7 @@ describe('session/list', () => {
       },
     );
 
-    test('S11 an agent that fails is left out, and the last one’s failure is the answer', async () => {
+    test('S11 an agent that fails is left out, the last one too', async () => {
       const id = world.ask('session/list', {});
       const asked = await first.agent.inbox.next('session/list');
       first.agent.send({ id: asked.id, error: { code: -32603, message: 'broken' } });
@@ -241,8 +254,33 @@ describe('session/list', () => {
       await endAgent(world, second.agent);
       const rest = await world.request('session/list', { cursor });
 
-      expect(rest).toEqual(failure(rest.id, -32603));
+      expect(rest.result).toEqual({ sessions: [] });
       expect(await sentTo(world, first.agent)).toEqual([]);
+    });
+
+    test.each([
+      ['the last failure', -32603, -32004],
+      ['that somebody has to sign in', -32000, -32603],
+    ])('S11 where nothing is listed or remembered, the answer is %s', async (_, code1, code2) => {
+      const errors = [code1, code2].map((code) => ({ code, message: `${code}` }));
+
+      const id = world.ask('session/list', {});
+      for (const [index, { agent }] of [first, second].entries()) {
+        agent.send({ id: (await agent.inbox.next('session/list')).id, error: errors[index] });
+      }
+
+      const told = code1 === -32000 ? errors[0] : errors[1];
+      expect((await world.editor.response(id)).error).toEqual(told);
+    });
+
+    test('S11 an agent’s failure is the answer, too, where the others have nothing', async () => {
+      const error = { code: -32603, message: 'broken' };
+
+      const id = world.ask('session/list', {});
+      first.agent.send({ id: (await first.agent.inbox.next('session/list')).id, error });
+      second.agent.send({ id: (await second.agent.inbox.next('session/list')).id, result: page([]) });
+
+      expect((await world.editor.response(id)).error).toEqual(error);
     });
 
     test('S12 with a folder only the agent of its workspace is asked, page by page', async () => {

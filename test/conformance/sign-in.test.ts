@@ -41,7 +41,7 @@ describe('signing in', () => {
     expect(world.editor.lines.at(-1)!.toString()).toBe(
       '{"jsonrpc":"2.0","id":"in","result":{ "_meta":{"n":1.0}}}',
     );
-    expect(world.stderr).not.toContain('s3cret');
+    expect(await world.lastWords()).not.toContain('s3cret');
   });
 
   test('A1 without an agent one is started to sign in at', async () => {

@@ -78,10 +78,10 @@ describe('an agent that cannot be started', () => {
 
     expect(await world.editor.response(hello)).toHaveProperty('result.protocolVersion', 1);
     await refusing.gone;
-    expect(world.stderr).toContain('no licence');
     const kept = keptLogs(world);
     expect(kept).toContain('AGENT_START');
     expect(kept).not.toContain('no licence');
+    expect(await world.lastWords()).toContain('no licence');
   });
 
   test('L5 fails the request that needs it, if it never answers initialize', async () => {

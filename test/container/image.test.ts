@@ -5,8 +5,9 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
 import { catalog } from '../../src/agent/catalog';
+import type { ImageInfo } from '../../src/container/engine-info';
 import { buildImage, findImage, imageNotice, provideImage } from '../../src/container/image';
-import type { EngineImage, ImageEngine, ImageRequest } from '../../src/container/image';
+import type { ImageEngine, ImageRequest } from '../../src/container/image';
 import { CaiError } from '../../src/errors';
 import type { Progress } from '../../src/container/progress';
 import { loadConfig } from '../../src/workspace/config';
@@ -33,7 +34,7 @@ class FakeEngine implements ImageEngine {
   readonly pulls: string[] = [];
   canPull = true;
 
-  inspectImage(ref: string): Promise<EngineImage | undefined> {
+  inspectImage(ref: string): Promise<ImageInfo | undefined> {
     const nameless = this.builds.map((_, index) => image(`sha256:built${index + 1}`));
     const byId = [...this.images.values(), ...nameless].find(({ id }) => id === ref);
     const found = this.images.get(ref) ?? byId;
@@ -62,7 +63,7 @@ class FakeEngine implements ImageEngine {
   }
 }
 
-function image(id: string, labels: EngineImage['labels'] = {}, env: EngineImage['env'] = []): EngineImage {
+function image(id: string, labels: ImageInfo['labels'] = {}, env: ImageInfo['env'] = []): ImageInfo {
   return { id, tags: [], labels, env, createdAt: 0, bytes: 1 };
 }
 
@@ -174,7 +175,7 @@ describe('provideImage', () => {
 });
 
 describe('imageNotice', () => {
-  const noticeOf = (labels: EngineImage['labels'], changes: Partial<ImageRequest> = {}) =>
+  const noticeOf = (labels: ImageInfo['labels'], changes: Partial<ImageRequest> = {}) =>
     imageNotice(request(changes), { labels });
 
   test('is there for what was built from something else, and for nothing else', async () => {

@@ -151,6 +151,15 @@ describe('openProgress, in a terminal', () => {
     expect(live()).toContain('building x');
   });
 
+  test('takes nothing that would steer the terminal from a sentence', () => {
+    const { stream, lines } = screen({ isTTY: true });
+    const progress = openProgress(stream, false);
+
+    progress.say('the registry says \x1b[2J\u202eno');
+
+    expect(lines()).toEqual(['\r\x1b[Kcai: the registry says no']);
+  });
+
   test('takes nothing that would steer the terminal from what steps print', () => {
     const { stream, live } = screen({ isTTY: true });
     const progress = openProgress(stream, false);

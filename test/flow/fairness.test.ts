@@ -1,5 +1,6 @@
 /** A flood of one session costs the others a turn, not its length; and nothing of it is lost. */
 import type { Json } from '../support/inbox';
+import { untilIdle } from '../support/processes';
 import { chunk, startTurn } from '../support/turn';
 import type { OpenSession } from '../support/turn';
 import { World } from '../support/world';
@@ -90,8 +91,8 @@ describe('an editor that does not read for a while', () => {
     const texts = loud.map((session) => flood(session, 4 * mebibyte));
     for (const session of loud) sendTogether(session, [refusedRequest]);
 
-    // Enough of a dialogue for the proxy to read both floods, if it did.
-    for (let n = 0; n < 200; n++) await whenRead(quiet);
+    // When all have come to rest, the proxy has read as much as it will.
+    await untilIdle(world.process.pid!, ...loud.map(({ agent }) => agent.pid));
     const refused = loud.flatMap(({ agent }) => agent.inbox.takeAll());
     const turn = await startTurn(world, quiet);
     await whenRead(quiet, [saying(quiet, 'a word'), { id: turn.id, result: { stopReason: 'end_turn' } }]);

@@ -1,7 +1,7 @@
 /** An agent that nests values deeper than they can be written again: it costs the others nothing. */
 import { endAgent, exchange, sentBy } from '../support/dialogue';
 import { failure } from '../support/messages';
-import { startTurn } from '../support/turn';
+import { startTurn, use } from '../support/turn';
 import type { OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
@@ -32,6 +32,7 @@ describe('values that are nested too deeply', () => {
 
   /** So many prompts that wait for their session, and the agent's request by which it is to be restored. */
   async function restoring(count: number) {
+    await use(world, hostile);
     await endAgent(world, hostile.agent);
     const prompt = [{ type: 'text', text: 'go on' }];
     const ids = Array.from({ length: count }, () =>
@@ -142,7 +143,8 @@ describe('a line of an agent over which the proxy itself fails', () => {
     const turn = await startTurn(world, calm);
     expect(await turn.end()).toMatchObject({ result: { stopReason: 'end_turn' } });
     expect(world.editor.takeAll().filter(({ id }) => id === first || id === second)).toEqual([]);
-    expect(world.stderr).toContain('internal error');
-    expect(world.stderr).not.toContain('poison');
+    const said = await world.lastWords();
+    expect(said).toContain('internal error');
+    expect(said).not.toContain('poison');
   });
 });

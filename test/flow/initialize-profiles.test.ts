@@ -146,7 +146,8 @@ describe('a recorded profile', () => {
     expect(response.result).toEqual(fullAgent);
     expect(forked.error).toMatchObject({ code: -32601 });
     expect(await sentTo(world, agent)).toEqual([]);
-    const warnings = world.stderr.split('\n').filter((line) => line.includes('initialize was answered with'));
+    const said = (await world.lastWords()).split('\n');
+    const warnings = said.filter((line) => line.includes('initialize was answered with'));
     expect(warnings).toHaveLength(1);
     expect(JSON.parse(warnings[0]!)).toMatchObject({
       level: 40,
@@ -170,7 +171,7 @@ describe('a recorded profile', () => {
     expect((await world.request('initialize', hello)).result).toEqual(fullAgent);
     await world.session(world.workspace('own'), 's1');
 
-    expect(world.stderr).toBe('');
+    expect(await world.lastWords()).toBe('');
     await world.end();
     await start({ agentHello: false });
     expect((await world.request('initialize', hello)).result).toEqual(updated);
@@ -196,7 +197,7 @@ describe('a recorded profile', () => {
     const response = await world.request('initialize', hello);
 
     expect(response.result).toEqual(otherAgent);
-    expect(world.stderr).toBe('');
+    expect(await world.lastWords()).toBe('');
   });
 
   test.each<[string, Json]>([
@@ -277,7 +278,7 @@ describe('a recorded profile', () => {
     const agent = await world.agent();
     await answerHello(agent, fullAgent);
     await world.session(agent.cwd, 's1', agent);
-    expect(world.stderr).not.toContain('initialize was answered with');
+    expect(await world.lastWords()).not.toContain('initialize was answered with');
     await world.end();
     await start({ agentHello: false });
 

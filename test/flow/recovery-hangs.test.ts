@@ -3,7 +3,7 @@ import { endAgent, sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
-import { startTurn } from '../support/turn';
+import { startTurn, use } from '../support/turn';
 import type { OpenSession } from '../support/turn';
 import { fullAgent, World } from '../support/world';
 import type { WorldOptions } from '../support/world';
@@ -22,6 +22,7 @@ function prompt(): number {
 async function hang(options: WorldOptions = {}): Promise<{ agent: Puppet; request: Json; id: number }> {
   world = await World.initialized({ config: noDelay, ...options });
   session = await world.session(world.workspace('own'), 's1');
+  await use(world, session);
   await endAgent(world, session.agent);
   const id = prompt();
   const agent = await world.agent(session.agent.cwd);
@@ -151,6 +152,7 @@ describe('what is set again in a restored session', () => {
   async function setAgain(set: () => Promise<void>): Promise<Json[]> {
     world = await World.initialized({ config: noDelay });
     session = await world.session(world.workspace('own'), 's1');
+    await use(world, session);
     await set();
     await endAgent(world, session.agent);
     const id = prompt();

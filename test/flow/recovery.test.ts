@@ -1,9 +1,9 @@
 /** A session whose agent has ended goes on with its next prompt; what a prompt has begun is never repeated. */
-import { sentBy, sentTo } from '../support/dialogue';
+import { exchange, sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
-import { permissionParams, startTurn } from '../support/turn';
+import { permissionParams, startTurn, use } from '../support/turn';
 import type { OpenSession } from '../support/turn';
 import { fullAgent, World } from '../support/world';
 import type { WorldOptions } from '../support/world';
@@ -26,8 +26,13 @@ function agentWith(...capabilities: ('load' | 'resume')[]): Json {
   return { ...fullAgent, agentCapabilities };
 }
 
-/** Opens a session in a workspace. */
+/** Opens a session in a workspace, and uses it. */
 async function open(options: WorldOptions = {}): Promise<void> {
+  await openUnused(options);
+  await use(world, session);
+}
+
+async function openUnused(options: WorldOptions = {}): Promise<void> {
   world = await World.initialized({ config: noDelay, ...options });
   cwd = world.workspace('own');
   session = await world.session(cwd, 's1');
@@ -66,13 +71,14 @@ async function answerPrompt(agent: Puppet): Promise<Json> {
   return received;
 }
 
-/** Every prompt that any agent has received, as its text. */
+/** Every prompt that any agent has received but those of first turns, as its text. */
 function prompts(): string[] {
   const lines = world.agents.flatMap((agent) => agent.inbox.lines.map((line) => line.toString()));
   const received = lines.map((line) => JSON.parse(line) as { method?: string; params?: { prompt: Json[] } });
   return received
     .filter(({ method }) => method === 'session/prompt')
-    .map(({ params }) => params!.prompt[0]!.text as string);
+    .map(({ params }) => params!.prompt[0]!.text as string)
+    .filter((said) => said !== 'begin');
 }
 
 describe('the next prompt of a session whose agent was killed', () => {
@@ -123,6 +129,7 @@ describe('the next prompt of a session whose agent was killed', () => {
     const { id } = await session.agent.inbox.next('session/new');
     session.agent.send({ id, result: { sessionId: 's2' } });
     const opened = (await world.editor.response('new')).result as { sessionId: string };
+    await use(world, { ...session, id: opened.sessionId });
     await kill(session.agent);
 
     prompt('go on', opened.sessionId);
@@ -130,7 +137,7 @@ describe('the next prompt of a session whose agent was killed', () => {
 
     const line = agent.inbox.lines.map(String).find((each) => each.includes('session/resume'))!;
     expect(line).toContain(`"params":{"sessionId":"s2",${params.slice(1)}}`);
-    expect(world.stderr).not.toContain('secret');
+    expect(await world.lastWords()).not.toContain('secret');
   });
 
   test('restores one that the editor has loaded, with what it was loaded with', async () => {
@@ -145,6 +152,22 @@ describe('the next prompt of a session whose agent was killed', () => {
     const { request } = await successor();
 
     expect(request.params).toEqual({ sessionId: 's1', cwd, mcpServers: [{ name: 'n' }] });
+  });
+
+  test('loads one that was forked without servers with none, which a load must name', async () => {
+    const agentCapabilities = { loadSession: true, sessionCapabilities: { fork: {} } };
+    await open({ agentHello: { ...fullAgent, agentCapabilities } });
+    const params = { sessionId: session.id, cwd };
+    const fork = { result: { sessionId: 'f1' } };
+    const { response } = await exchange(world, session.agent, 'session/fork', params, fork);
+    const forked = response.result as { sessionId: string };
+    await kill(session.agent);
+
+    prompt('go on', forked.sessionId);
+    const { request } = await successor();
+
+    expect(request).toMatchObject({ method: 'session/load' });
+    expect(request.params).toEqual({ sessionId: 'f1', cwd, mcpServers: [] });
   });
 
   test('D9 withholds what is told of the past until the session is restored, and serves requests meanwhile', async () => {
@@ -203,6 +226,126 @@ describe('the next prompt of a session whose agent was killed', () => {
   });
 });
 
+describe('a session that had no prompt', () => {
+  /** The next agent, asked for a session. */
+  async function askedAnew(): Promise<{ agent: Puppet; request: Json }> {
+    const agent = await world.agent(cwd);
+    return { agent, request: await agent.inbox.next('session/new') };
+  }
+
+  test('D9 is made anew in the next agent, as that may know nothing of it, and keeps its id', async () => {
+    await openUnused({ agentHello: agentWith() });
+    const params = `{"cwd":${JSON.stringify(cwd)},"mcpServers":[],"_meta":{"n":12345678901234567890}}`;
+    world.send(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":${params}}\n`);
+    const { id: newId } = await session.agent.inbox.next('session/new');
+    session.agent.send({ id: newId, result: { sessionId: 's2' } });
+    const { sessionId } = (await world.editor.response('new')).result as { sessionId: string };
+    const mode = { sessionId, modeId: 'plan' };
+    await exchange(world, session.agent, 'session/set_mode', mode, { result: {} });
+    await kill(session.agent);
+
+    const id = prompt('first', sessionId);
+    const { agent, request } = await askedAnew();
+    agent.send({ id: request.id, result: { sessionId: 'n1' } });
+    const setting = await agent.inbox.next('session/set_mode');
+    agent.send({ id: setting.id, result: {} });
+    const received = await answerPrompt(agent);
+    agent.say('n1', 'here');
+
+    const line = agent.inbox.lines.map(String).find((each) => each.includes('session/new'))!;
+    expect(line).toContain(`"params":${params}`);
+    expect(setting.params).toEqual({ sessionId: 'n1', modeId: 'plan' });
+    expect(received.params).toEqual({ sessionId: 'n1', prompt: text('first') });
+    expect(await world.editor.response(id)).toEqual(success(id, { stopReason: 'end_turn' }));
+    const isSaid = ({ params: said }: Json): boolean => JSON.stringify(said).includes('here');
+    expect(await world.editor.next(isSaid)).toMatchObject({ params: { sessionId } });
+    expect(await sentTo(world, agent)).toEqual([]);
+  });
+
+  test('is then one like all others: restored by its new id, also in a later process', async () => {
+    await openUnused();
+    await kill(session.agent);
+    const id = prompt();
+    const { agent, request } = await askedAnew();
+    agent.send({ id: request.id, result: { sessionId: 'n1' } });
+    await answerPrompt(agent);
+    await world.editor.response(id);
+    await kill(agent);
+    const again = prompt();
+    const { agent: third, request: resuming } = await successor();
+    third.send({ id: resuming.id, result: {} });
+    await answerPrompt(third);
+    await world.editor.response(again);
+
+    const later = await World.initialized({ folder: world.folder });
+    try {
+      later.ask('session/load', { sessionId: session.id, cwd, mcpServers: [] });
+      const loading = await (await later.agent(cwd)).inbox.next('session/load');
+      expect([resuming, loading].map(({ params }) => (params as Json).sessionId)).toEqual(['n1', 'n1']);
+    } finally {
+      await later.end();
+    }
+  });
+
+  test.each([
+    ['refuses', { error: { code: -32603, message: 'no more' } }, 'no more'],
+    ['names none', { result: {} }, 'without a sessionId'],
+  ])('is lost as before where the agent %s; the next prompt tries again', async (_, outcome, said) => {
+    await openUnused();
+    await kill(session.agent);
+    const id = prompt();
+    const { agent, request } = await askedAnew();
+    agent.send({ id: request.id, ...outcome });
+    const answer = await world.editor.response(id);
+    expect(answer).toEqual(failure(id, -32603));
+    expect(answer).toHaveProperty('error.message', expect.stringContaining(said));
+
+    const next = prompt();
+    const { id: again } = await agent.inbox.next('session/new');
+    agent.send({ id: again, result: { sessionId: 'n1' } });
+    await answerPrompt(agent);
+    expect(await world.editor.response(next)).toHaveProperty('result');
+  });
+
+  test('is asked for again of the next agent where one dies over it', async () => {
+    await openUnused();
+    await kill(session.agent);
+    const id = prompt();
+    (await askedAnew()).agent.order({ exit: 1 });
+    const { agent, request } = await askedAnew();
+    agent.send({ id: request.id, result: { sessionId: 's1' } });
+    await answerPrompt(agent);
+
+    expect(await world.editor.response(id)).toHaveProperty('result');
+  });
+
+  test('can be closed meanwhile, of which the agent hears nothing, as it has given it no id', async () => {
+    await openUnused();
+    await kill(session.agent);
+    const id = prompt();
+    const { agent, request } = await askedAnew();
+
+    const closed = await world.request('session/close', { sessionId: session.id });
+    agent.send({ id: request.id, result: { sessionId: 's1' } });
+    agent.say('s1', 'late');
+
+    expect(closed).toEqual(success(closed.id, {}));
+    expect(await world.editor.response(id)).toEqual(failure(id, -32603));
+    expect(await sentBy(world, agent)).toEqual([]);
+    expect(await sentTo(world, agent)).toEqual([]);
+  });
+
+  test('is restored as any other once it was given more than settings', async () => {
+    await openUnused();
+    await exchange(world, session.agent, '_x/work', { sessionId: session.id }, { result: {} });
+    await kill(session.agent);
+
+    prompt();
+
+    expect((await successor()).request).toMatchObject({ method: 'session/resume' });
+  });
+});
+
 describe('a session that the agent has opened itself', () => {
   /** A subagent is announced; then its agent is killed, and the user goes on in it. */
   async function goOn(): Promise<{ id: number; subagent: string }> {
@@ -252,9 +395,64 @@ describe('what was set in a session', () => {
     await world.editor.response(id);
   }
 
-  /** Kills the agent and restores the session; what the new agent is sent before the prompt, which is refused once. */
-  async function setAgain(): Promise<Json[]> {
+  const planAgain = [{ method: 'session/set_mode', params: { sessionId: 's1', modeId: 'plan' } }];
+
+  test('is so also after a second crash, whatever mode the agent has begun with after the first', async () => {
+    await set('session/set_mode', { modeId: 'plan' });
     await kill(session.agent);
+    const id = prompt();
+    const agent = await restored();
+    agent.update('s1', { sessionUpdate: 'current_mode_update', currentModeId: 'default' });
+    agent.send({ id: (await agent.inbox.next('session/set_mode')).id, result: {} });
+    await answerPrompt(agent);
+    await world.editor.response(id);
+    session = { ...session, agent };
+
+    expect(await setAgain()).toEqual(planAgain);
+  });
+
+  test('is so also after agents that have ended over that', async () => {
+    await set('session/set_mode', { modeId: 'plan' });
+    await kill(session.agent);
+    const id = prompt();
+    for (let count = 0; count < 3; count++) {
+      const agent = await restored();
+      agent.update('s1', { sessionUpdate: 'current_mode_update', currentModeId: 'default' });
+      await agent.inbox.next('session/set_mode');
+      agent.order({ exit: 1 });
+    }
+    expect(await world.editor.response(id)).toEqual(failure(id, -32603));
+
+    expect(await setAgain(false)).toEqual(planAgain);
+  });
+
+  test.each([
+    ['still holds', {}, 'plan'],
+    ['is what the agent has answered', { modes: { currentModeId: 'ask', availableModes: [] } }, 'ask'],
+  ])('%s after the editor has loaded the open session', async (_, result, modeId) => {
+    await set('session/set_mode', { modeId: 'plan' });
+    const params = { sessionId: session.id, cwd, mcpServers: [] };
+    await exchange(world, session.agent, 'session/load', params, { result });
+
+    const again = await setAgain();
+
+    expect(again).toEqual([{ method: 'session/set_mode', params: { sessionId: 's1', modeId } }]);
+  });
+
+  test('still holds after a fork in its folder of which the agent speaks before it answers', async () => {
+    await set('session/set_mode', { modeId: 'plan' });
+    const id = world.ask('session/fork', { sessionId: session.id });
+    const request = await session.agent.inbox.next('session/fork');
+    session.agent.say('f1', 'here');
+    session.agent.send({ id: request.id, result: { sessionId: 'f1' } });
+    await world.editor.response(id);
+
+    expect(await setAgain()).toEqual(planAgain);
+  });
+
+  /** Kills the agent and restores the session; what the new agent is sent before the prompt, which is refused once. */
+  async function setAgain(isAlive = true): Promise<Json[]> {
+    if (isAlive) await kill(session.agent);
     const id = prompt();
     const agent = await restored();
     const requests: Json[] = [];
@@ -287,7 +485,7 @@ describe('what was set in a session', () => {
       },
       { method: 'session/set_config_option', params: { sessionId: 's1', configId: 'model', value: 'large' } },
     ]);
-    expect(world.stderr).toContain('could not be set again');
+    expect(await world.lastWords()).toContain('could not be set again');
   });
 
   test.each([
@@ -415,6 +613,7 @@ describe('while a session is restored', () => {
 
   test('two sessions of one agent are restored in one new agent', async () => {
     const second = await world.session(cwd, 's2', session.agent);
+    await use(world, second);
     await kill(session.agent);
     const ids = [prompt('one'), prompt('two', second.id)];
     const { agent, request } = await successor();
@@ -458,6 +657,20 @@ describe('while a session is restored', () => {
     expect(await sentTo(world, agent)).toEqual([]);
   });
 
+  test('J6 session/cancel as a request waits, and gets the answer of the agent', async () => {
+    await kill(session.agent);
+    const waiting = prompt('next');
+    const { agent, request } = await successor();
+    const id = world.ask('session/cancel', { sessionId: session.id });
+    agent.send({ id: request.id, result: {} });
+
+    await answerPrompt(agent);
+    const received = await agent.inbox.next('session/cancel');
+    agent.send({ id: received.id, error: { code: -32601, message: 'no request' } });
+    expect(await world.editor.response(id)).toEqual(failure(id, -32601));
+    expect(await world.editor.response(waiting)).toHaveProperty('result');
+  });
+
   test('L2 the end of the editor’s input ends everything, and what waits gets one answer', async () => {
     await kill(session.agent);
     const id = prompt('never');
@@ -482,6 +695,30 @@ describe('a session that cannot be restored', () => {
     expect(answer).toEqual(failure(id, -32002, { sessionId: session.id }));
     expect(answer).toHaveProperty('error.message', expect.stringContaining('cannot reopen sessions'));
     expect(world.agents).toHaveLength(1);
+  });
+
+  test.each([
+    ['the program is not there', 127, 1],
+    ['it ends each time', 1, 3],
+  ])('because no agent starts, as %s, is restored once one does', async (_, exit, starts) => {
+    let isBroken = false;
+    await open({ agentHello: () => !isBroken && fullAgent });
+    await kill(session.agent);
+    isBroken = true;
+    const id = prompt('never');
+    for (let count = 0; count < starts; count++) {
+      const agent = await world.agent(cwd);
+      await agent.inbox.next('initialize');
+      agent.order({ exit });
+    }
+    expect(await world.editor.response(id)).toEqual(failure(id, -32603));
+
+    isBroken = false;
+    const next = prompt('next');
+    await answerPrompt(await restored());
+
+    expect(await world.editor.response(next)).toHaveProperty('result');
+    expect(prompts()).toEqual(['next']);
   });
 
   test('because the agent refuses fails what waits with its words, once each; the next prompt tries again', async () => {
@@ -532,12 +769,23 @@ describe('a session that cannot be restored', () => {
       'error.message',
       'agent "puppet" exited with status 5: out of luck (attempt 3 of 3: run its command in a terminal to see why)',
     );
-    expect(world.stderr.match(/agent start failed/g)).toHaveLength(3);
-    expect(world.stderr).toContain('"class":"ended"');
     const next = prompt('next');
     await answerPrompt(await restored());
     expect(await world.editor.response(next)).toHaveProperty('result');
     expect(prompts()).toEqual(['next']);
+    const said = await world.lastWords();
+    expect(said.match(/agent start failed/g)).toHaveLength(3);
+    expect(said).toContain('"class":"ended"');
+  });
+
+  test('because an agent panics over it, with a status that means wrong arguments at a start, is tried again', async () => {
+    await open();
+    await kill(session.agent);
+    const id = prompt();
+    (await successor()).agent.order({ exit: 2 });
+    await answerPrompt(await restored());
+
+    expect(await world.editor.response(id)).toHaveProperty('result');
   });
 
   test('is tried as often again after a turn that was answered', async () => {

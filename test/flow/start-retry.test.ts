@@ -47,7 +47,7 @@ describe('an agent that ends before it answers initialize', () => {
       agent.send({ id: request.id, result: { sessionId: `s${index}` } });
       expect(await world.editor.response(id)).toHaveProperty('result.sessionId');
     }
-    expect(world.stderr.match(/agent start failed/g)).toHaveLength(2);
+    expect((await world.lastWords()).match(/agent start failed/g)).toHaveLength(2);
   });
 
   test('is told of sign-ins each time, and of each once', async () => {
@@ -125,7 +125,7 @@ describe('an agent that ends before it answers initialize', () => {
 });
 
 test('an agent that does not answer initialize in time is ended and started again', async () => {
-  const cwd = await begin(`[acp]\nstart_timeout = "1s"\n${noDelay}`);
+  const cwd = await begin(`[acp]\nstart_timeout = "5s"\n${noDelay}`);
   const id = world.ask('session/new', { cwd, mcpServers: [] });
   const silent = await started(cwd);
   await silent.gone;
@@ -134,7 +134,7 @@ test('an agent that does not answer initialize in time is ended and started agai
   agent.send({ id: (await agent.inbox.next('session/new')).id, result: { sessionId: 's' } });
 
   expect(await world.editor.response(id)).toHaveProperty('result');
-  expect(world.stderr).toContain('"class":"timeout"');
+  expect(await world.lastWords()).toContain('"class":"timeout"');
 });
 
 test('an engine that is not there is looked for three times, and the error says what to do', async () => {
@@ -148,5 +148,5 @@ test('an engine that is not there is looked for three times, and the error says 
     'error.message',
     expect.stringMatching(/nowhere.*attempt 3 of 3: .*cai doctor/s),
   );
-  expect(world.stderr).toContain('"class":"engine"');
+  expect(await world.lastWords()).toContain('"class":"engine"');
 });

@@ -95,13 +95,14 @@ describe('Zed', () => {
     );
     expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
     expect(world.editor.takeAll()).toEqual([]);
-    expect(world.stderr).toBe('');
 
     // It does not say goodbye.
     const last = await startTurn(world, one);
     world.process.kill('SIGKILL');
     for (const agent of world.agents) void agent.sawEof.then(() => agent.order({ exit: 0 }));
     await untilGone(world.process.pid!, ...world.agents.map(({ pid }) => pid));
+    await world.exited();
+    expect(world.stderr).toBe('');
     expect(world.agents).toHaveLength(3);
     await expect(world.editor.response(last.id)).rejects.toThrow('has closed its stdout');
     expect(readdirSync(temporary)).toEqual([]);

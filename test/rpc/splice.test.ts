@@ -1,4 +1,4 @@
-import { cut, lengthOf, splice } from '../../src/rpc/splice';
+import { editedText, lengthOf, splice } from '../../src/rpc/splice';
 
 describe('splice', () => {
   test('replaces places, keeps every other byte and ends the line', () => {
@@ -73,8 +73,8 @@ describe('cut', () => {
   test('gives the text of a part, with edits in it', () => {
     const line = Buffer.from('{"é":{"a":"x","b":"y"}}');
 
-    expect(cut(line, 6, 23, [])).toBe('{"a":"x","b":"y"}');
-    expect(cut(line, 6, 23, [{ start: 11, end: 14, text: '"€"' }])).toBe('{"a":"€","b":"y"}');
-    expect(cut(line, 6, 23, [{ start: 7, end: 7, text: '"c":1,' }])).toBe('{"c":1,"a":"x","b":"y"}');
+    expect(editedText(line, 6, 23, [])).toBe('{"a":"x","b":"y"}');
+    expect(editedText(line, 6, 23, [{ start: 11, end: 14, text: '"€"' }])).toBe('{"a":"€","b":"y"}');
+    expect(editedText(line, 6, 23, [{ start: 7, end: 7, text: '"c":1,' }])).toBe('{"c":1,"a":"x","b":"y"}');
   });
 });

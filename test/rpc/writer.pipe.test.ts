@@ -46,7 +46,7 @@ describe('LineWriter on a pipe', () => {
 
     await writer.drain(50);
 
-    expect(lane.mustWait()).toBe(true);
+    expect(lane.stopIfFull()).toBe(true);
     expect(broken).toEqual([]);
   });
 
@@ -62,7 +62,7 @@ describe('LineWriter on a pipe', () => {
     await writer.drain(60_000);
 
     expect(broken).toHaveLength(1);
-    expect(lane.mustWait()).toBe(false);
+    expect(lane.stopIfFull()).toBe(false);
   });
 
   test('lets every lane go on that had to wait for a reader that is gone, also one that came late', async () => {
@@ -72,9 +72,9 @@ describe('LineWriter on a pipe', () => {
     const late = writer.lane(() => rooms.push('late'));
     fill(first);
     await writer.drain(50);
-    expect(first.mustWait()).toBe(true);
+    expect(first.stopIfFull()).toBe(true);
     fill(late);
-    expect(late.mustWait()).toBe(true);
+    expect(late.stopIfFull()).toBe(true);
 
     reader.kill('SIGKILL');
     await writer.drain(60_000);

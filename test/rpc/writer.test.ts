@@ -129,9 +129,9 @@ describe('the budget', () => {
     const lane = writer.lane(() => rooms++);
     await stall();
     fill(lane, 'a', budgetBytes / 2 - 1024);
-    expect(lane.mustWait()).toBe(false);
+    expect(lane.stopIfFull()).toBe(false);
     lane.queue(kilobyte('a'));
-    expect(lane.mustWait()).toBe(true);
+    expect(lane.stopIfFull()).toBe(true);
     gate.open();
     await gate.batch(2);
     expect(rooms).toBe(0);
@@ -140,7 +140,7 @@ describe('the budget', () => {
     await gate.batch(3);
 
     expect(rooms).toBe(1);
-    expect(lane.mustWait()).toBe(false);
+    expect(lane.stopIfFull()).toBe(false);
   });
 
   test('stops any lane with queued lines once all have it together', async () => {
@@ -149,10 +149,10 @@ describe('the budget', () => {
 
     for (const lane of lanes.slice(0, 2)) fill(lane, 'a', budgetBytes / 2 - 1024);
     lanes[2]!.queue(kilobyte('c'));
-    expect(lanes.map((lane) => lane.mustWait())).toEqual([false, false, false]);
+    expect(lanes.map((lane) => lane.stopIfFull())).toEqual([false, false, false]);
     lanes[2]!.queue(kilobyte('c'));
 
-    expect(lanes.map((lane) => lane.mustWait())).toEqual([true, true, true]);
+    expect(lanes.map((lane) => lane.stopIfFull())).toEqual([true, true, true]);
   });
 
   test('never stops a lane without queued lines', () => {
@@ -160,8 +160,8 @@ describe('the budget', () => {
 
     fill(full, 'a', 2 * budgetBytes);
 
-    expect(full.mustWait()).toBe(true);
-    expect(empty.mustWait()).toBe(false);
+    expect(full.stopIfFull()).toBe(true);
+    expect(empty.stopIfFull()).toBe(false);
   });
 
   test('tells a lane once that there is room, and only one that had to wait', async () => {
@@ -171,7 +171,7 @@ describe('the budget', () => {
     await stall();
     fill(waiting, 'a', budgetBytes / 2);
     fill(other, 'b', 3 * turnBytes);
-    expect(waiting.mustWait()).toBe(true);
+    expect(waiting.stopIfFull()).toBe(true);
 
     await opened(writer.drain(60_000));
 
@@ -186,7 +186,7 @@ describe('the budget', () => {
     const send = (): void => {
       sent++;
       fill(lane, String(sent), budgetBytes);
-      lane.mustWait();
+      lane.stopIfFull();
     };
 
     await stall();

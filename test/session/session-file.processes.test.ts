@@ -49,7 +49,7 @@ describe('several processes at once', () => {
     // 2,400 lines were written.
     expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(2_000);
     expect(existsSync(logPath) ? readFileSync(logPath, 'utf8') : '').toBe('');
-  }, 30_000);
+  });
 
   /** Renames sessions of its own, each many times, as two editors do that share the file. */
   const renamer = compiled(`
@@ -85,7 +85,7 @@ describe('several processes at once', () => {
     expect(titles.sort()).toEqual(wanted.sort());
     // 1,600 lines were written.
     expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(1_100);
-  }, 30_000);
+  });
 
   /** Adds records of its own, and says so after every tenth. */
   const writer = compiled(`
@@ -116,5 +116,5 @@ describe('several processes at once', () => {
 
     const ids = new SessionFile(path, Infinity, noLog).load()!;
     expect(Array.from({ length: 1_000 }, (_, i) => `id ${i}`).filter((id) => !ids.has(id))).toEqual([]);
-  }, 30_000);
+  });
 });

@@ -15,6 +15,25 @@ let count = 0;
 beforeEach(() => (file = join(folder, `${++count}.ndjson`)));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+describe('openAs', () => {
+  test('gives a session another id of its agent, which alone names it from then on in every process', async () => {
+    const [table, other] = [tableOn(file), tableOn(file)];
+    const session = sessionOf(newChild(), table.idForNew('s1', '/w', '/w'), 's1');
+    await written();
+    expect(other.recall(session.editorId)).toMatchObject({ agentId: 's1' });
+
+    table.openAs(session, 's2');
+    await written();
+
+    expect(table.find(session.editorId)).toBe(session);
+    for (const each of [table, other]) {
+      expect(each.idForKnown('s2', '/w', '/w')).toBe(session.editorId);
+      expect(each.idForKnown('s1', '/v', '/v', true)).not.toBe(session.editorId);
+      expect(each.recall(session.editorId)).toMatchObject({ agentId: 's2' });
+    }
+  });
+});
+
 describe('idForNew', () => {
   test('is a UUID of version 5 that is the same in every process', () => {
     const ids = [newTable(), newTable()].map((table) => table.idForNew('s1', '/w', '/w/src'));
@@ -64,6 +83,45 @@ describe('idForNew', () => {
     table.open(sessionOf(newChild(), derived, 'other'));
 
     expect(table.idForNew('1', '/w', '/w')[14]).toBe('4');
+  });
+
+  test.each([
+    ['written down', (): boolean => true],
+    ['not written down', (): boolean => false],
+  ])('is the derived one where that was only listed, and random after that: %s', (_, isWritten) => {
+    const table = tableOn(file);
+    const listed = table.idForKnown('1', '/w', '/w', false, isWritten);
+    table.update(listed, { title: 'A' });
+
+    const [first, second] = [table.idForNew('1', '/w', '/w/src'), table.idForNew('1', '/w', '/w')];
+
+    expect(first).toBe(listed);
+    expect(second[14]).toBe('4');
+    expect(tableOn(file).recall(listed)).toEqual({ ...table.recall(listed), cwd: '/w/src' });
+    expect(table.recall(listed)).not.toHaveProperty('title');
+  });
+
+  test('is the derived one, too, where others have written of other sessions meanwhile', () => {
+    const table = tableOn(file);
+    const listed = table.idForKnown('1', '/w', '/w');
+    tableOn(file).idForNew('2', '/w', '/w');
+
+    expect(table.idForNew('1', '/w', '/w')).toBe(listed);
+  });
+
+  test('is random where what was listed has been opened, here or by another process', async () => {
+    const table = tableOn(file);
+    const [here, elsewhere] = [table.idForKnown('1', '/w', '/w'), table.idForKnown('2', '/w', '/w')];
+    const session = sessionOf(newChild(), here, '1');
+    table.open(session);
+    table.close(session);
+    await written();
+    const at = new Date(Date.now() + 1_000).toISOString();
+    fileAt(file).append({ ...table.recall(elsewhere)!, at, openBy: '1.2' });
+    await written();
+
+    expect(table.idForNew('1', '/w', '/w')[14]).toBe('4');
+    expect(table.idForNew('2', '/w', '/w')[14]).toBe('4');
   });
 
   test('is the derived one again once that session is gone for good', async () => {
@@ -374,7 +432,7 @@ describe('open and close', () => {
   test('of sessions whose agents have ended, the 10 000 last are kept', () => {
     const [table, child] = [newTable(), newChild()];
     for (let number = 0; number <= 10_000; number++) {
-      const session = { ...sessionOf(child, `e${number}`, `a${number}`), opening: '{}' };
+      const session = { ...sessionOf(child, `e${number}`, `a${number}`), openParams: '{}' };
       table.open(session);
       table.lose(session);
     }

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readUsage, UsageFile } from '../../src/session/usage';
 import type { NewRecord, UsageRecord } from '../../src/session/usage';
@@ -107,6 +107,24 @@ describe('UsageFile', () => {
     expect(warnings).toMatchObject([{ folder, remedy: expect.stringContaining('XDG_STATE_HOME') as string }]);
   });
 
+  test('warns once that a month has got too long to be written on, and goes on with the next', () => {
+    jest.useFakeTimers({ now: Date.parse('2026-01-31T12:00:00Z') });
+    const folder = newFolder();
+    const path = join(folder, '2026-01.ndjson');
+    writeFileSync(path, '');
+    truncateSync(path, 32 * 1024 * 1024);
+    const file = new UsageFile(folder, 90 * dayMs, log);
+
+    add(file, { session: 'one' });
+    add(file, { session: 'two' });
+    jest.setSystemTime(Date.parse('2026-02-01T12:00:00Z'));
+    add(file, { session: 'three' });
+
+    expect(warnings).toEqual([{ file: path, maxBytes: 32 * 1024 * 1024 }]);
+    expect(statSync(path).size).toBe(32 * 1024 * 1024);
+    expect(readUsage(folder, Date.now()).map(({ session }) => session)).toEqual(['three']);
+  });
+
   test('knows what a session has cost when that was told last', async () => {
     const file = new UsageFile(newFolder(), 90 * dayMs, log);
     add(file, { sessionCost: { amount: 1, currency: 'USD' } });
@@ -136,10 +154,17 @@ describe('readUsage', () => {
       { ...young, turns: 'x' },
       { ...young, models: undefined },
       { ...young, tokens: { input: 1 } },
+      { ...young, models: [{ model: 7 }] },
+      { ...young, cost: null },
+      { ...young, cost: { amount: 'x', currency: 'USD' } },
+      { ...young, cost: { amount: 1 } },
+      { ...young, sessionCost: { amount: null, currency: 'USD' } },
     ];
+    // JSON has no such number, but reads one too large as that.
+    const endless = JSON.stringify({ ...young, toolMs: 7 }).replace('"toolMs":7', '"toolMs":1e999');
     writeFileSync(
       join(folder, '1970-01.ndjson'),
-      `${lines.map((line) => JSON.stringify(line)).join('\n')}\n{"at`,
+      `${[...lines.map((line) => JSON.stringify(line)), endless].join('\n')}\n{"at`,
     );
 
     expect(readUsage(folder, 2_000)).toEqual([young]);

@@ -68,12 +68,12 @@ describe('an agent that writes more than the editor reads', () => {
       delivered += text.length + 1;
       run.child.deliver(Buffer.from(`${text}\n`));
     });
-    await run.until(() => run.child.lane.mustWait());
+    await run.until(() => run.child.lane.stopIfFull());
     const held = run.lines.length;
     await new Promise((resolve) => setImmediate(resolve));
     expect(run.lines).toHaveLength(held);
 
-    while (run.told.length === 0 || run.child.lane.mustWait()) {
+    while (run.told.length === 0 || run.child.lane.stopIfFull()) {
       run.gate.open();
       await new Promise((resolve) => setImmediate(resolve));
       // Half the writer's budget is a lane's, and a turn is on its way.

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Environment of a proxy whose timers run out 100 times as fast. */
+/** Environment of a proxy whose timers run out 10 times as fast. */
 export const hastened = {
   NODE_OPTIONS: `--require "${join(__dirname, '../../fixtures/hasten.cjs')}"`,
 };

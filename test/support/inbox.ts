@@ -8,7 +8,7 @@ export type Expectation = string | ((message: Json) => boolean);
  * How long a message may take, in milliseconds: far above what any takes, so that only a fault gets there.
  * A run that seeds faults sets `CAI_TEST_PATIENCE_MS`, since it gets there on purpose.
  */
-export const patienceMs = Number(process.env.CAI_TEST_PATIENCE_MS ?? 15_000);
+export const patienceMs = Number(process.env.CAI_TEST_PATIENCE_MS ?? 60_000);
 
 /**
  * The lines that one side has received. Waiting ends with a verdict: the message came, or the side is

@@ -40,6 +40,11 @@ export async function startTurn(
   return { id, received, end };
 }
 
+/** Plays a first turn, before which no agent may have written a session down. */
+export async function use(world: World, session: OpenSession): Promise<void> {
+  await (await startTurn(world, session, [{ type: 'text', text: 'begin' }])).end();
+}
+
 /** Lets an agent send a request; resolves with it as the editor gets it. */
 export async function askEditor(
   world: World,

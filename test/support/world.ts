@@ -198,6 +198,13 @@ export class World {
     return (await this.#exit!)[0];
   }
 
+  /** Kills the proxy; resolves with all that it has said on stderr, which comes by another pipe than its answers. */
+  async lastWords(): Promise<string> {
+    this.process.kill('SIGKILL');
+    await this.#exit;
+    return this.stderr;
+  }
+
   /** Ends everything that was started, whatever its state, and removes the folder. */
   async end(): Promise<void> {
     this.process.kill('SIGKILL');

@@ -1,4 +1,17 @@
-import { quoted } from '../../src/workspace/quoted';
+import { printable, printableCharacters, printableLine, quoted } from '../../src/workspace/quoted';
+
+describe('text for a terminal', () => {
+  const text = 'a\u202eb\u200b\u001b[2J\u009b\tc  d\r\ne\rf\u2028g 😀\ud800';
+
+  test('cannot steer it or hide anything, in several lines', () => {
+    expect(printable(text)).toBe('a\ufffdb\ufffd\ufffd[2J\ufffd\tc  d\ne\nf\ufffdg 😀\ufffd');
+  });
+
+  test('is on one line, with single spaces or as it is', () => {
+    expect(printableLine(text)).toBe('a\ufffdb\ufffd\ufffd[2J\ufffd c d e f\ufffdg 😀\ufffd');
+    expect(printableCharacters('a\t\r\n  b')).toBe('a\ufffd\ufffd\ufffd  b');
+  });
+});
 
 describe('quoted', () => {
   test.each<[unknown, string]>([

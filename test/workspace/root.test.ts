@@ -225,7 +225,7 @@ describe('findWorkspace', () => {
       // Ends when the last process that has the pipe open for writing is gone.
       const ended = readFile(fifo);
 
-      const { root } = await findWorkspace(cwd, { env, git: program, gitTimeoutMs: 1_000 });
+      const { root } = await findWorkspace(cwd, { env, git: program, gitTimeoutMs: 4_000 });
 
       expect(root).toBe(cwd);
       await expect(ended).resolves.toHaveLength(0);
@@ -236,7 +236,7 @@ describe('findWorkspace', () => {
       const pidFile = join(place, 'pid');
       const program = script(`sleep 600 & echo $! > ${pidFile}; wait`);
 
-      const { root } = await findWorkspace(cwd, { env, git: program, gitTimeoutMs: 1_000 });
+      const { root } = await findWorkspace(cwd, { env, git: program, gitTimeoutMs: 4_000 });
       process.kill(Number(readFileSync(pidFile, 'utf8')));
 
       expect(root).toBe(cwd);

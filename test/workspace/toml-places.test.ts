@@ -52,9 +52,9 @@ describe('placesIn', () => {
   ])('takes time in proportion to the number of %s', (_, textOf) => {
     const begin = performance.now();
 
-    placesIn(textOf(100_000));
+    placesIn(textOf(400_000));
 
-    expect(performance.now() - begin).toBeLessThan(2_000);
+    expect(performance.now() - begin).toBeLessThan(30_000);
   });
 
   test.each(['a', '= ] } ,', '[', '[[', 'a = [', 'a = {', 'a = "', '"', 'a.', '{', ',,', 'a = [}', 'a = {]'])(

@@ -10,7 +10,7 @@ export const initializeFaults = [
   {
     name: "agents are asked for the editor's version",
     file: 'src/acp/initialize.ts',
-    find: "if (kind === 'version') edits.push({ start, end, text: String(protocolVersion) });",
+    find: "if (kind === 'version') edits.push(replacing(field, String(protocolVersion)));",
     replace: '',
     breaks: ['I2'],
   },
@@ -61,8 +61,8 @@ export const initializeFaults = [
   {
     name: "agents are told of the editor's terminals",
     file: 'src/acp/initialize.ts',
-    find: "edits.push({ start, end, text: 'false' })",
-    replace: "edits.push({ start, end, text: 'true' })",
+    find: "edits.push(replacing(field, 'false'))",
+    replace: "edits.push(replacing(field, 'true'))",
     breaks: ['I10'],
   },
   {

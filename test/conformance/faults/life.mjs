@@ -87,8 +87,8 @@ export const lifeFaults = [
   {
     name: 'an agent is read on while the editor does not read',
     file: 'src/session/workspace-child.ts',
-    find: 'if (this.#isHeldBack || !this.lane.mustWait()) return;',
-    replace: 'if (this.#isHeldBack || this.lane.mustWait()) return;',
+    find: 'if (this.#isHeldBack || !this.lane.stopIfFull()) return;',
+    replace: 'if (this.#isHeldBack || this.lane.stopIfFull()) return;',
     breaks: ['L6'],
   },
   {

@@ -59,7 +59,7 @@ export const lineFaults = [
   {
     name: 'a tab within a string counts as JSON',
     file: 'src/rpc/string.ts',
-    find: 'stringStop.fill(1, 0, 0x20);',
+    find: 'stringStop.fill(1, 0, firstNoControl);',
     replace: 'stringStop.fill(1, 0, 0x09);',
     breaks: ['T2', 'T3', 'T8'],
   },

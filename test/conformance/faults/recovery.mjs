@@ -53,8 +53,8 @@ export const recoveryFaults = [
   {
     name: 'a list for a folder starts its agent',
     file: 'src/acp/session-list.ts',
-    find: 'if (running.length > 0 || this.core.sessions.isKept) return',
-    replace: 'if (running.length > 0) return',
+    find: 'if (running.length > 0 || this.core.sessions.isKept)',
+    replace: 'if (running.length > 0)',
     breaks: ['S12'],
   },
   {
@@ -75,7 +75,7 @@ export const recoveryFaults = [
   {
     name: 'the arguments of an agent reach a terminal of the editor',
     file: 'src/acp/terminal-create.ts',
-    find: '    if (field !== undefined) edits.push({ start: field.start, end: field.end, text });\n',
+    find: '    if (field !== undefined) edits.push(replacing(field, text));\n',
     replace: '',
     tests: 'test/acp/terminals.test.ts',
     breaks: ['D8'],

@@ -95,8 +95,8 @@ export const requestFaults = [
   {
     name: 'the editor cancels a request at an agent under its own id',
     file: 'src/acp/editor-calls.ts',
-    find: 'text: childId }]), true)',
-    replace: 'text: request.id }]), true)',
+    find: 'replacing(id, childId)]), true)',
+    replace: 'replacing(id, request.id)]), true)',
     breaks: ['X1'],
   },
   {
@@ -112,6 +112,13 @@ export const requestFaults = [
     find: '    request.isCancelled = true;\n',
     replace: '',
     breaks: ['X5'],
+  },
+  {
+    name: 'a cancel that is a request cancels, and is not answered',
+    file: 'src/acp/editor-calls.ts',
+    find: 'if (call.request === undefined) this.#cancel',
+    replace: 'if (call.message.line.length > 0) this.#cancel',
+    breaks: ['J6'],
   },
   {
     name: 'an extension without a target goes to the first agent',
@@ -158,8 +165,8 @@ export const requestFaults = [
   {
     name: 'an agent that is starting is signed in twice',
     file: 'src/acp/child-start.ts',
-    find: 'this.#replays.filter((replay) => this.replays.has(replay))',
-    replace: 'this.replays.all()',
+    find: 'this.#repeats.filter((repeat) => this.repeats.has(repeat))',
+    replace: 'this.repeats.all()',
     breaks: ['A2'],
   },
   {

@@ -38,7 +38,7 @@ export const sessionSetupFaults = [
   {
     name: 'a session is bound only after it was loaded',
     file: 'src/acp/open-session.ts',
-    find: '    this.core.sessions.open(session);\n    this.#replaced.set(session, before);\n    this.core.toAgent(child, call, {\n      map: place.map,\n      session,\n      onResult: (result) => this.#tellOpen(session, call, result),\n',
+    find: '    this.core.sessions.open(session);\n    this.#replaced.set(session, before);\n    this.core.toAgent(child, call, {\n      map: place.map,\n      session,\n      onResult: (result) => this.#tellOpen(session, call, result, this.#openBefore(session)),\n',
     replace:
       '    this.core.toAgent(child, call, {\n      map: place.map,\n      session,\n      onResult: () => this.core.sessions.open(session),\n',
     breaks: ['S6', 'P3'],
@@ -88,7 +88,7 @@ export const sessionSetupFaults = [
   },
   {
     name: 'a listed session counts as open',
-    file: 'src/acp/session-names.ts',
+    file: 'src/acp/session-ids.ts',
     find: '?? this.#derivedId(child, agentId, map.toEditor(cwd), map, isWritten)',
     replace: '?? this.openNew(child, agentId, { roots: [cwd], map: child.map }).editorId',
     breaks: ['S13'],

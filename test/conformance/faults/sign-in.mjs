@@ -10,7 +10,7 @@ export const signInFaults = [
   {
     name: 'a sign-in is not repeated to later agents',
     file: 'src/acp/fan-out.ts',
-    find: "if (row.replay === 'keep') this.children.replays.remember(replay);",
+    find: "if (row.repeat === 'keep') this.children.repeats.remember(repeat);",
     replace: '',
     breaks: ['A2'],
   },
@@ -54,8 +54,8 @@ export const signInFaults = [
   {
     name: 'a logout leaves sign-ins to be repeated',
     file: 'src/acp/fan-out.ts',
-    find: "row.replay === 'clear' ? this.children.replays.forgetAll() : []",
-    replace: "row.replay === 'clear' ? [] : []",
+    find: "row.repeat === 'clear' ? this.children.repeats.forgetAll() : []",
+    replace: "row.repeat === 'clear' ? [] : []",
     breaks: ['A9'],
   },
   {

@@ -3,7 +3,7 @@
  * subagents, and those whose `session/new` it has not answered yet.
  */
 import type { Log } from '../log';
-import { fieldOf, textOf } from '../rpc/scan';
+import { stringOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { SessionTable } from '../session/session-table';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
@@ -15,8 +15,8 @@ const maxSessions = 1_000;
 /** How many that the agents of one workspace have only listed are written down. */
 const maxListed = 1_000;
 
-/** The ids of one proxy. */
-export class SessionNames {
+/** The ids of one proxy's sessions. */
+export class SessionIds {
   /** How many of those were written down, by the root of the workspace. */
   readonly #listed = new Map<string | undefined, number>();
   /** The children of which it was told that they name too many. */
@@ -30,9 +30,8 @@ export class SessionNames {
 
   /** The open session of a child that a message of its agent names, if any. */
   sessionOf(child: WorkspaceChild, message: Message): Session | undefined {
-    const field = fieldOf(message, 'session');
-    if (field?.isString !== true) return undefined;
-    const agentId = textOf(message, field);
+    const agentId = sessionIdOf(message);
+    if (agentId === undefined) return undefined;
     return child.sessions.get(agentId) ?? this.#openEarly(child, agentId);
   }
 
@@ -50,8 +49,8 @@ export class SessionNames {
     }
     const given = this.#derivedId(child, agentId, like.roots[0] ?? '', like.map);
     if (this.sessions.find(given) !== undefined) return this.openNew(child, agentId, like).editorId;
-    const { roots, map, opening } = like;
-    this.sessions.open({ editorId: given, agentId, child, roots, map, opening });
+    const { roots, map, openParams } = like;
+    this.sessions.open({ editorId: given, agentId, child, roots, map, openParams });
     return given;
   }
 
@@ -80,10 +79,10 @@ export class SessionNames {
   openNew(
     child: WorkspaceChild,
     agentId: string,
-    { roots, map, opening }: Pick<Session, 'roots' | 'map' | 'opening'>,
+    { roots, map, openParams }: Pick<Session, 'roots' | 'map' | 'openParams'>,
   ): Session {
     const editorId = this.sessions.idForNew(agentId, child.root ?? '', roots[0] ?? '');
-    const session: Session = { editorId, agentId, child, roots, map, opening };
+    const session: Session = { editorId, agentId, child, roots, map, openParams };
     this.sessions.open(session);
     return session;
   }
@@ -122,4 +121,9 @@ export class SessionNames {
       'the agent has too many sessions open: what it names besides is not served, and has its own id for the editor',
     );
   }
+}
+
+/** The session id that a message's params or result name first. */
+export function sessionIdOf(message: Message): string | undefined {
+  return stringOf(message, 'session');
 }

@@ -1,18 +1,19 @@
 /**
- * A recording is as an agent of a stranger: what it would do to an editor's machine is taken out before its agent
- * is played, as the proxy does for an agent without a container. Why: docs/decisions/0017-recording-and-usage.md.
+ * A recording may come from a stranger and is trusted no more than an agent without a container: before its agent is
+ * played, everything that would act on the editor's machine is taken out.
+ * Why: docs/decisions/0017-recording-and-usage.md.
  */
 import { compilePlan } from '../rpc/plan';
 import { scan } from '../rpc/scan';
 import type { Message, Plans } from '../rpc/scan';
-import { cut } from '../rpc/splice';
+import { editedText } from '../rpc/splice';
 import * as fields from './fields';
 import { actsOnHost } from './methods';
 import type { RecordedLine } from './recording';
 import type { SignIn } from './sign-in';
 
 /** How a recording is made harmless. */
-export interface StrangerOptions {
+export interface HarmlessOptions {
   /** The agent whose connection with the proxy is played; undefined: the editor's connection. */
   readonly child: number | undefined;
   /** Whether files may be written. */
@@ -31,7 +32,7 @@ const plans: Plans = {
 };
 
 /** The lines without what would run or write something where the editor is, and without the answers to that. */
-export function harmless(lines: readonly RecordedLine[], options: StrangerOptions): RecordedLine[] {
+export function harmless(lines: readonly RecordedLine[], options: HarmlessOptions): RecordedLine[] {
   const ofAgent = options.child === undefined ? 'to editor' : 'from agent';
   /** Ids of requests that are left out, until their answer. */
   const gone = new Set<string>();
@@ -51,7 +52,7 @@ export function harmless(lines: readonly RecordedLine[], options: StrangerOption
     const edits = options.signIn.edits(message, { root: undefined, editorCapabilities: {} });
     if (edits.length === 0) return [line];
     options.note(`line ${number} of the recording is played without its sign-in commands`);
-    return [{ ...line, bytes: Buffer.from(cut(message.line, 0, message.line.length, edits)) }];
+    return [{ ...line, bytes: Buffer.from(editedText(message.line, 0, message.line.length, edits)) }];
   });
 }
 

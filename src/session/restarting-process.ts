@@ -5,7 +5,7 @@ import { CaiError } from '../errors';
 import type { Line } from '../rpc/splice';
 
 /** How it is started, and who is told what. */
-export interface LastingProcessOptions extends AgentProcessOptions {
+export interface RestartingProcessOptions extends AgentProcessOptions {
   /** How long the next start is to wait, in milliseconds. */
   delayMs(): number;
   /** A process has been started, the first one or another. */
@@ -18,7 +18,7 @@ export interface LastingProcessOptions extends AgentProcessOptions {
 const lateStop: StopLadder = { termAfterMs: 0, killAfterMs: 1_000 };
 
 /** A process, and those that take its place while it starts. */
-export class LastingProcess {
+export class RestartingProcess {
   #process: AgentProcess | undefined;
   /** Until the next start. */
   #wait: NodeJS.Timeout | undefined;
@@ -28,7 +28,7 @@ export class LastingProcess {
   #failure: CaiError | undefined;
 
   /** Nothing is started yet. */
-  constructor(private readonly options: LastingProcessOptions) {}
+  constructor(private readonly options: RestartingProcessOptions) {}
 
   /** Starts it, at once if nothing has failed before. */
   start(): void {
@@ -57,8 +57,8 @@ export class LastingProcess {
     this.#process?.resume();
   }
 
-  /** Its start fails with `reason` unless `settle` comes in time. */
-  limit(limitMs: number, reason: CaiError): void {
+  /** Its start fails with `reason` unless `liftLimit` comes in time. */
+  limitStart(limitMs: number, reason: CaiError): void {
     clearTimeout(this.#limit);
     this.#limit = setTimeout(() => {
       this.#failure = reason;
@@ -67,13 +67,13 @@ export class LastingProcess {
   }
 
   /** It has started: the limit is lifted. */
-  settle(): void {
+  liftLimit(): void {
     clearTimeout(this.#limit);
   }
 
   /** As of `AgentProcess`. One that waits for its start is not started any more. */
   async stop(ladder: StopLadder): Promise<void> {
-    this.settle();
+    this.liftLimit();
     if (this.#wait !== undefined) {
       clearTimeout(this.#wait);
       this.#wait = undefined;
@@ -93,7 +93,7 @@ export class LastingProcess {
   }
 
   #onEnd(ended: CaiError): void {
-    this.settle();
+    this.liftLimit();
     const reason = this.options.onFailure(this.#failure ?? ended);
     if (reason === undefined) this.start();
     else this.options.onEnd(reason);

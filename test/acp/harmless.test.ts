@@ -1,6 +1,6 @@
+import { harmless } from '../../src/acp/harmless';
 import type { RecordedLine, Side } from '../../src/acp/recording';
 import { SignIn } from '../../src/acp/sign-in';
-import { harmless } from '../../src/acp/stranger';
 import { openLog } from '../../src/log';
 
 type Told = readonly [Side, string, number?];

@@ -1,10 +1,10 @@
-/** What an agent says in many pieces, which the proxy passes on without looking at each: the same comes out. */
+/** What an agent says in many chunks, which the proxy passes on without looking at each: the same comes out. */
 import type { Json } from '../support/inbox';
 import { chunk, startTurn } from '../support/turn';
 import type { OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
-describe('pieces of messages', () => {
+describe('chunks of messages', () => {
   let world: World;
   afterEach(() => world.end());
 
