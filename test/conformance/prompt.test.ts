@@ -13,9 +13,12 @@ describe('a prompt turn', () => {
     const session = await world.session(world.workspace('own'), 'same');
     const turn = await startTurn(world, session);
     const line = (message: Json): string => JSON.stringify({ jsonrpc: '2.0', ...message });
+    // Chunks are passed on several at once, others each by itself, as the last one before the response.
+    const update = (n: number): Json =>
+      n % 3 === 0 ? { sessionUpdate: 'tool_call_update', toolCallId: `call ${n}` } : chunk(`part ${n}`);
     const updates = (sessionId: string): string[] =>
       Array.from({ length: 1_000 }, (_, n) =>
-        line({ method: 'session/update', params: { sessionId, update: chunk(`part ${n}`) } }),
+        line({ method: 'session/update', params: { sessionId, update: update(n) } }),
       );
     const response = line({ id: turn.id, result: { stopReason: 'end_turn' } });
 

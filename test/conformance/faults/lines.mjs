@@ -186,10 +186,10 @@ export const lineFaults = [
   {
     name: 'a line that is edited is parsed and written anew',
     file: 'src/rpc/splice.ts',
-    find: '  pieces.push(line.subarray(at), lineEnd);\n',
+    find: '    if (bytes <= copyAreaBytes) return copy(line, ordered, bytes);\n',
     replace:
-      '  const text = Buffer.concat([...pieces, line.subarray(at)]).toString();\n' +
-      '  pieces.splice(0, pieces.length, Buffer.from(JSON.stringify(JSON.parse(text))), lineEnd);\n',
+      '    const text = copy(line, ordered, bytes).toString();\n' +
+      '    if (bytes <= copyAreaBytes) return Buffer.from(`${JSON.stringify(JSON.parse(text))}\\n`);\n',
     breaks: ['P4', 'U7', 'C5', 'E5', 'J9', 'M4'],
   },
   {
