@@ -4,8 +4,6 @@ import { patientStop } from '../agent/process';
 import { loggedFailure } from '../agent/agent-end';
 import { CaiError, rpcCode } from '../errors';
 import { resultLine } from '../rpc/answer';
-import { bodyOf } from '../rpc/scan';
-import type { Message } from '../rpc/scan';
 import type { SessionRecord } from '../session/session-record';
 import type { Session, WorkspaceChild } from '../session/workspace-child';
 import { quoted } from '../workspace/quoted';
@@ -15,7 +13,7 @@ import type { Children } from './children';
 import { turnEndMs } from './core';
 import type { Call } from './call';
 import type { Core } from './core';
-import { offers, unknownSession } from './refusals';
+import { isAgentError, offers, unknownSession } from './refusals';
 import { within } from './within';
 
 /** Ends sessions. */
@@ -86,7 +84,8 @@ export class SessionEnder {
         if (open !== undefined) this.#drop(open);
       },
       onNoResult: (reason) => {
-        if (open === undefined && isNotFound(reason)) this.core.sessions.forget(editorId);
+        if (open === undefined && isAgentError(reason, rpcCode.resourceNotFound))
+          this.core.sessions.forget(editorId);
       },
     });
   }
@@ -158,10 +157,4 @@ export class SessionEnder {
   #answerEmpty(call: Call, child?: WorkspaceChild): void {
     if (call.request !== undefined) this.core.answer(call, resultLine(call.request.id, '{}'), child?.lane);
   }
-}
-
-/** The agent has answered that it does not have what was asked for. Source: ACP v1, `ErrorCode`. */
-function isNotFound(reason: CaiError | Message | undefined): boolean {
-  if (reason === undefined || reason instanceof CaiError) return false;
-  return (bodyOf(reason) as { code?: unknown } | null)?.code === rpcCode.resourceNotFound;
 }

@@ -1,6 +1,8 @@
 /** What is not to be had, and what a side is told that asks for it. */
 import { CaiError, rpcCode } from '../errors';
 import type { RpcError } from '../rpc/answer';
+import { bodyOf } from '../rpc/scan';
+import type { Message } from '../rpc/scan';
 import type { JsonObject } from '../session/workspace-child';
 
 /** Whether a dotted path of capabilities stands for something: neither absent, `null` nor `false`. */
@@ -12,6 +14,12 @@ export function offers(capabilities: JsonObject, path: string): boolean {
     value = (value as JsonObject)[key];
   }
   return value !== undefined && value !== null && value !== false;
+}
+
+/** Whether what came instead of a result is an agent's error with that code. Source of codes: ACP v1, `ErrorCode`. */
+export function isAgentError(reason: CaiError | Message | undefined, code: number): boolean {
+  if (reason === undefined || reason instanceof CaiError) return false;
+  return (bodyOf(reason) as { code?: unknown } | null | undefined)?.code === code;
 }
 
 /** The failure of a method that this agent does not have. */

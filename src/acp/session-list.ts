@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { CaiError, rpcCode } from '../errors';
 import { resultLine } from '../rpc/answer';
-import { bodyOf, fieldOf, jsonOf, textOf } from '../rpc/scan';
+import { fieldOf, jsonOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { editedText, replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
@@ -21,7 +21,7 @@ import type { Children } from './children';
 import type { Call } from './call';
 import type { Core } from './core';
 import { pageParams, pageText } from './list-page';
-import { notOffered, offers } from './refusals';
+import { isAgentError, notOffered, offers } from './refusals';
 import { rememberRow, rememberedSessions, rowOf } from './remembered-sessions';
 import { within } from './within';
 
@@ -287,10 +287,8 @@ function withoutChild({ seen, answered, folder, failure }: ListPosition): Omit<L
   return { seen, answered, failure, ...(folder !== undefined && { folder }) };
 }
 
-/** Source: ACP v1, `ErrorCode`. */
 function asksToSignIn(failure: Failure | undefined): boolean {
-  if (failure === undefined || failure.reason instanceof CaiError) return false;
-  return (bodyOf(failure.reason) as { code?: unknown } | null)?.code === rpcCode.authRequired;
+  return isAgentError(failure?.reason, rpcCode.authRequired);
 }
 
 function late(method: string): CaiError {
