@@ -22,6 +22,11 @@ export function isImportable(word: string): boolean {
   return !ownVariables.has(word) && !loaders.test(word) && !/^(CAI|XDG)_/.test(word);
 }
 
+/** Whether that can stand for paths below a workspace: a `*` in it stands for a part of one name. */
+export function isPathBelow(word: string): boolean {
+  return !word.includes('\0') && word.split('/').every((name) => !['', '.', '..'].includes(name));
+}
+
 /** Whether that is `name:address`, where the address is an IP (without brackets) or `host-gateway`. */
 export function isExtraHost(word: string): boolean {
   const [, name, address] = /^([^:]+):(.+)$/.exec(word) ?? [];

@@ -20,10 +20,11 @@ import {
 import type { Kind } from './config-kinds';
 import { assemble, readSettings } from './config-reader';
 import type { Key, Setting, Source } from './config-reader';
-import { isExtraHost, isImportable, isPackage } from './config-words';
+import { isExtraHost, isImportable, isPackage, isPathBelow } from './config-words';
+import { directSettings } from './direct-settings';
 import { homeFolder, ownFolders } from './own-folders';
 import { errorCodeOf } from './real-path';
-import { addition, anyKnownAgent, lower, lowerMemory, only, sooner } from './repository-rules';
+import { addition, anyKnownAgent, lower, lowerMemory, more, only, sooner } from './repository-rules';
 import type { RepositoryRule } from './repository-rules';
 
 /** An agent that the user has added, or a known one with another command. */
@@ -107,6 +108,8 @@ export interface Config {
     readonly memoryAtMostBytes?: number;
     /** Most processors, also a part of one; without it all. */
     readonly cpus?: number;
+    /** Most that it may write to the disk; without it no limit. */
+    readonly diskBytes?: number;
     /** Most processes and threads. */
     readonly pids: number;
     /** How long a container without a command is kept; 0: for ever. */
@@ -129,6 +132,13 @@ export interface Config {
   readonly env: {
     /** Names of variables of the host that agents get, each once. */
     readonly import: readonly string[];
+  };
+  /** What in a workspace agents cannot write, because programs on this machine would execute it. */
+  readonly protect: {
+    /** Whether agents can write all of it after all. */
+    readonly isOff: boolean;
+    /** Further paths, below the root of the workspace; a `*` stands for a part of one name. */
+    readonly paths: readonly string[];
   };
   /** What agents get besides their workspace; no path twice. */
   readonly mounts: readonly ConfiguredMount[];
@@ -164,6 +174,11 @@ const hosts = listOf(
   isExtraHost,
 );
 
+const pathsBelow = listOf(
+  'a list of different paths below the workspace, such as ["tools/run.sh", "packages/*/.vscode"]',
+  isPathBelow,
+);
+
 /** Every key, with what holds without it and what a repository may do. `docs/configuration.md` has the same list. */
 export const configKeys: readonly Key[] = [
   key('agent', 'default', 'default', text, anyKnownAgent, 'claude'),
@@ -172,7 +187,7 @@ export const configKeys: readonly Key[] = [
   agentKey('command', command, true),
   agentKey('name', text, false),
   agentKey('packages', packages, false),
-  key('acp', 'fs', 'fs', oneOf('editor', 'off'), 'never', 'editor'),
+  key('acp', 'fs', 'fs', oneOf('editor', 'off'), only('off'), 'off'),
   key('acp', 'terminal', 'terminal', oneOf('container', 'off'), 'never', 'container'),
   // A timer of Node holds 24.8 days.
   key('acp', 'idle', 'idleMs', duration('24d'), 'never', '10m'),
@@ -190,6 +205,7 @@ export const configKeys: readonly Key[] = [
   key('mcp', 'host_servers', 'hostServers', names, 'never', []),
   key('container', 'memory', 'memoryBytes', size('64MiB'), lowerMemory),
   key('container', 'cpus', 'cpus', decimal(0.01), lower),
+  key('container', 'disk', 'diskBytes', size('64MiB'), lower),
   key('container', 'pids', 'pids', wholeNumber(64), lower, 1_024),
   key('container', 'idle', 'idleMs', duration(), sooner, '30m'),
   key('container', 'extra_hosts', 'extraHosts', hosts, 'never', []),
@@ -197,6 +213,8 @@ export const configKeys: readonly Key[] = [
   key('image', 'base', 'base', imageName, 'trusted', 'node:22-bookworm-slim'),
   key('image', 'dockerfile', 'dockerfile', path, 'trusted'),
   key('env', 'import', 'import', variables, addition, []),
+  key('protect', 'off', 'isOff', flag, only(false), false),
+  key('protect', 'paths', 'paths', pathsBelow, more, []),
   mountKey('path', 'path', absolutePath),
   mountKey('read_only', 'isReadOnly', flag, false),
   key('engine', 'context', 'context', text, 'never'),
@@ -217,7 +235,8 @@ export function configFileOf(env: NodeJS.ProcessEnv): string {
  * default. Fails with `CaiError('CONFIG')` for a file that cannot be read or says something unknown.
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  return configOf(readSettings(userSource(env), configKeys));
+  const settings = readSettings(userSource(env), configKeys);
+  return configOf([...settings, ...directSettings(env, settings, configKeys)]);
 }
 
 /** The text of the user's file, empty if there is none. Fails with `CaiError('CONFIG')`. */

@@ -3,6 +3,7 @@ import { configKeys, configOf, userSource } from './config';
 import type { Config } from './config';
 import { assemble, nameOf, readSettings } from './config-reader';
 import type { Key, Setting, Source, Table } from './config-reader';
+import { directSettings, directSpawn } from './direct-settings';
 import { quoted } from './quoted';
 import { readRepositoryFile } from './repository-config';
 import type { RepositoryFile } from './repository-config';
@@ -17,7 +18,7 @@ export interface Origin {
   readonly value: unknown;
   /** The value as the program uses it; `undefined`: it is not set. */
   readonly used: unknown;
-  /** `default`, or `file:line`; two of them for a list to which the repository has added. */
+  /** `default`, `file:line`, or a variable; two of them for a list to which the repository has added. */
   readonly from: readonly string[];
 }
 
@@ -74,7 +75,7 @@ interface Placed extends Setting {
  */
 export function loadWorkspaceConfig(env: NodeJS.ProcessEnv, root: string | undefined): WorkspaceConfig {
   const source = userSource(env);
-  const user = placed(source, readSettings(source, configKeys));
+  const user = userSettings(source, env);
   const file = root === undefined ? undefined : readRepositoryFile(root, env);
   if (root === undefined || file === undefined) {
     return { config: configOf(user), origins: originsOf(user), notices: [], repository: undefined };
@@ -256,6 +257,16 @@ function isChosen({ path }: Key): boolean {
 
 function isInList(path: Setting['path']): boolean {
   return path.some((name) => typeof name === 'number');
+}
+
+/** Those of the user's file, and those that the environment makes. */
+function userSettings(source: Source, env: NodeJS.ProcessEnv): Placed[] {
+  const settings = readSettings(source, configKeys);
+  const direct = directSettings(env, settings, configKeys);
+  return [
+    ...placed(source, settings),
+    ...direct.map((setting) => ({ ...setting, line: 0, from: [directSpawn] })),
+  ];
 }
 
 function placed(source: Source, settings: readonly Setting[]): Placed[] {

@@ -5,8 +5,16 @@ import { askGit, readGitFile } from './git';
 import { isInside } from './path-map';
 import { rootRules } from './refused-root';
 
+/** A git folder outside of the workspace that uses it. */
+export interface OuterGitFolder {
+  /** Its real path. */
+  readonly folder: string;
+  /** Where in it the state of this workspace alone is, if it is a linked worktree: `worktrees/<name>`. */
+  readonly worktree?: string;
+}
+
 /**
- * Real path of the git folder that `root` (a real path) needs beside itself: the common folder of the
+ * The git folder that `root` (a real path) needs beside itself: the common folder of the
  * repository whose linked worktree it is, or the folder of a submodule in the repository above it.
  * `undefined`: none.
  *
@@ -14,15 +22,20 @@ import { rootRules } from './refused-root';
  * such a folder and names `root` in return, in a file that the agent could not reach before. Its
  * `commondir` is not read: the agent can write it once the folder is mounted.
  */
-export async function outerGitFolder(root: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+export async function outerGitFolder(
+  root: string,
+  env: NodeJS.ProcessEnv,
+): Promise<OuterGitFolder | undefined> {
   try {
     const named = /^gitdir: (.*?)[\r\n]*$/s.exec(readGitFile(posix.join(root, '.git')))?.[1];
     if (named === undefined) return undefined;
     const gitFolder = await realpath(posix.resolve(root, named));
     if (isInside(gitFolder, root)) return undefined;
-    const folder = (await ofWorktree(gitFolder, root)) ?? (await ofSubmodule(gitFolder, root, env));
+    const common = await ofWorktree(gitFolder, root);
+    const folder = common ?? (await ofSubmodule(gitFolder, root, env));
     if (folder === undefined || isInside(root, folder) || !(await isRepository(folder))) return undefined;
-    return rootRules(env).refusalOfRoot(folder) === undefined ? folder : undefined;
+    if (rootRules(env).refusalOfRoot(folder) !== undefined) return undefined;
+    return common === undefined ? { folder } : { folder, worktree: posix.relative(folder, gitFolder) };
   } catch {
     // No git, a folder that is gone, or nothing that we may read: git inside will say what is missing.
     return undefined;

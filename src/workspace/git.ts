@@ -1,26 +1,33 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { CaiError } from '../errors';
 import { readRegularFile } from './read-regular-file';
+import { safeProgram } from './safe-program';
 
 /** How git is asked. */
 export interface GitOptions {
   /** It runs in this environment. */
   readonly env: NodeJS.ProcessEnv;
-  /** Program name or path; default `git`. */
+  /** Path of the program; default: the `git` that PATH means, unless agents can change it. */
   readonly git?: string;
   /** After which it is killed; default 2000. */
   readonly gitTimeoutMs?: number;
 }
+
+/** A repository can name programs that git runs by itself, whatever it is asked. Source: git-config(1). */
+const harmless = ['-c', 'core.fsmonitor=', '-c', 'core.hooksPath=/dev/null'];
 
 /**
  * What git prints on stdout. Rejects if there is no git, if it fails, or if it takes too long. Without
  * `GIT_DIR` and its like, which would make it answer for another repository.
  */
 export async function askGit(args: readonly string[], options: GitOptions): Promise<string> {
-  const { git = 'git', gitTimeoutMs: timeout = 2_000 } = options;
+  const { git = safeProgram('git', options.env), gitTimeoutMs: timeout = 2_000 } = options;
+  if (git === undefined)
+    throw new CaiError('WORKSPACE', 'no git was found outside of what agents can change');
   const env = Object.fromEntries(Object.entries(options.env).filter(([name]) => !name.startsWith('GIT_')));
   // What it complains of is read by `foreignRepositoryIn`.
-  const asking = promisify(execFile)(git, args, {
+  const asking = promisify(execFile)(git, [...harmless, ...args], {
     env: { ...env, LANGUAGE: 'C' },
     timeout,
     killSignal: 'SIGKILL',
@@ -46,8 +53,8 @@ const maxGitFileBytes = 8_192;
  * A file of git that holds a path; an agent may have put anything in its place. Empty if there is none; fails
  * with `CaiError('CONFIG')` for what is no such file.
  */
-export function readGitFile(file: string): string {
-  return readRegularFile(file, maxGitFileBytes)?.toString() ?? '';
+export function readGitFile(file: string, maxBytes = maxGitFileBytes): string {
+  return readRegularFile(file, maxBytes)?.toString() ?? '';
 }
 
 /** Whom commits of this user name as author, by git's configuration outside of any repository. */

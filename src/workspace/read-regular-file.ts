@@ -34,7 +34,8 @@ export function readRegularFile(file: string, maxBytes: number, root?: string): 
 function openIfThere(file: string): number | undefined {
   try {
     // To open a device can do something; after this look it takes a race.
-    const there = lstatSync(file);
+    const there = lstatSync(file, { throwIfNoEntry: false });
+    if (there === undefined) return undefined;
     if (there.isSymbolicLink()) throw refuse(file, 'is a symbolic link: put the file itself there');
     if (!there.isFile()) throw refuse(file, 'is not a regular file');
     return openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -46,13 +46,16 @@ export class PathResolver {
   /** Where the links lead that were looked at. */
   readonly #known = new Map<string, string | undefined>();
 
-  /** What a path stands for; throws as `resolvePath` rejects. */
-  resolve(path: string): ResolvedPath {
+  /** What a path stands for; throws as `resolvePath` rejects. `visit`: as there. */
+  resolve(path: string, visit?: (place: string) => void): ResolvedPath {
     if (isReal(path)) {
-      for (const place of ancestry(path)) this.#known.set(place, undefined);
+      for (const place of ancestry(path).reverse()) {
+        this.#known.set(place, undefined);
+        visit?.(place);
+      }
       return { real: path, links: [] };
     }
-    const way = wayOf(path);
+    const way = wayOf(path, visit);
     let step = way.next();
     while (step.done !== true) step = way.next(this.#targetOf(step.value));
     return step.value;

@@ -48,6 +48,12 @@ export const anyKnownAgent: Narrowing<string> = {
     wanted === held || agentNames.includes(wanted) || Object.hasOwn(user.agents ?? {}, wanted),
 };
 
+/** Elements that take something away from the agent. */
+export const more: Narrowing<readonly string[]> = {
+  admits: () => true,
+  isAddition: true,
+};
+
 /** What the user's list has already. */
 export const addition: Narrowing<readonly string[]> = {
   admits: (wanted, held = []) => wanted.every((element) => held.includes(element)),

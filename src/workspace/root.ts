@@ -4,7 +4,9 @@ import { posix } from 'node:path';
 import { CaiError } from '../errors';
 import { askGit, foreignRepositoryIn, readGitFile } from './git';
 import type { GitOptions } from './git';
+import { kernelPlaceOn } from './kernel-place';
 import { passwdUser } from './own-folders';
+import { identify } from './pinned-folder';
 import { quoted } from './quoted';
 import { isInside } from './path-map';
 import { ancestry, errorCodeOf, isFilePath, isThere } from './real-path';
@@ -23,6 +25,8 @@ export interface Workspace {
   readonly cwd: string;
   /** Real path of `cwd`: `root` or a folder below it, also where `cwd` does not lie below `spelledRoot`. */
   readonly realCwd: string;
+  /** What the root is, as `identify` says it: whoever can rename it can put another folder in its place. */
+  readonly identity: string;
   /** The git repository above `root` that was left out because it is another user's; mostly absent. */
   readonly foreignRepository?: string;
 }
@@ -42,18 +46,20 @@ export async function findWorkspace(cwd: string, options: GitOptions): Promise<W
   const { refusalOfRoot, refusalOfCwd } = rootRules(options.env);
   // The nearest first.
   const possible = ancestry(realCwd).filter((folder) => refusalOfRoot(folder) === undefined);
-  const [{ gitRoot, foreign }, marked] = await Promise.all([
+  const [{ gitRoot, foreign }, marked, kernelPlace] = await Promise.all([
     gitRootOf(realCwd, possible, options),
     markedRoot(possible),
+    kernelPlaceOn(spelled, realCwd),
   ]);
   const root = gitRoot ?? marked ?? realCwd;
-  const refusal = refusalOfCwd(realCwd) ?? refusalOfRoot(root);
+  const refusal = kernelPlace ?? refusalOfCwd(realCwd) ?? refusalOfRoot(root);
   if (refusal !== undefined) {
     throw refuse(spelled, `cannot be a workspace, because ${refusal}: open a project's folder instead`);
   }
   // Without a link on the way, every folder above has its real path.
   const spelledRoot = spelled === realCwd ? root : await spellingOf(root, spelled);
-  const workspace = { root, spelledRoot, cwd: spelled, realCwd };
+  const { identity } = await identify(root);
+  const workspace = { root, spelledRoot, cwd: spelled, realCwd, identity };
   const isCut = foreign !== undefined && foreign !== root && isInside(root, foreign);
   return isCut ? { ...workspace, foreignRepository: foreign } : workspace;
 }

@@ -13,8 +13,11 @@ import { resolvePath } from './real-path';
 import { findWorkspace } from './root';
 import type { Workspace } from './root';
 
-/** What is recorded: the digest of a repository's file, or the root that a folder belongs to. */
-type RecordKind = 'trusted' | 'roots';
+/**
+ * What is recorded: the digest of a repository's file, the root that a folder belongs to, or the git folder outside of a
+ * root.
+ */
+type RecordKind = 'trusted' | 'roots' | 'git-folders';
 
 /** Whether the user trusts `file` with the content of that digest. */
 export function isTrusted(env: NodeJS.ProcessEnv, file: string, digest: string): boolean {
@@ -116,6 +119,21 @@ export function forgetRoot(env: NodeJS.ProcessEnv, cwd: string): boolean {
   return remove(env, 'roots', cwd);
 }
 
+/** The git folder outside of it that a root is known to have, empty for none; `undefined`: the root was never used. */
+export function recordedGitFolder(env: NodeJS.ProcessEnv, root: string): string | undefined {
+  return read(env, 'git-folders', root);
+}
+
+/** From now on a root has that git folder outside of it, or none if that is empty. Fails with `CaiError('CONFIG')`. */
+export function recordGitFolder(env: NodeJS.ProcessEnv, root: string, folder: string): void {
+  write(env, 'git-folders', root, folder);
+}
+
+/** From now on no root was ever used with that one; whether it was. Fails with `CaiError('CONFIG')`. */
+export function forgetGitFolder(env: NodeJS.ProcessEnv, root: string): boolean {
+  return remove(env, 'git-folders', root);
+}
+
 function fileOf(env: NodeJS.ProcessEnv, kind: RecordKind, path: string): string {
   const name = createHash('sha256').update(path).digest('hex');
   return posix.join(folderOf(env, kind), `${name}.json`);
@@ -131,8 +149,8 @@ function read(env: NodeJS.ProcessEnv, kind: RecordKind, path: string): string | 
   return recorded === path ? value : undefined;
 }
 
-/** Every root that a folder was recorded for. */
-function recordedRoots(env: NodeJS.ProcessEnv): string[] {
+/** Every root that a folder was recorded for: agents write in them, or have done. */
+export function recordedRoots(env: NodeJS.ProcessEnv): string[] {
   const folder = folderOf(env, 'roots');
   try {
     const values = readdirSync(folder).map((name) => recordIn(posix.join(folder, name)).value);

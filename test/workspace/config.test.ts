@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configKeys, loadConfig } from '../../src/workspace/config';
 import { nameOf } from '../../src/workspace/config-reader';
+import { more } from '../../src/workspace/repository-rules';
 import type { Key } from '../../src/workspace/config-reader';
 import { newFolder } from './temp-folder';
 
@@ -9,7 +10,7 @@ const defaults = {
   agent: { default: 'claude', process: 'workspace', data: 'shared' },
   agents: {},
   acp: {
-    fs: 'editor',
+    fs: 'off',
     terminal: 'container',
     idleMs: 600_000,
     startTimeoutMs: 120_000,
@@ -24,6 +25,7 @@ const defaults = {
   container: { pids: 1_024, idleMs: 1_800_000, extraHosts: [] },
   image: { autoBuild: true, base: 'node:22-bookworm-slim' },
   env: { import: [] },
+  protect: { isOff: false, paths: [] },
   mounts: [],
   engine: {},
   network: {},
@@ -94,6 +96,9 @@ describe('loadConfig', () => {
       read_only = true
       [[mounts]]
       path = "/srv/cache"
+      [protect]
+      off = true
+      paths = ["tools/*.sh"]
       [engine]
       context = "rootless"
       [network]
@@ -143,6 +148,7 @@ describe('loadConfig', () => {
         { path: '/home/u/data', isReadOnly: true },
         { path: '/srv/cache', isReadOnly: false },
       ],
+      protect: { isOff: true, paths: ['tools/*.sh'] },
       engine: { context: 'rootless' },
       network: {
         caFile: '/home/u/ca.pem',
@@ -173,6 +179,8 @@ describe('loadConfig', () => {
     ['agents.mine = { command = ["a"], packages = ["--global"] }', 'a list of different npm packages'],
     ['container.memory = "1MiB"', 'at least 64MiB'],
     ['container.memory = 4', 'a size such as'],
+    ['protect.paths = ["../other"]', 'a list of different paths below the workspace'],
+    ['protect.paths = ["/etc"]', 'a list of different paths below the workspace'],
     ['container.cpus = 0', 'a number, at least 0.01'],
     ['container.pids = 0', 'a whole number, at least 64'],
     ['container.extra_hosts = ["db"]', 'a list of different strings "name:address"'],
@@ -262,6 +270,7 @@ describe('docs/configuration.md', () => {
   test('tells of each key what a repository may do with it', () => {
     const words = (repository: Key['repository']) => {
       if (repository === 'never') return 'no';
+      if (repository === more) return 'narrower';
       return repository === 'trusted' || repository.isAddition === true ? 'if trusted' : 'narrower';
     };
     const rows = readFileSync(join(__dirname, '../../docs/configuration.md'), 'utf8').split('\n');

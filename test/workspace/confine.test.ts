@@ -1,73 +1,68 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { confine } from '../../src/workspace/confine';
+import { pinFolder } from '../../src/workspace/pinned-folder';
+import type { PinnedFolder } from '../../src/workspace/pinned-folder';
 import { newFolder } from './temp-folder';
+
+const hows = ['read', 'write'] as const;
 
 let place: string;
 let root: string;
+let pins: PinnedFolder[];
 
-beforeEach(() => {
+beforeEach(async () => {
   place = newFolder();
   root = join(place, 'root');
   mkdirSync(join(root, 'src'), { recursive: true });
   mkdirSync(join(place, 'outside'));
   writeFileSync(join(root, 'src/file'), '');
   writeFileSync(join(place, 'outside/secret'), '');
+  pins = [await pinFolder(root)];
 });
 
-describe('confine', () => {
+describe.each(hows)('confine, to %s,', (how) => {
   describe('lets through', () => {
     test.each([
       ['a file', 'src/file'],
-      ['a folder', 'src'],
-      ['the root itself', ''],
       ['a new file', 'src/new'],
       ['a new file in a new folder', 'new/folder/file'],
       ['a name that begins with dots', '..file'],
       ['unicode, spaces and backslashes', 'ü ñ/日本/\\..\\x'],
     ])('%s', async (_, path) => {
-      expect(await confine(join(root, path), [root])).toBe(join(root, path));
+      expect(await confine(join(root, path), pins, how)).toBe(join(root, path));
     });
 
     test.each(['//src///file', '/./src/./file', '/src/../src/file', '/../root/src/file', '/src/file/'])(
       '%s, normalised',
       async (path) => {
-        expect(await confine(`${root}${path}`, [root])).toBe(join(root, 'src/file'));
+        expect(await confine(`${root}${path}`, pins, how)).toBe(join(root, 'src/file'));
       },
     );
 
-    test('a link to a file inside, under the name of the link', async () => {
-      link('link', 'src/file');
-      link('absolute', join(root, 'src'));
-
-      expect(await confine(join(root, 'link'), [root])).toBe(join(root, 'link'));
-      expect(await confine(join(root, 'absolute/file'), [root])).toBe(join(root, 'absolute/file'));
-    });
-
-    test('a link whose missing target would be inside', async () => {
-      link('link', 'src/new');
-
-      expect(await confine(join(root, 'link'), [root])).toBe(join(root, 'link'));
-    });
-
-    test('both spellings of a root that is a link', async () => {
+    test('both spellings of a root that a link leads to', async () => {
       const spelled = join(place, 'spelled');
       symlinkSync(root, spelled);
+      pins = [await pinFolder(spelled)];
 
-      expect(await confine(join(spelled, 'src/file'), [spelled])).toBe(join(spelled, 'src/file'));
-      expect(await confine(join(root, 'src/file'), [spelled])).toBe(join(root, 'src/file'));
+      expect(await confine(join(spelled, 'src/file'), pins, how)).toBe(join(spelled, 'src/file'));
+      expect(await confine(join(root, 'src/file'), pins, how)).toBe(join(root, 'src/file'));
     });
 
-    test('a link from one root into another', async () => {
-      link('link', join(place, 'outside'));
+    test('a file of the size that a line may have', async () => {
+      writeFileSync(join(root, 'src/file'), 'four');
 
-      const path = join(root, 'link/secret');
-
-      expect(await confine(path, [root, join(place, 'outside')])).toBe(path);
+      expect(await confine(join(root, 'src/file'), pins, how, 4)).toBe(join(root, 'src/file'));
     });
 
-    test('a root given with a trailing slash', async () => {
-      expect(await confine(join(root, 'src'), [`${root}/`])).toBe(join(root, 'src'));
+    test('a file that has come into a pinned folder, or changed there', async () => {
+      renameSync(join(root, 'src'), join(root, 'moved'));
+      mkdirSync(join(root, 'src'));
+      writeFileSync(join(root, 'src/other'), '');
+
+      expect(await confine(join(root, 'src/other'), pins, how)).toBe(join(root, 'src/other'));
     });
   });
 
@@ -77,15 +72,14 @@ describe('confine', () => {
       ['a file outside', '../outside/secret'],
       ['a way out through ..', 'src/../../outside/secret'],
       ['a folder whose name begins as the root', '../root2/file'],
-      ['NUL', 'src/file\0.txt'],
     ])('%s', async (_, path) => {
-      await refused(`${root}/${path}`);
+      await refused(how, `${root}/${path}`, "outside the session's folders");
     });
 
-    test.each(['', 'src/file', './src/file', '~/src', 'C:\\root\\src'])(
-      'a relative path: %j',
+    test.each(['', 'src/file', './src/file', '~/src', 'C:\\root\\src', '/root/src/file\0.txt'])(
+      'what is no absolute path: %j',
       async (path) => {
-        await refused(path);
+        await refused(how, path, 'is not an absolute path');
       },
     );
 
@@ -94,64 +88,173 @@ describe('confine', () => {
       ['a link to a file outside', '../outside/secret', 'link'],
       ['a link to nothing outside', '../outside/new', 'link'],
       ['a link to a new folder outside', '../outside/new', 'link/file'],
-      ['an absolute link to nothing outside', '/no/such/file', 'link'],
+      ['an absolute link to nothing', '/no/such/file', 'link'],
       ['a link to the parent', '..', 'link/outside/secret'],
+      ['a link to a folder inside', 'src', 'link/file'],
+      ['a link to a file inside', 'src/file', 'link'],
+      ['a link to nothing inside', 'src/new', 'link'],
       ['a link to itself', 'link', 'link'],
       ['a link below itself', 'link/x', 'link'],
-      // It names the editor's own working directory when the editor opens it, and ours here.
       ['a link to the working directory of whoever asks', '/proc/self/cwd', 'link/secret'],
-      ['a link to the root folder of whoever asks', '/proc/self/root', `link`],
       ['a link through the links of /dev', '/dev/fd/0', 'link'],
     ])('%s', async (_, target, path) => {
-      link('link', target);
+      symlinkSync(target, join(root, 'link'));
 
-      await refused(join(root, path));
+      await refused(how, join(root, path), 'leads through the link');
     });
 
-    test('a chain of links that ends outside', async () => {
-      link('one', 'two');
-      link('two', 'src/three');
-      link('src/three', '../../outside');
+    test('a link from one root into another', async () => {
+      symlinkSync(join(place, 'outside'), join(root, 'link'));
+      pins.push(await pinFolder(join(place, 'outside')));
 
-      await refused(join(root, 'one/secret'));
-    });
-
-    test('what a link to the working directory of whoever asks leads to, even if it is inside', async () => {
-      link('link', '/proc/self/cwd');
-
-      await refused(join(root, 'link'), [root, process.cwd()]);
+      await refused(how, join(root, 'link/secret'), 'leads through the link');
     });
 
     test('a path outside that a link leads inside', async () => {
       symlinkSync(root, join(place, 'outside/link'));
 
-      await refused(join(place, 'outside/link/src/file'));
+      await refused(how, join(place, 'outside/link/src/file'), "outside the session's folders");
     });
 
-    test('everything below a root that does not exist', async () => {
-      await refused(join(place, 'missing/file'), [join(place, 'missing')]);
+    test.each([
+      ['the root itself', '', 'is a folder'],
+      ['a folder', 'src', 'is a folder'],
+      ['a name below a file', 'src/file/below', 'that is none'],
+      ['a name that is too long to look up', 'x'.repeat(300), 'ENAMETOOLONG'],
+    ])('%s', async (_, path, why) => {
+      await refused(how, join(root, path), why);
+    });
+
+    test('a pipe, at once', async () => {
+      execFileSync('mkfifo', [join(root, 'pipe')]);
+
+      await refused(how, join(root, 'pipe'), 'is no regular file');
+    });
+
+    test('a socket', async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(join(root, 'socket'), resolve));
+
+      await refused(how, join(root, 'socket'), 'is no regular file');
+
+      server.close();
+    });
+
+    test('a device', async () => {
+      pins = [await pinFolder('/dev')];
+
+      await refused(how, '/dev/zero', 'is no regular file');
+    });
+
+    test('a file of 8 TiB without content, at once', async () => {
+      truncateSync(join(root, 'src/file'), 8 * 2 ** 40);
+
+      await refused(how, join(root, 'src/file'), 'is larger than');
     });
 
     test('everything where there is no root', async () => {
-      await refused(join(root, 'src/file'), []);
+      pins = [];
+
+      await refused(how, join(root, 'src/file'), "outside the session's folders");
+    });
+  });
+
+  describe('refuses as tampering', () => {
+    test('a folder that was replaced by a link, also to itself', async () => {
+      renameSync(root, join(place, 'moved'));
+      for (const target of [join(place, 'outside'), join(place, 'moved')]) {
+        symlinkSync(target, root);
+
+        await replaced(how, join(root, 'secret'));
+        rmSync(root);
+      }
     });
 
-    test('a name that is too long to look up', async () => {
-      await refused(join(root, 'x'.repeat(300)));
+    test('a folder that was replaced by another, or is gone', async () => {
+      renameSync(root, join(place, 'moved'));
+      await replaced(how, join(root, 'src/file'));
+      mkdirSync(join(root, 'src'), { recursive: true });
+      writeFileSync(join(root, 'src/file'), '');
+
+      await replaced(how, join(root, 'src/file'));
+    });
+
+    test('a folder above that was replaced by a link', async () => {
+      pins = [await pinFolder(join(root, 'src'))];
+      renameSync(root, join(place, 'moved'));
+      symlinkSync('moved', root);
+
+      await replaced(how, join(root, 'src/file'));
+    });
+
+    test('a link that led to the folder and leads elsewhere now', async () => {
+      const spelled = join(place, 'spelled');
+      symlinkSync(root, spelled);
+      pins = [await pinFolder(spelled)];
+      rmSync(spelled);
+      symlinkSync(join(place, 'outside'), spelled);
+
+      await replaced(how, join(spelled, 'secret'));
     });
   });
 });
 
-function link(name: string, target: string): void {
-  symlinkSync(target, join(root, name));
-}
+describe('a folder that cannot be written', () => {
+  let readOnly: PinnedFolder;
+  beforeEach(async () => {
+    readOnly = await pinFolder(join(root, 'src'), undefined, true);
+  });
 
-async function refused(path: string, roots: readonly string[] = [root]): Promise<void> {
-  await expect(confine(path, roots)).rejects.toMatchObject({
+  test('is read, and its neighbours are written', async () => {
+    pins.push(readOnly);
+
+    expect(await confine(join(root, 'src/file'), pins, 'read')).toBe(join(root, 'src/file'));
+    expect(await confine(join(root, 'file'), pins, 'write')).toBe(join(root, 'file'));
+  });
+
+  test.each(['src/file', 'src/new', 'src/new/file'])('is not written: %s', async (path) => {
+    for (const each of [[readOnly], [readOnly, ...pins], [...pins, readOnly]]) {
+      await expect(confine(join(root, path), each, 'write')).rejects.toMatchObject({
+        code: 'OUTSIDE',
+        message: expect.stringContaining('mounted read-only') as string,
+      });
+    }
+  });
+
+  test('can hold one that is written', async () => {
+    mkdirSync(join(root, 'src/build'));
+    pins = [readOnly, await pinFolder(join(root, 'src/build'))];
+
+    expect(await confine(join(root, 'src/build/file'), pins, 'write')).toBe(join(root, 'src/build/file'));
+  });
+
+  test('can be one that is no root, and another one after each save', async () => {
+    pins.push({ spelled: join(root, 'src'), real: join(root, 'src'), identity: '', isReadOnly: true });
+    renameSync(join(root, 'src'), join(root, 'other'));
+    mkdirSync(join(root, 'src'));
+
+    for (const path of ['src/file', 'src/new'])
+      await expect(confine(join(root, path), pins, 'write')).rejects.toMatchObject({ code: 'OUTSIDE' });
+    expect(await confine(join(root, 'src/file'), pins, 'read')).toBe(join(root, 'src/file'));
+    expect(await confine(join(root, 'other/file'), pins, 'write')).toBe(join(root, 'other/file'));
+  });
+
+  test('is known by what it is, under whatever name', async () => {
+    pins.push(readOnly);
+    renameSync(join(root, 'src'), join(root, 'other'));
+
+    await expect(confine(join(root, 'other/file'), pins, 'write')).rejects.toMatchObject({ code: 'OUTSIDE' });
+  });
+});
+
+async function refused(how: 'read' | 'write', path: string, why: string): Promise<void> {
+  await expect(confine(path, pins, how)).rejects.toMatchObject({
     code: 'OUTSIDE',
     rpcCode: -32602,
-    message: expect.stringContaining(
-      `${JSON.stringify(path)} is ${path.startsWith('/') ? "outside the session's folders" : 'not an absolute path'}`,
-    ) as string,
+    message: expect.stringContaining(why) as string,
   });
+}
+
+async function replaced(how: 'read' | 'write', path: string): Promise<void> {
+  await expect(confine(path, pins, how)).rejects.toMatchObject({ code: 'REPLACED', rpcCode: -32602 });
 }

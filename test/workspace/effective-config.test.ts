@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { configKeys, loadConfig } from '../../src/workspace/config';
 import { nameOf } from '../../src/workspace/config-reader';
 import { loadWorkspaceConfig } from '../../src/workspace/effective-config';
+import { more } from '../../src/workspace/repository-rules';
 import { trustFile } from '../../src/workspace/trust';
 import { newFolder } from './temp-folder';
 
@@ -38,18 +39,20 @@ describe('loadWorkspaceConfig', () => {
   });
 
   test('lets a repository narrow', () => {
-    user('container.memory = "4GiB"', 'container.idle = "0s"');
+    user('container.memory = "4GiB"', 'container.idle = "0s"', 'acp.fs = "editor"');
     repository(
+      'acp.fs = "off"',
       'agent = { default = "gemini", data = "workspace" }',
-      'container = { memory = "2GiB", cpus = 1, pids = 64, idle = "1h" }',
+      'container = { memory = "2GiB", cpus = 1, disk = "1GiB", pids = 64, idle = "1h" }',
       'image.auto_build = false',
     );
 
     const { config, notices, repository: found } = load();
 
     expect(config).toMatchObject({
+      acp: { fs: 'off' },
       agent: { default: 'gemini', data: 'workspace' },
-      container: { memoryBytes: 2 ** 31, cpus: 1, pids: 64, idleMs: 3_600_000 },
+      container: { memoryBytes: 2 ** 31, cpus: 1, diskBytes: 2 ** 30, pids: 64, idleMs: 3_600_000 },
       image: { autoBuild: false },
     });
     expect(notices).toEqual([]);
@@ -71,6 +74,27 @@ describe('loadWorkspaceConfig', () => {
     expect(load().config.container.memoryAtMostBytes).toBeUndefined();
   });
 
+  test('gives agents on this machine the editor’s files, which user and repository can take from them', () => {
+    env = { ...env, CAI_ACP_DIRECT_SPAWN: '1' };
+    expect(originOf('acp.fs')).toMatchObject({ value: 'editor', from: ['CAI_ACP_DIRECT_SPAWN=1'] });
+    repository('acp.fs = "off"');
+    expect(originOf('acp.fs')).toMatchObject({ value: 'off', from: [`${file}:1`] });
+
+    user('acp.fs = "off"');
+    repository('acp.fs = "editor"');
+
+    expect(originOf('acp.fs')).toMatchObject({ value: 'off', from: [`${userFile}:1`] });
+    expect(load().config.acp.fs).toBe('off');
+  });
+
+  test('adds what a repository protects to what the user does', () => {
+    user('protect.paths = ["tools/*.sh"]');
+    repository('protect = { off = false, paths = ["Makefile"] }');
+
+    expect(load().config.protect).toEqual({ isOff: false, paths: ['tools/*.sh', 'Makefile'] });
+    expect(load().notices).toEqual([]);
+  });
+
   test('lets a repository name an agent of the user', () => {
     user('[agents.mine]', 'command = ["mine"]');
     repository('agent.default = "mine"');
@@ -82,9 +106,12 @@ describe('loadWorkspaceConfig', () => {
   const widening: readonly (readonly [string, string, string])[] = [
     ['agent.default = "somebody"', '', 'agent.default'],
     ['agent.data = "shared"', 'agent.data = "workspace"', 'agent.data'],
+    ['acp.fs = "editor"', '', 'acp.fs'],
+    ['acp.fs = "editor"', 'acp.fs = "off"', 'acp.fs'],
     ['container.memory = "5GiB"', 'container.memory = "4GiB"', 'container.memory'],
     ['container.memory = "9GiB"', '', 'container.memory'],
     ['container.cpus = 2', 'container.cpus = 1', 'container.cpus'],
+    ['container.disk = "2GiB"', 'container.disk = "1GiB"', 'container.disk'],
     ['container.pids = 1025', '', 'container.pids'],
     ['container.idle = "31m"', '', 'container.idle'],
     ['container.idle = "0s"', '', 'container.idle'],
@@ -92,6 +119,7 @@ describe('loadWorkspaceConfig', () => {
     ['image.base = "evil"', '', 'image.base'],
     ['image.dockerfile = "Dockerfile"', '', 'image.dockerfile'],
     ['env.import = ["TOKEN"]', 'env.import = ["KEY"]', 'env.import'],
+    ['protect.off = true', '', 'protect.off'],
     ['mounts = [{ path = "/", read_only = true }]', '', 'mounts[0]'],
   ];
 
@@ -123,7 +151,7 @@ describe('loadWorkspaceConfig', () => {
   });
 
   test('every key that a repository can set has a case', () => {
-    const settable = configKeys.filter(({ repository: rule }) => rule !== 'never');
+    const settable = configKeys.filter(({ repository: rule }) => rule !== 'never' && rule !== more);
 
     const missing = settable.filter(
       ({ path }) => !widening.some(([line]) => path[0] === 'mounts' || line.startsWith(nameOf(path))),
@@ -135,7 +163,7 @@ describe('loadWorkspaceConfig', () => {
   test.each([
     ['agents.mine.command = ["evil"]', 'agents.mine.command'],
     ['agent.process = "session"', 'agent.process'],
-    ['acp.fs = "off"', 'acp.fs'],
+    ['acp.terminal = "off"', 'acp.terminal'],
     ['sessions.persist = false', 'sessions.persist'],
     ['container.extra_hosts = ["api.example:10.0.0.1"]', 'container.extra_hosts'],
     ['engine.context = "theirs"', 'engine.context'],

@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { outerGitFolder } from '../../src/workspace/git-folder';
 import { newFolder } from './temp-folder';
 
-const env = { PATH: process.env.PATH, HOME: '/nonexistent' };
+let env: NodeJS.ProcessEnv;
+
+beforeAll(() => {
+  env = { PATH: process.env.PATH, HOME: newFolder() };
+});
 
 function git(folder: string, ...args: string[]): void {
   const identity = [
@@ -29,6 +33,7 @@ function repository(name: string): string {
 describe('outerGitFolder', () => {
   let main: string;
   let worktree: string;
+  const ofTree = () => ({ folder: join(main, '.git'), worktree: 'worktrees/tree' });
 
   beforeEach(() => {
     main = repository('main');
@@ -37,14 +42,16 @@ describe('outerGitFolder', () => {
   });
 
   it('is the common folder for a linked worktree', async () => {
-    expect(await outerGitFolder(worktree, env)).toBe(join(main, '.git'));
+    expect(await outerGitFolder(worktree, env)).toEqual(ofTree());
   });
 
   it('is the folder of a submodule', async () => {
     const above = repository('above');
     git(above, 'submodule', '--quiet', 'add', main, 'deps/sub');
 
-    expect(await outerGitFolder(join(above, 'deps/sub'), env)).toBe(join(above, '.git/modules/deps/sub'));
+    expect(await outerGitFolder(join(above, 'deps/sub'), env)).toEqual({
+      folder: join(above, '.git/modules/deps/sub'),
+    });
   });
 
   it.each([
@@ -92,7 +99,7 @@ describe('outerGitFolder', () => {
   it('does not believe the commondir that an agent may have changed', async () => {
     writeFileSync(join(main, '.git/worktrees/tree/commondir'), '/\n');
 
-    expect(await outerGitFolder(worktree, env)).toBe(join(main, '.git'));
+    expect(await outerGitFolder(worktree, env)).toEqual(ofTree());
   });
 
   it('does not give away a folder that holds the home folder', async () => {
@@ -108,6 +115,6 @@ describe('outerGitFolder', () => {
     const back = join(main, '.git/worktrees/tree/gitdir');
     writeFileSync(back, readFileSync(back, 'utf8').replace(worktree, link));
 
-    expect(await outerGitFolder(worktree, env)).toBe(join(main, '.git'));
+    expect(await outerGitFolder(worktree, env)).toEqual(ofTree());
   });
 });

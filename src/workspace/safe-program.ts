@@ -1,0 +1,34 @@
+/** The programs of this machine that we run ourselves, such as `git`. */
+import { accessSync, constants, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { AgentFolders } from './agent-folders';
+import { searchFolders } from './search-path';
+
+/**
+ * The file that PATH means by `name`, without those that an agent could put there or change: the next one in PATH
+ * counts then. `undefined`: none is left.
+ */
+export function safeProgram(name: string, env: NodeJS.ProcessEnv): string | undefined {
+  const files = searchFolders(env.PATH).map((folder) => join(folder, name));
+  const folders = new AgentFolders(env);
+  return files.find((file) => isProgram(file) && isOfNoAgent(file, folders));
+}
+
+/** Whether there is a program of that path. */
+export function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Whether no agent decides what the path leads to; not where that cannot be known. */
+export function isOfNoAgent(path: string, folders: AgentFolders): boolean {
+  try {
+    return folders.onWayTo(path) === undefined;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,76 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { rememberAgentFolders } from '../../src/workspace/agent-folders';
+import { findOuterGit } from '../../src/workspace/outer-git';
+import { recordGitFolder } from '../../src/workspace/trust';
+import { newFolder } from './temp-folder';
+
+const git = (folder: string, ...args: string[]) =>
+  execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', '-C', folder, ...args], {
+    stdio: 'pipe',
+  });
+
+let env: NodeJS.ProcessEnv;
+let main: string;
+
+beforeEach(() => {
+  env = { HOME: newFolder(), PATH: process.env.PATH };
+  main = newFolder();
+  git(main, 'init', '-q');
+  git(main, 'commit', '-q', '--allow-empty', '-m', 'first');
+});
+
+/** What an agent in `main` and one in `root` can do together. */
+function collude(root: string): void {
+  const evil = join(main, '.git/worktrees/evil');
+  mkdirSync(evil, { recursive: true });
+  writeFileSync(join(evil, 'gitdir'), `${join(root, '.git')}\n`);
+  writeFileSync(join(root, '.git'), `gitdir: ${evil}\n`);
+}
+
+describe('findOuterGit', () => {
+  test('counts a worktree from its first use on', async () => {
+    const tree = join(newFolder(), 'tree');
+    git(main, 'worktree', 'add', '-q', tree);
+    const wanted = { git: { folder: join(main, '.git'), worktree: 'worktrees/tree' } };
+
+    expect(await findOuterGit(tree, env)).toEqual(wanted);
+    rememberAgentFolders(env, [tree, main]);
+    expect(await findOuterGit(tree, env)).toEqual(wanted);
+  });
+
+  test('does not count one that a workspace has become', async () => {
+    const unrelated = newFolder();
+    expect(await findOuterGit(unrelated, env)).toEqual({ git: undefined });
+    collude(unrelated);
+
+    const { git: found, notice } = await findOuterGit(unrelated, env);
+    expect(found).toBeUndefined();
+    expect(notice).toContain(`run: cai trust "${unrelated}"`);
+  });
+
+  test('does not count one that lies where an agent can write, unless its repository does, too', async () => {
+    const around = newFolder();
+    rememberAgentFolders(env, [around, main]);
+    const inner = join(around, 'inner');
+    mkdirSync(inner);
+    collude(inner);
+    const { git: found, notice } = await findOuterGit(inner, env);
+    expect(found).toBeUndefined();
+    expect(notice).toContain(around);
+
+    const tree = join(main, '.worktrees/tree');
+    git(main, 'worktree', 'add', '-q', tree);
+    expect((await findOuterGit(tree, env)).git?.folder).toBe(join(main, '.git'));
+  });
+
+  test('counts what the user has agreed to', async () => {
+    const unrelated = newFolder();
+    await findOuterGit(unrelated, env);
+    collude(unrelated);
+    recordGitFolder(env, unrelated, join(main, '.git'));
+
+    expect((await findOuterGit(unrelated, env)).git?.folder).toBe(join(main, '.git'));
+  });
+});
