@@ -19,10 +19,13 @@ export function checkContainer(info: ContainerInfo, workspace: string | undefine
   const actual = actualOf(info);
   for (const key of Object.keys(actual) as (keyof Recorded)[]) {
     const [expected, found] = [recorded[key], actual[key]].map((value) => JSON.stringify(value));
-    if (expected !== found)
+    if (expected !== found && !(expected === undefined && later.has(key)))
       throw refuse(name, `is not as it was made: ${key} should be ${expected}, and is ${found}`, useFresh);
   }
 }
+
+/** What earlier versions of `cai` did not record: their containers are replaced when nothing runs in them. */
+const later = new Set<keyof Recorded>(['seccomp', 'cgroups']);
 
 const useFresh = 'use --fresh to make it anew; what the agent keeps in its data volume stays';
 
@@ -48,6 +51,8 @@ function actualOf(info: ContainerInfo): Recorded {
     mounts: info.mounts.map(mountText).sort(),
     capabilities: [...rights.capAdd].sort(),
     isConfined: isConfined(rights),
+    seccomp: rights.seccomp,
+    cgroups: rights.cgroupMode,
     memoryBytes: rights.memoryBytes,
     pids: rights.pidsLimit,
     publishedOn: [...new Set(rights.ports.map(({ hostIp }) => hostIp))],

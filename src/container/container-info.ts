@@ -1,4 +1,5 @@
 /** A container in our own words, in which Docker 20.10, its successors and podman say the same of the same. */
+import { seccompOf, securityOf } from './security-options';
 
 /** What an engine tells of a container. */
 export interface ContainerInfo {
@@ -60,6 +61,8 @@ export interface ContainerRights {
   readonly capDrop: readonly string[];
   /** `no-new-privileges` in that form; others as asked for; `systempaths=unconfined` for open ones in /proc. */
   readonly securityOpt: readonly string[];
+  /** The profile of system calls: `default`, `unconfined`, the hash or the path of another. */
+  readonly seccomp: string;
   /** Whether it has all rights of root. */
   readonly isPrivileged: boolean;
   /** Devices, rules and requests for devices. */
@@ -70,6 +73,8 @@ export interface ContainerRights {
   readonly pidMode: string;
   /** `private`, `host` or `container:ID`. podman 4.3 says `private` of the host's, too. */
   readonly ipcMode: string;
+  /** `private` or `host`; `private` is whatever is standard on that engine. */
+  readonly cgroupMode: string;
   /** `private` or `host`. */
   readonly utsMode: string;
   /** `private` or `host`; `private` is whatever is standard on that engine. */
@@ -150,6 +155,7 @@ interface HostConfig {
   readonly GroupAdd?: List;
   readonly PidMode?: string;
   readonly IpcMode?: string;
+  readonly CgroupnsMode?: string;
   readonly UTSMode?: string;
   readonly UsernsMode?: string;
   readonly NetworkMode?: string;
@@ -234,6 +240,7 @@ function rightsOf(
     capAdd: capabilityNames(capabilities ?? config.CapAdd),
     capDrop: capabilities === undefined ? capabilityNames(config.CapDrop) : ['ALL'],
     securityOpt: securityOf(config),
+    seccomp: seccompOf(config),
     isPrivileged: config.Privileged === true,
     devices: sorted([
       ...(config.Devices ?? []).map(({ PathOnHost, PathInContainer }) => `${PathOnHost}:${PathInContainer}`),
@@ -243,6 +250,7 @@ function rightsOf(
     groups: sorted(config.GroupAdd),
     pidMode: modeOf(config.PidMode),
     ipcMode: modeOf(config.IpcMode),
+    cgroupMode: modeOf(config.CgroupnsMode),
     utsMode: modeOf(config.UTSMode),
     usernsMode: modeOf(config.UsernsMode),
     networkMode: networkOf(config.NetworkMode),
@@ -258,14 +266,6 @@ function rightsOf(
 
 function capabilityNames(names: List | undefined): string[] {
   return sorted((names ?? []).map((name) => name.replace(/^CAP_/, '')));
-}
-
-function securityOf({ SecurityOpt, MaskedPaths }: HostConfig): string[] {
-  const options = (SecurityOpt ?? []).map((option) =>
-    /^no-new-privileges[:=]true$/.test(option) ? 'no-new-privileges' : option,
-  );
-  // An engine that tells nothing of them (null, on podman) masks its standard ones.
-  return sorted(MaskedPaths?.length === 0 ? [...options, 'systempaths=unconfined'] : options);
 }
 
 function modeOf(mode: string | undefined): string {

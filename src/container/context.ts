@@ -1,11 +1,14 @@
 /** Which container engine is meant, found out as the Docker CLI does. Measured against its version 28. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { homeFolder } from '../workspace/own-folders';
+import { isInside } from '../workspace/path-map';
+import { quoted } from '../workspace/quoted';
 
 /** An engine on this machine. */
 export interface EngineAddress {
@@ -225,4 +228,19 @@ function readIfThere(file: string): Buffer | undefined {
 
 function noEngine(message: string): CaiError {
   return new CaiError('NO_ENGINE', message);
+}
+
+/** Whoever has the engine's socket has the machine, wherever a context says that it is. Rejects with `CaiError('WORKSPACE')`. */
+export async function keepFromEngine(
+  { options }: EngineAddress,
+  binds: readonly { readonly source: string }[],
+): Promise<void> {
+  if (options.socketPath === undefined) return;
+  const socket = await realpath(options.socketPath);
+  const bind = binds.find(({ source }) => isInside(socket, source));
+  if (bind !== undefined)
+    throw new CaiError(
+      'WORKSPACE',
+      `${quoted(bind.source)} cannot be mounted, because it holds the socket of the container engine, ${socket}`,
+    );
 }

@@ -1,7 +1,9 @@
+import { Agent } from 'node:http';
 import Docker from 'dockerode';
 import { CaiError, messageOf } from '../errors';
 import type { EngineAddress } from './context';
 import { readBodiesHere } from './engine-modem';
+import { watchRequests } from './engine-watch';
 
 /** What dockerode would else take from `DOCKER_HOST` and its like, even for another engine. */
 const nothing = {
@@ -18,7 +20,8 @@ const nothing = {
 /** dockerode for one engine, and no other. Fails with `CaiError('NO_ENGINE')` for an environment that it cannot read. */
 export function engineClient({ options }: EngineAddress): Docker {
   try {
-    const docker = new Docker({ ...nothing, ...options });
+    const docker = new Docker({ ...nothing, ...ofSocket(options), ...options });
+    watchRequests(docker.modem);
     readBodiesHere(docker.modem);
     return docker;
   } catch (reason) {
@@ -26,4 +29,14 @@ export function engineClient({ options }: EngineAddress): Docker {
     const why = `DOCKER_HOST and DOCKER_CERT_PATH cannot be used: ${messageOf(reason)}: mend or unset them`;
     throw new CaiError('NO_ENGINE', why);
   }
+}
+
+/**
+ * As Node's own agent. A socket has no server name; to find that out, Node would compile a pattern of all addresses of
+ * IPv6, which takes longer than the engine to answer.
+ */
+function ofSocket({ socketPath }: EngineAddress['options']): { agent?: Agent } {
+  if (socketPath === undefined) return {};
+  const agent = { keepAlive: true, scheduling: 'lifo', timeout: 5_000, servername: '' } as const;
+  return { agent: new Agent(agent) };
 }

@@ -14,6 +14,20 @@ export interface Asked {
   readonly code: FailureCode;
 }
 
+/** The failure of a request that the engine leaves without an answer. */
+export class EngineSilent extends Error {
+  /** As errors of the system have it. */
+  readonly code = 'ENGINE_SILENT';
+
+  /** `seconds` is how long it was waited for; `isThere`: the engine answers other requests. */
+  constructor(
+    readonly seconds: number,
+    readonly isThere: boolean,
+  ) {
+    super('no answer');
+  }
+}
+
 /** The HTTP status with which the engine refused; `undefined`: it did not come to that. */
 export function statusOf(reason: unknown): number | undefined {
   const { statusCode } = reason as { statusCode?: unknown };
@@ -44,6 +58,7 @@ export function isRemovalUnderWay(reason: unknown): boolean {
 /** The failure as a `CaiError`, which it may be already. */
 export function engineError(reason: unknown, { address, what, code }: Asked): CaiError {
   if (reason instanceof CaiError) return reason;
+  if (reason instanceof EngineSilent) return silent(reason, address, what);
   const status = statusOf(reason);
   if (status === undefined) return unreachable(reason, address, what);
   const sentence = sentenceOf(reason);
@@ -111,6 +126,15 @@ function unreachable(reason: unknown, address: EngineAddress, what: string): Cai
           )
         : tell(`${engine} could not ${what} (${messageOf(reason)}): see whether "docker version" works`);
   }
+}
+
+function silent(reason: EngineSilent, address: EngineAddress, what: string): CaiError {
+  const { seconds, isThere } = reason;
+  const which = isThere
+    ? 'still answers, but has not done that: it is overloaded, or stuck'
+    : 'does not answer';
+  const text = `${nameOf(address)} was to ${what} and ${which} (waited for ${seconds} s): see whether "docker ps" works, else restart it, or ${nameAnother}`;
+  return new CaiError('NOT_READY', text, undefined, { cause: reason });
 }
 
 /** Source: Node, error codes of TLS and of OpenSSL. */

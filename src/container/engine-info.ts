@@ -21,6 +21,10 @@ export interface EngineAbout {
   readonly osType: string;
   /** Which limits it can enforce. Docker ignores one of memory or processes that it cannot. */
   readonly limits: { readonly memory: boolean; readonly pids: boolean; readonly cpus: boolean };
+  /** Whether it can filter system calls. */
+  readonly hasSeccomp: boolean;
+  /** False where it is known that it cannot pause containers: without root on version 1 of cgroups. */
+  readonly canPause: boolean;
 }
 
 /** A container in a list. */
@@ -100,19 +104,22 @@ export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting, pod
     readonly MemoryLimit: boolean;
     readonly PidsLimit: boolean;
     readonly CpuCfsQuota: boolean;
+    readonly CgroupVersion?: string;
   };
   const host = (podman as { readonly host?: PodmanHost } | undefined)?.host;
   const isRootlessPodman = host?.security?.rootless === true;
   // Without root podman's answer to Docker's question knows nothing of what it cannot hold.
   const controllers = isRootlessPodman ? (host.cgroupControllers ?? []) : ['memory', 'pids', 'cpu'];
+  // One of several in a text: `name=seccomp,profile=default`.
+  const security = (info.SecurityOptions ?? []).flatMap((option) => option.split(','));
+  const isRootless = isRootlessPodman || security.includes('name=rootless');
   return {
     apiVersion,
     serverVersion: info.ServerVersion,
     isPodman,
-    // One of several in a text: `name=seccomp,profile=default`.
-    isRootless:
-      isRootlessPodman ||
-      (info.SecurityOptions ?? []).some((option) => option.split(',').includes('name=rootless')),
+    isRootless,
+    hasSeccomp: security.includes('name=seccomp'),
+    canPause: !isRootless || info.CgroupVersion !== '1',
     memoryBytes: info.MemTotal,
     cpus: info.NCPU,
     kernel: info.KernelVersion,

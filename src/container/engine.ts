@@ -24,8 +24,8 @@ type Labels = Readonly<Record<string, string>>;
 
 /**
  * An engine that has answered. Every method rejects with `CaiError`: `NO_ENGINE` if it cannot be reached any
- * more, `CONTAINER_NOT_FOUND` or `IMAGE` for what is not there, else as each of them says. Nothing but
- * `connect` has a time limit.
+ * more, `NOT_READY` if it does not answer (`watchRequests`), `CONTAINER_NOT_FOUND` or `IMAGE` for what is not there, else
+ * as each of them says.
  */
 export class Engine {
   #about: Promise<EngineAbout> | undefined;
@@ -110,6 +110,14 @@ export class Engine {
   async startContainer(id: string): Promise<void> {
     await this.#askOr([304], `start the container ${id}`, 'CONTAINER_START', () =>
       this.docker.getContainer(id).start(),
+    );
+  }
+
+  /** Has all its processes stand still, or go on. Rejects with `CONTAINER_START`, also if they do already. */
+  async setPaused(id: string, isPaused: boolean): Promise<void> {
+    const container = this.docker.getContainer(id);
+    await this.#ask(`${isPaused ? 'pause' : 'unpause'} the container ${id}`, 'CONTAINER_START', () =>
+      isPaused ? container.pause() : container.unpause(),
     );
   }
 

@@ -6,8 +6,10 @@ import { buffer } from 'node:stream/consumers';
 import { pack } from 'tar-stream';
 import type { Pack } from 'tar-stream';
 import { agentHome, fallbackMount } from '../workspace/mount';
+import { seccompFile } from './seccomp';
 import { caFile, dataFolder } from './spec';
-import type { Bind, ContainerUser } from './spec';
+import type { Bind } from './bind';
+import type { ContainerUser } from './spec';
 
 /** Our own files inside, owned by root: what runs there cannot change them. */
 const ownFolder = '/run/cai';
@@ -30,9 +32,11 @@ const keptFolders = [
 /** Programs and settings from our package: name, and mode in the container. */
 const packaged = {
   keeper: 0o755,
+  disk: 0o755,
   supervisor: 0o755,
   'mcp-bridge': 0o755,
   ports: 0o755,
+  watch: 0o755,
   sshd_config: 0o644,
 } as const;
 
@@ -58,6 +62,8 @@ export interface FilesRequest {
   readonly group: string;
   /** Whom git names as author. */
   readonly gitIdentity: { readonly name?: string; readonly email?: string };
+  /** Whether git's configuration in the workspace cannot be written. */
+  readonly isProtected: boolean;
   /** Certificates to trust besides those of the image. */
   readonly ca?: { readonly extra: string; readonly system: string };
 }
@@ -73,9 +79,11 @@ export async function containerFiles(request: FilesRequest): Promise<Buffer> {
   file(archive, `${ownFolder}/host_key`, hostKey, 0o600, user);
   // Its time is when a command began or ended last.
   file(archive, `${ownFolder}/used`, '', 0o600, user);
+  // Where the keeper notes how much of the disk budget is used.
+  file(archive, `${ownFolder}/disk-use`, '', 0o600, user);
   file(archive, '/etc/passwd', withUser(request.passwd, user), 0o644);
   file(archive, '/etc/group', withGroup(request.group, user), 0o644);
-  file(archive, '/etc/gitconfig', gitConfig(request.gitIdentity), 0o644);
+  file(archive, '/etc/gitconfig', gitConfig(request), 0o644);
   if (request.ca !== undefined) {
     file(archive, caFile, request.ca.extra, 0o644);
     file(archive, systemCaFile, `${request.ca.system.trimEnd()}\n${request.ca.extra}`, 0o644);
@@ -97,9 +105,9 @@ export async function mountIdentities(binds: readonly Bind[], isNative: boolean)
   return await buffer(archive);
 }
 
-/** Changes when the files of our package do, so that a container made by an older version is noticed. */
+/** Changes when the files of our package for containers do, so that a container made by an older version is noticed. */
 export function packagedFilesHash(): string {
-  const hash = createHash('sha256').update(JSON.stringify(keptFolders));
+  const hash = createHash('sha256').update(JSON.stringify(keptFolders)).update(seccompFile());
   for (const name of Object.keys(packaged)) hash.update(readPackaged(name));
   return hash.digest('hex').slice(0, 16);
 }
@@ -132,10 +140,14 @@ function withGroup(group: string, { gid }: ContainerUser): string {
   return hasNumber ? group : [`${userName}:x:${gid}:`, ...others].join('\n');
 }
 
-function gitConfig(identity: FilesRequest['gitIdentity']): string {
-  const lines = Object.entries(identity).map(([key, value]) => `\t${key} = ${gitString(value)}\n`);
-  return lines.length === 0 ? '' : `[user]\n${lines.join('')}`;
+function gitConfig({ gitIdentity, isProtected }: FilesRequest): string {
+  const lines = Object.entries(gitIdentity).map(([key, value]) => `\t${key} = ${gitString(value)}\n`);
+  const user = lines.length === 0 ? '' : `[user]\n${lines.join('')}`;
+  return isProtected ? user + withoutWrites : user;
 }
+
+/** A new branch and a push then need no entry in the repository's configuration. */
+const withoutWrites = '[branch]\n\tautoSetupMerge = false\n[push]\n\tdefault = current\n';
 
 /** Source: git-config(1), syntax: quotes, with these characters escaped. */
 function gitString(value: string): string {

@@ -1,4 +1,6 @@
 import { catalog } from '../agent/catalog';
+import { AgentFolders } from '../workspace/agent-folders';
+import { checkFilePath } from '../workspace/chosen-path';
 import { loadConfig } from '../workspace/config';
 import type { Config } from '../workspace/config';
 import { ownFolders } from '../workspace/own-folders';
@@ -7,7 +9,7 @@ import type { ImageRequest } from './image';
 
 /**
  * What the image of an agent is to be, by the configuration in effect for the workspace at `root` or
- * without one.
+ * without one. Fails with `CaiError('CONFIG')` for a file that an agent could put another in the place of.
  */
 export function imageRequestOf(
   env: NodeJS.ProcessEnv,
@@ -18,6 +20,12 @@ export function imageRequestOf(
   const configured = ownValue(config.agents, agent);
   const known = ownValue(catalog, agent);
   const { base, dockerfile } = loadConfig(env).image;
+  const folders = new AgentFolders(env, root === undefined ? [] : [root]);
+  const check = (key: string, path: string | undefined) =>
+    path !== undefined && checkFilePath(env, { key, path, root }, folders);
+  check('network.ca_file', config.network.caFile);
+  // That of a repository is read when the user is asked to trust it.
+  if (config.image.dockerfileText === undefined) check('image.dockerfile', config.image.dockerfile);
   const isUsersOwn = config.image.base === base && config.image.dockerfile === dockerfile;
   return {
     agent,

@@ -17,6 +17,8 @@ export interface OwnContainer {
   readonly state: string;
   /** When it was made, in milliseconds since 1970. */
   readonly createdAt: number;
+  /** What it was made with, as its label tells it: JSON of `Recorded`. */
+  readonly record: string | undefined;
   /** Name of the volume with its agent's data; `undefined`: its record cannot be read. */
   readonly dataVolume: string | undefined;
 }
@@ -40,6 +42,7 @@ export async function ownContainers(engine: Engine, hostUser: number): Promise<O
     agent: labels[label.agent] ?? '',
     state,
     createdAt,
+    record: labels[label.spec],
     dataVolume: dataVolumeIn(labels[label.spec]),
   }));
   const key = ({ workspace = '', agent, name }: OwnContainer) => [workspace, agent, name].join('\0');

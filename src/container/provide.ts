@@ -6,29 +6,27 @@ import { gitIdentity } from '../workspace/git';
 import { checkContainer } from './check';
 import { containerUser } from './container-user';
 import type { ContainerInfo } from './container-info';
-import { countSupervisors } from './container-processes';
+import { createRequest } from './create-request';
 import type { Engine } from './engine';
 import type { ImageInfo } from './engine-info';
+import { freezeLocks, Frozen } from './freeze';
 import { containerFiles, mountIdentities, systemCaFile } from './files';
 import { newHostKey } from './keys';
+import { lackingProfile, profileFor } from './seccomp';
 import { isRunning } from '../agent/process-identity';
-import { configHash, containerName, createRequest, dataVolumeOf, label } from './spec';
+import { verdictOn } from './reuse';
+import type { Reuse } from './reuse';
+import { allBinds, containerName, dataVolumeOf, label } from './spec';
 import type { Circumstances, Settings } from './spec';
 
 /** What container is wanted, and who is to be told what. */
-export interface ContainerRequest {
-  /** What it is to be. */
-  readonly settings: Settings;
-  /** Its image, as far as it is there. */
-  readonly imageIfThere: () => Promise<ImageInfo | undefined>;
+export interface ContainerRequest extends Reuse {
   /** Its image, built if it is missing. */
   readonly image: () => Promise<ImageInfo>;
   /** Whether an existing container is replaced. */
   readonly isFresh: boolean;
   /** Finds git's author. */
   readonly env: NodeJS.ProcessEnv;
-  /** Takes a sentence for the user. */
-  readonly tell: (notice: string) => void;
 }
 
 /** A container that runs. */
@@ -57,11 +55,12 @@ const makerPatienceMs = 30_000;
 /**
  * The running container for the request. Its unique name is the lock between processes: of several that
  * create it at once one succeeds, and the others wait for that one to start it. Rejects with `CaiError`
- * (`FOREIGN_CONTAINER`, `IMAGE`, `CONTAINER_START`).
+ * (`FOREIGN_CONTAINER`, `REPLACED`, `IMAGE`, `CONTAINER_START`).
  */
 export async function provideContainer(engine: Engine, request: ContainerRequest): Promise<RunningContainer> {
   const { settings } = request;
   const name = containerName(settings);
+  const frozen = new Frozen(engine, freezeLocks(request.env));
   let mustReplace = request.isFresh;
   let hasStarted = false;
   let image: ImageInfo | undefined;
@@ -87,7 +86,7 @@ export async function provideContainer(engine: Engine, request: ContainerRequest
       await waitForMaker(engine, info);
       continue;
     }
-    if (info.state === 'paused') throw isPaused(name);
+    if (await frozen.mustWaitFor(info)) continue;
     const verdict = await verdictOn(engine, info, request, image);
     if (verdict === 'need image') image = await request.image();
     else if (verdict === 'replace') mustReplace = true;
@@ -98,28 +97,6 @@ export async function provideContainer(engine: Engine, request: ContainerRequest
       await start(engine, info, settings);
     }
   }
-}
-
-/**
- * What to do with a container of ours that could be used. `need image`: to replace it, if it is not busy once
- * the image is there.
- */
-async function verdictOn(
-  engine: Engine,
-  info: ContainerInfo,
-  request: ContainerRequest,
-  image: ImageInfo | undefined,
-): Promise<'use' | 'need image' | 'replace'> {
-  if (!(await isOutdated(info, request))) return 'use';
-  if (await isBusy(engine, info)) {
-    request.tell(
-      `the configuration or the image has changed since the container ${info.name} was made, and commands run in it: --fresh ends them and makes it anew`,
-    );
-    return 'use';
-  }
-  if (image === undefined) return 'need image';
-  request.tell(`the container ${info.name} is made anew, because its configuration or image has changed`);
-  return 'replace';
 }
 
 function running(info: ContainerInfo): RunningContainer {
@@ -134,21 +111,6 @@ function running(info: ContainerInfo): RunningContainer {
   return { id, name, startedAt, port: hostPort, hostKey, env, hostname, imageId };
 }
 
-async function isOutdated(info: ContainerInfo, request: ContainerRequest): Promise<boolean> {
-  if (info.labels[label.configHash] !== configHash(request.settings)) return true;
-  const image = await request.imageIfThere();
-  return image !== undefined && image.id !== info.imageId;
-}
-
-async function isBusy(engine: Engine, info: ContainerInfo): Promise<boolean> {
-  return info.isRunning && (await countCommands(engine, info.id)) > 0;
-}
-
-/** How many commands of `cai` run in a container. */
-export async function countCommands(engine: Engine, id: string): Promise<number> {
-  return countSupervisors(await engine.processes(id));
-}
-
 /** Returns when the name may have been taken by somebody else, too. */
 async function make(
   engine: Engine,
@@ -156,8 +118,9 @@ async function make(
   image: ImageInfo,
   request: ContainerRequest,
 ): Promise<void> {
-  const { settings, tell } = request;
-  const { memoryBytes, cpus, isRootless, limits } = await engine.about();
+  const { settings, env, tell } = request;
+  const about = await engine.about();
+  const { memoryBytes, cpus, isRootless, limits } = about;
   const { user, notice } = await containerUser(settings.hostUser, settings.workspace, isRootless);
   const circumstances: Circumstances = {
     image: image.id,
@@ -165,6 +128,7 @@ async function make(
     engineMemoryBytes: memoryBytes,
     engineCpus: cpus,
     limits,
+    seccomp: profileFor(about, env),
   };
   const { privateKey, fingerprint } = newHostKey();
   const volume = dataVolumeOf(settings, user);
@@ -178,10 +142,13 @@ async function make(
   if (notice !== undefined) tell(notice);
   for (const limit of unlimitedBy(limits))
     tell(`the engine cannot limit ${limit}: the container can use all`);
+  const lacking = lackingProfile(about, env);
+  if (lacking !== undefined) tell(lacking);
   try {
     await engine.putFiles(id, await filesFor(engine, id, circumstances, privateKey, request));
     await startWith(engine, id, settings);
   } catch (reason) {
+    if (isSilent(reason)) throw reason;
     if (await isGone(engine, id)) return;
     // Half made it would be in everybody's way.
     await engine.removeContainer(id, { force: true }).catch(() => undefined);
@@ -215,6 +182,7 @@ async function filesFor(
     passwd,
     group,
     gitIdentity: identity,
+    isProtected: settings.protection !== undefined,
     ...(extra !== undefined && { ca: { extra, system: await read(systemCaFile) } }),
   });
 }
@@ -236,9 +204,9 @@ async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> 
 }
 
 /** The keeper in it ends it if something else is mounted than what was looked at. */
-async function startWith(engine: Engine, id: string, { binds }: Settings): Promise<void> {
+async function startWith(engine: Engine, id: string, settings: Settings): Promise<void> {
   const { kernel } = await engine.about();
-  await engine.putFiles(id, await mountIdentities(binds, kernel === release()));
+  await engine.putFiles(id, await mountIdentities(allBinds(settings), kernel === release()));
   await engine.startContainer(id);
 }
 
@@ -246,20 +214,21 @@ async function start(engine: Engine, info: ContainerInfo, settings: Settings): P
   try {
     await startWith(engine, info.id, settings);
   } catch (reason) {
+    if (isSilent(reason)) throw reason;
     if (await isGone(engine, info.id)) return;
     throw cannotStart(info.name, reason);
   }
+}
+
+/** The engine is not asked again. What it has half made by then, the next use removes: its maker is gone. */
+function isSilent(reason: unknown): boolean {
+  return reason instanceof CaiError && reason.code === 'NOT_READY';
 }
 
 /** Whether somebody else has removed it, or is about to, as with `--fresh`. */
 async function isGone(engine: Engine, id: string): Promise<boolean> {
   const info = await engine.inspectContainer(id);
   return info === undefined || info.state === 'removing' || info.state === 'dead';
-}
-
-/** Nothing in it goes on, and only who has done that knows why. */
-function isPaused(name: string): CaiError {
-  return new CaiError('CONTAINER_START', `the container ${name} is paused: docker unpause ${name}`);
 }
 
 /** What to tell of a container that has ended before anything could run in it. */

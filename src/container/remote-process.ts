@@ -38,6 +38,8 @@ export interface RemoteProcess {
    * `SSH_CONNECT` if the connection is lost before.
    */
   readonly exited: Promise<{ readonly status: number }>;
+  /** Whether it has ended. What it has said may still be on its way. */
+  readonly hasEnded: boolean;
 }
 
 /** A session channel of ssh2, as far as we use it. */
@@ -67,6 +69,8 @@ export function startProcess(
   const exited = exitOf(channel, lost);
   let isOpen = true;
   channel.on('close', () => (isOpen = false));
+  let hasEnded = false;
+  channel.on('exit', () => (hasEnded = true));
   channel.write(header);
   return readiness(stdout).then((pid) => ({
     stdin: channel,
@@ -81,6 +85,9 @@ export function startProcess(
       if (isOpen) requests.windowChange(id, rows, columns, 0, 0);
     },
     exited,
+    get hasEnded() {
+      return hasEnded || !isOpen;
+    },
   }));
 }
 

@@ -1,18 +1,26 @@
-import { constants } from 'node:fs';
-import { open, readFile, readlink, realpath } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { isAbsolute, posix } from 'node:path';
 import { catalog } from '../agent/catalog';
 import { CaiError, messageOf } from '../errors';
+import { recordBaseline } from '../review/baseline';
+import { recordBeside } from '../review/beside';
 import type { Config } from '../workspace/config';
+import { AgentFolders, rememberAgentFolders } from '../workspace/agent-folders';
+import { checkFilePath, checkMountPath } from '../workspace/chosen-path';
 import { placeOfValue } from '../workspace/effective-config';
-import { outerGitFolder } from '../workspace/git-folder';
+import type { OuterGitFolder } from '../workspace/git-folder';
+import { kernelPlaceOn } from '../workspace/kernel-place';
 import { agentHome, fallbackMount, isMountable, mountPointOf } from '../workspace/mount';
+import { findOuterGit } from '../workspace/outer-git';
 import { ownValue } from '../workspace/own-value';
 import { isInside } from '../workspace/path-map';
+import { identify, replaced } from '../workspace/pinned-folder';
 import { quoted } from '../workspace/quoted';
 import { rootRules } from '../workspace/refused-root';
 import { packagedFilesHash } from './files';
-import type { Bind, ContainerUser, Settings } from './spec';
+import type { Bind } from './bind';
+import { protectionOf } from './protection';
+import type { ContainerUser, Settings } from './spec';
 
 /** What decides how a container is to be. */
 export interface SettingsRequest {
@@ -20,6 +28,8 @@ export interface SettingsRequest {
   readonly config: Config;
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
+  /** What that root must be, as `identify` says it; `undefined`: whatever is there. */
+  readonly rootIdentity?: string | undefined;
   /** Name of the agent. */
   readonly agent: string;
   /** Our public key, as a line of `authorized_keys`. */
@@ -28,16 +38,45 @@ export interface SettingsRequest {
   readonly hostUser: ContainerUser;
   /** May name another mount point; git runs in it. */
   readonly env: NodeJS.ProcessEnv;
+  /** Whether nothing in the workspace is protected, whatever the configuration says. */
+  readonly isWritable?: boolean;
+  /** Whether no container is made of them: then nothing is recorded, and nothing made in the workspace. */
+  readonly isOnlyLookedAt?: boolean;
 }
 
-/** The settings of a container. Rejects with `CaiError('CONFIG')` for a folder or file that is not there. */
+/**
+ * The settings of a container. Rejects with `CaiError('CONFIG')` for a folder or file that is not there, and with
+ * `REPLACED` for another root than the one that is meant: several processes look at it, and each at several moments.
+ */
 export async function settingsOf(request: SettingsRequest): Promise<Settings> {
-  const { config, workspace, agent, hostUser, authorizedKey, env } = request;
+  const { config, workspace, agent, hostUser, authorizedKey, env, isOnlyLookedAt = false } = request;
   const { container, network } = config;
+  const folders = await foldersOf(request);
+  if (network.caFile !== undefined)
+    checkFilePath(env, { key: 'network.ca_file', path: network.caFile, root: workspace }, folders);
   const certificates =
     network.caFile === undefined
       ? undefined
       : await existing(request, 'network.ca_file', network.caFile, (file) => readFile(file, 'utf8'));
+  const { git, notice } =
+    workspace === undefined ? { git: undefined } : await findOuterGit(workspace, env, isOnlyLookedAt);
+  const binds = [...(await ofWorkspace(request, git)), ...(await chosenMounts(request, folders))];
+  const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
+  if (!isOnlyLookedAt)
+    rememberAgentFolders(
+      env,
+      writable.map(({ source }) => source),
+    );
+  const isOff = config.protect.isOff || request.isWritable === true;
+  const protection = isOff
+    ? undefined
+    : await protectionOf({ binds, git, paths: config.protect.paths, env, isOnlyLookedAt });
+  if (workspace !== undefined && !isOnlyLookedAt) {
+    recordBaseline(env, workspace, { isProtected: !isOff });
+    const beside = writable.filter(({ source, isRoot }) => isRoot && source !== workspace);
+    const besideFolders = beside.map(({ source }) => ({ folder: source, isGit: source === git?.folder }));
+    recordBeside(env, workspace, besideFolders, !isOff);
+  }
   const hostname = ownValue(catalog, agent)?.hostname;
   return {
     agent,
@@ -45,11 +84,14 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
     workspace,
     workingFolder: workspace === undefined ? agentHome : mountOf(workspace, env),
     hostUser,
-    binds: [...(await ofWorkspace(workspace, env)), ...(await chosenMounts(request))],
+    binds,
+    protection: protection?.binds,
+    notices: [...(notice === undefined ? [] : [notice]), ...(protection?.notices ?? [])],
     data: config.agent.data,
     memoryBytes: container.memoryBytes,
     memoryAtMostBytes: container.memoryAtMostBytes,
     cpus: container.cpus,
+    diskBytes: container.diskBytes,
     pids: container.pids,
     idleMs: container.idleMs,
     extraHosts: container.extraHosts,
@@ -70,22 +112,33 @@ export function mountOf(root: string, env: NodeJS.ProcessEnv): string {
   );
 }
 
-async function ofWorkspace(root: string | undefined, env: NodeJS.ProcessEnv): Promise<Bind[]> {
+async function ofWorkspace(
+  { workspace: root, rootIdentity, env }: SettingsRequest,
+  git: OuterGitFolder | undefined,
+): Promise<Bind[]> {
   if (root === undefined) return [];
-  const git = await outerGitFolder(root, env);
-  const sources = git === undefined || !isMountable(git) ? [root] : [root, git];
-  return await Promise.all(
+  const sources = git === undefined || !isMountable(git.folder) ? [root] : [root, git.folder];
+  const binds = await Promise.all(
     sources.map(async (source) => ({
       source,
       target: source === root ? mountOf(root, env) : source,
       isReadOnly: false,
-      identity: await identityOf(source),
+      ...(await whatIs(source)),
     })),
   );
+  if (rootIdentity !== undefined && binds[0]!.identity !== rootIdentity) throw replaced(root);
+  return binds;
+}
+
+/** What agents can write, or could once this container runs. */
+async function foldersOf({ config, workspace, env }: SettingsRequest): Promise<AgentFolders> {
+  const writable = config.mounts.filter(({ isReadOnly }) => !isReadOnly);
+  const sources = await Promise.all(writable.map(({ path }) => realpath(path).catch(() => path)));
+  return new AgentFolders(env, workspace === undefined ? sources : [workspace, ...sources]);
 }
 
 /** `[[mounts]]`, but for those that the workspace has anyway. */
-async function chosenMounts(request: SettingsRequest): Promise<Bind[]> {
+async function chosenMounts(request: SettingsRequest, folders: AgentFolders): Promise<Bind[]> {
   const { config, workspace, env } = request;
   const { refusalOfMount, refusalOfCwd } = rootRules(env);
   const binds = await Promise.all(
@@ -93,43 +146,27 @@ async function chosenMounts(request: SettingsRequest): Promise<Bind[]> {
       const source = await existing(request, 'mounts[].path', path, (each) => realpath(each));
       const isThere = workspace !== undefined && [path, source].some((each) => isInside(each, workspace));
       if (isThere && !isReadOnly) return undefined;
+      if (!isThere) checkMountPath(env, { key: 'mounts[].path', path, root: workspace }, folders);
       const refusal = isThere
         ? 'it lies in the workspace, where it cannot be kept from being written'
         : isMountable(path)
-          ? (refusalOfMount(source) ?? refusalOfCwd(source))
+          ? (refusalOfMount(source) ?? refusalOfCwd(source) ?? (await kernelPlaceOn(path, source)))
           : 'the container needs its own files there';
       if (refusal !== undefined)
         throw new CaiError(
           'CONFIG',
           `${placeOfValue(env, workspace, 'mounts[].path', path)} names ${path}, which cannot be mounted, because ${refusal}`,
         );
-      return { source, target: path, isReadOnly, identity: await identityOf(source) };
+      return { source, target: path, isReadOnly, ...(await whatIs(source)) };
     }),
   );
   return binds.filter((bind) => bind !== undefined);
 }
 
-/**
- * Of what really has this path at this moment. Fails with `CaiError('WORKSPACE')` if a link has come into
- * it since it was looked at. Source: proc(5), /proc/PID/fd.
- */
-async function identityOf(path: string): Promise<string> {
-  const changed = `${path} is being replaced by something else: try again, and look for what does that`;
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
-    (reason: unknown) => {
-      throw new CaiError('WORKSPACE', `${path} cannot be opened: ${messageOf(reason)}`);
-    },
-  );
-  try {
-    const actual = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
-    // Not Linux: there the engine runs in a machine of its own, with numbers of its own.
-    if (actual === undefined) return '';
-    if (actual !== path) throw new CaiError('WORKSPACE', changed);
-    const { dev, ino } = await file.stat({ bigint: true });
-    return `${dev}:${ino}`;
-  } finally {
-    await file.close();
-  }
+/** A file is another one whenever it is saved; a folder stays what it is. */
+async function whatIs(source: string): Promise<Pick<Bind, 'identity' | 'isRoot'>> {
+  const { identity, isFolder } = await identify(source);
+  return { identity, isRoot: isFolder };
 }
 
 async function existing<T>(

@@ -4,7 +4,8 @@ import { posix } from 'node:path';
 import { agentHome } from '../workspace/mount';
 import type { ContainerMount } from './container-info';
 import type { EngineAbout } from './engine-info';
-import { ownIdentity } from '../agent/process-identity';
+import { profileName } from './seccomp';
+import type { Bind } from './bind';
 
 /** Where a container's sshd listens, inside. */
 export const sshPort = 2222;
@@ -19,8 +20,12 @@ export const label = {
   agent: 'containai.agent',
   /** Of `Settings`: tells a container that was made for another configuration. */
   configHash: 'containai.config-hash',
+  /** What is protected in it, as `protectionText` tells it. */
+  protection: 'containai.protection',
   /** JSON of `Recorded`: what the container was made with. */
   spec: 'containai.spec',
+  /** JSON: what was mounted of the host, `device:inode` by its place inside, for each bind that is a root. */
+  roots: 'containai.roots',
   /** Fingerprint of its SSH host key, `SHA256:...`. */
   hostKey: 'containai.host-key',
   /** Process that made it, until it has been started. */
@@ -33,21 +38,6 @@ export const label = {
 export interface Mount extends ContainerMount {
   /** `bind`: `source` is a path of the host; `volume`: the name of a volume. */
   readonly type: 'bind' | 'volume';
-}
-
-/** A file or folder of the host, and where it is inside. */
-export interface Bind {
-  /** Real path. */
-  readonly source: string;
-  /** Absolute path inside. */
-  readonly target: string;
-  /** Whether nothing can be written there. */
-  readonly isReadOnly: boolean;
-  /**
-   * `device:inode` of what was there when it was looked at; empty where the system does not tell. Whoever
-   * can rename a folder above it can put a link in its place before the engine mounts it.
-   */
-  readonly identity: string;
 }
 
 /** Whom the commands in a container run as, by number. */
@@ -72,6 +62,10 @@ export interface Settings {
   readonly hostUser: ContainerUser;
   /** What is mounted of the host: the workspace, and what belongs to git or was chosen by the user. */
   readonly binds: readonly Bind[];
+  /** Mounts over those, which keep what the host would execute from being written; `undefined`: none are wanted. */
+  readonly protection: readonly Bind[] | undefined;
+  /** Sentences for the user about what is not as it may be expected. */
+  readonly notices: readonly string[];
   /** Whether the agent's data volume serves all workspaces or this one. */
   readonly data: 'shared' | 'workspace';
   /** Limit of memory; `undefined`: by the size of the machine. */
@@ -80,6 +74,8 @@ export interface Settings {
   readonly memoryAtMostBytes: number | undefined;
   /** Limit of processors; `undefined`: none. */
   readonly cpus: number | undefined;
+  /** Limit of what it may write to the disk; `undefined`: none. */
+  readonly diskBytes: number | undefined;
   /** Limit of processes and threads. */
   readonly pids: number;
   /** After how long without a command the container ends; 0: never. */
@@ -106,6 +102,8 @@ export interface Circumstances {
   readonly engineCpus: number;
   /** What the engine can limit: it takes no notice of a limit that it cannot hold. */
   readonly limits: EngineAbout['limits'];
+  /** As `profileFor` in `seccomp.ts` has it. */
+  readonly seccomp: string;
 }
 
 /** What a container is made with and the engine tells of it: the two must stay equal. */
@@ -120,6 +118,10 @@ export interface Recorded {
   readonly capabilities: readonly string[];
   /** Whether all other capabilities are dropped and none can be gained, and nothing is shared with the host. */
   readonly isConfined: boolean;
+  /** `private`, if the engine has control groups apart for each container. */
+  readonly cgroups: string;
+  /** Which system calls it may make, as `profileName` in `seccomp.ts` has it. */
+  readonly seccomp: string;
   /** Limit in bytes; 0: none. */
   readonly memoryBytes: number;
   /** Limit of processes; 0: none. */
@@ -144,12 +146,15 @@ function nameOf({ workspace = '', agent, hostUser }: Settings, more: readonly st
   return `cai-${folder.replace(/^[^a-z0-9]+/, '') || 'none'}-${id}`;
 }
 
-/** Two containers with the same hash and the same image are alike. */
+/** Two containers with the same hash, the same image and the same protection are alike. */
 export function configHash(settings: Settings): string {
   const binds = settings.binds.map((bind) => mountText({ type: 'bind', ...bind }));
-  const entries = Object.entries({ ...settings, binds });
+  const entries = Object.entries({ ...settings, binds, protection: undefined, notices: [] });
   return hash(entries.sort(([a], [b]) => (a < b ? -1 : 1))).slice(0, 16);
 }
+
+/** All mounts of the host, each after that in which it lies. */
+export const allBinds = ({ binds, protection = [] }: Settings): Bind[] => [...binds, ...protection];
 
 /** Root on a rootless engine is the user of the host, and sshd needs these to let it in. */
 const rootCapabilities = ['SETGID', 'SETUID', 'SYS_CHROOT'];
@@ -159,7 +164,7 @@ const mostMemoryBytes = 8 * 2 ** 30;
 
 /** What a container with these settings is made with, and compared with at each later use. */
 export function recordedOf(settings: Settings, circumstances: Circumstances): Recorded {
-  const { image, user, engineMemoryBytes, limits } = circumstances;
+  const { image, user, engineMemoryBytes, limits, seccomp } = circumstances;
   const { memoryAtMostBytes = mostMemoryBytes } = settings;
   const memoryBytes =
     settings.memoryBytes ?? Math.min(mostMemoryBytes, Math.floor(engineMemoryBytes / 2), memoryAtMostBytes);
@@ -169,6 +174,8 @@ export function recordedOf(settings: Settings, circumstances: Circumstances): Re
     mounts: mountsOf(settings, user).map(mountText).sort(),
     capabilities: user.uid === 0 ? rootCapabilities : [],
     isConfined: true,
+    seccomp: profileName(seccomp),
+    cgroups: 'private',
     memoryBytes: limits.memory ? memoryBytes : 0,
     pids: limits.pids ? settings.pids : 0,
     publishedOn: ['127.0.0.1'],
@@ -180,65 +187,14 @@ export function mountText({ type, source, target, isReadOnly }: ContainerMount):
   return `${type} ${source} ${target} ${isReadOnly ? 'ro' : 'rw'}`;
 }
 
-function mountsOf(settings: Settings, user: ContainerUser): [Mount, ...Mount[]] {
+/** What is mounted; the data volume first. */
+export function mountsOf(settings: Settings, user: ContainerUser): [Mount, ...Mount[]] {
   return [
     { type: 'volume', source: dataVolumeName(settings, user), target: dataFolder, isReadOnly: false },
-    ...settings.binds.map(
+    ...allBinds(settings).map(
       ({ source, target, isReadOnly }) => ({ type: 'bind', source, target, isReadOnly }) as const,
     ),
   ];
-}
-
-/** The body of the engine's request to create the container. Source: Docker Engine API, ContainerCreate. */
-export function createRequest(settings: Settings, circumstances: Circumstances, hostKey: string) {
-  const { limits, engineCpus } = circumstances;
-  const recorded = recordedOf(settings, circumstances);
-  const owner = ownerLabels(settings);
-  return {
-    Image: recorded.image,
-    ...(settings.hostname !== undefined && { Hostname: settings.hostname }),
-    User: recorded.user,
-    // None, whatever the image has; podman takes an empty list for nothing said.
-    Entrypoint: [''],
-    Cmd: ['/usr/bin/perl', '/run/cai/keeper'],
-    WorkingDir: settings.workingFolder,
-    Env: Object.entries(environmentOf(settings, circumstances.user)).map(
-      ([variable, value]) => `${variable}=${value}`,
-    ),
-    Labels: {
-      ...owner,
-      [label.workspace]: settings.workspace ?? '',
-      [label.configHash]: configHash(settings),
-      [label.spec]: JSON.stringify(recorded),
-      [label.hostKey]: hostKey,
-      [label.maker]: ownIdentity(),
-    },
-    ExposedPorts: { [`${sshPort}/tcp`]: {} },
-    HostConfig: {
-      // The keeper is the first process itself: nothing inside can stop or kill that one.
-      Init: false,
-      // One without a workspace has nothing that is worth keeping.
-      AutoRemove: settings.workspace === undefined,
-      CapDrop: ['ALL'],
-      CapAdd: [...recorded.capabilities],
-      SecurityOpt: ['no-new-privileges'],
-      Memory: recorded.memoryBytes,
-      MemorySwap: recorded.memoryBytes,
-      // The engine refuses more than there are.
-      NanoCpus: limits.cpus ? Math.round(Math.min(settings.cpus ?? 0, engineCpus) * 1e9) : 0,
-      PidsLimit: recorded.pids,
-      ExtraHosts: [...settings.extraHosts],
-      Mounts: mountsOf(settings, circumstances.user).map(({ type, source, target, isReadOnly }) => ({
-        Type: type,
-        Source: source,
-        Target: target,
-        ReadOnly: isReadOnly,
-        ...(type === 'volume' && { VolumeOptions: { NoCopy: true, Labels: owner, DriverConfig: {} } }),
-      })),
-      PortBindings: { [`${sshPort}/tcp`]: [{ HostIp: '127.0.0.1', HostPort: '' }] },
-      LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
-    },
-  };
 }
 
 /** The data volume that the container needs: podman makes one with the container, but without labels. */
@@ -249,21 +205,9 @@ export function dataVolumeOf(
   return { name: dataVolumeName(settings, user), labels: ownerLabels(settings) };
 }
 
-function ownerLabels({ agent, hostUser }: Settings): Record<string, string> {
+/** On all that is made for a user. */
+export function ownerLabels({ agent, hostUser }: Settings): Record<string, string> {
   return { [label.managed]: 'true', [label.agent]: agent, [label.user]: String(hostUser.uid) };
-}
-
-/** Added to the image's environment. Holds no secrets, because everybody with the engine can see it. */
-function environmentOf(settings: Settings, user: ContainerUser): Record<string, string> {
-  return {
-    CAI_HOST_WORKSPACE: settings.workspace ?? '',
-    CAI_IDLE_SECONDS: String(Math.ceil(settings.idleMs / 1000)),
-    // Beside the folder it would keep a file in the home folder, which does not last.
-    CLAUDE_CONFIG_DIR: `${agentHome}/.claude`,
-    // Agents refuse to work as root outside of a sandbox.
-    ...(user.uid === 0 && { IS_SANDBOX: '1' }),
-    ...(settings.certificates !== undefined && { NODE_EXTRA_CA_CERTS: caFile }),
-  };
 }
 
 /** Where an agent keeps sign-ins and history: outlives the container. */

@@ -1,5 +1,6 @@
 import { checkContainer } from '../../src/container/check';
 import type { ContainerInfo, ContainerRights } from '../../src/container/container-info';
+import { label } from '../../src/container/spec';
 import { containerInfo } from './given';
 
 const check = (info: ContainerInfo): void => checkContainer(info, '/home/u/app', 'claude');
@@ -29,7 +30,10 @@ describe('checkContainer', () => {
     ['a capability', withRights({ capAdd: ['SYS_ADMIN'] })],
     ['the standard capabilities', withRights({ capDrop: [] })],
     ['new privileges', withRights({ securityOpt: [] })],
-    ['no seccomp', withRights({ securityOpt: ['no-new-privileges', 'seccomp=unconfined'] })],
+    ['no seccomp', withRights({ seccomp: 'unconfined' })],
+    ["the engine's profile of system calls", withRights({ seccomp: 'default' })],
+    ["the host's control groups", withRights({ cgroupMode: 'host' })],
+    ['open paths in /proc', withRights({ securityOpt: ['no-new-privileges', 'systempaths=unconfined'] })],
     ['all rights', withRights({ isPrivileged: true })],
     ['a device', withRights({ devices: ['/dev/kvm:/dev/kvm'] })],
     ['a further group', withRights({ groups: ['docker'] })],
@@ -50,6 +54,16 @@ describe('checkContainer', () => {
         ) as string,
       }) as Error,
     );
+  });
+
+  it('takes a container of an earlier version, which recorded less', () => {
+    const info = withRights({ seccomp: 'default', cgroupMode: 'host' });
+    const { seccomp, cgroups, ...earlier } = JSON.parse(info.labels[label.spec]!) as Record<string, unknown>;
+    expect([seccomp, cgroups]).toEqual([expect.stringMatching(/^sha256:/), 'private']);
+    const labels = { ...info.labels, [label.spec]: JSON.stringify(earlier) };
+
+    expect(() => check({ ...info, labels })).not.toThrow();
+    expect(() => check({ ...info, labels: { ...labels, [label.spec]: '{}' } })).toThrow('image should be');
   });
 
   it.each([

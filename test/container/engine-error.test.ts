@@ -1,4 +1,4 @@
-import { engineError } from '../../src/container/engine-error';
+import { engineError, EngineSilent } from '../../src/container/engine-error';
 import { addressOf } from './fake-engine';
 
 describe('engineError', () => {
@@ -44,6 +44,17 @@ describe('engineError', () => {
     expect(engineError(new Error('x'), { ...asked, address }).message).toMatch(
       /^the engine at unix:\/\/\/x\.sock \(from DOCKER_HOST\) /,
     );
+  });
+
+  test.each([
+    [false, 'does not answer (waited for 20 s): see'],
+    [true, 'still answers, but has not done that'],
+  ])('tells what was waited for in vain of an engine that is there: %s', (isThere, said) => {
+    expect(engineError(new EngineSilent(20, isThere), asked)).toMatchObject({
+      code: 'NOT_READY',
+      message: expect.stringMatching(/was to do it and .*"docker ps" works, else restart it/) as string,
+    });
+    expect(engineError(new EngineSilent(20, isThere), asked).message).toContain(said);
   });
 
   test('leaves alone what is told already', () => {

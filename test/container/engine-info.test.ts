@@ -7,11 +7,25 @@ import {
   volumeInfoOf,
 } from '../../src/container/engine-info';
 
+test.each([
+  ['name=rootless', '1', false],
+  ['name=rootless', '2', true],
+  ['name=rootless', undefined, true],
+  ['name=seccomp,profile=default', '1', true],
+])(
+  'an engine with %s on version %s of cgroups can pause containers: %s',
+  (option, CgroupVersion, canPause) => {
+    const info = { ServerVersion: '29', SecurityOptions: [option], CgroupVersion };
+
+    expect(aboutOf(info, { apiVersion: '1.41', isPodman: false })).toMatchObject({ canPause });
+  },
+);
+
 describe('what an engine leaves out', () => {
   test('is none of it', () => {
     const info = { ServerVersion: '29', MemTotal: 1, NCPU: 2, OSType: 'linux', SecurityOptions: null, MemoryLimit: true, PidsLimit: true, CpuCfsQuota: true }; // prettier-ignore
 
-    expect(aboutOf(info, { apiVersion: '1.41', isPodman: true }, { host: { security: { rootless: true } } })).toMatchObject({ isRootless: true, cpus: 2, limits: { memory: false, pids: false, cpus: false } }); // prettier-ignore
+    expect(aboutOf(info, { apiVersion: '1.41', isPodman: true }, { host: { security: { rootless: true } } })).toMatchObject({ isRootless: true, cpus: 2, hasSeccomp: false, limits: { memory: false, pids: false, cpus: false } }); // prettier-ignore
     expect(aboutOf(info, { apiVersion: '1.52', isPodman: false }).isRootless).toBe(false);
     expect(summaryOf({ Id: '1', Names: ['/x'], State: 'created', Labels: null, Created: 2 })).toEqual({
       id: '1',

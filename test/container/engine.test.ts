@@ -315,6 +315,8 @@ describe('Engine.about', () => {
       memoryBytes: 1024,
       osType: 'linux',
       limits: { memory: false, pids: true, cpus: false },
+      hasSeccomp: true,
+      canPause: true,
     });
     expect(second).toBe(first);
     expect(requests).toEqual(['GET /_ping', 'GET /v1.41/info', 'GET /v1.41/libpod/info']);

@@ -10,6 +10,7 @@ const request: FilesRequest = {
   hostKey: 'PRIVATE',
   passwd: 'root:x:0:0:root:/root:/bin/bash\nnode:x:1000:1000::/home/node:/bin/bash\n',
   group: 'root:x:0:\nnode:x:1000:\n',
+  isProtected: true,
   gitIdentity: { name: 'A "B" \\ C', email: 'a@example.org' },
 };
 
@@ -39,7 +40,15 @@ describe('containerFiles', () => {
   beforeAll(async () => (found = await entries(await containerFiles(request))));
 
   it('gives what decides who may enter to root, readable for all', () => {
-    for (const name of ['keeper', 'supervisor', 'mcp-bridge', 'ports', 'sshd_config', 'authorized_keys']) {
+    for (const name of [
+      'keeper',
+      'supervisor',
+      'mcp-bridge',
+      'ports',
+      'watch',
+      'sshd_config',
+      'authorized_keys',
+    ]) {
       const entry = found.get(`/run/cai/${name}`);
       expect([name, entry?.owner, (entry?.mode ?? 0) & 0o022]).toEqual([name, '0:0', 0]);
     }
@@ -87,9 +96,16 @@ describe('containerFiles', () => {
     expect(there.has('/home/agent/workspace')).toBe(false);
   });
 
-  it("quotes git's author", () => {
-    expect(found.get('/etc/gitconfig')?.content).toBe(
+  it("quotes git's author", async () => {
+    const writable = await entries(await containerFiles({ ...request, isProtected: false }));
+    expect(writable.get('/etc/gitconfig')?.content).toBe(
       '[user]\n\tname = "A \\"B\\" \\\\ C"\n\temail = "a@example.org"\n',
+    );
+  });
+
+  it('sets git so that it need not write the configuration of a repository where that is protected', () => {
+    expect(found.get('/etc/gitconfig')?.content).toContain(
+      '[branch]\n\tautoSetupMerge = false\n[push]\n\tdefault = current\n',
     );
   });
 

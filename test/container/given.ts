@@ -1,5 +1,6 @@
 import type { ContainerInfo } from '../../src/container/container-info';
-import { createRequest } from '../../src/container/spec';
+import { createRequest } from '../../src/container/create-request';
+import { seccompOf, securityOf } from '../../src/container/security-options';
 import type { Circumstances, Settings } from '../../src/container/spec';
 
 /** Settings of an ordinary container, with changes. */
@@ -9,11 +10,16 @@ export function settings(changes: Partial<Settings> = {}): Settings {
     workspace: '/home/u/app',
     workingFolder: '/home/u/app',
     hostUser: { uid: 1000, gid: 1000 },
-    binds: [{ source: '/home/u/app', target: '/home/u/app', isReadOnly: false, identity: '1:2' }],
+    binds: [
+      { source: '/home/u/app', target: '/home/u/app', isReadOnly: false, isRoot: true, identity: '1:2' },
+    ],
+    protection: [],
+    notices: [],
     data: 'shared',
     memoryBytes: undefined,
     memoryAtMostBytes: undefined,
     cpus: undefined,
+    diskBytes: undefined,
     pids: 1024,
     idleMs: 1_800_000,
     extraHosts: [],
@@ -30,6 +36,7 @@ export const circumstances: Circumstances = {
   engineMemoryBytes: 8 * 2 ** 30,
   engineCpus: 4,
   limits: { memory: true, pids: true, cpus: true },
+  seccomp: '{"defaultAction":"SCMP_ACT_ERRNO"}',
 };
 
 /** What an engine tells of the container that was made from those, with changes. */
@@ -65,12 +72,14 @@ export function containerInfo(changes: Partial<ContainerInfo> = {}): ContainerIn
     rights: {
       capAdd: HostConfig.CapAdd,
       capDrop: HostConfig.CapDrop,
-      securityOpt: HostConfig.SecurityOpt,
+      securityOpt: securityOf(HostConfig),
+      seccomp: seccompOf(HostConfig),
       isPrivileged: false,
       devices: [],
       groups: [],
       pidMode: 'private',
-      ipcMode: 'private',
+      ipcMode: HostConfig.IpcMode,
+      cgroupMode: HostConfig.CgroupnsMode,
       utsMode: 'private',
       usernsMode: 'private',
       networkMode: 'bridge',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { catalog } from '../../src/agent/catalog';
 import { imageRequestOf } from '../../src/container/image-request';
+import { forgetAgentFolder, rememberAgentFolders } from '../../src/workspace/agent-folders';
 import { loadConfig } from '../../src/workspace/config';
 import type { Config } from '../../src/workspace/config';
 
@@ -53,5 +54,21 @@ describe('imageRequestOf', () => {
     expect(imageRequestOf(env, trusted, '/w', 'claude').repository).toBe('/w');
     expect(imageRequestOf(env, narrowed, '/w', 'claude')).not.toHaveProperty('repository');
     expect(imageRequestOf(env, own, '/w', 'claude')).not.toHaveProperty('repository');
+  });
+
+  test.each([
+    ['network.ca_file', '[network]\nca_file = "FILE"'],
+    ['image.dockerfile', '[image]\ndockerfile = "FILE"'],
+  ])('refuses a file that an agent can change, of another workspace or this one: %s', (key, text) => {
+    const other = join(home, 'other');
+    mkdirSync(other);
+    rememberAgentFolders(env, [other]);
+    configure(text.replace('FILE', join(other, 'file')));
+    const request = (root: string | undefined) => () => imageRequestOf(env, loadConfig(env), root, 'gemini');
+
+    expect(request(undefined)).toThrow(`"${key}" names ${join(other, 'file')}, which is not read`);
+    forgetAgentFolder(env, other);
+    expect(request(undefined)).not.toThrow();
+    expect(request(other)).toThrow(`"${key}" names`);
   });
 });

@@ -28,6 +28,7 @@ describe('ownContainers', () => {
         agent: 'claude',
         state: 'running',
         createdAt: 5,
+        record: labels()['containai.spec'],
         dataVolume: 'cai-data-claude-1000',
       },
     ]);

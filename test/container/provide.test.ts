@@ -4,6 +4,9 @@ import type { ContainerRequest } from '../../src/container/provide';
 import { CaiError } from '../../src/errors';
 import { containerInfo, settings } from './given';
 
+/** The same workspace, after another folder has got its name. */
+const replaced = settings({ binds: settings().binds.map((bind) => ({ ...bind, identity: '1:9' })) });
+
 const noImage = new CaiError('IMAGE', 'there is no image');
 let removed: string[];
 
@@ -33,6 +36,7 @@ describe('provideContainer, where there is no image to make another one from', (
   test.each([
     ['is to be made anew', { isFresh: true }],
     ['has changed settings', { settings: settings({ pids: 7 }) }],
+    ['has another folder than the workspace is now', { settings: replaced }],
   ])('leaves a container alone that %s', async (_, changes) => {
     await expect(provideContainer(engineWith({}), request(changes))).rejects.toBe(noImage);
 

@@ -17,7 +17,10 @@ function given(changes: { stdout?: Writable; stderr?: Writable } = {}) {
   });
   exited.catch(() => undefined);
   const ignore = () => undefined;
-  const status = relay({ ...command, exited, signal: ignore, resize: ignore }, { ...own, ...changes });
+  const status = relay(
+    { ...command, exited, signal: ignore, resize: ignore, hasEnded: false },
+    { ...own, ...changes },
+  );
   const end = () => [command.stdout, command.stderr].forEach((stream) => stream.end());
   return { command, own, status, end, exit, fail };
 }

@@ -19,9 +19,14 @@ beforeEach(() => {
   env = { HOME: home, PATH: process.env.PATH };
 });
 
-function settings(changes: Partial<Config> = {}): Promise<Settings> {
+function settings(changes: Partial<Config> = {}, workspace = root): Promise<Settings> {
   const config = { ...loadConfig(env), ...changes };
-  return settingsOf({ config, workspace: root, agent: 'claude', authorizedKey: 'key', hostUser, env });
+  return settingsOf({ config, workspace, agent: 'claude', authorizedKey: 'key', hostUser, env });
+}
+
+function kernelLink(): string {
+  symlinkSync('/proc/self/root/usr', join(home, 'kernel'));
+  return join(home, 'kernel');
 }
 
 describe('settingsOf', () => {
@@ -44,7 +49,7 @@ describe('settingsOf', () => {
 
     expect(workingFolder).toBe(root);
     expect(binds).toEqual([
-      { source: root, target: root, isReadOnly: false, identity: isLinux ? `${dev}:${ino}` : '' },
+      { source: root, target: root, isReadOnly: false, identity: `${dev}:${ino}`, isRoot: true },
     ]);
   });
 
@@ -70,6 +75,7 @@ describe('settingsOf', () => {
     ['a file of the image', () => '/etc', /the container needs its own files there/],
     ['a file of ours inside', () => '/usr/bin', /the container needs its own files there/],
     ['what is not there', () => join(home, 'gone'), /cannot be used/],
+    ['a link to what the kernel shows', () => kernelLink(), /a view of the system/],
     ['our own folder', () => join(home, '.config'), /it holds cai's own folder/],
   ])('refuses to mount %s', async (_what, path, why) => {
     mkdirSync(join(home, '.config/containai'), { recursive: true });
@@ -110,6 +116,70 @@ describe('settingsOf', () => {
     symlinkSync(home, root);
 
     await expect(settings()).rejects.toMatchObject({ code: 'WORKSPACE' });
+  });
+
+  describe('with a workspace of another container', () => {
+    let other: string;
+
+    beforeEach(async () => {
+      other = newFolder();
+      mkdirSync(join(other, 'sub'));
+      writeFileSync(join(home, 'secret'), 'SECRET');
+      await settings({}, other);
+    });
+
+    const refused = expect.objectContaining({
+      code: 'CONFIG',
+      message: expect.stringMatching(/the way there leads through ".*", where an agent could put/) as string,
+    }) as Error;
+
+    it.each<[string, boolean]>([
+      ['writable', false],
+      ['read-only', true],
+    ])('refuses to mount what lies in it, %s', async (_, isReadOnly) => {
+      await expect(settings({ mounts: [{ path: join(other, 'sub'), isReadOnly }] })).rejects.toEqual(refused);
+    });
+
+    it('refuses to mount a link that its agent has made, and what is reached through one', async () => {
+      symlinkSync(home, join(other, 'link'));
+      symlinkSync(join(other, 'link'), join(home, 'way'));
+
+      for (const path of [join(other, 'link'), join(home, 'way'), join(home, 'way/secret')])
+        await expect(settings({ mounts: [{ path, isReadOnly: true }] })).rejects.toEqual(refused);
+    });
+
+    it('mounts it as a whole', async () => {
+      const { binds } = await settings({ mounts: [{ path: other, isReadOnly: true }] });
+
+      expect(binds[1]).toMatchObject({ source: other, isReadOnly: true });
+    });
+
+    it('refuses certificates in it, and those to which a link in it leads', async () => {
+      symlinkSync(join(home, 'secret'), join(other, 'ca.pem'));
+      symlinkSync(join(other, 'ca.pem'), join(home, 'ca.pem'));
+
+      for (const caFile of [join(other, 'ca.pem'), join(home, 'ca.pem')])
+        await expect(settings({ network: { caFile } })).rejects.toEqual(refused);
+    });
+  });
+
+  it('refuses certificates in the workspace itself, also before its first container', async () => {
+    writeFileSync(join(root, 'ca.pem'), 'PEM');
+
+    await expect(settings({ network: { caFile: join(root, 'ca.pem') } })).rejects.toThrow(
+      'which is not read',
+    );
+  });
+
+  it('refuses to mount what lies in another mount that agents can write', async () => {
+    const data = newFolder();
+    mkdirSync(join(data, 'sub'));
+    const mounts = [
+      { path: data, isReadOnly: false },
+      { path: join(data, 'sub'), isReadOnly: true },
+    ];
+
+    await expect(settings({ mounts })).rejects.toThrow(`leads through "${data}"`);
   });
 
   it('reads the certificates of the network', async () => {

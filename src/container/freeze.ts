@@ -1,0 +1,300 @@
+/**
+ * Freezing: while the editor serves a file for an agent, nothing runs that could put another file in its place. That
+ * is what the engine's pause does: unlike a process that was stopped, one in a frozen cgroup is continued by nothing
+ * from inside. See docs/decisions/0019-files-through-the-editor.md.
+ */
+import { join } from 'node:path';
+import { CaiError } from '../errors';
+import { ownFolders } from '../workspace/own-folders';
+import { isInside } from '../workspace/path-map';
+import type { ContainerInfo } from './container-info';
+import type { Engine } from './engine';
+import { aMoment, FreezeLocks } from './freeze-locks';
+import type { FreezeHolder, FreezeLock } from './freeze-locks';
+import { ownContainers } from './own-containers';
+import { label } from './spec';
+
+/** How long everything may take until all stands still, in milliseconds. */
+const freezeMs = 4_000;
+/** How long all may stand still, in milliseconds: longer than the proxy waits, which may itself be stopped. */
+const mostFrozenMs = 6_000;
+/** How long an engine may need to know what it has done, in milliseconds. */
+const settleMs = 1_000;
+
+/** The locks of this user, among what survives a restart. */
+export function freezeLocks(env: NodeJS.ProcessEnv): FreezeLocks {
+  return new FreezeLocks(join(ownFolders(env).state, 'frozen'));
+}
+
+/** Whose files are served. */
+export interface Served {
+  /** Id of the container. */
+  readonly container: string;
+  /** Id of the host's user whose containers may have the same files. */
+  readonly hostUser: number;
+}
+
+/** The containers to freeze, sorted, and the folders of ours as `isConcerned` takes them. */
+interface Concerned {
+  readonly note: string;
+  readonly ids: readonly string[];
+}
+
+/** Freezes for one container, at most once at a time. */
+export class Freezer {
+  #taken: readonly FreezeLock[] = [];
+  /** What is under way: a thaw must not overtake its freeze. */
+  #work: Promise<unknown> = Promise.resolve();
+  #limit: NodeJS.Timeout | undefined;
+  #refusal: CaiError | undefined;
+  #hasFrozen = false;
+  /** What was concerned last; mostly that is so still, and it is looked up while all is frozen. */
+  #known: Concerned | undefined;
+
+  /** Nothing is frozen yet. */
+  constructor(
+    private readonly engine: Engine,
+    private readonly locks: FreezeLocks,
+    private readonly served: Served,
+  ) {}
+
+  /**
+   * Resolves when this container stands still, and every other one of ours that can write what it has. Rejects
+   * with the reason, and nothing is frozen then. After some seconds everything is thawed without a word.
+   */
+  async freeze(): Promise<void> {
+    await this.#next(async () => {
+      // An engine that cannot do it is not tried again.
+      if (this.#refusal !== undefined) throw this.#refusal;
+      await this.#thaw();
+      const deadline = performance.now() + freezeMs;
+      try {
+        while (!(await this.#tryToFreeze(deadline)));
+        this.#limit = setTimeout(() => void this.thaw().catch(() => undefined), mostFrozenMs).unref();
+      } catch (reason) {
+        this.#known = undefined;
+        await this.#thaw().catch(() => undefined);
+        throw reason;
+      }
+    });
+  }
+
+  /** Resolves when nothing is frozen any more by us. */
+  async thaw(): Promise<void> {
+    await this.#next(() => this.#thaw());
+  }
+
+  async #next(work: () => Promise<void>): Promise<void> {
+    const done = this.#work.then(work);
+    this.#work = done.catch(() => undefined);
+    await done;
+  }
+
+  /** False if a container has begun to run meanwhile that would have to stand still, too. */
+  async #tryToFreeze(deadline: number): Promise<boolean> {
+    const { note, ids } = this.#known ?? (await this.#concerned());
+    // In the same order as everybody does, so that no two wait for each other.
+    for (const id of ids) {
+      const lock = await this.locks.take(id, note, deadline);
+      if (lock === undefined) throw cannotFreeze(id, 'another process serves its files');
+      this.#taken = [...this.#taken, lock];
+      if (lock.isLeft) await thaw(this.engine, id);
+    }
+    // From here on, whoever starts another one sees our locks, and waits before anything runs in it.
+    [this.#known] = await Promise.all([this.#concerned(), this.#pauseAll()]);
+    if (this.#known.ids.every((id) => ids.includes(id))) return true;
+    await this.#thaw();
+    return false;
+  }
+
+  async #pauseAll(): Promise<void> {
+    // All of them are waited for: only then is it known what there is to thaw.
+    const pauses = await Promise.allSettled(
+      this.#taken.map(async ({ container }) => await pause(this.engine, container)),
+    );
+    const failed = pauses.find((each) => each.status === 'rejected');
+    this.#hasFrozen ||= failed === undefined;
+    if (failed === undefined) return;
+    const reason: unknown = failed.reason;
+    // One that has done it may only be short of time: runc gives up where processes are busy in the kernel.
+    if (reason instanceof CaiError && reason.code === 'CONTAINER_START' && !this.#hasFrozen)
+      this.#refusal = reason;
+    throw reason;
+  }
+
+  async #concerned(): Promise<Concerned> {
+    const all = await ownContainers(this.engine, this.served.hostUser);
+    const own = all.find(({ id }) => id === this.served.container);
+    const note = JSON.stringify(bindSources(own?.record) ?? null);
+    const others = all.filter(({ state, record }) => isUp(state) && isConcerned(note, record));
+    return { note, ids: [...new Set([this.served.container, ...others.map(({ id }) => id)])].sort() };
+  }
+
+  async #thaw(): Promise<void> {
+    clearTimeout(this.#limit);
+    const thawing = this.#taken.map(async (lock) => {
+      await thaw(this.engine, lock.container);
+      lock.release(true);
+      this.#taken = this.#taken.filter((each) => each !== lock);
+    });
+    for (const each of await Promise.allSettled(thawing)) if (each.status === 'rejected') throw each.reason;
+  }
+}
+
+/** Whether processes run in a container that is in that state, or will again without being started. */
+function isUp(state: string): boolean {
+  return !['created', 'configured', 'initialized', 'exited', 'stopped', 'removing', 'dead'].includes(state);
+}
+
+/**
+ * Whether a container with this record of what it was made with can write in the folders that a holder has noted, or
+ * above or below them. Where that cannot be told, it can.
+ */
+export function isConcerned(note: string, record: string | undefined): boolean {
+  let folders: readonly string[] | undefined;
+  try {
+    folders = (JSON.parse(note) as string[] | null) ?? undefined;
+  } catch {
+    // It is just being written.
+  }
+  const own = bindSources(record, 'rw');
+  if (folders === undefined || own === undefined) return true;
+  return own.some((path) => folders.some((folder) => isInside(path, folder) || isInside(folder, path)));
+}
+
+/**
+ * What a record has mounted of the host; `undefined`: it cannot be read. Its lines do not tell where a path with
+ * spaces ends: then everything counts that may be meant.
+ */
+function bindSources(record: string | undefined, access = 'r[ow]'): string[] | undefined {
+  try {
+    const { mounts } = JSON.parse(record ?? '') as { mounts: readonly string[] };
+    return mounts.flatMap((line) => {
+      const [, paths = ''] = new RegExp(`^bind (.*) ${access}$`, 's').exec(line) ?? [];
+      return [...paths.matchAll(/ (?=\/)/g)].map(({ index }) => paths.slice(0, index));
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns when it stands still, or does not run. */
+async function pause(engine: Engine, id: string): Promise<void> {
+  const end = performance.now() + settleMs;
+  for (;;) {
+    try {
+      await engine.setPaused(id, true);
+      return;
+    } catch (reason) {
+      const info = await engine.inspectContainer(id);
+      if (info?.isRunning !== true) return;
+      if (performance.now() >= end) {
+        // By its user, who may let it go on at any time.
+        if (info.state === 'paused') throw cannotFreeze(id, 'it is paused already');
+        throw reason;
+      }
+    }
+    await aMoment();
+  }
+}
+
+/**
+ * Returns when it runs, or is not there. For some milliseconds after a pause or its end, Docker believes what was so
+ * before: it hears of both a second time, by an event.
+ */
+async function thaw(engine: Engine, id: string): Promise<void> {
+  const end = performance.now() + settleMs;
+  for (;;) {
+    try {
+      await engine.setPaused(id, false);
+      return;
+    } catch (reason) {
+      const info = await engine.inspectContainer(id);
+      if (info?.isRunning !== true) return;
+      if (performance.now() >= end) {
+        if (info.state === 'paused') throw reason;
+        return;
+      }
+    }
+    await aMoment();
+  }
+}
+
+/** For now: the next time may be another. */
+function cannotFreeze(id: string, why: string): CaiError {
+  return new CaiError('AGENT_STALLED', `the container ${id.slice(0, 12)} cannot be paused: ${why}`);
+}
+
+/** What a process does that wants a container and may find it frozen. */
+export class Frozen {
+  #giveUpAt: number | undefined;
+
+  /** For one container. */
+  constructor(
+    private readonly engine: Engine,
+    private readonly locks: FreezeLocks,
+  ) {}
+
+  /**
+   * True after a moment: the container has to be looked at again, because the files that it has are just being served,
+   * or because a process had left it frozen that has died. Rejects if its user has paused it.
+   */
+  async mustWaitFor(info: ContainerInfo): Promise<boolean> {
+    const holders = this.locks.holders();
+    const left = await thawLeft(this.engine, this.locks, holders);
+    const isServed = holders.some(
+      ({ isAlive, container, note }) =>
+        isAlive && (container === info.id || isConcerned(note, info.labels[label.spec])),
+    );
+    if (isServed) this.#giveUpAt = undefined;
+    else if (info.state === 'paused') this.#checkPatience(info);
+    else return left.includes(info.id);
+    await aMoment();
+    return true;
+  }
+
+  /** Docker may tell of a pause that is over. */
+  #checkPatience({ name }: ContainerInfo): void {
+    this.#giveUpAt ??= performance.now() + settleMs;
+    if (performance.now() < this.#giveUpAt) return;
+    throw new CaiError('CONTAINER_START', `the container ${name} is paused: docker unpause ${name}`);
+  }
+}
+
+/** Thaws what processes have left frozen that have died; resolves with the containers. */
+async function thawLeft(
+  engine: Engine,
+  locks: FreezeLocks,
+  holders: readonly FreezeHolder[],
+): Promise<string[]> {
+  const left = holders.filter(({ isAlive }) => !isAlive).map(({ container }) => container);
+  const thawed: string[] = [];
+  for (const container of new Set(left)) {
+    // Who has it and is alive thaws it, too.
+    const lock = await locks.take(container, '[]', 0);
+    if (lock === undefined) continue;
+    const isThawed = await thaw(engine, container).then(
+      () => true,
+      () => false,
+    );
+    lock.release(isThawed);
+    if (isThawed) thawed.push(container);
+  }
+  return thawed;
+}
+
+/** Does something with a container that cannot be done while it is frozen, and meanwhile nobody freezes it. */
+export async function whileThawed(
+  engine: Engine,
+  locks: FreezeLocks,
+  id: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  const lock = await locks.take(id, '[]', performance.now() + mostFrozenMs + settleMs);
+  try {
+    if (lock?.isLeft === true) await thaw(engine, id);
+    await work();
+  } finally {
+    lock?.release(true);
+  }
+}
