@@ -1,0 +1,238 @@
+/**
+ * What was there before an agent worked in a folder, or when the user last accepted it: the states of all that would
+ * be executed, with copies of the files. In our state folder, a folder for each, which no agent can write.
+ */
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { CaiError, messageOf } from '../errors';
+import { ownFolders } from '../workspace/own-folders';
+import { ancestry } from '../workspace/real-path';
+import { contentOf, digestOf, identityOf, placesIn, placesOf, unitsIn } from './look';
+import type { Content } from './look';
+
+/** What is compared with. */
+export interface Baseline {
+  /** Real path of the folder. */
+  readonly folder: string;
+  /** Root of the workspace that it lies in, or is. */
+  readonly root: string;
+  /** When it was taken, in milliseconds since the epoch. */
+  readonly at: number;
+  /** The protected paths that were there, empty folders as well. */
+  readonly units: ReadonlySet<string>;
+  /** By paths below the folder. */
+  readonly states: ReadonlyMap<string, string>;
+  /** The protected paths that no agent could ever write as long as they are the same, by what they were then. */
+  readonly kept: ReadonlyMap<string, string>;
+  /** It is a git folder that lies outside of the workspace that uses it. */
+  readonly isGit?: boolean;
+}
+
+/** What a folder is for whoever has it written down. */
+export interface FolderRole {
+  /** Root of the workspace that it lies in. Default: itself. */
+  readonly root?: string;
+  /** What is there is read-only for agents from now on. Default: it is not. */
+  readonly isProtected?: boolean;
+  /** As in `Baseline`. */
+  readonly isGit?: boolean;
+}
+
+/** Of one folder no more than this is kept as copies, in bytes. */
+const maxCopiedBytes = 8 * 1_024 * 1_024;
+
+/**
+ * Writes down what is in a folder, unless that was done before. What was changed since an agent could first write
+ * there, because the folder lies in another that was written down earlier, is left out: the system sets the time of
+ * a file's last change, and no agent can. Without a place for records, work goes on. `isProtected`: what is there is
+ * read-only for agents from now on; if it ever is not, nothing there counts as kept any more.
+ */
+export function recordBaseline(
+  env: NodeJS.ProcessEnv,
+  folder: string,
+  { root = folder, isProtected = false, isGit = false }: FolderRole = {},
+): void {
+  try {
+    if (existsSync(fileOf(env, folder))) {
+      const known = isProtected ? undefined : readBaseline(env, folder);
+      if (known !== undefined && known.kept.size > 0)
+        writeBaseline(env, { ...known, kept: new Map<string, string>() }, []);
+      return;
+    }
+    const [baseline, contents] = takeBaseline(env, folder, root, isGit);
+    writeBaseline(
+      env,
+      { ...baseline, kept: isProtected ? keptIn(env, folder, isGit) : baseline.kept },
+      contents,
+    );
+  } catch (reason) {
+    if (!(reason instanceof CaiError)) throw reason;
+  }
+}
+
+/** What `recordBaseline` would write down now, and the contents of all places. */
+export function takeBaseline(
+  env: NodeJS.ProcessEnv,
+  folder: string,
+  root: string,
+  isGit = false,
+): [Baseline, readonly Content[]] {
+  // Times of files have fractions of a millisecond.
+  const at = Date.now() + 1;
+  // What agents do in a repository is told and reviewed there.
+  const outer = isGit ? [] : outerBaselines(env, folder).map((each) => each.at);
+  const since = Math.min(at, ...outer);
+  const units = unitsIn(folder, isGit);
+  const places = placesIn(folder, units).filter(
+    ({ stats }) => outer.length === 0 || (stats?.ctimeMs ?? at) <= since,
+  );
+  const contents = places.map((place) => contentOf(folder, place));
+  const states = new Map(places.map(({ path }, index) => [path, contents[index]!.state]));
+  const kept = new Map<string, string>();
+  return [
+    { folder, root, at: since, units: new Set(units.map(({ path }) => path)), states, kept, isGit },
+    contents,
+  ];
+}
+
+/** What was written down of the folders that a folder lies in. */
+export function outerBaselines(env: NodeJS.ProcessEnv, folder: string): Baseline[] {
+  return ancestry(folder)
+    .slice(1)
+    .flatMap((each) => readBaseline(env, each) ?? []);
+}
+
+/** A file with another name somewhere, or a link, can be written whatever is mounted over it. */
+function keptIn(env: NodeJS.ProcessEnv, folder: string, isGit: boolean): Map<string, string> {
+  if (outerBaselines(env, folder).length > 0) return new Map();
+  const units = unitsIn(folder, isGit).filter(
+    (unit) =>
+      (unit.kind === 'file' || unit.kind === 'folder') &&
+      placesOf(folder, unit).every(({ stats }) => stats?.nlink === 1),
+  );
+  return new Map(units.map(({ path }) => [path, identityOf(folder, path)]));
+}
+
+/** `undefined` if there is none, also for one that is damaged. */
+export function readBaseline(env: NodeJS.ProcessEnv, folder: string): Baseline | undefined {
+  const found = read(fileOf(env, folder));
+  return found?.folder === folder ? found : undefined;
+}
+
+/** The baselines of the folders below the root of a workspace in which sessions were opened. */
+export function innerBaselines(env: NodeJS.ProcessEnv, root: string): Baseline[] {
+  const place = placeOf(env);
+  try {
+    return readdirSync(place)
+      .flatMap((name) => read(posix.join(place, name, fileName)) ?? [])
+      .filter((each) => each.root === root && each.folder !== root)
+      .sort((a, b) => (a.folder < b.folder ? -1 : 1));
+  } catch {
+    // Nothing was written down yet.
+    return [];
+  }
+}
+
+/** Takes the place of what was written down. Fails with `CaiError('CONFIG')`. */
+export function writeBaseline(
+  env: NodeJS.ProcessEnv,
+  baseline: Baseline,
+  contents: readonly Content[],
+): void {
+  const { units, states, kept, ...rest } = baseline;
+  const copies = posix.join(folderFor(env, baseline.folder), 'copies');
+  writing(copies, () => {
+    mkdirSync(copies, { recursive: true, mode: 0o700 });
+    let room = maxCopiedBytes;
+    for (const { bytes } of contents) {
+      if (bytes === undefined || bytes.length > room) continue;
+      room -= bytes.length;
+      replace(posix.join(copies, digestOf(bytes)), bytes);
+    }
+    const maps = { states: Object.fromEntries(states), kept: Object.fromEntries(kept) };
+    const text = JSON.stringify({ ...rest, units: [...units], ...maps });
+    replace(fileOf(env, baseline.folder), `${text}\n`);
+  });
+}
+
+/** Bytes of a file as they were written down; undefined where no copy was kept, or it is damaged. */
+export function copyOf(env: NodeJS.ProcessEnv, folder: string, digest: string): Buffer | undefined {
+  try {
+    const bytes = readFileSync(posix.join(folderFor(env, folder), 'copies', digest));
+    return digestOf(bytes) === digest ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the user was told of a folder: the state of each path then; undefined if nothing was written down of it. */
+export function readTold(env: NodeJS.ProcessEnv, folder: string): Map<string, string> | undefined {
+  try {
+    const told: unknown = JSON.parse(readFileSync(posix.join(folderFor(env, folder), 'told.json'), 'utf8'));
+    return new Map(texts(told));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes that down; where it cannot be, the user is told again by the next process. */
+export function writeTold(env: NodeJS.ProcessEnv, folder: string, told: ReadonlyMap<string, string>): void {
+  const place = folderFor(env, folder);
+  try {
+    mkdirSync(place, { recursive: true, mode: 0o700 });
+    replace(posix.join(place, 'told.json'), `${JSON.stringify(Object.fromEntries(told))}\n`);
+  } catch {
+    // As in `recordBaseline`.
+  }
+}
+
+/** Our own folder for what is about a folder. */
+export function folderFor(env: NodeJS.ProcessEnv, folder: string): string {
+  return posix.join(placeOf(env), digestOf(folder));
+}
+
+/** What `write` does to a folder of ours, failing with `CaiError('CONFIG')`. */
+export function writing<T>(place: string, write: () => T): T {
+  try {
+    return write();
+  } catch (reason) {
+    throw new CaiError('CONFIG', `${place} cannot be written: ${messageOf(reason)}`);
+  }
+}
+
+const fileName = 'baseline.json';
+
+function fileOf(env: NodeJS.ProcessEnv, folder: string): string {
+  return posix.join(folderFor(env, folder), fileName);
+}
+
+function placeOf(env: NodeJS.ProcessEnv): string {
+  return posix.join(ownFolders(env).state, 'review');
+}
+
+function read(file: string): Baseline | undefined {
+  try {
+    const record = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    const { folder, root, at, units, states, kept, isGit } = record;
+    if (typeof folder !== 'string' || typeof root !== 'string' || typeof at !== 'number') return undefined;
+    if (!Array.isArray(units) || typeof states !== 'object') return undefined;
+    const maps = { states: new Map(texts(states)), kept: new Map(texts(kept)), isGit: isGit === true };
+    return { folder, root, at, units: new Set(units as string[]), ...maps };
+  } catch {
+    return undefined;
+  }
+}
+
+function texts(record: unknown): [string, string][] {
+  return Object.entries(record ?? {}).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+}
+
+/** By renaming, so that whoever reads meanwhile sees the old file or the new one. */
+export function replace(file: string, content: string | Buffer): void {
+  const draft = `${file}.${randomUUID()}`;
+  writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
+  renameSync(draft, file);
+}
