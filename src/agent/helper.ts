@@ -85,7 +85,7 @@ export class Helper {
           hasTold = true;
           this.options.onNotice?.(status.text);
         }
-        if (status.kind !== 'delay') this.#settle();
+        if (status.kind === 'started' || status.kind === 'notice') this.#settle();
       },
       onEnd: (reason) => {
         const againMs = this.isOver ? undefined : this.options.onFailure?.(reason, hasTold);

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 export interface ProcessStat {
   /** Zombies, which wait for their parent to take note, do not run. */
   readonly isRunning: boolean;
+  /** It was stopped by a signal, and not by a debugger. */
+  readonly isStopped: boolean;
   /** Id of its process group. */
   readonly group: number;
   /** When it was started, in ticks since the machine was. */
@@ -18,6 +20,7 @@ export function processStat(pid: number): ProcessStat | undefined {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return {
       isRunning: fields[0] !== 'Z' && fields[0] !== 'X',
+      isStopped: fields[0] === 'T',
       group: Number(fields[2]),
       startTicks: Number(fields[19]),
     };

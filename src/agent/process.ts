@@ -4,8 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { createInterface } from 'node:readline';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Writable } from 'node:stream';
 import { CaiError } from '../errors';
 import type { Log } from '../log';
 import { LineReader } from '../rpc/line';
@@ -15,8 +14,8 @@ import { AgentEnd, ourMessage } from './agent-end';
 import type { AgentCommand } from './catalog';
 import { isGroupAlive, signalGroup } from './process-group';
 import { startFailure } from './start-failure';
-import { parseStatus } from './status';
 import type { AgentStatus } from './status';
+import { StatusLink } from './status-link';
 
 /** How long each step of a stop waits for the one before it, in milliseconds. */
 export interface StopLadder {
@@ -74,6 +73,8 @@ export interface AgentProcessOptions {
 
 /** A started agent. */
 export class AgentProcess {
+  /** To the command itself, which can be asked; undefined for one without status. */
+  link: StatusLink | undefined;
   /** Undefined when it could not even be tried. */
   readonly #child: ChildProcessWithoutNullStreams | undefined;
   readonly #reader: LineReader;
@@ -139,15 +140,13 @@ export class AgentProcess {
       this.#pull();
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.#onStderr(text));
-    const status = child.stdio[3] as Readable | undefined;
-    status?.on('error', () => undefined);
-    if (status !== undefined) createInterface(status).on('line', (line) => this.#onStatus(line));
+    const status = child.stdio[3] as Duplex | undefined;
+    if (status !== undefined) this.link = new StatusLink(status, (each) => this.#onStatus(each));
   }
 
-  #onStatus(line: string): void {
-    const status = parseStatus(line);
-    if (status?.kind === 'failed') this.#failure = status.code;
-    else if (status !== undefined) this.options.onStatus?.(status);
+  #onStatus(status: AgentStatus): void {
+    if (status.kind === 'failed') this.#failure = status.code;
+    else this.options.onStatus?.(status);
   }
 
   /** Its process id; undefined when it could not be started. */

@@ -21,6 +21,11 @@ export interface ProfileKey {
   readonly client?: string;
   /** `clientCapabilities` as the agent is told of them. */
   readonly capabilities: unknown;
+  /**
+   * The working directory for which alone the answer counts, because the agent of its workspace has given it; absent:
+   * it was given by an agent without a workspace, which no workspace's agent can have changed.
+   */
+  readonly folder?: string;
 }
 
 /** An agent's answer, and which program gave it. */
@@ -38,10 +43,13 @@ const maxFiles = 100;
 /** Age of a file that was begun and never finished, in milliseconds. */
 const abandonedMs = 60_000;
 /** Of the files' form; those of another are as none. */
-const version = 1;
+const version = 2;
 
 /** The profiles in one folder. */
 export class ProfileStore {
+  /** The part of a file's name that does not depend on the folder, for the key without it that was looked for last. */
+  #base = { text: '', hash: '' };
+
   /** `folder` is made when first needed, for its owner alone. */
   constructor(
     private readonly folder: string,
@@ -79,8 +87,20 @@ export class ProfileStore {
     }
   }
 
-  #fileOf(key: ProfileKey): string {
-    return join(this.folder, `${hashOf(JSON.stringify(key))}.json`);
+  /** There is none for this key any more. */
+  drop(key: ProfileKey): void {
+    try {
+      rmSync(this.#fileOf(key), { force: true });
+    } catch (reason) {
+      this.log.warn({ reason: messageOf(reason) }, 'a profile could not be removed');
+    }
+  }
+
+  #fileOf({ folder, ...rest }: ProfileKey): string {
+    const text = JSON.stringify(rest);
+    if (this.#base.text !== text) this.#base = { text, hash: hashOf(text) };
+    const of = folder === undefined ? '' : `-${hashOf(folder)}`;
+    return join(this.folder, `${this.#base.hash}${of}.json`);
   }
 
   /** Editors choose much of the key, so there is no end of them. */

@@ -5,6 +5,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -22,11 +23,11 @@ import { builtin } from '../builtin';
 import { CaiError, messageOf } from '../errors';
 import { ownFolders } from '../workspace/own-folders';
 import { ownProgram } from './own-program';
-import { isAlive } from './process-identity';
+import { isRunning, ownIdentity } from './process-identity';
 
 /** What runs in a container when an editor uses a token. */
 export interface TerminalOrder {
-  /** `command`: for an agent, good for one use. `login`: signs in to an agent, good for many. */
+  /** `command`: for an agent, good for one use. `login`: signs in to an agent, good as long as its writer lives. */
   readonly kind: 'command' | 'login';
   /** Name of the agent whose container it is. */
   readonly agent: string;
@@ -58,12 +59,14 @@ export interface HostCommand {
 }
 
 /** An editor runs a command as soon as it has it; a sign-in it may only show, for somebody to press later. */
-const lifetimesMs = { command: 10 * 60_000, login: 24 * 3_600_000 } as const;
+const commandMs = 10 * 60_000;
 /** A folder of the login session may lie in memory. */
 const maxOrderBytes = 1024 * 1024;
+/** How long the writing of a file may take, in milliseconds. */
+const writingMs = 10_000;
 /** 128 bits. No character of it means anything to a shell, and it is no option. */
 const tokenForm = /^[0-9a-f]{32}$/;
-/** Names in the folder: an order, or one that was just taken. Their time of change is when they end. */
+/** Names in the folder: an order, or one that was just taken. The time of change is when one of a command ends. */
 const fileForm = /^[0-9a-f]{32}\.(?:command|login|taken)$/;
 
 /** Variables of `TerminalOrder.host`. */
@@ -72,19 +75,18 @@ export const hostVariables =
 
 /** What stands in a file besides the order. */
 type StoredOrder = TerminalOrder & {
-  /** Who wrote it. A sign-in is good for as long as that process lives, too. */
-  readonly pid: number;
+  /** Identity of who wrote it. */
+  readonly owner: string;
 };
 
 /**
- * Writes an order down, for `lifetimeMs` (default: 10 minutes, or 24 hours for a sign-in, which is also good for
- * as long as this process lives), and removes those that nobody used in time. Returns its token, of
- * `[0-9a-f]`. Fails with `INVALID_PARAMS` for an order of more than 1 MiB, with `CONFIG` where no file can be
+ * Writes an order down, a command for `lifetimeMs` (default: 10 minutes), a sign-in for as long as this process lives,
+ * and removes those that are over. Returns its token, of `[0-9a-f]`. Fails with `INVALID_PARAMS` for an order of more than 1 MiB, with `CONFIG` where no file can be
  * written.
  */
 export function writeToken(env: NodeJS.ProcessEnv, order: TerminalOrder, lifetimeMs?: number): string {
   const host = Object.fromEntries(Object.entries(env).filter(isHostVariable));
-  const stored: StoredOrder = { ...order, host, pid: process.pid };
+  const stored: StoredOrder = { ...order, host, owner: ownIdentity() };
   const text = JSON.stringify(stored);
   if (Buffer.byteLength(text) > maxOrderBytes)
     throw new CaiError('INVALID_PARAMS', 'a terminal: command, arguments and environment exceed 1 MiB');
@@ -95,7 +97,7 @@ export function writeToken(env: NodeJS.ProcessEnv, order: TerminalOrder, lifetim
   const file = join(folder, `${token}.${order.kind}`);
   try {
     writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
-    const until = Date.now() + (lifetimeMs ?? lifetimesMs[order.kind]);
+    const until = Date.now() + (lifetimeMs ?? commandMs);
     utimesSync(file, until / 1_000, until / 1_000);
   } catch (reason) {
     rmSync(file, { force: true });
@@ -114,8 +116,8 @@ export function takeToken(env: NodeJS.ProcessEnv, token: string): TerminalOrder 
   for (const folder of foldersOf(env)) {
     const stored = takeCommand(join(folder, token)) ?? readOrder(join(folder, `${token}.login`));
     if (stored === undefined) continue;
-    const { pid, ...order } = stored.order;
-    if (stored.untilMs < Date.now() && !(order.kind === 'login' && isAlive(pid)))
+    const { owner, ...order } = stored.order;
+    if (order.kind === 'login' ? !isWanted(owner) : stored.untilMs < Date.now())
       throw refuse('this token is too old');
     return order;
   }
@@ -128,6 +130,11 @@ export function dropToken(env: NodeJS.ProcessEnv, token: string): void {
   for (const folder of foldersOf(env)) {
     for (const kind of ['command', 'login']) rmSync(join(folder, `${token}.${kind}`), { force: true });
   }
+}
+
+/** Removes the orders that are over: commands that nobody has run in time, sign-ins whose process has ended. */
+export function sweepTokens(env: NodeJS.ProcessEnv): void {
+  for (const folder of foldersOf(env)) if (existsSync(folder)) sweep(folder);
 }
 
 /** What an editor runs for a token; none of it comes from an agent. */
@@ -215,13 +222,27 @@ function sweep(folder: string): void {
     if (!fileForm.test(name)) continue;
     const file = join(folder, name);
     try {
-      if (statSync(file).mtimeMs >= Date.now()) continue;
-      const order = name.endsWith('.login') ? readOrder(file)?.order : undefined;
-      if (order === undefined || !isAlive(order.pid)) rmSync(file, { force: true });
+      if (name.endsWith('.login') ? !isWantedIn(file) : statSync(file).mtimeMs < Date.now())
+        rmSync(file, { force: true });
     } catch {
       // It is gone, or it is nothing that we could remove or use.
     }
   }
+}
+
+/** Whether a sign-in can be used; one that is not whole may just be written. */
+function isWantedIn(file: string): boolean {
+  try {
+    const found = readOrder(file);
+    return found === undefined || isWanted(found.order.owner);
+  } catch {
+    return statSync(file).mtimeMs >= Date.now() - writingMs;
+  }
+}
+
+/** Whether the process that shows a sign-in runs; those that earlier versions wrote did not tell which that is. */
+function isWanted(owner: unknown): boolean {
+  return typeof owner === 'string' && isRunning(owner) === true;
 }
 
 function isHostVariable(entry: [string, string | undefined]): entry is [string, string] {

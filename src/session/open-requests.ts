@@ -23,6 +23,8 @@ export interface ChildRequest {
 export type OpenRequest = ChildRequest & {
   /** The id on the agent's side. */
   readonly childId: string;
+  /** How many bytes the agent was sent before it. */
+  readonly sentAt: number;
 };
 
 /** The requests that are open at one agent. */
@@ -35,10 +37,10 @@ export class OpenRequests {
     return this.#requests.size;
   }
 
-  /** A request was sent under `childId`, JSON text, which was not open. */
-  add(childId: string, request: ChildRequest): void {
+  /** A request was sent under `childId`, JSON text, which was not open, after so many bytes. */
+  add(childId: string, request: ChildRequest, sentAt = 0): void {
     // In this order: a member behind what is copied costs a microsecond more.
-    this.#requests.set(childId, { childId, ...request });
+    this.#requests.set(childId, { childId, sentAt, ...request });
   }
 
   /** The open request that `childId` (JSON text) names, also when the agent has written it otherwise. */
@@ -69,6 +71,12 @@ export class OpenRequests {
   /** No answer will come for any of them. */
   failAll(reason: CaiError): void {
     for (const childId of [...this.#requests.keys()]) this.fail(childId, reason);
+  }
+
+  /** The agent was sent no more than so many bytes: what came after them will not be answered. */
+  failAfter(sentBytes: number, reason: CaiError): void {
+    for (const { childId, sentAt } of [...this.#requests.values()])
+      if (sentAt >= sentBytes) this.fail(childId, reason);
   }
 
   /** Forgets all of them, without a word to those that asked. */

@@ -1,7 +1,9 @@
 /** The process of one child, which is started again when a start fails and another may go better. */
 import { AgentProcess } from '../agent/process';
 import type { AgentProcessOptions, StopLadder } from '../agent/process';
+import type { StatusLink } from '../agent/status-link';
 import { CaiError } from '../errors';
+import { lengthOf } from '../rpc/splice';
 import type { Line } from '../rpc/splice';
 
 /** How it is started, and who is told what. */
@@ -27,6 +29,9 @@ export class RestartingProcess {
   /** Why it is ended, where that is not for it to say. */
   #failure: CaiError | undefined;
 
+  /** How much the process that there is now was sent. */
+  sentBytes = 0;
+
   /** Nothing is started yet. */
   constructor(private readonly options: RestartingProcessOptions) {}
 
@@ -42,8 +47,19 @@ export class RestartingProcess {
     return this.#process?.unreadBytes ?? 0;
   }
 
+  /** As of `AgentProcess`, of the process that there is now. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** As of `AgentProcess`, of the process that there is now. */
+  get link(): StatusLink | undefined {
+    return this.#process?.link;
+  }
+
   /** As of `AgentProcess`; nothing while there is none. */
   send(line: Line): void {
+    this.sentBytes += lengthOf(line);
     this.#process?.send(line);
   }
 
@@ -60,6 +76,7 @@ export class RestartingProcess {
   /** Its start fails with `reason` unless `liftLimit` comes in time. */
   limitStart(limitMs: number, reason: CaiError): void {
     clearTimeout(this.#limit);
+    if (limitMs === Infinity) return;
     this.#limit = setTimeout(() => {
       this.#failure = reason;
       void this.#process?.stop(lateStop);
@@ -88,6 +105,7 @@ export class RestartingProcess {
   #spawn(): void {
     this.#wait = undefined;
     this.#failure = undefined;
+    this.sentBytes = 0;
     this.#process = new AgentProcess({ ...this.options, onEnd: (reason) => this.#onEnd(reason) });
     this.options.onStart();
   }

@@ -2,13 +2,16 @@
  * One child: an agent that serves one workspace. It knows what is open at the agent and what waits for
  * the agent's start; what lines mean is decided above.
  */
-import type { AgentProcessOptions, StopLadder } from '../agent/process';
-import { CaiError } from '../errors';
-import type { Log } from '../log';
+import type { StopLadder } from '../agent/process';
+import type { StatusLink } from '../agent/status-link';
+import type { CaiError } from '../errors';
 import { requestLine } from '../rpc/answer';
 import type { Line } from '../rpc/splice';
-import type { Lane, LineWriter } from '../rpc/writer';
+import type { Lane } from '../rpc/writer';
 import type { PathMap } from '../workspace/path-map';
+import type { PinnedFolder } from '../workspace/pinned-folder';
+import { stalled, tooLate, undelivered } from './child-failures';
+import type { WorkspaceChildOptions } from './child-options';
 import { HeldTasks } from './held-tasks';
 import type { HeldTask } from './held-tasks';
 import { RestartingProcess } from './restarting-process';
@@ -16,7 +19,6 @@ import type { RestartingProcessOptions } from './restarting-process';
 import { OpenRequests } from './open-requests';
 import type { ChildRequest } from './open-requests';
 import { newOwnId } from './own-id';
-import type { Attempts } from './retry';
 
 /** One conversation, as the proxy knows it while it is open. */
 export interface Session {
@@ -26,8 +28,8 @@ export interface Session {
   agentId: string;
   /** The child that has it. */
   readonly child: WorkspaceChild;
-  /** Its working directory and further roots, as the editor spells them. `fs/*` is confined to these. */
-  readonly roots: readonly string[];
+  /** Its working directory and further roots, then read-only mounts: `fs/*` is confined to these as they were then. */
+  readonly roots: readonly PinnedFolder[];
   /** Between the editor's spelling of its paths and the agent's. */
   readonly map: PathMap;
   /**
@@ -43,24 +45,6 @@ export interface Session {
 
 /** Capabilities and the like, as far as the proxy reads them. */
 export type JsonObject = Readonly<Record<string, unknown>>;
-
-/** How a child is made. */
-export interface WorkspaceChildOptions {
-  /** How its process is started. */
-  readonly process: Omit<AgentProcessOptions, 'onLine' | 'onLines' | 'onEnd'>;
-  /** Real path of the workspace's root; undefined for the child that serves none. */
-  readonly root: string | undefined;
-  /** Between the editor's paths and the agent's, for what is about no session. */
-  readonly map: PathMap;
-  /** Writes to the editor. */
-  readonly writer: LineWriter;
-  /** Bytes that may wait for an agent that does not read. */
-  readonly inputBudgetBytes: number;
-  /** What has failed to serve its workspace before it. */
-  readonly attempts: Attempts;
-  /** For what the agent makes impossible. */
-  readonly log: Log;
-}
 
 /** `starting` until it has answered `initialize`; `stopping` once it is asked to end. */
 export type ChildState = 'starting' | 'ready' | 'stopping' | 'ended';
@@ -87,6 +71,8 @@ export class WorkspaceChild {
   initializeResult = '';
   /** That answer as the agent gave it, JSON text; empty until it has come. */
   ownInitializeResult = '';
+  /** Whether it has been told that it may use the editor's files. */
+  files: 'editor' | 'off' = 'off';
   /** What its program told of the image that it runs in, once it runs; for a direct child undefined. */
   image: { readonly id: string | undefined; readonly name: string | undefined } | undefined;
   /** Told what keeps the agent from starting soon. */
@@ -97,12 +83,14 @@ export class WorkspaceChild {
   endReason: CaiError | undefined;
   /** It ended because it was no longer wanted. */
   wasStopped = false;
-
   #state: ChildState = 'starting';
   readonly #held: HeldTasks;
   #process!: RestartingProcess;
   #isHeldBack = false;
   #hasServed = false;
+  #isCutOff = false;
+  /** How much it was sent before the last cancel. */
+  #cancelledAt = -1;
 
   /** Makes a child that has not been started. */
   constructor(private readonly options: WorkspaceChildOptions) {
@@ -135,7 +123,7 @@ export class WorkspaceChild {
     this.#process.start();
   }
 
-  /** Unless it is ready after `limitMs` milliseconds, its start fails with `reason`. */
+  /** Unless it is ready after `limitMs` milliseconds, which may be `Infinity`, its start fails with `reason`. */
   limitStart(limitMs: number, reason: CaiError): void {
     if (this.#state === 'starting') this.#process.limitStart(limitMs, reason);
   }
@@ -148,6 +136,16 @@ export class WorkspaceChild {
   /** New work may be given to it. */
   get isUsable(): boolean {
     return this.#state === 'starting' || this.#state === 'ready';
+  }
+
+  /** Id of its process, once that is started. */
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** To the command that runs the agent, which can be asked; undefined for an agent that we start itself. */
+  get link(): StatusLink | undefined {
+    return this.#process.link;
   }
 
   /** It has no session and nothing open, and could have. */
@@ -166,9 +164,9 @@ export class WorkspaceChild {
     if (this.#state === 'ready') {
       task.run();
     } else if (this.#state !== 'starting') {
-      task.onFailure(this.#endError());
+      task.onFailure(this.endReason ?? tooLate(this.name));
     } else if (!this.#held.add(task)) {
-      task.onFailure(this.#stalled());
+      task.onFailure(stalled(this.name));
     }
   }
 
@@ -183,10 +181,10 @@ export class WorkspaceChild {
   /** Sends a request under `childId`. The caller has made sure that this id is not open here. */
   request(childId: string, line: Line, request: ChildRequest): void {
     if (this.#isOverBudget()) {
-      request.onFailure(this.#stalled());
+      request.onFailure(stalled(this.name));
       return;
     }
-    this.open.add(childId, request);
+    this.open.add(childId, request, this.#process.sentBytes);
     this.#process.send(line);
   }
 
@@ -203,6 +201,7 @@ export class WorkspaceChild {
       this.options.log.warn({ root: this.root }, 'agent does not read: a notification was dropped');
       return;
     }
+    if (isCancel) this.#cancelledAt = this.#process.sentBytes;
     this.#process.send(line);
     this.#endIfHopeless();
   }
@@ -239,6 +238,18 @@ export class WorkspaceChild {
     void this.stop(ladder);
   }
 
+  /**
+   * The way to the agent is lost; it may have got so many bytes. It is given no more work, and what it has not got
+   * fails with `UNDELIVERED`, unless some of that cancels something. False: it had done nothing yet, and just ends.
+   */
+  cutOff(takenBytes: number): boolean {
+    if (this.#state !== 'ready' || !this.#hasServed) return false;
+    this.#state = 'stopping';
+    this.#isCutOff = true;
+    if (this.#cancelledAt < takenBytes) this.open.failAfter(takenBytes, undelivered(this.name));
+    return true;
+  }
+
   /** Asks the agent to end, ever less politely; resolves when nothing of it is left. */
   async stop(ladder: StopLadder): Promise<void> {
     if (this.isUsable) this.#state = 'stopping';
@@ -247,13 +258,6 @@ export class WorkspaceChild {
 
   #isOverBudget(): boolean {
     return this.#process.unreadBytes > this.options.inputBudgetBytes;
-  }
-
-  #stalled(): CaiError {
-    return new CaiError(
-      'AGENT_STALLED',
-      `agent "${this.#name}" does not read its input: end it and try again`,
-    );
   }
 
   /** Answers and cancels are never dropped, so an agent that takes none of them has to go. */
@@ -277,7 +281,7 @@ export class WorkspaceChild {
   }
 
   #end(reason: CaiError): void {
-    this.wasStopped = this.#state === 'stopping' && this.endReason === undefined;
+    this.wasStopped = this.#state === 'stopping' && this.endReason === undefined && !this.#isCutOff;
     this.#state = 'ended';
     this.endReason ??= reason;
     this.#failAll(reason);
@@ -289,11 +293,8 @@ export class WorkspaceChild {
     for (const task of held) task.onFailure(reason);
   }
 
-  #endError(): CaiError {
-    return this.endReason ?? new CaiError('AGENT_EXITED', `agent "${this.#name}" is being ended: try again`);
-  }
-
-  get #name(): string {
+  /** Name of the agent. */
+  get name(): string {
     return this.options.process.agent.name;
   }
 }

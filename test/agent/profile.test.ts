@@ -51,6 +51,17 @@ describe('ProfileStore', () => {
     expect(readdirSync(folder)).toHaveLength(1);
   });
 
+  test('keeps one for each working directory and one for all, and drops one alone', () => {
+    const keys = [key, { ...key, folder: '/srv/a' }, { ...key, folder: '/srv/b' }];
+    for (const [index, each] of keys.entries()) store.keep(each, { ...profile, program: String(index) });
+    expect(keys.map((each) => newStore().find(each)?.program)).toEqual(['0', '1', '2']);
+
+    store.drop(keys[1]!);
+    store.drop(keys[1]!);
+
+    expect(keys.map((each) => newStore().find(each)?.program)).toEqual(['0', undefined, '2']);
+  });
+
   test('keeps files that only their owner can read', () => {
     store.keep(key, profile);
 
@@ -63,6 +74,7 @@ describe('ProfileStore', () => {
     ['image', { image: 'containai:agent-2' }],
     ['protocol version', { protocolVersion: 2 }],
     ['editor', { client: 'another editor' }],
+    ['working directory', { folder: '/srv/a' }],
     ['client capability', { capabilities: { fs: { readTextFile: false }, terminal: false } }],
   ])('has nothing for another %s', (_, change) => {
     store.keep(key, profile);
@@ -92,7 +104,7 @@ describe('ProfileStore', () => {
     ['is empty', ''],
     ['was cut short', (text: string) => text.slice(0, -10)],
     ['is no object', 'null'],
-    ['is of another version', (text: string) => text.replace('"version":1', '"version":2')],
+    ['is of another version', (text: string) => text.replace('"version":2', '"version":3')],
     ['has no result', (text: string) => text.replace('"result"', '"resul"')],
     ['has a program that is no text', (text: string) => text.replace('"sha256:1"', '1')],
     ['would break a line', (text: string) => text.replace('{ ', '{\\n')],

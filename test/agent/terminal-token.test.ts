@@ -17,7 +17,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dropToken, hostCommand, takeToken, writeToken } from '../../src/agent/terminal-token';
+import { ownIdentity } from '../../src/agent/process-identity';
+import { dropToken, hostCommand, sweepTokens, takeToken, writeToken } from '../../src/agent/terminal-token';
 import type { TerminalOrder } from '../../src/agent/terminal-token';
 
 const order: TerminalOrder = {
@@ -127,7 +128,11 @@ describe('writeToken', () => {
     const [old, fresh] = [writeToken(env, order), writeToken(env, order)];
     const [shown, orphan] = [writeToken(env, login), writeToken(env, login)];
     const text = readFileSync(fileOf(orphan, 'login'), 'utf8');
-    writeFileSync(fileOf(orphan, 'login'), text.replace(`"pid":${process.pid}`, `"pid":${ended.pid}`));
+    writeFileSync(fileOf(orphan, 'login'), text.replace(ownIdentity(), `${ended.pid}.1`));
+    const [reused, damaged] = [writeToken(env, login), writeToken(env, login)];
+    // The same number, and another process.
+    writeFileSync(fileOf(reused, 'login'), text.replace(ownIdentity(), `${process.pid}.1`));
+    truncateSync(fileOf(damaged, 'login'), 20);
     writeFileSync(fileOf(old, 'taken'), '');
     writeFileSync(join(folder, 'notes'), '');
     for (const file of readdirSync(folder)) if (!file.startsWith(fresh)) age(join(folder, file));
@@ -192,22 +197,25 @@ describe('takeToken', () => {
     expect(() => takeToken(env, token)).toThrow(/too old/);
   });
 
-  test('lets a sign-in live as long as the process that shows it', () => {
+  test('lets a sign-in live as long as the process that shows it, and no longer', () => {
     const token = writeToken(env, login);
     age(fileOf(token, 'login'));
 
     expect(takeToken(env, token)).toEqual({ ...login, host });
   });
 
-  test('refuses a sign-in that is old and whose process has ended', async () => {
-    const ended = spawn('true');
-    await once(ended, 'exit');
+  test.each([
+    ['has ended', () => '1073741823.1'],
+    ['has ended, and whose number another has', () => `${process.pid}.1`],
+    ['is not told', () => ''],
+  ])('refuses a sign-in whose process %s', (_, owner) => {
     const token = writeToken(env, login);
     const text = readFileSync(fileOf(token, 'login'), 'utf8');
-    writeFileSync(fileOf(token, 'login'), text.replace(`"pid":${process.pid}`, `"pid":${ended.pid}`));
-    age(fileOf(token, 'login'));
+    writeFileSync(fileOf(token, 'login'), text.replace(ownIdentity(), owner()));
 
     expect(() => takeToken(env, token)).toThrow(/too old/);
+    sweepTokens(env);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test.each([

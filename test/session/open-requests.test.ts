@@ -40,6 +40,17 @@ describe('OpenRequests', () => {
     expect(open.size).toBe(0);
   });
 
+  test('fails what came after so many bytes, and nothing else', () => {
+    open.add('7', asker('seven'), 0);
+    open.add('8', asker('eight'), 100);
+    open.add('9', asker('nine'), 200);
+
+    open.failAfter(100, reason);
+
+    expect(told).toEqual(['eight: gone', 'nine: gone']);
+    expect(open.size).toBe(1);
+  });
+
   test('keeps a request open whose asker throws over the answer, so that it can fail', () => {
     const onAnswer = (): void => {
       throw new RangeError('too deep');

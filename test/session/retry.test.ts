@@ -31,6 +31,7 @@ describe('the class of a failed start', () => {
     ['a folder that is no workspace', ended(2, 'WORKSPACE'), 'usage', false],
     ['a lack of rights', ended(77), 'sign-in', false],
     ['an image that cannot be built', ended(11, 'IMAGE'), 'image', false],
+    ['an engine that does not answer', ended(11, 'NOT_READY'), 'silent', false],
     ['another host key', ended(14, 'HOST_KEY'), 'distrust', false],
     ['a container of somebody else', ended(15, 'FOREIGN_CONTAINER'), 'distrust', false],
     ['anything else', new CaiError('AGENT_ANSWER', ''), 'other', false],

@@ -179,3 +179,60 @@ describe('requests', () => {
     await stopped;
   });
 });
+
+describe('a child whose way to the agent is lost', () => {
+  const bytesOfOne = requestLine('1', 'one', undefined).length;
+
+  beforeEach(() => {
+    run = new ChildRun(echo);
+    run.child.setReady();
+  });
+
+  /** Two requests that are open. */
+  function ask(): void {
+    for (const name of ['one', 'two'])
+      run.child.request(`${name.length}${name}`, requestLine('1', name, undefined), {
+        ...run.asker(name),
+        method: name,
+      });
+  }
+
+  test('gives back what the agent has not got, and is given no more', async () => {
+    run.child.setServed();
+    ask();
+
+    expect(run.child.cutOff(bytesOfOne)).toBe(true);
+
+    expect(run.told).toEqual(['two: UNDELIVERED']);
+    run.child.whenReady(run.task('late'));
+    expect(run.told).toEqual(['two: UNDELIVERED', 'late: AGENT_EXITED']);
+    expect(run.child.isUsable).toBe(false);
+    await run.child.stop(ladder);
+    expect(run.told).toEqual([
+      'two: UNDELIVERED',
+      'late: AGENT_EXITED',
+      'one: AGENT_EXITED',
+      'end: AGENT_EXITED',
+    ]);
+    expect(run.child.wasStopped).toBe(false);
+  });
+
+  test('gives nothing back that a cancel may have meant', () => {
+    run.child.setServed();
+    ask();
+    run.child.notify(requestLine('1', 'cancel', undefined), true);
+
+    expect(run.child.cutOff(bytesOfOne)).toBe(true);
+
+    expect(run.told).toEqual([]);
+  });
+
+  test('just ends if the agent has been of no use yet: then it is started again only so often', () => {
+    ask();
+
+    expect(run.child.cutOff(0)).toBe(false);
+
+    expect(run.told).toEqual([]);
+    expect(run.child.isUsable).toBe(true);
+  });
+});
