@@ -2,32 +2,29 @@
  * What an agent asks of the editor and does not simply get: files inside the session's roots, terminals, questions
  * to the user, the editor's MCP servers, and news about signing in.
  */
-import { CaiError, rpcCode } from '../errors';
-import { resultLine, rpcErrorOf } from '../rpc/answer';
+import { rpcCode } from '../errors';
+import { resultLine } from '../rpc/answer';
 import type { RpcError } from '../rpc/answer';
 import { bodyTextOf, fieldOf, jsonOf, stringOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import { replacing, splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { WorkspaceChild } from '../session/workspace-child';
-import { confine } from '../workspace/confine';
+import { isAnnounced } from './acting-methods';
 import type { AgentCall, Call } from './call';
 import type { Children } from './children';
 import type { Core } from './core';
 import type { AgentRoute } from './methods';
 import { answerForEditor } from './shutdown';
 import { ElicitationTable } from './elicitation-table';
+import { FileRequests } from './file-requests';
 import { McpMessages } from './mcp-messages';
 import { observeUpdate } from './observe-update';
 import { methodNotFound, offers } from './refusals';
 import type { Terminals } from './terminals';
-import { within } from './within';
 
 /** Routes of notifications. Nobody has them as requests: such a one is answered so, and has no effect. */
 const notified: ReadonlySet<AgentRoute> = new Set(['elicitationComplete', 'status', 'cancel']);
-
-/** How long the look-up of a path may take, in milliseconds. */
-const lookUpMs = 5_000;
 
 /** What an agent is told that asks faster than it is answered. */
 const tooMany: RpcError = {
@@ -38,17 +35,19 @@ const tooMany: RpcError = {
 /** Serves what agents ask. */
 export class AgentRequests {
   readonly #elicitations = new ElicitationTable();
+  readonly #files: FileRequests;
   readonly #mcp: McpMessages;
   /** The params sent last, by method: some agents use both. */
   readonly #lastStatus = new Map<string, string>();
 
-  /** `allowsFiles`: `[acp] fs` is not off. */
+  /** `maxFileBytes`: of a file, what fits into a line of the editor. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,
     private readonly terminals: Terminals,
-    private readonly allowsFiles: boolean,
+    maxFileBytes: number,
   ) {
+    this.#files = new FileRequests(core, maxFileBytes, (...passed) => this.#pass(...passed));
     this.#mcp = new McpMessages(core, children);
   }
 
@@ -57,7 +56,7 @@ export class AgentRequests {
     const { message, row } = call;
     switch (message.kind === 'request' && notified.has(row.route) ? 'refuse' : row.route) {
       case 'file':
-        void this.#file(call);
+        this.#files.serve(call);
         break;
       case 'terminal':
         this.terminals.serve(call, (edits) => this.#pass(call, edits));
@@ -77,6 +76,9 @@ export class AgentRequests {
       case 'cancel':
         this.#cancel(call);
         break;
+      case 'announced':
+        this.#announced(call);
+        break;
       case 'refuse':
         this.core.refuse(call.child, message, methodNotFound(message.method));
         break;
@@ -84,6 +86,18 @@ export class AgentRequests {
         this.#pass(call);
         break;
     }
+  }
+
+  /** What acts on files or commands and has no row: as it is, as only the editor knows what is in it. */
+  #announced(call: AgentCall): void {
+    const { child, message } = call;
+    if (isAnnounced(message.method, this.core.editorCapabilities)) {
+      this.#pass(call);
+      return;
+    }
+    const { method } = message;
+    this.core.log.info({ method, root: child.root }, 'refused to an agent: the editor has not announced it');
+    this.core.refuse(child, message, methodNotFound(method));
   }
 
   /** Passes a message on to the editor; a request under an id of ours, which it returns. */
@@ -118,42 +132,6 @@ export class AgentRequests {
     const id = { start: message.idStart, end: message.idEnd, text: request.editorId };
     this.core.toEditor(child, message, context, [id, ...edits]);
     return request.editorId;
-  }
-
-  /**
-   * `fs/*`: only what the editor offers, only inside the session's roots, by real path. The child is not
-   * read on while the path is looked up, so that its messages keep their order.
-   */
-  async #file(call: AgentCall): Promise<void> {
-    const { child, message, row, session } = call;
-    const path = fieldOf(message, 'path');
-    if (!this.allowsFiles || !offers(this.core.editorCapabilities, row.capability!)) {
-      this.core.refuse(child, message, methodNotFound(message.method));
-      return;
-    }
-    if (session === undefined || path?.isString !== true) {
-      const text = `${message.method}: an open session and a path are needed`;
-      this.core.refuse(child, message, { code: rpcCode.invalidParams, message: text });
-      return;
-    }
-    child.pause();
-    try {
-      const asked = session.map.toEditor(textOf(message, path));
-      const real = await within(lookUpMs, confine(asked, session.roots));
-      if (real === undefined)
-        throw new CaiError('OUTSIDE', `the path could not be looked up in ${lookUpMs / 1_000} s`);
-      const edit = replacing(path, JSON.stringify(real));
-      // Meanwhile the session may have been closed, or opened anew with other roots.
-      const now = child.sessions.get(session.agentId);
-      if (now === session) this.#pass({ ...call, message: withoutField(message, path) }, [edit]);
-      else if (now !== undefined) await this.#file({ ...call, session: now });
-      else this.core.refuse(child, message, { code: rpcCode.resourceNotFound, message: 'Session not found' });
-    } catch (error) {
-      this.core.log.warn({ method: message.method, root: child.root }, 'refused to an agent');
-      this.core.refuse(child, message, rpcErrorOf(error));
-    } finally {
-      child.resume();
-    }
   }
 
   /** `elicitation/create`: in a mode that the editor offers, under ids that are unique for it. */
@@ -243,9 +221,4 @@ export class AgentRequests {
     this.#elicitations.forget(child);
     this.terminals.forget(child);
   }
-}
-
-/** The message without a field that is rewritten by hand. */
-function withoutField(message: Message, field: unknown): Message {
-  return { ...message, fields: message.fields.filter((each) => each !== field) };
 }

@@ -20,12 +20,14 @@ import { createPathMap, isInside } from '../workspace/path-map';
 import type { PathMap } from '../workspace/path-map';
 import type { Workspace } from '../workspace/root';
 import { ChildStart } from './child-start';
+import type { ChildStartOptions, Hellos } from './child-start';
 import type { Core } from './core';
 import type { ChildRecorder, Recorder } from './recorder';
 import { Repeats } from './repeats';
+import { Vitals } from './vitals';
 
 /** What children are made from. */
-export interface ChildrenOptions {
+export interface ChildrenOptions extends Pick<ChildStartOptions, 'filesOf'> {
   /** The agent, as it was named; every child runs it. */
   readonly agent: AgentCommand;
   /** The user's configuration. */
@@ -55,17 +57,23 @@ export interface ChildrenOptions {
   onEnd(child: WorkspaceChild): void;
 }
 
+/** What an agent said before its connection was lost arrives within this time, in milliseconds. */
+const lastWordsMs = 50;
+
 /** The children of one proxy. */
 export class Children {
   /** Every child that has not ended, oldest first. */
   readonly all: WorkspaceChild[] = [];
   /** The child that was used last. */
   lastUsed: WorkspaceChild | undefined;
-  /** `initialize` params for a new child, JSON text. */
-  hello = '';
+  /** What a new child is asked first. */
+  hellos: Hellos = { editor: '', off: '' };
   /** What every new child is told of earlier sign-ins. */
   readonly repeats = new Repeats();
+  readonly #vitals = new Vitals(this.all, (child, reason) => this.#giveUp(child, reason));
   #isEnding = false;
+  /** What the roots of the children were when they were started. */
+  readonly #identities = new WeakMap<WorkspaceChild, string>();
   readonly #idleTimers = new Map<WorkspaceChild, NodeJS.Timeout>();
   /** By the root of the workspace; `undefined` for the children that serve none. */
   readonly #attempts = new Map<string | undefined, Attempts>();
@@ -78,10 +86,29 @@ export class Children {
 
   /** The child that serves a workspace, started if there is none. `isFresh` asks for one of its own. */
   forWorkspace(workspace: Workspace, isFresh = false): WorkspaceChild {
-    const existing = this.all.find((child) => child.root === workspace.root && child.isUsable);
+    const existing = this.#serving(workspace.root).find((child) => this.#isOf(child, workspace));
     const child = existing === undefined || isFresh ? this.#start(workspace) : existing;
     this.#use(child);
     return child;
+  }
+
+  /**
+   * Ends the children that serve another folder, which had the root's name before, and have nothing to do. They have
+   * that folder as long as they run; one that is at work keeps it, and its container cannot be used for this one.
+   */
+  async retire(workspace: Workspace): Promise<void> {
+    const strays = this.#serving(workspace.root).filter((child) => !this.#isOf(child, workspace));
+    if (strays.length === 0) return;
+    this.options.log.warn({ root: workspace.root }, 'the folder of a workspace was replaced by another');
+    await Promise.all(strays.filter((child) => child.isIdle).map((child) => child.stop(patientStop)));
+  }
+
+  #serving(root: string): WorkspaceChild[] {
+    return this.all.filter((child) => child.root === root && child.isUsable);
+  }
+
+  #isOf(child: WorkspaceChild, { identity }: Workspace): boolean {
+    return this.#identities.get(child) === identity;
   }
 
   /** The first child that can be used, or one that serves no workspace. */
@@ -110,10 +137,20 @@ export class Children {
     });
   }
 
-  /** Whether the agents of `workspace` have a folder of the host. */
+  /** What the user has mounted besides workspaces, and what is protected in these. */
+  get given(): Pick<Config, 'mounts' | 'protect'> {
+    return this.options.config;
+  }
+
+  /** Whether the agents of a workspace see the files of this machine. */
+  seesAll({ root }: Workspace): boolean {
+    return this.options.placesOf(root) === undefined;
+  }
+
+  /** Whether the agents of `workspace` have something under that name, which is one of the host's. */
   canSee(folder: string, workspace: Workspace): boolean {
     const { root, spelledRoot, cwd } = workspace;
-    if (this.options.placesOf(root) === undefined) return true;
+    if (this.seesAll(workspace)) return true;
     const mounted = this.options.config.mounts.map(({ path }) => path);
     return [root, spelledRoot, cwd, ...mounted].some((each) => isInside(posix.normalize(folder), each));
   }
@@ -147,17 +184,19 @@ export class Children {
   #start(workspace: Workspace | undefined): WorkspaceChild {
     if (this.#isEnding)
       throw new CaiError('AGENT_EXITED', 'the proxy is ending: no agent is started any more');
-    const { config, log } = this.options;
     const agent = this.options.commandFor(workspace);
     const records = this.options.recorder?.child(workspace?.root);
     const child = this.#newChild(workspace, agent, records);
     this.all.push(child);
+    this.#vitals.watch();
+    if (workspace !== undefined) this.#identities.set(child, workspace.identity);
     const start = new ChildStart(this.core, child, this.repeats, {
+      ...this.options,
       agent,
-      config,
-      log,
       onHello: () => this.options.onHello(child),
       onReady: () => this.stopWhenIdle(child),
+      onStopped: (_, kind) => this.#vitals.isStopped(child, kind),
+      onLost: (_, takenBytes) => void setTimeout(() => this.#cutOff(child, takenBytes), lastWordsMs),
     });
     child.start({
       onLine: (line) => this.options.onLine(child, line, records),
@@ -168,9 +207,9 @@ export class Children {
       },
       onStatus: (status) => start.hear(status),
       onStart: () => {
-        log.info({ root: workspace?.root }, 'agent started');
+        this.options.log.info({ root: workspace?.root }, 'agent started');
         this.#takeBack(child);
-        start.greet(this.hello);
+        start.greet(this.hellos);
       },
     });
     return child;
@@ -210,6 +249,27 @@ export class Children {
     return attempts;
   }
 
+  /** A child that will never go on is ended at once. What it was asked fails, and its sessions go on in another. */
+  #giveUp(child: WorkspaceChild, reason: CaiError): void {
+    this.options.log.warn({ root: child.root, reason: reason.message }, 'agent given up');
+    if (child.state === 'starting') {
+      child.limitStart(0, reason);
+      return;
+    }
+    child.abandon(reason, { termAfterMs: 0, killAfterMs: 0 });
+    this.#lose(child);
+  }
+
+  /** Its sessions go on in another at once, though it may take a while to say why it has ended. */
+  #cutOff(child: WorkspaceChild, takenBytes: number): void {
+    if (child.cutOff(takenBytes)) this.#lose(child);
+  }
+
+  #lose(child: WorkspaceChild): void {
+    for (const session of [...child.sessions.values()]) this.core.sessions.lose(session);
+    this.#takeBack(child);
+  }
+
   /** All that was open at the child has failed; what it has open at the editor is taken back. */
   #onEnd(child: WorkspaceChild): void {
     this.#logEnd(child);
@@ -217,8 +277,7 @@ export class Children {
     if (this.lastUsed === child) this.lastUsed = undefined;
     clearTimeout(this.#idleTimers.get(child));
     this.#idleTimers.delete(child);
-    for (const session of [...child.sessions.values()]) this.core.sessions.lose(session);
-    this.#takeBack(child);
+    this.#lose(child);
     this.options.onEnd(child);
   }
 

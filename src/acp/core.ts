@@ -24,7 +24,7 @@ import type { FieldTree } from './fields';
 import { isMessageChunk, updateKindOf } from './observer';
 import type { SessionObserver } from './observer';
 import { cancelled, notOffered, offers } from './refusals';
-import { editsOf, pathsToAgent, pathsToEditor } from './rewrite';
+import { editsOf, pathsToAgent, pathsToEditor, shorteningOf } from './rewrite';
 import { SessionIds } from './session-ids';
 import type { SignIn } from './sign-in';
 import { within } from './within';
@@ -54,6 +54,8 @@ export class Core {
   initializeResult = '';
   /** Called in this order for what passes in open sessions, except message chunks (`isMessageChunk`). */
   readonly observers: SessionObserver[] = [];
+  /** Serves a call again that no agent has got. */
+  serveAgain: (call: Call) => void = () => undefined;
   /** Which session an id stands for. */
   readonly ids: SessionIds;
   readonly #plans = new Map<FieldTree, Plan>();
@@ -102,9 +104,10 @@ export class Core {
     this.answer(call, splice(answer.line, [edit, ...this.signInEdits(child, answer)]), child.lane);
   }
 
-  /** The edits that leave an editor nothing of an agent to run when somebody signs in. */
+  /** The edits that leave an editor nothing of an agent to run when somebody signs in, and no endless message. */
   signInEdits(child: WorkspaceChild, answer: Message): Edit[] {
-    return this.signIn.edits(answer, { root: child.root, editorCapabilities: this.editorCapabilities });
+    const place = { root: child.root, editorCapabilities: this.editorCapabilities };
+    return [...this.signIn.edits(answer, place), ...shorteningOf(answer)];
   }
 
   /** Answers a request of an agent with an error. */
@@ -254,6 +257,13 @@ export class Core {
       onAnswer: (answer) => this.#passAnswer(child, call, context, answer),
       onFailure: (reason) => {
         if (session !== undefined) for (const observer of this.observers) observer.onLost?.(session, message);
+        const isWanted = session !== undefined && !request.isCancelled && request.isOurs !== true;
+        if (isWanted && reason.code === 'UNDELIVERED' && context.onNoResult === undefined) {
+          request.targets.length = 0;
+          // Once its session is known to be lost.
+          queueMicrotask(() => this.serveAgain(call));
+          return;
+        }
         context.onNoResult?.(reason);
         this.fail(call, reason, child.lane);
       },

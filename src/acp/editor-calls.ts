@@ -48,6 +48,7 @@ export class EditorCalls {
     private readonly options: EditorCallsOptions,
   ) {
     const serve = (call: Call): void => this.serve(call);
+    core.serveAgain = serve;
     this.#opener = new SessionOpener(core, children, { ...options, serve });
     const settings = new SessionSettings();
     core.observers.push(settings);

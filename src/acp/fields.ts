@@ -62,6 +62,8 @@ export type FieldKind =
   | 'authMethods'
   /** A command that some editors would run on the host. */
   | 'hostCommand'
+  /** What an error says to whoever uses the editor, shortened where it is very long. */
+  | 'errorMessage'
   /** The id of a terminal that the editor gave. */
   | 'terminal'
   /** What an agent wants to run in a terminal, replaced by what we let run: a string, two arrays, a path inside. */
@@ -240,8 +242,15 @@ export const initializeResult: FieldTree = {
   _meta: { 'terminal-auth': 'hostCommand' },
 };
 
-/** `error` of any response: -32002 names the session it did not find. */
-export const errorObject: FieldTree = { data: { sessionId: 'sessionRef', authMethods: 'authMethods' } };
+/** What a result of `initialize` may say, and an error as well, for an editor that looks there. */
+const runnable: FieldTree = { 'terminal-auth': 'hostCommand' };
+
+/** `error` of any response: -32002 names the session it did not find, -32000 how to sign in. */
+export const errorObject: FieldTree = {
+  message: 'errorMessage',
+  data: { sessionId: 'sessionRef', authMethods: 'authMethods', _meta: runnable, ...runnable },
+  _meta: runnable,
+};
 
 /** Params of an editor's method that no row describes: enough to route it. */
 export const unknownFromEditor: FieldTree = { sessionId: 'session', ...inSessions, cwd: 'cwd' };

@@ -88,7 +88,9 @@ export class Greeting {
     }
     const hello = readHello(call.message, this.options);
     this.core.editorCapabilities = hello.capabilities;
-    this.children.hello = hello.childParams;
+    const paramsWith = (fs: Config['acp']['fs']): string =>
+      readHello(call.message, { ...this.options, config: { acp: { fs } } }).childParams;
+    this.children.hellos = { editor: paramsWith('editor'), off: paramsWith('off') };
     this.#isUnderWay = true;
     await this.#placeSignIns();
     const { answered } = this.options;
@@ -141,9 +143,9 @@ export class Greeting {
 
   /** Starts what will most likely be wanted first, and does not wait for it. Its failure is told when it is. */
   async #warmUp(): Promise<void> {
+    const workspace = await this.#ownWorkspace();
     // A child that was started for no session is of no use to one.
     if (this.options.config.agent.process === 'session') return;
-    const workspace = await this.#ownWorkspace();
     try {
       if (workspace !== undefined) this.children.forWorkspace(workspace);
     } catch (error) {
@@ -167,7 +169,9 @@ export class Greeting {
 
   async #findWorkspace(): Promise<Workspace | undefined> {
     try {
-      return await findCheckedWorkspace(this.options.cwd, this.options.env);
+      const workspace = await findCheckedWorkspace(this.options.cwd, this.options.env);
+      this.options.profiles.ownRoot = workspace.root;
+      return workspace;
     } catch (error) {
       this.core.log.info({ reason: messageOf(error) }, 'the working directory is no workspace');
       return undefined;

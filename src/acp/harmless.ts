@@ -7,8 +7,8 @@ import { compilePlan } from '../rpc/plan';
 import { scan } from '../rpc/scan';
 import type { Message, Plans } from '../rpc/scan';
 import { editedText } from '../rpc/splice';
+import { restrictionOf } from './acting-methods';
 import * as fields from './fields';
-import { actsOnHost } from './methods';
 import type { RecordedLine } from './recording';
 import type { SignIn } from './sign-in';
 
@@ -58,5 +58,7 @@ export function harmless(lines: readonly RecordedLine[], options: HarmlessOption
 
 function actsThere({ kind, method }: Message, writesFiles: boolean): boolean {
   if (kind === 'response') return false;
-  return actsOnHost.test(method) || (method === 'fs/write_text_file' && !writesFiles);
+  if (method === 'fs/read_text_file') return false;
+  if (method === 'fs/write_text_file') return !writesFiles;
+  return restrictionOf(method) !== undefined;
 }

@@ -24,7 +24,7 @@ export interface EditorHello {
 
 /** What children are told of depends on these, besides what they always are. */
 export interface HelloOptions {
-  /** The user's configuration: whether agents have the editor's files. */
+  /** The configuration: whether agents have the editor's files. */
   readonly config: { readonly acp: Pick<Config['acp'], 'fs'> };
   /** Whether they have its terminals. */
   readonly terminals: Config['acp']['terminal'];

@@ -253,7 +253,7 @@ export class McpServers implements SessionObserver {
     const all = [...programs, ...files];
     if (all.length === 0) return;
     const paths = all.map(({ path }) => place.map.toAgent(path));
-    const cwd = place.map.toAgent(place.roots[0]!);
+    const cwd = place.map.toAgent(place.roots[0]!.spelled);
     const count = String(programs.length);
     this.#run(lease, 'exec', ['--cwd', cwd, '--', 'sh', '-c', lookUp, 'sh', count, ...paths], {
       onLine: (index) => {

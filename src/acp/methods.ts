@@ -54,6 +54,8 @@ export type AgentRoute =
   | 'status'
   /** `$/cancel_request`: to the editor, under the id that the request has there. */
   | 'cancel'
+  /** To the editor, if it has announced the extension. */
+  | 'announced'
   /** Would act on the host: answered -32601. */
   | 'refuse';
 
@@ -174,8 +176,8 @@ export const unknownEditorMethod = extension<EditorRoute>('any', fields.unknownF
 /** The row of a method that an agent sent and no row describes. */
 export const unknownAgentMethod = extension<AgentRoute>('editor', fields.inSession);
 
-/** Methods of an agent that would act on the host, or on a chain of proxies that we are none of. */
-export const actsOnHost = /^(terminal|proxy)\//;
+/** The row of one that acts, by its name, on files or commands; see `acting-methods.ts`. */
+export const actingAgentMethod = extension<AgentRoute>('announced', fields.inSession);
 
-/** The row of such a method that no row describes. */
+/** The row of one that would act on the host whatever the editor has announced. */
 export const refusedAgentMethod = extension<AgentRoute>('refuse', none);

@@ -157,7 +157,7 @@ export class SessionOpener {
    * is told of the session before that. Once the call is cancelled, what comes of it is nobody's.
    */
   async restore(call: Call, lost: Session, onSession: (session: Session) => void): Promise<Restored> {
-    const { workspace, place } = await this.#places.find(call.message);
+    const { workspace, place } = await this.#places.findAgain(call.message, lost);
     const child = this.#childFor(workspace);
     const isNew = call.message.method === 'session/new';
     // An agent that counts anew after its end has given the id to another session: no agent knows this one.

@@ -25,6 +25,8 @@ export interface ProfilesOptions {
   readonly imageName: string | undefined;
   /** What there is from earlier processes; absent where nothing is to be kept. */
   readonly profiles: ProfileStore | undefined;
+  /** The proxy's own working directory. */
+  readonly cwd: string;
   /** Tells versions of an agent apart that is a process of this machine. */
   programIdentity(): string;
   /** What becomes of sign-ins in a terminal. */
@@ -41,6 +43,12 @@ export interface KnownAnswer {
   readonly result: string;
 }
 
+/** Where a profile is kept, and what is there. */
+interface Slot {
+  readonly key: ProfileKey;
+  profile: Profile | undefined;
+}
+
 /** Members of the answer that promise something. */
 const promising = ['agentCapabilities', 'authMethods'] as const;
 /** How many differences are named. */
@@ -51,12 +59,17 @@ const helloPlan = compilePlan(fields.initializeResult);
 
 /** The profiles of one proxy. */
 export class Profiles {
-  #key: ProfileKey | undefined;
-  /** What is kept. */
-  #profile: Profile | undefined;
+  /** Root of the workspace of the proxy's working directory, once that is known and if it is one. */
+  ownRoot: string | undefined;
+  /** What is kept for every working directory: of agents that have no workspace, or no container. */
+  #general: Slot | undefined;
+  /** What the agent of the working directory's workspace has said: no other workspace is shown it. */
+  #own: Slot | undefined;
   /** What the editor was told, as the agent gave it; the minimal answer is none. */
   #answered: string | undefined;
   #hasWarned = false;
+  /** Which of the two was looked at, as it was then. */
+  #used: Slot | undefined;
   /** What was found last, and for which params. */
   #found: { readonly childParams: string; readonly answer: KnownAnswer | undefined } | undefined;
 
@@ -106,18 +119,37 @@ export class Profiles {
     const result = child.ownInitializeResult;
     const program = imageName === undefined ? this.options.programIdentity() : child.image?.id;
     if (result === '' || program === undefined) return;
-    const isNew = this.#profile !== undefined && this.#profile.program !== program;
-    this.#tellDifference(child, result, isNew);
+    const { profile } = this.#used ?? {};
+    this.#tellDifference(child, result, profile !== undefined && profile.program !== program);
     // The image of a workspace that has one of its own says nothing of the usual one.
     if (child.image?.name !== imageName) return;
+    // It was told something else of the editor.
+    if (child.files !== this.options.config.acp.fs) return;
     // A workspace with data of its own has logins of its own; they are not for others.
     if (hasOwnData && !this.#isDataSplit) return;
-    if (result !== this.#profile?.result || isNew) this.#keep({ result, program });
+    const isGeneral = imageName === undefined || child.root === undefined;
+    if (isGeneral) this.#keep(this.#general, { result, program });
+    else {
+      if (child.root === this.ownRoot) this.#keep(this.#own, { result, program });
+      this.#checkGeneral({ result, program });
+    }
   }
 
-  /** What is kept, as the agent gave it. */
+  /** What was said by another version of the agent does not count; what is to, an agent without a workspace says. */
+  #checkGeneral(now: Profile): void {
+    const slot = this.#general;
+    if (slot?.profile === undefined || slot.profile.program === now.program) return;
+    if (slot.profile.result === now.result) {
+      this.#keep(slot, now);
+      return;
+    }
+    slot.profile = undefined;
+    this.options.profiles?.drop(slot.key);
+  }
+
+  /** What is kept and counts here, as the agent gave it. */
   #recorded(client: string | undefined, capabilities: JsonObject): string | undefined {
-    const { agent, imageName, profiles } = this.options;
+    const { agent, imageName, profiles, cwd } = this.options;
     const key: ProfileKey = {
       command: agent.command,
       ...(imageName !== undefined && { image: imageName }),
@@ -125,11 +157,15 @@ export class Profiles {
       ...(client !== undefined && { client }),
       capabilities,
     };
-    this.#profile = profiles?.find(key);
-    this.#key = key;
+    const slotOf = (each: ProfileKey): Slot => ({ key: each, profile: profiles?.find(each) });
+    this.#general = slotOf(key);
+    // Agents without a container have all of the user's files, whatever the workspace.
+    this.#own = imageName === undefined ? undefined : slotOf({ ...key, folder: cwd });
+    this.#used = [this.#own, this.#general].find((slot) => slot?.profile !== undefined);
+    const profile = this.#used?.profile;
     // Whether an image is still the same is known only when the engine is reached.
-    const isUsable = imageName !== undefined || this.#profile?.program === this.options.programIdentity();
-    return isUsable ? this.#profile?.result : undefined;
+    const isUsable = imageName !== undefined || profile?.program === this.options.programIdentity();
+    return isUsable ? profile?.result : undefined;
   }
 
   #shipped(capabilities: JsonObject): string | undefined {
@@ -149,11 +185,13 @@ export class Profiles {
     return imageName !== undefined && config.agent.data === 'workspace';
   }
 
-  #keep(profile: Profile): void {
+  #keep(slot: Slot | undefined, profile: Profile): void {
     const { profiles, log } = this.options;
-    this.#profile = profile;
-    if (this.#key === undefined || profiles === undefined) return;
-    profiles.keep(this.#key, profile);
+    if (slot === undefined || profiles === undefined) return;
+    const { result, program } = slot.profile ?? {};
+    if (profile.result === result && profile.program === program) return;
+    slot.profile = profile;
+    profiles.keep(slot.key, profile);
     log.info('what the agent says to initialize is kept for next time');
   }
 

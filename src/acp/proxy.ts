@@ -23,19 +23,14 @@ import { Core } from './core';
 import type { AgentCall, Call } from './call';
 import { Defects, refuseLongIds } from './defects';
 import { EditorCalls } from './editor-calls';
+import { agentRow } from './acting-methods';
 import { errorObject } from './fields';
 import { Greeting } from './greeting';
 import { WaitingRoom } from './held-calls';
 import { McpServers } from './mcp-servers';
-import {
-  actsOnHost,
-  agentMethods,
-  editorMethods,
-  refusedAgentMethod,
-  unknownAgentMethod,
-  unknownEditorMethod,
-} from './methods';
+import { actingAgentMethod, editorMethods, unknownAgentMethod, unknownEditorMethod } from './methods';
 import type { AgentRoute, EditorRoute, Method } from './methods';
+import type { SessionObserver } from './observer';
 import type { KnownAnswer, Profiles } from './profiles';
 import type { ChildRecorder, Recorder } from './recorder';
 import { sessionIdOf } from './session-ids';
@@ -43,7 +38,6 @@ import { SessionMemory } from './session-memory';
 import { endAll } from './shutdown';
 import { Terminals } from './terminals';
 import type { SignIn } from './sign-in';
-import { UsageObserver } from './usage-observer';
 
 /** What a proxy is made from. */
 export interface ProxyOptions {
@@ -73,8 +67,12 @@ export interface ProxyOptions {
   readonly recorder: Recorder | undefined;
   /** For everything that is not for the editor. */
   readonly log: Log;
+  /** Who else follows its sessions. */
+  observers(core: Core): readonly SessionObserver[];
   /** Whether agents in a workspace have data, and so sign-ins, of their own; undefined: in none. */
   hasOwnData(root: string | undefined): boolean;
+  /** As in `ChildStartOptions`. */
+  filesOf(root: string | undefined): Config['acp']['fs'];
   /** As in `ChildrenOptions`. */
   placesOf(root: string): readonly [string, ...string[]] | undefined;
   /** The command that runs the agent for a workspace, or, without one, for none. */
@@ -108,9 +106,7 @@ export class Proxy {
       options.signIn,
     );
     this.#core = core;
-    core.observers.push(new SessionMemory(sessions));
-    if (options.usage !== undefined)
-      core.observers.push(new UsageObserver(options.usage, options.agent.name));
+    core.observers.push(new SessionMemory(sessions), ...options.observers(core));
     this.#children = new Children(core, {
       ...options,
       onLine: (child, line, records) => this.fromAgent(child, line, records),
@@ -123,7 +119,7 @@ export class Proxy {
       core,
       this.#children,
       this.#terminals,
-      config.acp.fs === 'editor',
+      config.acp.maxLineFromEditorBytes,
     );
     this.#mcp = new McpServers(options);
     core.observers.push(this.#mcp);
@@ -257,7 +253,8 @@ export class Proxy {
   /** A method of an agent's own may name a session of its own, but not one that we gave to somebody. */
   #isOwn(row: Method<AgentRoute>, message: Message): boolean {
     const named = sessionIdOf(message);
-    return row === unknownAgentMethod && (named === undefined || !this.#core.sessions.isGiven(named));
+    const isUnknown = row === unknownAgentMethod || row === actingAgentMethod;
+    return isUnknown && (named === undefined || !this.#core.sessions.isGiven(named));
   }
 
   /** An agent's answer to a request of the editor or of ours. */
@@ -289,9 +286,4 @@ export class Proxy {
 
 function editorRow(method: string): Method<EditorRoute> {
   return Object.hasOwn(editorMethods, method) ? editorMethods[method]! : unknownEditorMethod;
-}
-
-function agentRow(method: string): Method<AgentRoute> {
-  if (Object.hasOwn(agentMethods, method)) return agentMethods[method]!;
-  return actsOnHost.test(method) ? refusedAgentMethod : unknownAgentMethod;
 }

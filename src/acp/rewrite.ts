@@ -21,6 +21,18 @@ export interface Rewrites {
   readonly uri: (uri: string) => string;
 }
 
+/** Longest message of an error, in bytes of JSON text: editors show it whole, some where nothing can be scrolled. */
+const maxMessageBytes = 16 * 1024;
+
+/** The edit for an error with a longer message, of which the first characters are left. */
+export function shorteningOf(answer: Message): Edit[] {
+  const field = answer.fields.find(({ kind }) => kind === 'errorMessage');
+  if (field?.isString !== true || field.end - field.start <= maxMessageBytes) return [];
+  const start = textOf(answer, field).slice(0, maxMessageBytes / 4);
+  // Half of a pair is no character.
+  return [replacing(field, JSON.stringify(`${start.replace(/[\ud800-\udbff]$/, '')} …`))];
+}
+
 /** The rewriting of paths for messages to an agent, or undefined where paths are the same on both sides. */
 export function pathsToAgent(map: PathMap): Pick<Rewrites, 'path' | 'uri'> | undefined {
   if (map.isIdentity) return undefined;

@@ -47,7 +47,7 @@ export class SessionIds {
       this.#tellTooMany(child);
       return undefined;
     }
-    const given = this.#derivedId(child, agentId, like.roots[0] ?? '', like.map);
+    const given = this.#derivedId(child, agentId, like.roots[0]?.spelled ?? '', like.map);
     if (this.sessions.find(given) !== undefined) return this.openNew(child, agentId, like).editorId;
     const { roots, map, openParams } = like;
     this.sessions.open({ editorId: given, agentId, child, roots, map, openParams });
@@ -81,7 +81,7 @@ export class SessionIds {
     agentId: string,
     { roots, map, openParams }: Pick<Session, 'roots' | 'map' | 'openParams'>,
   ): Session {
-    const editorId = this.sessions.idForNew(agentId, child.root ?? '', roots[0] ?? '');
+    const editorId = this.sessions.idForNew(agentId, child.root ?? '', roots[0]?.spelled ?? '');
     const session: Session = { editorId, agentId, child, roots, map, openParams };
     this.sessions.open(session);
     return session;

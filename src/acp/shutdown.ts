@@ -21,8 +21,9 @@ const stopMs = 8_000;
  */
 export async function endAll(core: Core, children: Children, hurry: Promise<void>): Promise<void> {
   core.isEditorGone = true;
-  for (const { child, childId, editorId, method } of core.requests.openOfAgents()) {
+  for (const { child, childId, editorId, method, onOver } of core.requests.openOfAgents()) {
     core.requests.take(editorId);
+    onOver?.(false);
     answerForEditor(child, childId, method);
   }
   for (const session of core.sessions.all()) core.cancelTurn(session);

@@ -6,7 +6,7 @@
 import type { AgentCommand } from '../agent/catalog';
 import { isPassable, isVariableName } from '../agent/passable';
 import { signInArgument } from '../agent/sign-in-argument';
-import { hostCommand, writeToken } from '../agent/terminal-token';
+import { dropToken, hostCommand, sweepTokens, writeToken } from '../agent/terminal-token';
 import type { TerminalOrder } from '../agent/terminal-token';
 import { messageOf } from '../errors';
 import type { Log } from '../log';
@@ -71,6 +71,14 @@ export class SignIn {
 
   /** Nothing is written before an agent offers a login. */
   constructor(private readonly options: SignInOptions) {}
+
+  /** Nobody can sign in any more by what was offered. */
+  end(): void {
+    const { env } = this.options;
+    for (const tokens of this.#tokens.values()) for (const token of tokens.values()) dropToken(env, token);
+    this.#tokens.clear();
+    sweepTokens(env);
+  }
 
   /** Whether agents may offer what the editor is to run in a terminal. */
   get isPossible(): boolean {

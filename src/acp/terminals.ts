@@ -106,7 +106,7 @@ export class Terminals {
     const { child, map, editorId, roots } = session;
     const { agent, env } = this.options;
     const { cwd, ...wish } = wishOf(message);
-    const folder = roots[0] ?? '/';
+    const folder = roots[0]?.spelled ?? '/';
     if (this.#countOf(child) >= maxTerminals)
       throw new CaiError('TOO_MANY_TERMINALS', `${maxTerminals} terminals are open: release some`);
     this.#limitRate(child);

@@ -116,6 +116,9 @@ export const extensions: readonly Decision[] = [
       'clientCapabilities/_meta/terminal-auth',
       'initialize/result/_meta/terminal-auth',
       'error/data/authMethods',
+      'error/data/_meta/terminal-auth',
+      'error/data/terminal-auth',
+      'error/_meta/terminal-auth',
     ],
   },
   {

@@ -14,7 +14,8 @@ import { newFolder } from '../workspace/temp-folder';
 
 const plan = compilePlan(sessionSetup);
 const root = newFolder();
-const place = { roots: [root], map: createPathMap({ hostRoots: [root], agentRoots: ['/w'] }) };
+const pins = [{ spelled: root, real: root, identity: '1:1', isReadOnly: false }];
+const place = { roots: pins, map: createPathMap({ hostRoots: [root], agentRoots: ['/w'] }) };
 const http = (port: number) => `{"type":"http","name":"h","url":"http://[::1]:${port}/a%2f","headers":[]}`;
 const host = '{"name":"h","command":"c","args":["secret-a"],"env":[{"name":"T","value":"secret-b"}]}';
 const program = '{"name":"p","command":"c"}';
@@ -277,7 +278,7 @@ describe('a program of the container', () => {
     const args = [file, '/no/such/file', 'server.js', join(root, 'own.js'), file];
     const message = opening(JSON.stringify([{ name: 'p', command: 'no-such-program', args }]));
 
-    void servers.prepare(message, plan, root, { roots: [root], map: createPathMap({ hostRoots: [root], agentRoots: [root] }) }); // prettier-ignore
+    void servers.prepare(message, plan, root, { roots: pins, map: createPathMap({ hostRoots: [root], agentRoots: [root] }) }); // prettier-ignore
     servers.drop(message);
 
     const texts = [await lines.next(), await lines.next()].flatMap(({ value }) => value as string[]);

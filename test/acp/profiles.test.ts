@@ -35,29 +35,90 @@ describe('Profiles', () => {
     log: Log = silent,
     of: AgentCommand = agent,
     signIn = new SignIn({ agent: of, env, log: silent }),
+    cwd = '/a/src',
   ): Profiles {
     const usual = loadConfig(env);
     const config = isDataSplit ? { ...usual, agent: { ...usual.agent, data: 'workspace' as const } } : usual;
     const options: ProfilesOptions = {
-      ...{ agent: of, config, imageName: 'image', log, signIn },
+      ...{ agent: of, config, cwd, imageName: 'image', log, signIn },
       profiles: new ProfileStore(folder, silent),
       programIdentity: () => '',
     };
     return new Profiles(options);
   }
 
-  function childOf(root: string, ownInitializeResult: string): WorkspaceChild {
-    return { root, ownInitializeResult, image: { id: 'id', name: 'image' } } as unknown as WorkspaceChild;
+  function childOf(root: string | undefined, ownInitializeResult: string, id = 'id'): WorkspaceChild {
+    const image = { id, name: 'image' };
+    return { root, ownInitializeResult, image, files: 'off' } as unknown as WorkspaceChild;
   }
 
-  /** A folder in which it is kept what an agent in /a has answered. */
-  function recorded(hasOwnData = false): string {
+  const startedIn = (folder: string, cwd: string) =>
+    profilesIn(folder, false, silent, agent, new SignIn({ agent, env, log: silent }), cwd);
+
+  /** A folder in which it is kept what an agent has answered: in /a, of a proxy that was started below it, or in none. */
+  function recorded(hasOwnData = false, root?: string): string {
     const folder = newFolder();
     const earlier = profilesIn(folder);
+    earlier.ownRoot = '/a';
     earlier.find(params);
-    earlier.heard(childOf('/a', withLogin), hasOwnData);
+    earlier.heard(childOf(root, withLogin), hasOwnData);
     return folder;
   }
+
+  describe('of an agent in a workspace', () => {
+    test('are for its working directory alone', () => {
+      const folder = recorded(false, '/a');
+
+      expect(offered(startedIn(folder, '/a/src'))).toEqual(['tty', 'key']);
+      for (const cwd of ['/b', '/a', '/', '/a/src/deeper'])
+        expect(startedIn(folder, cwd).find(params)).toBeUndefined();
+    });
+
+    test('are not made of an agent in another workspace than that of the working directory', () => {
+      const folder = recorded(false, '/b');
+
+      for (const cwd of ['/a/src', '/b', '/']) expect(startedIn(folder, cwd).find(params)).toBeUndefined();
+    });
+
+    test('are not made of one that was told something else of the editor’s files', () => {
+      const folder = newFolder();
+      const inA = profilesIn(folder);
+      inA.ownRoot = '/a';
+      inA.find(params);
+      inA.heard(Object.assign(childOf('/a', withLogin), { files: 'editor' }), false);
+
+      expect(startedIn(folder, '/a/src').find(params)).toBeUndefined();
+    });
+
+    test('come before what is said without a workspace', () => {
+      const folder = recorded();
+      const inA = profilesIn(folder);
+      inA.ownRoot = '/a';
+      inA.find(params);
+      inA.heard(childOf('/a', hello({ authMethods: [{ id: 'own' }] })), false);
+
+      expect(offered(startedIn(folder, '/a/src'))).toEqual(['own']);
+      expect(offered(startedIn(folder, '/b'))).toEqual(['tty', 'key']);
+    });
+
+    test.each([
+      [
+        'is not said any more, and replaced by nothing that a workspace says',
+        hello({ authMethods: [] }),
+        undefined,
+      ],
+      ['is still said', withLogin, ['tty', 'key']],
+    ])('tell by their image what the agent says without a workspace: what %s', (_, said, kept) => {
+      const folder = recorded();
+      const later = startedIn(folder, '/b');
+      later.ownRoot = '/b';
+      later.find(params);
+      later.heard(childOf('/b', said, 'another image'), false);
+
+      expect(startedIn(folder, '/').find(params) && offered(startedIn(folder, '/'))).toEqual(kept);
+      expect(offered(startedIn(folder, '/b'))).toEqual(kept ?? []);
+    });
+  });
 
   /** Ids of the sign-in methods that an editor is offered. */
   function offered(profiles: Profiles): string[] | undefined {
@@ -80,12 +141,12 @@ describe('Profiles', () => {
     const asked = JSON.stringify({ clientCapabilities: capabilities });
     const shipped = shippedProfile(claude, loadConfig(env), capabilities)!;
 
-    /** What an editor in /b is answered, when an agent in /a has said `said` before. */
+    /** What an editor in /b is answered, when an agent without a workspace has said `said` before. */
     function answered(said: string, ownRoot?: string): string {
       const folder = newFolder();
       const earlier = profilesIn(folder, ownRoot === undefined, silent, claude);
       earlier.find(asked);
-      earlier.heard(childOf('/a', said), false);
+      earlier.heard(childOf(undefined, said), false);
       const signIn = new SignIn({ agent: claude, env, log: silent });
       signIn.ownRoot = '/b';
       return profilesIn(folder, ownRoot === undefined, silent, claude, signIn).find(asked)!.result;
@@ -94,7 +155,7 @@ describe('Profiles', () => {
     test.each([
       ['the user', undefined],
       ['the repository', '/b'],
-    ])('offer our logins, not those of another workspace: so says %s', (_, ownRoot) => {
+    ])('offer our logins, not recorded ones: so says %s', (_, ownRoot) => {
       // The program may lie elsewhere, or be another one.
       const said = shipped.replaceAll('"command":"claude-agent-acp"', '"command":"/evil"');
       expect(said).not.toBe(shipped);

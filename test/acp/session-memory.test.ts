@@ -24,7 +24,7 @@ beforeEach(() => {
   memory = new SessionMemory(table);
   const child = { sessions: new Map() } as unknown as WorkspaceChild;
   const editorId = table.idForNew('s1', '/w', '/w');
-  session = { editorId, agentId: 's1', child, roots: ['/w'], map: undefined as unknown as Session['map'] };
+  session = { editorId, agentId: 's1', child, roots: [], map: undefined as unknown as Session['map'] };
   table.open(session);
 });
 afterEach(() => jest.useRealTimers());

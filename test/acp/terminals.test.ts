@@ -69,7 +69,12 @@ function newChild(root = '/srv/project'): WorkspaceChild {
 
 /** A session that is open. */
 function newSession(child: WorkspaceChild, agentId = 's1'): Session {
-  const roots = [child.root!, '/srv/other'];
+  const roots = [child.root!, '/srv/other'].map((real) => ({
+    spelled: real,
+    real,
+    identity: '1:1',
+    isReadOnly: false,
+  }));
   const map = createPathMap({ hostRoots: [child.root!], agentRoots: [mount] });
   const session = { editorId: `editor-${agentId}`, agentId, child, roots, map };
   core.sessions.open(session);
