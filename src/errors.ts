@@ -25,10 +25,14 @@ const failures = {
   WORKSPACE: { rpc: rpcCode.invalidParams, exit: 2 },
   /** An agent names a file outside the folders of its session. */
   OUTSIDE: { rpc: rpcCode.invalidParams, exit: 1 },
+  /** A folder is not the one any more that a session was opened with, or that a container has. */
+  REPLACED: { rpc: rpcCode.invalidParams, exit: 11 },
   /** Params lack something, or have it in a form that cannot be served. */
   INVALID_PARAMS: { rpc: rpcCode.invalidParams, exit: 2 },
   /** No container engine can be used. */
   NO_ENGINE: { rpc: rpcCode.internalError, exit: 11 },
+  /** The engine, or what else makes a container ready, does not answer. */
+  NOT_READY: { rpc: rpcCode.internalError, exit: 11 },
   /** There is no such container. */
   CONTAINER_NOT_FOUND: { rpc: rpcCode.internalError, exit: 10 },
   /** The image is not there and cannot be built. */
@@ -49,6 +53,8 @@ const failures = {
   AGENT_TIMEOUT: { rpc: rpcCode.internalError, exit: 11 },
   /** The agent ended while a request was open. */
   AGENT_EXITED: { rpc: rpcCode.internalError, exit: 11 },
+  /** The connection to the agent was lost before it could get the request. */
+  UNDELIVERED: { rpc: rpcCode.internalError, exit: 11 },
   /** The agent does not read its input, and too much waits for it. */
   AGENT_STALLED: { rpc: rpcCode.internalError, exit: 11 },
   /** What an agent answered cannot be passed on. */

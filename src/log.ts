@@ -43,6 +43,15 @@ export function openLog(env: NodeJS.ProcessEnv, kept?: pino.DestinationStream): 
   return log;
 }
 
+/** What a terminal could take for a command, and JSON does not escape by itself: C1 controls, and what hides or turns text. */
+const steering = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
+
+/** The same line, still JSON: a person may read it in a terminal, and a part of it may be an agent's. */
+function withoutSteering(line: string): string {
+  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return line.replace(steering, (character) => character.split('').map(escaped).join(''));
+}
+
 /** `level` is the least that anybody gets, `shown` the least that `stream` does; `kept` gets level info. */
 function pinoLog(
   level: pino.LevelWithSilent,
@@ -54,12 +63,13 @@ function pinoLog(
   const create = require('pino') as typeof pino;
   const serializers = { said: (text: string) => text.slice(0, maxSaid) };
   const options = { level, base: null, timestamp: create.stdTimeFunctions.isoTime, serializers };
-  if (kept === undefined) return create(options, stream);
+  const harmless = { write: (line: string) => stream.write(withoutSteering(line)) };
+  if (kept === undefined) return create(options, harmless);
   const keptStream = {
     level: 'info',
     stream: { write: (line: string) => kept.write(withoutSaid(line)) },
   } as const;
-  return create(options, create.multistream([{ level: shown as pino.Level, stream }, keptStream]));
+  return create(options, create.multistream([{ level: shown as pino.Level, stream: harmless }, keptStream]));
 }
 
 /** A line as a file keeps it. */

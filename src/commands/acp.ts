@@ -53,6 +53,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const profiles = new Profiles({
     agent,
     config,
+    cwd,
     imageName: isDirect ? undefined : imageTagOf({ agent: agent.name }),
     profiles: config.sessions.persist ? new ProfileStore(join(state, 'profiles'), log) : undefined,
     programIdentity: () => programIdentity(agent.command, env.PATH),

@@ -3,10 +3,14 @@ import { join } from 'node:path';
 import { Proxy } from '../acp/proxy';
 import type { ProxyOptions } from '../acp/proxy';
 import { Recorder } from '../acp/recorder';
+import { ReviewObserver } from '../acp/review-observer';
+import { UsageObserver } from '../acp/usage-observer';
 import type { AgentCommand } from '../agent/catalog';
 import { execution, ownProgram } from '../agent/own-program';
+import { sweepTokens } from '../agent/terminal-token';
 import { messageOf } from '../errors';
 import type { LogFileHead } from '../log-file';
+import { Watch } from '../review/watch';
 import { LineReader } from '../rpc/line';
 import type { Line } from '../rpc/splice';
 import { LineWriter } from '../rpc/writer';
@@ -72,6 +76,7 @@ export class Connection {
     this.#writer = new LineWriter(process.stdout, config.acp.queueToEditorBytes, onBroken, onWrite);
     const { state } = ownFolders(env);
     const { persist, keepMs } = config.sessions;
+    const usage = persist ? new UsageFile(join(state, 'usage'), keepMs, log) : undefined;
     this.#proxy = new Proxy({
       agent,
       config,
@@ -88,8 +93,14 @@ export class Connection {
         agent.name,
         persist ? new SessionFile(join(state, 'sessions.ndjson'), keepMs, log) : undefined,
       ),
-      usage: persist ? new UsageFile(join(state, 'usage'), keepMs, log) : undefined,
+      usage,
+      observers: (core) => [
+        ...(usage === undefined ? [] : [new UsageObserver(usage, agent.name)]),
+        // Agents that run on this machine execute what they like.
+        ...(isDirect ? [] : [new ReviewObserver(core, (root) => new Watch(env, root))]),
+      ],
       hasOwnData: (root) => !isDirect && hasOwnData(root, config, env),
+      filesOf: (root) => filesOf(root, config, env),
       placesOf: (root) => placesOf(root, env, isDirect),
       commandFor: (workspace) => (isDirect ? agent : contained(agent, workspace)),
       helper: isDirect ? undefined : ownProgram,
@@ -125,6 +136,8 @@ export class Connection {
       this.#endHastily();
     });
     this.#pull();
+    // What a proxy has left that was killed.
+    setImmediate(() => sweepTokens(this.options.env));
     return new Promise((resolve) => (this.#resolve = resolve));
   }
 
@@ -158,6 +171,7 @@ export class Connection {
     await this.#proxy.end(this.#hurried);
     await this.#writer.drain(stallMs);
     await this.#recorder?.end();
+    this.options.signIn.end();
     this.#resolve(this.#status);
   }
 }
@@ -175,7 +189,10 @@ function placesOf(
 
 /** The command that runs an agent in the container of a workspace, or in one without a workspace. */
 function contained(agent: AgentCommand, workspace: Workspace | undefined): AgentCommand {
-  const place = workspace === undefined ? ['--no-workspace'] : ['--workspace', workspace.root];
+  const place =
+    workspace === undefined
+      ? ['--no-workspace']
+      : ['--workspace', workspace.root, '--root-identity', workspace.identity];
   return { ...execution(agent, [...place, '--quiet', '--status-fd', '3']), hasStatus: true };
 }
 
@@ -186,5 +203,15 @@ function hasOwnData(root: string | undefined, config: Config, env: NodeJS.Proces
     return agent.data === 'workspace';
   } catch {
     return true;
+  }
+}
+
+/** As in `ChildStartOptions`. Off where the configuration of the workspace cannot be used. */
+function filesOf(root: string | undefined, config: Config, env: NodeJS.ProcessEnv): Config['acp']['fs'] {
+  try {
+    const { acp } = root === undefined ? config : loadWorkspaceConfig(env, root).config;
+    return acp.fs;
+  } catch {
+    return 'off';
   }
 }

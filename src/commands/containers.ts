@@ -30,6 +30,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: () => import('./doctor'),
   config: () => import('./config'),
   trust: () => import('./trust'),
+  review: () => import('./review'),
 };
 
 /** Those that nobody is to run by hand. */

@@ -9,10 +9,12 @@ import type { ClientKey } from '../container/keys';
 import { limitedText } from '../container/limited-text';
 import { noRoomIn } from '../container/no-room';
 import { ownVolumes } from '../container/own-containers';
-import { countCommands } from '../container/provide';
+import { countCommands } from '../container/reuse';
+import { replacedRemedy, replacedRoot } from '../container/replaced-root';
 import { configHash, containerName, dataFolder, label } from '../container/spec';
 import { SshConnection } from '../container/ssh';
 import { CaiError } from '../errors';
+import { quoted } from '../workspace/quoted';
 import type { Checks, Finding } from './doctor-checks';
 import { installedBy } from './doctor-engine';
 import type { Configured } from './doctor-machine';
@@ -72,6 +74,14 @@ async function stateOf(info: ContainerInfo, known: Known): Promise<Finding> {
       detail: `${name} has ended with status ${exitCode}`,
       remedy: `see: docker logs ${name}`,
     };
+  }
+  const replaced = replacedRoot(info.labels[label.roots], settings.binds);
+  if (replaced !== undefined) {
+    const count = info.isRunning ? await countCommands(engine, info.id) : 0;
+    const detail = `${name} has another folder than the one that is ${quoted(replaced)} now`;
+    return count === 0
+      ? { status: 'warn', detail, remedy: 'nothing to do: the next command makes it anew' }
+      : { status: 'fail', detail, remedy: replacedRemedy(settings.workspace ?? replaced) };
   }
   const isOutdated =
     info.labels[label.configHash] !== configHash(settings) ||

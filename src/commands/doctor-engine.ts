@@ -8,8 +8,10 @@ import { findImage, imageNotice } from '../container/image';
 import type { ImageRequest } from '../container/image';
 import { imageTagOf } from '../container/image-tag';
 import { imageRequestOf } from '../container/image-request';
+import { engineProfile } from '../container/seccomp';
 import { recordedOf } from '../container/spec';
 import type { ContainerUser } from '../container/spec';
+import type { Config } from '../workspace/config';
 import { quoted } from '../workspace/quoted';
 import type { Checks, Finding } from './doctor-checks';
 import type { Configured } from './doctor-machine';
@@ -65,11 +67,11 @@ function engineFinding({
   };
 }
 
-/** Whom commands run as, and how much memory they have together. */
+/** Whom commands run as, how much memory they have together, and what of the configuration the engine cannot do. */
 export async function checkLimits(
   checks: Checks,
   about: EngineAbout,
-  { settings }: Configured,
+  { config, settings }: Configured,
 ): Promise<void> {
   const { hostUser, workspace } = settings;
   await checks.check('user', () => userFinding(hostUser, workspace, about.isRootless));
@@ -82,6 +84,7 @@ export async function checkLimits(
       engineMemoryBytes: all,
       engineCpus: about.cpus,
       limits,
+      seccomp: engineProfile,
     };
     const { memoryBytes } = recordedOf(settings, circumstances);
     const detail = `${inGiB(memoryBytes)} for a container, of ${inGiB(all)}`;
@@ -91,6 +94,21 @@ export async function checkLimits(
     if (memoryBytes >= enoughMemoryBytes) return { status: 'ok', detail };
     return { status: 'warn', detail, remedy: 'raise container.memory, or give the engine’s machine more' };
   });
+  const files = filesFinding(config.acp.fs, about);
+  if (files !== undefined) await checks.check('files', () => files);
+}
+
+/** What stands against the files of the editor; `undefined`: nothing that is known. */
+export function filesFinding(
+  fs: Config['acp']['fs'],
+  { canPause }: Pick<EngineAbout, 'canPause'>,
+): Finding | undefined {
+  if (fs === 'off' || canPause) return undefined;
+  return {
+    status: 'warn',
+    detail: 'agents in containers get no files of the editor: this engine cannot pause containers',
+    remedy: 'remove acp.fs = "editor", or turn on version 2 of cgroups',
+  };
 }
 
 /** Whom commands run as, and where `cai` runs as root, whether they can write in the workspace. */

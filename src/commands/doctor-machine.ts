@@ -119,6 +119,7 @@ export async function checkConfiguration(
       hostUser: hostUser(),
       authorizedKey,
       env,
+      isOnlyLookedAt: true,
     });
     return { config, agent, settings };
   };

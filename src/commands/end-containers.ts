@@ -1,7 +1,7 @@
 /** How `cai stop` and `cai rm` end containers: not those in which something runs, without a word. */
 import type { Engine } from '../container/engine';
 import type { OwnContainer } from '../container/own-containers';
-import { countCommands } from '../container/provide';
+import { countCommands } from '../container/reuse';
 import { CaiError } from '../errors';
 import { printableLine } from '../workspace/quoted';
 import { canAsk, confirm } from './confirm';
@@ -52,7 +52,7 @@ const [maxPrograms, maxCharacters] = [5, 70];
 
 /** A sentence, and a line for each program; nothing if no command runs. */
 async function workIn(engine: Engine, { id, name, state }: OwnContainer): Promise<string[]> {
-  const count = state === 'running' ? await countCommands(engine, id) : 0;
+  const count = ['running', 'paused'].includes(state) ? await countCommands(engine, id) : 0;
   if (count === 0) return [];
   const programs = (await engine.processes(id)).filter(({ command }) => !own.test(command));
   const shown = programs.slice(0, maxPrograms).map(({ command }) => `  ${shortened(command)}`);

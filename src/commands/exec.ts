@@ -4,8 +4,13 @@ import { Socket } from 'node:net';
 import { constants } from 'node:os';
 import { posix } from 'node:path';
 import type { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { watchCommand } from '../container/agent-watch';
+import { Option } from 'commander';
+import { diskWarning } from '../container/disk-warning';
 import { commandEnvironment } from '../container/environment';
 import type { Variables } from '../container/environment';
+import { Freezer, freezeLocks } from '../container/freeze';
 import { memoryKills } from '../container/memory-kills';
 import { isRunning } from '../agent/process-identity';
 import { relay } from '../container/relay';
@@ -13,6 +18,9 @@ import type { RemoteProcess, RemoteSignal } from '../container/remote-process';
 import type { SshConnection } from '../container/ssh';
 import { CaiError } from '../errors';
 import { statusLine } from '../agent/status';
+import type { AgentStatus } from '../agent/status';
+import { answerQuestions } from '../agent/status-link';
+import { safeProgram } from '../workspace/safe-program';
 import { commandLine, runCommandLine } from './command-line';
 import { Target, withTargetOptions } from './target';
 import type { TargetOptions, Wanted } from './target';
@@ -54,6 +62,7 @@ export async function run(args: readonly string[]): Promise<number> {
       'tell there what happens before the command runs, as JSON lines; its end ends the command',
       Number,
     )
+    .addOption(new Option('--root-identity <device:inode>').hideHelp())
     .passThroughOptions()
     .addHelpText('after', footer);
   return await runCommandLine(command, args, async () => {
@@ -95,6 +104,10 @@ async function runGuarded(
   const target = await Target.find(options, process.env, status);
   const { container, connection } = await target.connect();
   guard.watch(connection);
+  guard.freezer = new Freezer(target.wanted.engine, freezeLocks(process.env), {
+    container: container.id,
+    hostUser: target.wanted.settings.hostUser.uid,
+  });
   let beside: { close(): Promise<void> } | undefined;
   try {
     beside = await options.beside?.(connection);
@@ -105,13 +118,14 @@ async function runGuarded(
     ];
     const terminal =
       options.tty === true ? { ...windowSize(), term: process.env.TERM ?? 'xterm' } : undefined;
-    const remote = await connection.run(
-      { argv, cwd: options.cwd ?? startFolder(target.wanted), env },
-      terminal,
-    );
+    const cwd = options.cwd ?? startFolder(target.wanted);
+    const remote = await connection.run({ argv, cwd, env }, terminal);
     guard.command = remote;
-    const { imageId: image } = container;
-    status?.write(statusLine({ kind: 'started', image, imageName: target.imageName }));
+    if (status !== undefined) {
+      status.write(statusLine({ kind: 'started', image: container.imageId, imageName: target.imageName }));
+      watchLater(connection, remote, { status, diskBytes: target.wanted.settings.diskBytes });
+      tellLoss(connection, status);
+    }
     if (terminal !== undefined) useTerminal(remote);
     const ended = await relay(remote, process);
     if (ended === killedStatus) await explainKill(connection);
@@ -120,9 +134,35 @@ async function runGuarded(
     throw await target.explain(reason, container);
   } finally {
     if (options.tty === true) process.stdin.setRawMode(false);
+    await guard.thaw();
     await beside?.close();
     connection.end();
   }
+}
+
+/** When the command begins to be watched, in milliseconds: its start has the processors to itself. */
+const watchAfterMs = 2_000;
+
+/** Tells the program that started us what the command cannot say itself. */
+function watchLater(
+  connection: SshConnection,
+  command: RemoteProcess,
+  { status, diskBytes }: { readonly status: Writable; readonly diskBytes: number | undefined },
+): void {
+  const tell = (said: AgentStatus | undefined) => said && status.write(statusLine(said));
+  const heard = {
+    stopped: () => tell({ kind: 'stopped' }),
+    disk: (words: string) => tell(diskWarning(words, diskBytes)),
+  };
+  const onUnwatchable = () => tell({ kind: 'unwatchable' });
+  setTimeout(() => void watchCommand(connection, { command, heard, onUnwatchable }), watchAfterMs).unref();
+}
+
+/** Why it is lost takes a while to find out, in which more may be sent to us that will never get there. */
+function tellLoss(connection: SshConnection, status: Writable): void {
+  let takenBytes = 0;
+  process.stdin.on('data', (chunk: Buffer) => (takenBytes += chunk.length));
+  void connection.lost.then(() => status.write(statusLine({ kind: 'lost', takenBytes })));
 }
 
 /** Status of a command that was killed: 128 and the number of SIGKILL. */
@@ -162,16 +202,15 @@ function terminalType({ tty }: ExecOptions): Variables {
 function useTerminal(remote: RemoteProcess): void {
   process.stdin.setRawMode(true);
   // Node leaves the terminal to turn newlines into two characters, which the one inside has done or must not be done.
-  spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
+  const stty = safeProgram('stty', process.env);
+  if (stty !== undefined) spawnSync(stty, ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
   process.stdout.on('resize', () => {
     const { columns, rows } = windowSize();
     remote.resize(columns, rows);
   });
 }
 
-function windowSize(): { columns: number; rows: number } {
-  return { columns: process.stdout.columns, rows: process.stdout.rows };
-}
+const windowSize = () => ({ columns: process.stdout.columns, rows: process.stdout.rows });
 
 function collect(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value];
@@ -191,6 +230,9 @@ function openSocket(fd: number): Socket {
   );
 }
 
+/** How long an engine may take to thaw at our end, in milliseconds. */
+const thawMs = 3_000;
+
 /** How often those are looked at who want the command, in milliseconds. */
 const wantedCheckMs = 1_000;
 
@@ -201,6 +243,8 @@ const wantedCheckMs = 1_000;
 class Guard {
   /** The command, once it runs. */
   command: RemoteProcess | undefined;
+  /** Of its container, once that runs. */
+  freezer: Freezer | undefined;
   #connection: SshConnection | undefined;
   readonly #seen = new Set<string>();
   readonly #parent = process.ppid;
@@ -222,7 +266,11 @@ class Guard {
     const lifeline = openSocket(fd);
     // Closing is told by the end, or by an error where something is still unread.
     lifeline.on('error', () => undefined).on('close', () => this.#leave('SIGHUP'));
-    return lifeline.resume().unref();
+    answerQuestions(lifeline, async (question) => {
+      if (this.freezer === undefined) throw new Error('no container runs yet');
+      await (question === 'freeze' ? this.freezer.freeze() : this.freezer.thaw());
+    });
+    return lifeline.unref();
   }
 
   /** What to end when we leave. */
@@ -240,6 +288,13 @@ class Guard {
 
   #leave(signal: (typeof forwarded)[number]): void {
     this.#connection?.destroy();
-    process.exit(128 + constants.signals[signal]);
+    void this.thaw().finally(() => process.exit(128 + constants.signals[signal]));
+  }
+
+  /** Nothing must be left frozen; where the engine does not answer, the next command sees to that. */
+  async thaw(): Promise<void> {
+    if (this.freezer === undefined) return;
+    const thawed = this.freezer.thaw().catch(() => undefined);
+    await Promise.race([thawed, sleep(thawMs, undefined, { ref: false })]);
   }
 }

@@ -21,6 +21,9 @@ In the container of a workspace, made when needed:
   cai shell                           open a shell
   cai forward PORT...                 make its ports reachable on 127.0.0.1
 
+What agents have left for your own programs to run:
+  cai review                          show it; with --restore put it aside
+
 Signing in, for all workspaces at once:
   cai login AGENT                     by the agent's own command, in a container
   cai logout AGENT                    the same, to sign out

@@ -11,6 +11,7 @@ import type { SshConnection } from '../container/ssh';
 import { CaiError, messageOf } from '../errors';
 import { openLog } from '../log';
 import type { Log } from '../log';
+import { AgentFolders } from '../workspace/agent-folders';
 import { homeFolder } from '../workspace/own-folders';
 import { findProgram } from './find-program';
 import type { FoundProgram } from './find-program';
@@ -76,9 +77,9 @@ export class HostProgram {
    * no such program, or agents can change it.
    */
   async listen(connection: SshConnection, { binds }: Pick<Settings, 'binds'>): Promise<void> {
-    const folders = binds.filter(({ isReadOnly }) => !isReadOnly).map(({ source }) => source);
-    await this.#find(folders);
-    await connection.listenAt(this.order.socket, (stream) => void this.#serve(stream, folders));
+    const writable = binds.filter(({ isReadOnly }) => !isReadOnly).map(({ source }) => source);
+    this.#find(writable);
+    await connection.listenAt(this.order.socket, (stream) => this.#serve(stream, writable));
   }
 
   /** Ends all processes and takes the socket away; resolves when nothing of them is left. */
@@ -91,13 +92,12 @@ export class HostProgram {
     ]);
   }
 
-  async #serve(stream: Duplex, folders: readonly string[]): Promise<void> {
+  #serve(stream: Duplex, writable: readonly string[]): void {
     stream.on('error', () => undefined);
     try {
       // Anew for each: what leads to it may be another program by now.
-      const found = this.#hasRoom ? await this.#find(folders) : undefined;
-      if (found === undefined || !this.#hasRoom || stream.destroyed) stream.destroy();
-      else this.#start(stream, found);
+      if (!this.#hasRoom || stream.destroyed) stream.destroy();
+      else this.#start(stream, this.#find(writable));
     } catch (reason) {
       this.tell(messageOf(reason));
       stream.destroy();
@@ -108,8 +108,10 @@ export class HostProgram {
     return !this.#isOver && this.#processes.size < maxProcesses;
   }
 
-  async #find(writable: readonly string[]): Promise<FoundProgram> {
-    return await findProgram(this.order.command, this.#folder, this.#env.PATH, writable);
+  /** Nothing that any agent can write counts; what this container gets is known even where nothing is recorded. */
+  #find(writable: readonly string[]): FoundProgram {
+    const folders = new AgentFolders(process.env, writable);
+    return findProgram(this.order.command, { home: this.#folder, path: this.#env.PATH, folders });
   }
 
   #start(stream: Duplex, { file, path }: FoundProgram): void {

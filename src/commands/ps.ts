@@ -2,7 +2,7 @@
 import { ownContainers } from '../container/own-containers';
 import type { OwnContainer } from '../container/own-containers';
 import type { Engine } from '../container/engine';
-import { countCommands } from '../container/provide';
+import { countCommands } from '../container/reuse';
 import { CaiError } from '../errors';
 import { ageOf } from './age';
 import { commandLine, runCommandLine } from './command-line';
@@ -47,7 +47,7 @@ function hint(hidden: number): string {
 
 /** How many commands of ours run in it. It may end meanwhile. */
 async function commandsIn(engine: Engine, { id, state }: OwnContainer): Promise<number> {
-  if (state !== 'running') return 0;
+  if (state !== 'running' && state !== 'paused') return 0;
   return await countCommands(engine, id).catch((reason: unknown) => {
     if (reason instanceof CaiError && reason.code !== 'NO_ENGINE') return 0;
     throw reason;

@@ -1,4 +1,5 @@
 /** `cai stop`: ends containers; the next command starts them again. */
+import { freezeLocks, whileThawed } from '../container/freeze';
 import { commandLine, runCommandLine } from './command-line';
 import { endContainers } from './end-containers';
 import { select, withSelectionOptions } from './selection';
@@ -25,6 +26,7 @@ export async function run(args: readonly string[]): Promise<number> {
 async function stop(options: Options): Promise<number> {
   const { stderr, env } = process;
   const { engine, containers, none } = await select(options, env);
+  const locks = freezeLocks(env);
   const alive = containers.filter(({ state }) => !['exited', 'created', 'dead'].includes(state));
   if (alive.length === 0) {
     stderr.write(`cai: nothing to stop: ${containers.length === 0 ? none : 'no such container runs'}\n`);
@@ -32,7 +34,7 @@ async function stop(options: Options): Promise<number> {
   const hasEnded = await endContainers(engine, alive, {
     isForced: options.force === true,
     done: 'stopped',
-    end: ({ id }) => engine.stopContainer(id, patienceSeconds),
+    end: ({ id }) => whileThawed(engine, locks, id, () => engine.stopContainer(id, patienceSeconds)),
   });
   return hasEnded ? 0 : 1;
 }

@@ -1,13 +1,10 @@
 /** Which container a command is about: the options that say so, and the way to it. */
-import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { resolveAgent } from '../agent/catalog';
-import { statusLine } from '../agent/status';
-import { resolveEngine } from '../container/context';
-import type { EngineAddress } from '../container/context';
+import { keepFromEngine, resolveEngine } from '../container/context';
 import { Engine } from '../container/engine';
 import type { ImageInfo } from '../container/engine-info';
 import { findImage, imageNotice, provideImage } from '../container/image';
@@ -16,8 +13,6 @@ import { imageRequestOf } from '../container/image-request';
 import { imageTagOf } from '../container/image-tag';
 import { clientKey } from '../container/keys';
 import { noRoomIn } from '../container/no-room';
-import { openProgress } from '../container/progress';
-import type { Progress } from '../container/progress';
 import { endedAtOnce, provideContainer } from '../container/provide';
 import type { RunningContainer } from '../container/provide';
 import { settingsOf } from '../container/settings';
@@ -30,10 +25,10 @@ import { loadWorkspaceConfig, placeOfValue } from '../workspace/effective-config
 import { ownFolders } from '../workspace/own-folders';
 import { foreignNotice } from '../workspace/root';
 import type { Workspace } from '../workspace/root';
-import { isInside } from '../workspace/path-map';
-import { printable, quoted } from '../workspace/quoted';
 import { findCheckedWorkspace } from '../workspace/trust';
 import { hostUser } from './selection';
+import { voiceOf } from './voice';
+import type { Voice } from './voice';
 
 /** The options that every command about one container has. */
 export interface TargetOptions {
@@ -45,6 +40,10 @@ export interface TargetOptions {
   readonly context?: string;
   /** Whether an existing container is replaced. */
   readonly fresh?: boolean;
+  /** What the root of the workspace must be, as `identify` says it: the caller has decided about that folder. */
+  readonly rootIdentity?: string;
+  /** Whether nothing in the workspace is protected from being written. */
+  readonly writable?: boolean;
   /** Whether nothing but errors is said. */
   readonly quiet?: boolean;
 }
@@ -57,6 +56,7 @@ export function withTargetOptions(command: Command): Command {
     .option('-a, --agent <name>', 'whose container (default: "agent.default" of the configuration)')
     .option('--context <name>', 'Docker context')
     .option('--fresh', 'make the container anew; what the agent keeps in its data volume stays')
+    .option('--writable', 'let commands write what is protected, as .git/config and .vscode')
     .option('-q, --quiet', 'say nothing but errors');
 }
 
@@ -81,6 +81,8 @@ export interface Wanted {
 
 /** A container that may not be there yet. */
 export class Target {
+  #knownRequest: ImageRequest | undefined;
+
   private constructor(
     /** What it is to be. */
     readonly wanted: Wanted,
@@ -93,21 +95,34 @@ export class Target {
     const voice = voiceOf(options, status);
     const { workspace: folder = '.' } = options;
     const workspace = folder === false ? undefined : await findCheckedWorkspace(resolve(folder), env);
-    const { config, notices } = loadWorkspaceConfig(env, workspace?.root);
+    const root = workspace?.root;
+    const { config, notices } = loadWorkspaceConfig(env, root);
     const foreign = workspace && foreignNotice(workspace);
     for (const notice of foreign === undefined ? notices : [foreign, ...notices]) voice.tell(notice);
     const agent = options.agent ?? config.agent.default;
-    const namedAt = () => placeOfValue(env, workspace?.root, 'agent.default', agent);
+    const namedAt = () => placeOfValue(env, root, 'agent.default', agent);
     checkAgent(agent, config, env, options.agent === undefined ? namedAt : undefined);
-    const { publicKey: authorizedKey } = await clientKey(ownFolders(env).state);
     const address = resolveEngine(env, options.context, config.engine.context);
-    const [settings, engine] = await Promise.all([
-      settingsOf({ config, workspace: workspace?.root, agent, hostUser: hostUser(), authorizedKey, env }),
-      Engine.connect(address),
-    ]);
-    await keepFromEngine(address, settings);
-    const isFresh = options.fresh === true;
-    return new Target({ workspace, config, agent, settings, engine, isFresh }, env, voice);
+    // It answers while we look at files.
+    const connecting = Engine.connect(address);
+    connecting.catch(() => undefined);
+    const { publicKey: authorizedKey } = await clientKey(ownFolders(env).state);
+    const { rootIdentity = workspace?.identity } = options;
+    const settings = await settingsOf({
+      config,
+      workspace: root,
+      rootIdentity,
+      agent,
+      hostUser: hostUser(),
+      authorizedKey,
+      env,
+      isWritable: options.writable === true,
+    });
+    const engine = await connecting;
+    await keepFromEngine(address, settings.binds);
+    for (const notice of settings.notices) voice.tell(notice);
+    const wanted = { workspace, config, agent, settings, engine, isFresh: options.fresh === true };
+    return new Target(wanted, env, voice);
   }
 
   /** Name of its image. */
@@ -190,7 +205,7 @@ export class Target {
 
   #imageRequest(): ImageRequest {
     const { config, workspace, agent } = this.wanted;
-    return imageRequestOf(this.env, config, workspace?.root, agent);
+    return (this.#knownRequest ??= imageRequestOf(this.env, config, workspace?.root, agent));
   }
 
   async #connectTo(container: RunningContainer): Promise<SshConnection> {
@@ -224,18 +239,6 @@ export class Target {
   }
 }
 
-/** Whoever has the engine's socket has the machine, wherever a context says that it is. */
-async function keepFromEngine({ options }: EngineAddress, { binds }: Settings): Promise<void> {
-  if (options.socketPath === undefined) return;
-  const socket = await realpath(options.socketPath);
-  const bind = binds.find(({ source }) => isInside(socket, source));
-  if (bind !== undefined)
-    throw new CaiError(
-      'WORKSPACE',
-      `${quoted(bind.source)} cannot be mounted, because it holds the socket of the container engine, ${socket}`,
-    );
-}
-
 /** How often a container is looked at while it does not answer, in milliseconds; most answer before. */
 const endCheckMs = 250;
 
@@ -265,33 +268,4 @@ export function checkAgent(
     if (reason instanceof CaiError) throw new CaiError('USAGE', reason.message);
     throw reason;
   }
-}
-
-/** Whom to tell what happens before a command runs. */
-interface Voice {
-  readonly tell: (notice: string) => void;
-  readonly progress: Progress;
-}
-
-/** To the program that watches the command as data; to a person we say who speaks. */
-function voiceOf({ quiet }: TargetOptions, status: Writable | undefined): Voice {
-  if (status !== undefined) {
-    const say = (kind: 'notice' | 'delay', text: string) => status.write(statusLine({ kind, text }));
-    const tell = (notice: string): void => void say('notice', notice);
-    const progress = openProgress({ write: (text) => say('delay', String(text).trimEnd()) }, false);
-    // What is only to be read keeps nobody waiting.
-    return {
-      tell,
-      progress: {
-        begin: progress.begin.bind(progress),
-        report: progress.report.bind(progress),
-        say: tell,
-        end: progress.end.bind(progress),
-      },
-    };
-  }
-  const tell = (notice: string): void => {
-    if (quiet !== true) process.stderr.write(`cai: ${printable(notice)}\n`);
-  };
-  return { tell, progress: openProgress(process.stderr, quiet === true) };
 }

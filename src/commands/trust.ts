@@ -1,16 +1,21 @@
-/** `cai trust`: the user agrees to what a repository's config file widens, and to a wider workspace. */
+/** `cai trust`: the user agrees to what a repository's config file widens, to a wider workspace, and to a git folder. */
 import { resolve } from 'node:path';
 import { CaiError } from '../errors';
+import { forgetAgentFolder } from '../workspace/agent-folders';
 import { loadWorkspaceConfig } from '../workspace/effective-config';
 import type { RepositoryConfig } from '../workspace/effective-config';
-import { quoted } from '../workspace/quoted';
+import { findOuterGit } from '../workspace/outer-git';
+import { printableCharacters, quoted } from '../workspace/quoted';
+import { realOrSame } from '../workspace/real-path';
 import { repositoryFileOf } from '../workspace/repository-config';
 import { findWorkspace } from '../workspace/root';
 import type { Workspace } from '../workspace/root';
 import {
   forgetFile,
+  forgetGitFolder,
   forgetRoot,
   outgrownRoot,
+  recordGitFolder,
   rootLeftByLink,
   trustFile,
   trustRoot,
@@ -27,6 +32,8 @@ interface Options {
 interface Request {
   /** The root that the folder belonged to, or that it is spelled through, if it has another one now. */
   readonly outgrown: string | undefined;
+  /** The git folder outside of the workspace that it names, and that does not count yet. */
+  readonly git: string | undefined;
   /** The repository's file, if something in it waits. */
   readonly file: RepositoryConfig | undefined;
 }
@@ -38,7 +45,7 @@ interface Request {
 export function run(args: readonly string[]): Promise<number> {
   const command = commandLine(
     'trust',
-    "Allows what a repository's .containai/config.toml widens, as it is now, or a workspace that has grown.",
+    "Allows what a repository's .containai/config.toml widens, as it is now, a workspace that has grown, or the git folder of a linked worktree.",
   )
     .argument('[folder]', 'any folder in the workspace (default: the current one)')
     .option('-y, --yes', 'do not ask')
@@ -57,9 +64,10 @@ async function trust(folder: string, isAgreed: boolean): Promise<number> {
   const waits = repository?.isTrusted === false && repository.widening.length > 0;
   const request = {
     outgrown: outgrownRoot(env, workspace.cwd, workspace.root) ?? (await rootLeftByLink(env, workspace)),
+    git: (await findOuterGit(workspace.root, env, true)).refused,
     file: waits ? repository : undefined,
   };
-  if (request.outgrown === undefined && request.file === undefined) {
+  if (Object.values(request).every((each) => each === undefined)) {
     stdout.write(`${nothingFor(workspace, repository)}\n`);
     return 0;
   }
@@ -69,6 +77,7 @@ async function trust(folder: string, isAgreed: boolean): Promise<number> {
     return 1;
   }
   if (request.outgrown !== undefined) trustRoot(env, workspace.cwd, workspace.root);
+  if (request.git !== undefined) recordGitFolder(env, workspace.root, request.git);
   if (request.file !== undefined) trustFile(env, request.file.file, request.file.digest);
   const again = request.file === undefined ? '' : ' If the file changes, it waits for this again.';
   stdout.write(`Recorded.${again}\n`);
@@ -76,18 +85,20 @@ async function trust(folder: string, isAgreed: boolean): Promise<number> {
 }
 
 function nothingFor({ root }: Workspace, repository: RepositoryConfig | undefined): string {
-  if (repository === undefined) return `Nothing to trust: there is no ${repositoryFileOf(root)}.`;
-  if (repository.isTrusted) return `${repository.file} is trusted as it is now.`;
-  return `Nothing to trust: ${repository.file} widens nothing.`;
+  const file = printableCharacters(repositoryFileOf(root));
+  if (repository === undefined) return `Nothing to trust: there is no ${file}.`;
+  if (repository.isTrusted) return `${file} is trusted as it is now.`;
+  return `Nothing to trust: ${file} widens nothing.`;
 }
 
-function described({ outgrown, file }: Request, { cwd, root }: Workspace): string {
+function described({ outgrown, git, file }: Request, { cwd, root }: Workspace): string {
   const lines: string[] = [];
   if (outgrown !== undefined) {
     lines.push(`The workspace of ${quoted(cwd)}: ${quoted(outgrown)} -> ${quoted(root)}`);
   }
+  if (git !== undefined) lines.push(`The git folder of ${quoted(root)}: ${quoted(git)}`);
   if (file !== undefined) {
-    lines.push(`${file.file} widens what the agent may do:`);
+    lines.push(`${printableCharacters(file.file)} widens what the agent may do:`);
     for (const { name, line, held, wanted } of file.widening) {
       const before = held === undefined ? 'not set' : quoted(held);
       lines.push(`  line ${line}: ${name}: ${before} -> ${quoted(wanted)}`);
@@ -110,6 +121,8 @@ async function forgetAll(folder: string): Promise<number> {
   const { cwd, root } = await findWorkspace(folder, { env }).catch(() => ({ cwd: folder, root: folder }));
   const hadRoot = forgetRoot(env, cwd);
   const hadFile = forgetFile(env, repositoryFileOf(root));
-  stdout.write(hadRoot || hadFile ? 'Forgotten.\n' : 'Nothing was recorded.\n');
+  const hadGit = forgetGitFolder(env, root);
+  const hadAgents = forgetAgentFolder(env, realOrSame(folder));
+  stdout.write(hadRoot || hadFile || hadGit || hadAgents ? 'Forgotten.\n' : 'Nothing was recorded.\n');
   return 0;
 }

@@ -47,7 +47,7 @@ describe('cai config', () => {
 
   test('shows the same as JSON', async () => {
     const user = userWith('[network]\nhttp_proxy = "http://me:secret@proxy.example:3128"');
-    writeFileSync(file, 'acp.fs = "off"');
+    writeFileSync(file, 'acp.terminal = "off"');
 
     const { status, stdout, stderr } = await runCli(['config', '--json', '--workspace', root], user);
 
@@ -62,7 +62,7 @@ describe('cai config', () => {
     expect(stdout).not.toContain('secret');
     expect(keys).toHaveLength(configKeys.filter(({ path }) => path.length === 2).length);
     expect(notices).toEqual([
-      `${file}:1: "acp.fs" is ignored, because a repository cannot set it: if you want it, put it into ${user.file}`,
+      `${file}:1: "acp.terminal" is ignored, because a repository cannot set it: if you want it, put it into ${user.file}`,
     ]);
   });
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Check } from '../../src/commands/doctor-checks';
-import { installedBy, userFinding } from '../../src/commands/doctor-engine';
+import { filesFinding, installedBy, userFinding } from '../../src/commands/doctor-engine';
 import { cai, runCli, userWith } from '../support/cli';
 import type { CliOptions } from '../support/cli';
 import { newFolder } from '../workspace/temp-folder';
@@ -207,4 +207,13 @@ describe('installedBy', () => {
   ])('says nothing where there are %s', (_what, changes) => {
     expect(installedBy({ ...request, ...changes })).toBeUndefined();
   });
+});
+
+test('the files of the editor are looked at where they are wanted and the engine cannot pause containers', () => {
+  expect(filesFinding('editor', { canPause: false })).toMatchObject({
+    status: 'warn',
+    detail: expect.stringContaining('cannot pause') as unknown,
+  });
+  expect(filesFinding('editor', { canPause: true })).toBeUndefined();
+  expect(filesFinding('off', { canPause: false })).toBeUndefined();
 });

@@ -42,7 +42,7 @@ describe('a program of this machine', () => {
     const connection = {
       listenAt: (_: string, take: (stream: Duplex) => void) => Promise.resolve((connect = take)),
     };
-    const binds = [{ source: workspace, target: workspace, isReadOnly: false, identity: '' }];
+    const binds = [{ source: workspace, target: workspace, isReadOnly: false, identity: '', isRoot: true }];
     await program.listen(connection as unknown as SshConnection, { binds });
   }
 

@@ -1,7 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AgentFolders, rememberAgentFolders } from '../../src/workspace/agent-folders';
 import { loadWorkspaceConfig } from '../../src/workspace/effective-config';
-import { checkRoot, trustRoot } from '../../src/workspace/trust';
+import { findOuterGit } from '../../src/workspace/outer-git';
+import { checkRoot, recordGitFolder, trustRoot } from '../../src/workspace/trust';
 import { runCli, runInTerminal, userWith } from '../support/cli';
 import type { CliOptions } from '../support/cli';
 import { newFolder } from '../workspace/temp-folder';
@@ -45,6 +48,29 @@ describe('cai trust', () => {
     expect(pids()).toBe(1_024);
   });
 
+  test('lets a workspace have a git folder that it had not when it was first used', async () => {
+    const main = newFolder();
+    const tree = join(newFolder(), 'tree');
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', '-C', main, ...args], {
+        stdio: 'pipe',
+      });
+    git('init', '-q');
+    git('commit', '-q', '--allow-empty', '-m', 'first');
+    git('worktree', 'add', '-q', tree);
+    recordGitFolder(user.env!, tree, '');
+    expect(await findOuterGit(tree, user.env!)).toMatchObject({ git: undefined });
+
+    const { status, stdout } = await runCli(['trust', '--yes'], { ...user, cwd: tree });
+
+    expect({ status, stdout }).toEqual({
+      status: 0,
+      stdout: `The git folder of "${tree}": "${join(main, '.git')}"\nRecorded.\n`,
+    });
+    expect(await findOuterGit(tree, user.env!)).toMatchObject({ git: { folder: join(main, '.git') } });
+    expect((await runCli(['trust', '--forget'], { ...user, cwd: tree })).stdout).toBe('Forgotten.\n');
+  });
+
   test('shows it, and records nothing where nobody can be asked', async () => {
     writeFileSync(file, widening);
 
@@ -78,7 +104,11 @@ describe('cai trust', () => {
   test.each([
     ['there is no file', undefined, () => `Nothing to trust: there is no ${file}.\n`],
     ['the file only narrows', 'container.pids = 100', () => `Nothing to trust: ${file} widens nothing.\n`],
-    ['the file sets what it cannot', 'acp.fs = "off"', () => `Nothing to trust: ${file} widens nothing.\n`],
+    [
+      'the file sets what it cannot',
+      'acp.terminal = "off"',
+      () => `Nothing to trust: ${file} widens nothing.\n`,
+    ],
   ])('has nothing to record where %s', async (_, content, words) => {
     if (content !== undefined) writeFileSync(file, content);
 
@@ -138,5 +168,13 @@ describe('cai trust', () => {
 
     expect(status).toBe(2);
     expect(stderr).toMatch(message);
+  });
+
+  test('with --forget also takes back that agents can write in a folder, whatever workspace it lies in', async () => {
+    rememberAgentFolders(user.env!, [join(root, 'src')]);
+
+    expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe('Forgotten.\n');
+    expect(new AgentFolders(user.env!).onWayTo(join(root, 'src'))).toBeUndefined();
+    expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe('Nothing was recorded.\n');
   });
 });
