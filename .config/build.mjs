@@ -37,6 +37,10 @@ try {
   const workspace = join(home, 'workspace');
   mkdirSync(join(home, '.config/containai'), { recursive: true });
   mkdirSync(workspace);
+  // What a workspace most often has, so that what looks at it is compiled, too.
+  spawnSync('git', ['init', '--quiet', workspace]);
+  for (const folder of ['.vscode', '.claude/commands'])
+    mkdirSync(join(workspace, folder), { recursive: true });
   const agent = JSON.stringify([process.execPath, join(root, 'fixtures/mock-acp-server'), '--acp']);
   writeFileSync(join(home, '.config/containai/config.toml'), `[agents.mock]\ncommand = ${agent}\n`);
   // The first run records what the agent answers; in the second that is known.

@@ -38,7 +38,19 @@ describe('an agent in a container, driven by acpx', () => {
     await expect(reach(modelPort)).rejects.toThrow('ECONNREFUSED');
   });
 
+  test('gemini does so on the disk, and asks the editor for no file, unless the user wants that', async () => {
+    const workspace = await workspaceWithModel('gemini');
+
+    const { client, transcript } = acpx(cai, 'gemini', workspace, 'exec', prompt);
+    await client.succeeds();
+
+    expectOneTurn(transcript());
+    expect(JSON.stringify(transcript())).not.toContain('"method":"fs/');
+    expectEffects(workspace);
+  });
+
   test('gemini does so through the editor, in a folder that is named by a link', async () => {
+    cai.configure(`${modelConfig}[acp]\nfs = "editor"\n`);
     const workspace = await workspaceWithModel('gemini');
     const link = `${workspace}-link`;
     symlinkSync(workspace, link);
@@ -53,6 +65,7 @@ describe('an agent in a container, driven by acpx', () => {
   });
 
   test('gemini does so in a folder whose path the image needs for itself', async () => {
+    cai.configure(`${modelConfig}[acp]\nfs = "editor"\n`);
     const workspace = realpathSync(mkdtempSync('/dev/shm/cai-engine-'));
     chownSync(workspace, user.uid, user.gid);
     try {
@@ -119,8 +132,9 @@ describe('two workspaces on one editor connection', () => {
     });
     expect(readFileSync(`${a}/note.txt`, 'utf8')).toBe('from a\n');
     expect(readFileSync(`${b}/note.txt`, 'utf8')).toBe('from b\n');
-    expect(await foldersIn(a)).toEqual([a]);
-    expect(await foldersIn(b)).toEqual([b]);
+    // Parts of a workspace are mounted once more, to be read-only.
+    expect((await foldersIn(a)).filter((path) => !path.startsWith(`${a}/`))).toEqual([a]);
+    expect((await foldersIn(b)).filter((path) => !path.startsWith(`${b}/`))).toEqual([b]);
   });
 
   test('what an agent runs cannot read the other workspace', async () => {

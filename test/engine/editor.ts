@@ -21,7 +21,7 @@ export class Editor {
   ) {
     proxy.child.stdout.on('data', (chunk: Buffer) => {
       this.#inbox.push(chunk);
-      for (const message of this.messages.slice(this.#seen)) this.#see(message);
+      for (const line of this.#inbox.lines.slice(this.#seen)) this.#see(JSON.parse(line.toString()) as Json);
     });
     proxy.child.stdout.on('end', () => this.#inbox.end(`cai has ended: ${proxy.stderr}`));
   }

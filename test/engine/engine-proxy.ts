@@ -10,10 +10,39 @@ export interface Interference {
   /** Of the requests of this method and path ... */
   readonly request: RegExp;
   /** ... what to do when the engine has answered one, before `cai` hears of it. */
-  readonly whenAnswered: () => Promise<void>;
+  readonly whenAnswered: (title: string) => Promise<void>;
+}
+
+/** An engine that can be frozen. */
+export interface FreezingEngine {
+  /** Its address, as of `interferingEngine`. */
+  readonly address: string;
+  /** From the next request on that is like this, it has done what it was asked for, and answers nothing any more. */
+  freezeAt(request: RegExp): void;
+  /** It goes on. */
+  thaw(): void;
 }
 
 let last = 0;
+
+/** The real engine, as if its process were stopped from some point on: then it takes requests, and answers none. */
+export async function freezingEngine(): Promise<FreezingEngine> {
+  let at: RegExp | undefined;
+  let frozen: Promise<void> | undefined;
+  let thaw = (): void => undefined;
+  const whenAnswered = async (title: string): Promise<void> => {
+    if (frozen === undefined && at?.test(title) === true)
+      frozen = new Promise((resolve) => {
+        thaw = () => {
+          at = frozen = undefined;
+          resolve();
+        };
+      });
+    await frozen;
+  };
+  const address = await interferingEngine({ request: /^/, whenAnswered });
+  return { address, freezeAt: (request) => (at = request), thaw: () => thaw() };
+}
 
 /**
  * The address of an engine that is the real one, but for what happens in between. Ends with the test file.
@@ -24,7 +53,7 @@ export async function interferingEngine({ request: wanted, whenAnswered }: Inter
   const server = createServer((from, to) => {
     const title = `${from.method} ${from.url?.replace(/^\/v[0-9.]+/, '')}`;
     void pass(from, to, async () => {
-      if (wanted.test(title)) await whenAnswered();
+      if (wanted.test(title)) await whenAnswered(title);
     });
   }).listen(path);
   await once(server, 'listening');

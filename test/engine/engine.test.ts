@@ -40,6 +40,8 @@ describe('Engine', () => {
       cpus: expect.any(Number) as number,
       osType: 'linux',
       kernel: expect.any(String) as string,
+      hasSeccomp: expect.any(Boolean) as boolean,
+      canPause: expect.any(Boolean) as boolean,
       limits: { memory: true, pids: true, cpus: true },
     });
     expect(about.memoryBytes).toBeGreaterThan(2 ** 28);
@@ -158,6 +160,8 @@ describe('Engine', () => {
       capAdd: ['SETGID', 'SETUID', 'SYS_CHROOT'],
       capDrop: ['ALL'],
       securityOpt: ['no-new-privileges'],
+      seccomp: 'default',
+      cgroupMode: expect.any(String) as string,
       isPrivileged: false,
       devices: [],
       groups: [],
@@ -200,7 +204,8 @@ describe('Engine', () => {
     expect(rights).toMatchObject({
       capAdd: ['NET_RAW'],
       capDrop: ['ALL'],
-      securityOpt: expect.arrayContaining(['no-new-privileges', 'seccomp=unconfined']) as string[],
+      securityOpt: expect.arrayContaining(['no-new-privileges']) as string[],
+      seccomp: 'unconfined',
       networkMode: 'host',
       pidMode: 'host',
       utsMode: 'host',

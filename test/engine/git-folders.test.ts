@@ -12,11 +12,13 @@ beforeAll(async () => {
   await new Place(cai).opened();
 }, buildTimeoutMs);
 
+/** Without what is mounted in another one. */
 async function bindsOf(place: Place): Promise<string[]> {
   const lines = await place.inspect(
     '{{range .Mounts}}{{.Type}} {{.Source}} {{.Destination}} {{.RW}}{{println}}{{end}}',
   );
-  return lines.split('\n').filter((line) => line.startsWith('bind ')).sort(); // prettier-ignore
+  const binds = lines.split('\n').filter((line) => line.startsWith('bind ')).sort(); // prettier-ignore
+  return binds.filter((bind) => !binds.some((other) => bind.split(' ')[1]!.startsWith(`${other.split(' ')[1]!}/`))); // prettier-ignore
 }
 
 describe('git in a container', () => {

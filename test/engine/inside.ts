@@ -58,16 +58,21 @@ export async function untilEnded(container: string, command: string): Promise<vo
 }
 
 /**
- * Resolves when a container has nothing but what it had `before`; rejects after `limitMs` with what is left.
- * The engine tells nobody of such ends, so this looks again and again.
+ * Resolves when a container has nothing but what it had `before`, and what watches an agent that runs, which begins some
+ * seconds after it; rejects after `limitMs` with what is left. The engine tells nobody of such ends, so this looks
+ * again and again.
  */
 export async function untilOnly(
   container: string,
   before: readonly InnerProcess[],
   limitMs: number,
 ): Promise<void> {
-  const pids = before.map(({ pid }) => pid);
-  await until(container, (all) => all.filter(({ pid }) => !pids.includes(pid)), limitMs);
+  const wrongOnes = (all: InnerProcess[]): InnerProcess[] => {
+    const watchers = all.filter(({ command }) => command === 'cai-watch').map(({ pid }) => pid);
+    const expected = [...before.map(({ pid }) => pid), ...watchers, ...watchers.map(parentOf)];
+    return all.filter(({ pid }) => !expected.includes(pid));
+  };
+  await until(container, wrongOnes, limitMs);
 }
 
 async function until(
@@ -91,7 +96,7 @@ export function childrenOf(parent: number): number[] {
     .map(Number);
 }
 
-function parentOf(pid: string): number | undefined {
+function parentOf(pid: string | number): number | undefined {
   try {
     return Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
   } catch {

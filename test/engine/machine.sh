@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Makes a Debian 12 machine ready for the engine tests. As root:
 #
-#   machine.sh start   packages, the ordinary user `cai-test`, an engine of its own, the base image;
-#                      what is there already is used
+#   machine.sh start   packages, the ordinary users `cai-test` and `cai-test-other`, an engine of its own, the
+#                      base image; what is there already is used
 #   machine.sh env     prints what the tests need to know, for `eval`
 #   machine.sh stop    ends the engine with its containers, and takes back what `start` changed in the
-#                      machine's network; packages, user and images stay
+#                      machine's network; packages, users and images stay
 #
 # The engine is Docker's, or podman's service of Docker's API: CAI_TEST_ENGINE=podman. All files are in one
 # folder for each: $CAI_TEST_STATE, else /var/lib/containai-test or /var/lib/containai-test-podman. npm and
@@ -73,10 +73,12 @@ install_packages() (
   logged "apt cannot install ${packages[*]}" apt-get install -y --no-install-recommends "${packages[@]}"
 )
 
+# make_user NAME ID
 make_user() {
-  if getent passwd "$user" >/dev/null; then return; fi
-  if getent passwd "$uid" >/dev/null; then fail "user id $uid is taken, so there can be no user $user"; fi
-  logged "the user $user cannot be made" useradd --uid "$uid" --user-group --create-home --shell /bin/bash "$user"
+  local name=$1 id=$2
+  if getent passwd "$name" >/dev/null; then return; fi
+  if getent passwd "$id" >/dev/null; then fail "user id $id is taken, so there can be no user $name"; fi
+  logged "the user $name cannot be made" useradd --uid "$id" --user-group --create-home --shell /bin/bash "$name"
 }
 
 # Containers only reach the network where the machine forwards.
@@ -212,7 +214,9 @@ start() {
   : >"$log"
   if is_missing npm; then fail 'npm is missing: the tests need Node, and the image is made with npm'; fi
   install_packages
-  make_user
+  make_user "$user" "$uid"
+  # Who attacks the first one, in test/escape.
+  make_user "$user-other" "$((uid + 1))"
   if ! engine_answers; then start_engine; fi
   if ! client image inspect "$image" >/dev/null 2>&1; then make_image; fi
   copy_ca_file

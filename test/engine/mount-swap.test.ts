@@ -1,13 +1,16 @@
 import { renameSync, symlinkSync } from 'node:fs';
 import { interferingEngine } from './engine-proxy';
 import { buildTimeoutMs, Place } from './place';
-import { Cai, ownFile } from './support';
+import { Cai, ownFile, ownFolder } from './support';
 
 const cai = new Cai();
 const secret = `${cai.home}/private/secret`;
 
 beforeAll(async () => {
   ownFile(secret, 'of the host');
+  // What is mounted in a workspace besides itself is there as well.
+  ownFile(`${cai.home}/private/.git/config`, '');
+  ownFolder(`${cai.home}/private/.git/hooks`);
   await new Place(cai).opened();
 }, buildTimeoutMs);
 

@@ -113,12 +113,17 @@ describe('the mounts of a container', () => {
     return lines.split('\n').filter(Boolean).sort();
   }
 
+  /** A repository that can be written, with what is protected in it. */
+  function repository(path: string): string[] {
+    return ['', '/.git', '/.git/config', '/.git/hooks'].map((below) => path + below);
+  }
+
   test('are the workspace and the data volume', async () => {
-    expect(await mountPoints(place)).toEqual([...own, '/home/agent/.data', place.workspace].sort());
-    const [workspace, volume, ...more] = await sources(place);
-    expect(workspace).toBe(`bind ${place.workspace} ${place.workspace}`);
+    const parts = repository(place.workspace);
+    expect(await mountPoints(place)).toEqual([...own, '/home/agent/.data', ...parts].sort());
+    const [volume, ...binds] = (await sources(place)).reverse();
+    expect(binds.reverse()).toEqual(parts.map((part) => `bind ${part} ${part}`));
     expect(volume).toMatch(new RegExp(`^volume \\S*/cai-data-claude-${user.uid}/_data /home/agent/.data$`));
-    expect(more).toEqual([]);
   });
 
   test('are the folders that the user has configured, too', async () => {
@@ -127,7 +132,7 @@ describe('the mounts of a container', () => {
     const wide = await new Place(new Cai(mounts)).opened();
 
     expect(await mountPoints(wide)).toEqual(
-      [...own, '/home/agent/.data', wide.workspace, data, notes].sort(),
+      [...own, '/home/agent/.data', ...repository(wide.workspace), ...repository(data), notes].sort(),
     );
     await wide.prints(['touch', `${data}/new`]);
     expect((await wide.run(['touch', `${notes}/new`])).stderr).toMatch(/Read-only file system/);

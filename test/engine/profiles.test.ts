@@ -33,7 +33,7 @@ describe('initialize', () => {
   });
 
   test.each(['claude', 'gemini', 'codex', 'opencode'])(
-    'starts no container for %s in a folder that is no workspace, and has said what it says itself',
+    'starts no container for %s in a folder that is no workspace',
     async (name) => {
       for (const clientCapabilities of offering) {
         const before = await containers();
@@ -41,16 +41,28 @@ describe('initialize', () => {
         await editor.request('initialize', { protocolVersion: 1, clientCapabilities });
         await editor.proxy.complains('"source":"shipped"');
         expect(await containers()).toEqual(before);
+      }
+    },
+  );
 
-        const session = editor.request('session/new', { cwd: newWorkspace(), mcpServers: [] });
-        // Some agents take long for it without a network; all that matters here comes before.
-        session.catch(() => undefined);
+  test.each(['claude', 'gemini', 'codex', 'opencode'])(
+    'is what %s says itself in the workspace that we are started in, and for no other folder',
+    async (name) => {
+      for (const clientCapabilities of offering) {
+        const workspace = newWorkspace();
+        const startIn = async (cwd: string): Promise<Editor> => {
+          const editor = Editor.start(cai, name, { cwd, env: { CAI_LOG_LEVEL: 'info' } });
+          await editor.request('initialize', { protocolVersion: 1, clientCapabilities });
+          return editor;
+        };
+        const editor = await startIn(workspace);
         await editor.proxy.complains('is kept for next time');
 
         expect(editor.proxy.stderr).not.toContain('initialize was answered with');
-        const next = Editor.start(cai, name, { cwd: cai.home, env: { CAI_LOG_LEVEL: 'info' } });
-        await next.request('initialize', { protocolVersion: 1, clientCapabilities });
-        await next.proxy.complains('"source":"recorded"');
+        const [again, elsewhere] = [await startIn(workspace), await startIn(cai.home)];
+        await again.proxy.complains('"source":"recorded"');
+        await elsewhere.proxy.complains('"source":"shipped"');
+        for (const each of [editor, again, elsewhere]) await close(each);
       }
     },
   );
@@ -59,7 +71,10 @@ describe('initialize', () => {
     cai.configure(`[agents.${agent}]\ncommand = ["profiled-agent"]\n`);
     const workspace = newWorkspace();
     makeImage({ loadSession: true });
-    expect(await capabilities(Editor.start(cai, agent))).toEqual({ loadSession: true });
+    const first = Editor.start(cai, agent);
+    expect(await capabilities(first)).toEqual({ loadSession: true });
+    // The container that it was asked in must not be in use, or it stays as it is.
+    await close(first);
 
     makeImage({ loadSession: false, mcpCapabilities: { http: true } });
     const editor = Editor.start(cai, agent);
@@ -83,6 +98,11 @@ describe('initialize', () => {
     });
   });
 });
+
+async function close({ proxy }: Editor): Promise<void> {
+  proxy.child.stdin.end();
+  await proxy.ends();
+}
 
 async function capabilities(editor: Editor): Promise<unknown> {
   const { result } = await editor.initialize();

@@ -1,6 +1,7 @@
 /*
  * `npm run test:engine`: the tests of this folder, on the engine that `DOCKER_HOST` names or the one of this
- * machine. Arguments are jest's. Exit status 2 if there is no engine, or nobody to run `cai` as;
+ * machine; with `--escape` as the first argument, as `npm run test:escape` has it, the attacks in `test/escape`
+ * instead. The other arguments are jest's. Exit status 2 if there is no engine, or nobody to run `cai` as;
  * `machine.sh` provides both.
  */
 import { spawnSync } from 'node:child_process';
@@ -43,20 +44,23 @@ function refusalOf(user) {
   return `CAI_TEST_USER has to name ${who} to run cai as, whose containers and volumes are then removed`;
 }
 
+const isEscape = process.argv[2] === '--escape';
+const suite = isEscape ? 'escape' : 'engine';
+const jestArgs = process.argv.slice(isEscape ? 3 : 2);
 const host = process.env.DOCKER_HOST ?? 'unix:///var/run/docker.sock';
 const { engine, defect } = await ping(host);
 const refusal = defect ? `no engine answers on ${host}: ${defect}` : refusalOf(process.env.CAI_TEST_USER);
 if (refusal === undefined) {
   const jest = join(import.meta.dirname, '../../node_modules/jest/bin/jest.js');
-  const own = ['--testPathIgnorePatterns=/node_modules/', '--testMatch=**/test/engine/**/*.test.ts'];
+  const own = ['--testPathIgnorePatterns=/node_modules/', `--testMatch=**/test/${suite}/**/*.test.ts`];
   const options = ['--runInBand', '--verbose', `--testTimeout=${testTimeoutMs}`];
-  const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...process.argv.slice(2)], {
+  const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...jestArgs], {
     stdio: 'inherit',
     // What differs between engines is in engines.ts.
     env: { ...process.env, CAI_TEST_ENGINE: engine },
   });
   process.exitCode = status ?? 1;
 } else {
-  process.stderr.write(`test:engine: ${refusal}; see test/engine/machine.sh\n`);
+  process.stderr.write(`test:${suite}: ${refusal}; see test/engine/machine.sh\n`);
   process.exitCode = 2;
 }

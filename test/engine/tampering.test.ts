@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { testUnless, toldOfCapabilities } from './engines';
 import type { Exception } from './engines';
 import { Place, buildTimeoutMs } from './place';
@@ -19,25 +21,45 @@ interface Made {
   readonly mounts: readonly string[];
 }
 
+/** As `docker inspect` tells it. */
+interface Mounted {
+  readonly Type: string;
+  readonly Name: string;
+  readonly Source: string;
+  readonly Destination: string;
+  readonly RW: boolean;
+}
+
 /** Takes the place's own container away, and tells how it was made. */
 async function takeAway(place: Place): Promise<Made> {
   const name = (await place.inspect('{{.Name}}')).slice(1);
   const labels = JSON.parse(await place.inspect('{{json .Config.Labels}}')) as Record<string, string>;
   const memory = await place.inspect('{{.HostConfig.Memory}}');
   const image = await place.inspect('{{.Image}}');
+  const security = await securityOptions(place);
+  const mounts = JSON.parse(await place.inspect('{{json .Mounts}}')) as Mounted[];
   await docker('rm', '--force', name);
-  const mount = (type: string, source: string, target: string) => ['--mount', `type=${type},source=${source},target=${target}`]; // prettier-ignore
   return {
     name,
     image,
     labels: Object.entries(labels).flatMap(([key, value]) => ['--label', `${key}=${value}`]),
-    confinement: ['--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--memory', memory, '--memory-swap', memory, '--pids-limit', '1024', '--publish', '127.0.0.1::2222'], // prettier-ignore
+    confinement: ['--cap-drop', 'ALL', ...security, '--cgroupns', 'private', '--memory', memory, '--memory-swap', memory, '--pids-limit', '1024', '--publish', '127.0.0.1::2222'], // prettier-ignore
     user: ['--user', `${user.uid}:${user.gid}`],
-    mounts: [
-      ...mount('bind', place.workspace, place.workspace),
-      ...mount('volume', `cai-data-claude-${user.uid}`, '/home/agent/.data'),
-    ],
+    mounts: mounts.flatMap(({ Type, Name, Source, Destination, RW }) => {
+      const source = Type === 'volume' ? Name : Source;
+      return ['--mount', `type=${Type},source=${source},target=${Destination}${RW ? '' : ',readonly'}`];
+    }),
   };
+}
+
+/** Docker's command line wants the profile of system calls in a file. */
+async function securityOptions(place: Place): Promise<string[]> {
+  const options = JSON.parse(await place.inspect('{{json .HostConfig.SecurityOpt}}')) as string[];
+  const file = join(folder, 'seccomp.json');
+  return options.flatMap((option) => {
+    if (option.startsWith('seccomp={')) writeFileSync(file, option.slice('seccomp='.length));
+    return ['--security-opt', option.replace(/^seccomp=\{.*/s, `seccomp=${file}`)];
+  });
 }
 
 /** Somebody makes a container of that name; resolves with its id. */
@@ -65,7 +87,7 @@ const changes: readonly Change[] = [
   {
     what: 'another mount',
     change: (made) => ({ ...made, mounts: [...made.mounts, '--volume', '/etc:/host-etc'] }),
-    told: /^mounts should be \["bind \S+ \S+ rw","volume \S+ \S+ rw"\], and is \["bind \/etc \/host-etc rw",/,
+    told: /^mounts should be \["bind \S+ \S+ rw",.*"volume \S+ \S+ rw"\], and is \["bind \/etc \/host-etc rw",/,
   },
   {
     what: 'another user',
@@ -93,7 +115,26 @@ const changes: readonly Change[] = [
       ...made,
       confinement: [...made.confinement, '--security-opt', 'seccomp=unconfined'],
     }),
-    told: /^isConfined should be true/,
+    told: /^seccomp should be "\S+", and is "unconfined"/,
+  },
+  {
+    what: "the engine's own profile of system calls",
+    change: (made) => ({
+      ...made,
+      confinement: made.confinement.filter(
+        (word, index, all) => !word.startsWith('seccomp=') && !(all[index + 1] ?? '').startsWith('seccomp='),
+      ),
+    }),
+    told: /^seccomp should be "\S+", and is "default"/,
+  },
+  {
+    what: 'the control groups of the host',
+    change: (made) => ({
+      ...made,
+      confinement: [...without(made.confinement, '--cgroupns'), '--cgroupns', 'host'],
+    }),
+    told: /^cgroups should be "private", and is "host"/,
+    exception: 'control groups told otherwise',
   },
   {
     what: 'the processes of the host',

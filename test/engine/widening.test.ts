@@ -2,9 +2,11 @@ import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { Place, buildTimeoutMs } from './place';
 import { git, nameAuthor, newRepository } from './repository';
+import { rightsOf as rightsOfPlace } from './rights';
 import { Cai, folder, newWorkspace, ownFile } from './support';
 
-const cai = new Cai();
+/** Nothing is protected from being written: what is written gives nothing all the same. */
+const cai = new Cai('[protect]\noff = true\n');
 /** What the agent would like to see. */
 const secret = join(folder, 'private/secret');
 
@@ -14,16 +16,8 @@ beforeAll(async () => {
   await new Place(cai).opened();
 }, buildTimeoutMs);
 
-/** All that the engine knows of what a container may, and a way to see the secret. */
-async function rightsOf(place: Place): Promise<string> {
-  const { status } = await place.run(['cat', secret]);
-  const facts = await place.inspect(
-    '{{range .Mounts}}{{.Type}} {{.Source}} {{.Destination}} {{.RW}}{{println}}{{end}}{{.Config.User}} {{.Image}} {{.HostConfig.Memory}} {{.HostConfig.PidsLimit}} {{.HostConfig.NanoCpus}} {{.HostConfig.NetworkMode}} {{json .HostConfig.ExtraHosts}} {{json .HostConfig.CapAdd}} {{json .HostConfig.SecurityOpt}}{{println}}{{range .Config.Env}}{{println .}}{{end}}',
-  );
-  // podman tells the environment in any order, and the host name, which a new container has anew, with it.
-  const lines = facts.split('\n').filter((line) => !line.startsWith('HOSTNAME='));
-  return `${status === 0}\n${lines.sort().join('\n')}`;
-}
+/** What a container may, and whether it gets to the secret. */
+const rightsOf = async (place: Place): Promise<string> => await rightsOfPlace(place, secret);
 
 /** Makes the container anew, as a user does who knows nothing of what the agent did. */
 async function anew(place: Place): Promise<{ status: number | null; stderr: string }> {

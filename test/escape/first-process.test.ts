@@ -1,0 +1,85 @@
+/** Attacks on what the agent shares with others: the container's first process, and what the kernel counts for the user. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Place, buildTimeoutMs } from '../engine/place';
+import type { Running } from '../engine/running';
+import { docker } from '../engine/support';
+import { attempt, reachedIf } from './attempt';
+
+const signals = readFileSync(resolve(__dirname, '../../fixtures/attacks/signals.pl'), 'utf8');
+
+let place: Place;
+let began: string;
+
+beforeAll(async () => {
+  place = await new Place().opened();
+  began = await start();
+}, buildTimeoutMs);
+
+const start = async () => await place.inspect('{{.State.StartedAt}} {{.RestartCount}}');
+
+/** Whether the container is the one that it was, and still works. */
+async function hasEnded(): Promise<string | undefined> {
+  await place.prints(['true']);
+  const now = await start();
+  return reachedIf(now !== began, `the container that ran since ${began} runs since ${now}`);
+}
+
+describe('the first process', () => {
+  attempt('an agent ends the container by a signal to its first process', async () => {
+    const { status, stdout } = await place.run(['perl', '-e', signals]);
+    if (status !== 0 || !/^sent, with \d{3,} that wait$/m.test(stdout.toString()))
+      return `the agent was ended with it: status ${status}, ${stdout.toString()}`;
+    return await hasEnded();
+  });
+
+  attempt('an agent ends the container by a limit of its first process', async () => {
+    const script = 'for each in cpu nofile data as nproc; do prlimit --pid 1 --$each=1:1; done; while kill -0 $! 2> /dev/null; do :; done'; // prettier-ignore
+    const before = await place.prints(['cat', '/proc/1/limits']);
+    await place.run(['sh', '-c', script]);
+    const after = await place.prints(['cat', '/proc/1/limits']);
+    return (await hasEnded()) ?? reachedIf(after !== before, after);
+  });
+
+  attempt('an agent has the kernel choose the first process for want of memory', async () => {
+    await place.run(['sh', '-c', 'echo 1000 > /proc/1/oom_score_adj']);
+    const score = await place.prints(['cat', '/proc/1/oom_score_adj']);
+    return (await hasEnded()) ?? reachedIf(score === '1000', `oom_score_adj ${score}`);
+  });
+
+  test('ends when the engine asks for it, at once and with 0', async () => {
+    const other = await new Place(place.cai).opened();
+    const [id] = await other.containers();
+    const from = performance.now();
+
+    await docker('stop', '--time', '60', id!);
+
+    expect(performance.now() - from).toBeLessThan(20_000);
+    expect(await other.inspect('{{.State.Status}} {{.State.ExitCode}}')).toBe('exited 0');
+  });
+});
+
+describe("what the kernel counts for all of the user's processes", () => {
+  // inotify_init1 on x86_64 and on aarch64.
+  const [x86, arm] = [294, 26];
+  const hold = `$number = \`uname -m\` =~ /x86_64/ ? ${x86} : ${arm}; $| = 1;
+    $count++ while $count < 1000 && syscall($number, 0) >= 0; print "$count held\\n"; sleep 1000`;
+
+  attempt('an agent takes all inotify instances of the user, whose editor then sees no changes', async () => {
+    const hog = place.start(['perl', '-e', hold]);
+    await hog.says(' held');
+    const script = `const { watch } = require('node:fs'); const end = Date.now() + 15000;
+      (function look() { try { watch('.').close(); console.log('watches'); }
+        catch (reason) { Date.now() < end ? setTimeout(look, 100) : console.log(reason.code); } })();`;
+    const watched = place.cai.startProgram(process.execPath, ['-e', script]);
+    const { stdout } = await watched.ends();
+    await ended(hog);
+    return reachedIf(stdout.toString().trim() !== 'watches', `fs.watch of the user: ${stdout.toString()}`);
+  });
+});
+
+/** However it ends. */
+async function ended(program: Running): Promise<void> {
+  program.child.kill('SIGKILL');
+  await program.ends();
+}

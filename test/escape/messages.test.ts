@@ -1,0 +1,260 @@
+/** Attacks by what an agent writes: hostile lines and ids, sessions of others, words that an editor acts on. */
+import { provideImages } from '../engine/model';
+import { buildTimeoutMs } from '../engine/place';
+import { ownFile } from '../engine/support';
+import type { Json } from '../support/inbox';
+import { attempt, reachedIf } from './attempt';
+import { Canary } from './canary';
+import { agent, Scene } from './hostile-agent';
+
+/** What an agent says, to be told from all else. */
+const mark = 'EVIL WORDS';
+
+let scene: Scene;
+/** Another workspace of the same editor, with an agent in a container of its own. */
+let victim: Scene;
+let canary: Canary;
+
+beforeAll(async () => {
+  await provideImages(agent);
+  scene = await Scene.open();
+  victim = await scene.another();
+  canary = new Canary(scene.cai);
+  ownFile(`${victim.workspace}/secret`, 'SECRET OF THE VICTIM\n');
+}, buildTimeoutMs);
+
+afterAll(async () => {
+  await scene.close();
+});
+
+/** All messages that have come to the editor since the attack began, and for which this is so. */
+async function seenBy(
+  attack: () => Promise<unknown>,
+  isEvil: (message: Json) => boolean,
+): Promise<string | undefined> {
+  const before = scene.editor.messages.length;
+  await attack();
+  const evil = scene.editor.messages.slice(before).filter(isEvil);
+  return reachedIf(evil.length > 0, `the editor was told ${JSON.stringify(evil).slice(0, 1_000)}`);
+}
+
+/** Whether a message is about the session of the victim. */
+const isOfVictim = ({ params }: Json): boolean =>
+  (params as { sessionId?: string } | undefined)?.sessionId === victim.session;
+
+/** Whether a message has the editor do something that it is never to do at the word of an agent. */
+const isRun = ({ method, params }: Json): boolean =>
+  typeof method === 'string' &&
+  /^(?:terminal\/create|fs\/)/.test(method) &&
+  JSON.stringify(params).includes(canary.path);
+
+const textUpdate = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: mark } };
+const line = (message: Json): string => JSON.stringify({ jsonrpc: '2.0', ...message });
+
+describe('an agent and the session of another agent', () => {
+  attempt('an agent speaks in the session of another', async () => {
+    const params = { sessionId: victim.session, update: textUpdate };
+    return await seenBy(() => scene.take({ tell: 'session/update', params }), isOfVictim);
+  });
+
+  attempt('an agent asks for permission in the session of another', async () => {
+    const params = { sessionId: victim.session, toolCall: { toolCallId: mark }, options: [{ optionId: 'a', name: 'a', kind: 'allow_once' }] }; // prettier-ignore
+    return await seenBy(() => scene.take({ ask: 'session/request_permission', params }), isOfVictim);
+  });
+
+  attempt('an agent reads a file by the session of another', async () => {
+    const params = { sessionId: victim.session, path: `${victim.workspace}/secret` };
+    const { error, result } = await scene.ask('fs/read_text_file', params);
+    return reachedIf(error === undefined, JSON.stringify(result));
+  });
+
+  attempt('an agent runs a command by the session of another', async () => {
+    const params = { sessionId: victim.session, command: 'hostname' };
+    return await seenBy(() => scene.take({ ask: 'terminal/create', params }), ({ method }) => method === 'terminal/create'); // prettier-ignore
+  });
+
+  attempt('an agent names two sessions in one message and speaks in that of another', async () => {
+    const update = JSON.stringify(textUpdate);
+    const lines = ['sessionId', 'session\\u0049d', '\\u0073essionId'].flatMap((key) => [
+      `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"${scene.session}","${key}":"${victim.session}","update":${update}}}`,
+      `{"jsonrpc":"2.0","method":"session/update","params":{"${key}":"${victim.session}","sessionId":"${scene.session}","update":${update}}}`,
+      `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"${scene.session}","update":${update}},"params":{"${key}":"${victim.session}","update":${update}}}`,
+    ]);
+    return await seenBy(() => scene.take(...lines.map((each) => ({ line: each }))), isOfVictim);
+  });
+
+  attempt('an agent answers what another was asked', async () => {
+    const asked = victim.take({ sh: 'sleep 2; echo true' });
+    const answers = ['result', 'error'].flatMap((kind) =>
+      Array.from({ length: 64 }, (_, id) => ({
+        line: line({
+          id,
+          [kind]: kind === 'result' ? { stopReason: 'refusal' } : { code: 1, message: mark },
+        }),
+      })),
+    );
+    // One of the answers may end its own turn before it has told what came of them.
+    await scene.take(...answers).catch(() => undefined);
+    const [outcome] = await asked;
+    return reachedIf(
+      outcome?.stdout !== 'true\n',
+      `the victim’s turn was answered ${JSON.stringify(outcome)}`,
+    );
+  });
+
+  attempt('an agent cancels what another has asked', async () => {
+    let id: unknown;
+    const isAsked = new Promise<void>((seen) => {
+      victim.editor.serve('fs/read_text_file', async () => {
+        id = victim.editor.messages.findLast(({ method }) => method === 'fs/read_text_file')?.id;
+        seen();
+        await isDone;
+        return { content: '' };
+      });
+    });
+    let done = (): void => undefined;
+    const isDone = new Promise<void>((end) => (done = end));
+    const reading = victim.read(`${victim.workspace}/secret`);
+    await isAsked;
+    const guesses = [id, ...Array.from({ length: 64 }, (_, each) => each)];
+    const reached = await seenBy(
+      () => scene.take(...guesses.map((requestId) => ({ tell: '$/cancel_request', params: { requestId } }))),
+      ({ method }) => method === '$/cancel_request',
+    );
+    done();
+    await reading;
+    return reached;
+  });
+});
+
+describe('an agent and the lines that it writes', () => {
+  const evilCreate = (): Json => ({
+    sessionId: scene.session,
+    command: 'sh',
+    args: ['-c', canary.sh],
+    path: canary.path,
+    content: 'x',
+  });
+
+  attempt('an agent spells a method so that the editor runs its command', async () => {
+    const params = JSON.stringify(evilCreate());
+    const spellings = [
+      'terminal\\/create',
+      't\\u0065rminal/create',
+      '\\u0074\\u0065\\u0072minal\\u002fcreate',
+    ];
+    const lines = [
+      ...spellings.map(
+        (method) => `{"jsonrpc":"2.0","id":"${method}","method":"${method}","params":${params}}`,
+      ),
+      `{"jsonrpc":"2.0","id":"a","method":"session/update","method":"terminal/create","params":${params}}`,
+      `{"jsonrpc":"2.0","id":"b","method":"terminal/create","method":"session/update","params":${params}}`,
+      `{"jsonrpc":"2.0","id":"c","\\u006dethod":"terminal/create","params":${params}}`,
+      `{"jsonrpc":"2.0","id":"d","result":{},"method":"terminal/create","params":${params}}`,
+    ];
+    return await seenBy(() => scene.take(...lines.map((each) => ({ line: each }))), isRun);
+  });
+
+  attempt('an agent hides a request in a batch, behind another, or behind odd bytes', async () => {
+    const create = line({ id: 'e', method: 'terminal/create', params: evilCreate() });
+    const told = line({ method: 'session/update', params: { sessionId: scene.session, update: textUpdate } });
+    const texts = [
+      `[${create}]`,
+      `[${told},${create}]`,
+      `${told} ${create}`,
+      `${told}\r${create}`,
+      `${told}\u2028${create}`,
+      `${told}\u0085${create}`,
+      `\uFEFF${create}`,
+      `\0${create}`,
+      `${told}\0${create}`,
+      `/**/${create}`,
+      `\x1e${create}`,
+    ];
+    return await seenBy(() => scene.take(...texts.map((each) => ({ line: each }))), isRun);
+  });
+
+  attempt(
+    'an agent writes what is no UTF-8, and the editor reads another path than was checked',
+    async () => {
+      const [start, end] = [`{"jsonrpc":"2.0","id":"u","method":"fs/write_text_file","params":{"sessionId":"${scene.session}","content":"x","path":"${scene.workspace}/`, `${canary.path}"}}\n`]; // prettier-ignore
+      // Overlong forms of "/../", half a surrogate pair, a byte that begins nothing.
+      const odd = [[0xc0, 0xae, 0xc0, 0xae, 0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xff], [0xe0, 0x80, 0xaf]];
+      const steps = odd.map((bytes) => ({
+        bytes: Buffer.concat([Buffer.from(start), Buffer.from(bytes), Buffer.from(end)]).toString('base64'),
+      }));
+      return await seenBy(
+        () => scene.take(...steps),
+        ({ method }) => method === 'fs/write_text_file',
+      );
+    },
+  );
+
+  attempt(
+    'an agent gives the path of a file twice, and the editor reads another than was checked',
+    async () => {
+      const inside = `${scene.workspace}/file`;
+      const lines = ['path', 'p\\u0061th', '\\u0070ath'].flatMap((key) => [
+        `{"jsonrpc":"2.0","id":"1","method":"fs/write_text_file","params":{"sessionId":"${scene.session}","content":"x","path":"${inside}","${key}":"${canary.path}"}}`,
+        `{"jsonrpc":"2.0","id":"2","method":"fs/write_text_file","params":{"sessionId":"${scene.session}","content":"x","${key}":"${canary.path}","path":"${inside}"}}`,
+      ]);
+      const reached = await seenBy(() => scene.take(...lines.map((each) => ({ line: each }))), isRun);
+      return reached ?? canary.sung;
+    },
+  );
+
+  attempt(
+    'an agent ends the proxy, or another’s session, by lines that are too long or too deep',
+    async () => {
+      const deep = `{"jsonrpc":"2.0","method":"session/update","params":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
+      const keys = Array.from({ length: 50_000 }, (_, index) => `"k${index}":0`).join(',');
+      const wide = `{"jsonrpc":"2.0","method":"session/update","params":{${keys}}}`;
+      const brutal = await scene.another();
+      // The agent may be ended for it; the others must not be.
+      await brutal.take({ line: deep }, { line: wide }).catch(() => undefined);
+      const endless = 'head -c 40000000 /dev/zero | tr "\\0" x > /proc/$PPID/fd/1';
+      await brutal.take({ sh: endless }).catch(() => undefined);
+      const said = await victim.sh('echo alive');
+      return reachedIf(said !== 'alive\n', 'the session of another is gone');
+    },
+  );
+
+  attempt('an agent has the editor open an address that is no web page', async () => {
+    const urls = ['file:///etc/passwd', 'javascript:alert(1)', 'vscode://evil', ' FILE:///x', 'data:text/html,x', 'ssh://evil', '\\\\evil\\share']; // prettier-ignore
+    const asker = await Scene.open({
+      clientCapabilities: { elicitation: { form: {}, url: {} } },
+    });
+    const before = asker.editor.messages.length;
+    await asker.take(
+      ...urls.map((url, index) => ({ ask: 'elicitation/create', params: { mode: 'url', message: mark, elicitationId: `e${index}`, url } })), // prettier-ignore
+    );
+    const told = asker.editor.messages.slice(before).filter(({ method }) => method === 'elicitation/create');
+    await asker.close();
+    return reachedIf(told.length > 0, JSON.stringify(told));
+  });
+});
+
+describe('an agent and the ids that it gives', () => {
+  attempt('an agent that gives its session the id of another’s gets or takes its messages', async () => {
+    const thief = await Scene.open({ claims: { ids: ['same', 'same', victim.session, '__proto__', 'constructor', '../../../etc', '\u001b[2J'] } }); // prettier-ignore
+    const first = thief.session;
+    const ids = [first];
+    for (let more = 0; more < 6; more++) {
+      await thief.newSession();
+      ids.push(thief.session);
+    }
+    const odd = ids.filter((id) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id));
+    const said = await thief.sh('echo alive');
+    await thief.close();
+    return reachedIf(odd.length > 0 || ids.includes(victim.session) || said !== 'alive\n', ids.join(', '));
+  });
+
+  attempt('two agents that give their sessions one id speak in each other’s', async () => {
+    const one = await Scene.open({ claims: { ids: ['same', 'same'] } });
+    const two = await one.another();
+    const isMixed = one.session === two.session;
+    const [left, right] = [await one.sh('echo one; pwd'), await two.sh('echo two; pwd')];
+    await one.close();
+    return reachedIf(isMixed || left === right, `${one.session} ${two.session}: ${left} ${right}`);
+  });
+});

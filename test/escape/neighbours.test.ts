@@ -1,0 +1,237 @@
+/** Attacks by an agent on the user's other containers, and by another user of the same machine. */
+import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, utils } from 'ssh2';
+import { provideImages } from '../engine/model';
+import { buildTimeoutMs, Place } from '../engine/place';
+import { Cai, folder, newWorkspace, ownFile, ownFolder } from '../engine/support';
+import { attempt, reachedIf } from './attempt';
+import { Canary } from './canary';
+import { agent, hostileConfig, Scene } from './hostile-agent';
+import { asOther, idsOfOther } from './other-user';
+
+const token = 'TOKEN-OF-THE-USER';
+
+let scene: Scene;
+/** Another workspace of the same user, with a container that has nothing to do with the hostile agent. */
+let neighbour: Place;
+
+beforeAll(async () => {
+  await provideImages(agent);
+  const cai = new Cai(`${hostileConfig()}[env]\nimport = ["USERS_TOKEN"]\n`);
+  cai.env.USERS_TOKEN = token;
+  scene = await Scene.open({ cai });
+  neighbour = await new Place(cai).opened();
+  ownFile(join(neighbour.workspace, 'secret'), 'SECRET OF THE NEIGHBOUR\n');
+}, buildTimeoutMs);
+
+afterAll(async () => {
+  await scene.close();
+});
+
+const addressOf = async (place: Place): Promise<string> =>
+  await place.inspect('{{.NetworkSettings.IPAddress}}');
+
+describe('an agent, of the container of another workspace,', () => {
+  attempt('an agent reads the workspace of a neighbour', async () => {
+    const { stdout = '' } = await scene.tries(
+      `cat ${neighbour.workspace}/secret; find / -name secret -size -1k`,
+    );
+    return reachedIf(stdout !== '', stdout);
+  });
+
+  attempt('an agent has the editor read the workspace of a neighbour', async () => {
+    const read = await scene.ask('fs/read_text_file', { path: `${neighbour.workspace}/secret` });
+    return reachedIf(read.error === undefined, JSON.stringify(read));
+  });
+
+  attempt('an agent logs in to a neighbour with every key that it can read or make', async () => {
+    const address = await addressOf(neighbour);
+    const { stdout = '', stderr = '' } = await scene.tries(`
+      ssh-keygen -q -t ed25519 -N '' -f /tmp/new
+      cp /run/cai/host_key /tmp/host && chmod 600 /tmp/host
+      for key in /tmp/new /tmp/host; do for name in agent root node; do
+        ssh -i $key -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -p 2222 $name@${address} 'echo in' 2>&1
+      done; done`);
+    if (!stdout.includes('Permission denied')) throw new Error(`nobody answered: ${stdout}${stderr}`);
+    return reachedIf(/^in$/m.test(stdout), stdout);
+  });
+
+  attempt('an agent sees or ends a process of a neighbour', async () => {
+    const victim = neighbour.start(['sh', '-c', 'echo begun; exec sleep 8765']);
+    await victim.says('begun');
+    const { stdout = '' } = await scene.tries('pkill -f "sleep 876[5]"; ps -eo args | grep "^sleep 876[5]"');
+    const isOver = victim.child.exitCode !== null;
+    victim.child.kill('SIGKILL');
+    return reachedIf(stdout !== '' || isOver, `its process: ${stdout || 'ended'}`);
+  });
+
+  attempt('an agent shares memory or message queues with a neighbour', async () => {
+    const make = "import ctypes; libc = ctypes.CDLL(None); print(libc.shmget(0x1234, 4096, 0o1666), libc.msgget(0x1234, 0o1666), libc.semget(0x1234, 1, 0o1666)); open('/dev/shm/left', 'w').write('x')"; // prettier-ignore
+    const made = await neighbour.prints(['python3', '-c', make]);
+    if (made.includes('-1')) throw new Error(`the neighbour has none: ${made}`);
+    const look = make.replaceAll('0o1666', '0o666').replace(/; open.*/, '');
+    const found = await scene.sh(`python3 -c '${look}'; ls /dev/shm`);
+    return reachedIf(found.trim() !== '-1 -1 -1', `shared memory, queue, semaphore: ${found}`);
+  });
+
+  attempt('an agent connects to a socket of a neighbour that has a name but no file', async () => {
+    const serve = "import socket; s = socket.socket(socket.AF_UNIX); s.bind('\\0evil'); s.listen(); print('begun', flush=True); s.accept()"; // prettier-ignore
+    const server = neighbour.start(['python3', '-c', serve]);
+    await server.says('begun');
+    const { status } = await scene.tries(
+      `python3 -c "import socket; socket.socket(socket.AF_UNIX).connect('\\0evil')"`,
+    );
+    server.child.kill('SIGKILL');
+    return reachedIf(status === 0, 'the socket @evil');
+  });
+
+  attempt('with data = "workspace", an agent changes what a neighbour’s agent keeps', async () => {
+    const cai = new Cai(`${hostileConfig()}[agent]\ndata = "workspace"\n`);
+    const [one, two] = [await new Place(cai).opened(), new Place(cai)];
+    await one.prints(['sh', '-c', 'for each in .claude .config .data; do mkdir -p ~/$each && echo evil > ~/$each/left; done']); // prettier-ignore
+    const { stdout } = await two.run(['sh', '-c', 'cat ~/.claude/left ~/.config/left ~/.data/left']);
+    return reachedIf(stdout.length > 0, stdout.toString());
+  });
+});
+
+describe('another user of the machine', () => {
+  /** A folder of that user in which everybody may write. */
+  function folderOfOther(name: string): string {
+    const path = join(folder, name);
+    mkdirSync(path);
+    const { uid, gid } = idsOfOther();
+    chownSync(path, uid, gid);
+    chmodSync(path, 0o777);
+    return path;
+  }
+
+  attempt('another user reads keys, tokens, records or logs of cai', async () => {
+    const { stdout } = await asOther(`cd ${scene.cai.home} && find state run data cache -type f -readable`);
+    if (!existsSync(join(scene.cai.home, 'state/containai/ssh'))) throw new Error('there is nothing to read');
+    return reachedIf(stdout !== '', stdout);
+  });
+
+  attempt('another user reads a variable of the user in the list of processes', async () => {
+    const running = neighbour.start(['sh', '-c', 'test -n "$USERS_TOKEN" && echo begun; sleep 100']);
+    await running.says('begun');
+    const { stdout } = await asOther(`cat /proc/*/cmdline /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -F ${token.slice(0, -1)}`); // prettier-ignore
+    running.child.kill('SIGKILL');
+    // The shell that looks has it in its own.
+    const found = stdout.split('\n').filter((line) => line.includes(token));
+    return reachedIf(found.length > 0, found.join('\n'));
+  });
+
+  attempt('another user logs in to a container with a key of his own', async () => {
+    const ports = await neighbour.inspect('{{json .NetworkSettings.Ports}}');
+    const [published] = (JSON.parse(ports) as Record<string, { HostPort: string }[]>)['2222/tcp'] ?? [];
+    if (published === undefined) return undefined;
+    const { private: privateKey } = utils.generateKeyPairSync('ed25519');
+    for (const username of ['agent', 'root']) {
+      const client = new Client();
+      const isIn = await new Promise<boolean>((done) => {
+        client.on('ready', () => done(true)).on('error', () => done(false));
+        client.connect({ host: '127.0.0.1', port: Number(published.HostPort), username, privateKey });
+      });
+      client.end();
+      if (isIn) return `logged in as ${username}`;
+    }
+    return undefined;
+  });
+
+  attempt('another user runs a command by the token of a terminal', async () => {
+    const tokens = `${scene.cai.home}/run/containai/terminals`;
+    let outcome: Awaited<ReturnType<typeof asOther>> | undefined;
+    scene.editor.serve('terminal/create', async (params) => {
+      const { command, args } = params as { command: string; args: string[] };
+      const env = Object.entries(scene.cai.env).map(([name, value]) => `${name}='${value}'`);
+      outcome = await asOther(`ls ${tokens}; env ${env.join(' ')} ${[command, ...args].join(' ')}`);
+      throw new Error('not now');
+    });
+    await scene.ask('terminal/create', { command: 'hostname' });
+    if (outcome === undefined) throw new Error('the editor was asked for no terminal');
+    return reachedIf(outcome.status === 0 || outcome.stdout !== '', JSON.stringify(outcome));
+  });
+
+  attempt('another user reads tokens in a folder of his own that the user’s session names', async () => {
+    const shared = folderOfOther('run-of-other');
+    const trap = `mkdir -p ${shared}/containai/terminals && chmod -R 777 ${shared}`;
+    await asOther(trap);
+    const env = { ...scene.cai.env };
+    try {
+      scene.cai.env.XDG_RUNTIME_DIR = shared;
+      const trapped = await Scene.open({ cai: scene.cai });
+      let found = '';
+      trapped.editor.serve('terminal/create', async () => {
+        found = (await asOther(`find ${shared} -type f -exec cat {} +`)).stdout;
+        throw new Error('not now');
+      });
+      await trapped.ask('terminal/create', { command: 'hostname' });
+      await trapped.close();
+      return reachedIf(found !== '', found);
+    } finally {
+      Object.assign(scene.cai.env, env);
+    }
+  });
+
+  attempt('another user widens the workspace by a configuration in a folder above', async () => {
+    const above = folderOfOther('above-1');
+    const mine = join(above, 'mine');
+    ownFolder(mine);
+    await asOther(
+      `mkdir ${above}/.containai && echo 'container.pids = 100' > ${above}/.containai/config.toml && echo SECRET > ${above}/others`,
+    );
+    const { stdout } = await new Place(scene.cai, mine).run(['sh', '-c', `cat ${above}/others; echo here`]);
+    return reachedIf(stdout.includes('SECRET'), stdout.toString());
+  });
+
+  attempt('another user widens the workspace, or has a program run, by a git folder above', async () => {
+    const above = folderOfOther('above-2');
+    const mine = join(above, 'mine');
+    ownFolder(mine);
+    const canary = new Canary(scene.cai);
+    await asOther(
+      `cd ${above} && git init --quiet . && echo SECRET > others && printf '#!/bin/sh\\n${canary.sh}\\n' > program && chmod 755 program && git config core.fsmonitor ${above}/program`,
+    );
+    const { stdout } = await new Place(scene.cai, mine).run(['sh', '-c', `cat ${above}/others; echo here`]);
+    return canary.sung ?? reachedIf(stdout.includes('SECRET'), stdout.toString());
+  });
+
+  attempt(
+    'another user swaps a workspace in a folder of his for a link to a folder of the user',
+    async () => {
+      const above = folderOfOther('above-3');
+      const mine = join(above, 'mine');
+      ownFolder(mine);
+      ownFile(join(scene.cai.home, 'private/secret'), 'SECRET OF THE USER\n');
+      const place = await new Place(scene.cai, mine).opened();
+      await scene.cai.run(['rm', '--force', '--workspace', mine]);
+      const { status } = await asOther(`cd ${above} && mv mine was && ln -s ${scene.cai.home}/private mine`);
+      if (status !== 0) throw new Error('it could not be swapped');
+      const { stdout } = await place.run(['cat', `${mine}/secret`]);
+      return reachedIf(stdout.includes('SECRET'), stdout.toString());
+    },
+  );
+
+  attempt('another user’s repository has a program run when the user works in it', async () => {
+    const theirs = folderOfOther('theirs');
+    const canary = new Canary(scene.cai);
+    await asOther(
+      `cd ${theirs} && git init --quiet . && printf '#!/bin/sh\\n${canary.sh}\\n' > program && chmod 755 program && git config core.fsmonitor ${theirs}/program && git config core.hooksPath ${theirs}`,
+    );
+    await scene.cai.run(['exec', '--workspace', theirs, '--', 'true']);
+    await scene.cai.run(['doctor', '--workspace', theirs]);
+    return canary.sung;
+  });
+});
+
+describe('this file', () => {
+  test('has another user, who can neither be the first one nor root', async () => {
+    expect(idsOfOther().uid).not.toBe(0);
+    const { stdout } = await asOther(
+      `id -u; test -r ${newWorkspace()}/.git/HEAD && echo reads; touch ${scene.cai.home}/x`,
+    );
+    expect(stdout).toBe(`${idsOfOther().uid}\nreads\n`);
+    expect(existsSync(join(scene.cai.home, 'x'))).toBe(false);
+  });
+});
