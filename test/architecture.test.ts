@@ -19,6 +19,7 @@ const layers: Layers = [
   ['rpc/', 'acp/fields'],
   ['acp/methods'],
   ['workspace/'],
+  ['review/'],
   ['agent/'],
   ['container/'],
   ['session/'],
@@ -71,12 +72,18 @@ const withoutTest: Readonly<Record<string, string>> = {
   builtin: 'a name for a function of Node',
   'commands/named-root':
     'test/commands/sessions.test.ts, and test/engine/ for what works without a workspace',
+  'session/child-options': 'data; test/session/workspace-child.test.ts',
+  'container/bind': 'data',
+  'container/reuse':
+    'test/container/provide.test.ts; test/engine/lifecycle.test.ts, test/engine/replaced-folder.test.ts',
   'session/own-id': 'test/session/workspace-child.test.ts',
+  'session/child-failures': 'test/session/workspace-child.test.ts',
   'agent/process-stat': 'test/agent/process-group.test.ts, test/agent/process-identity.test.ts',
   'agent/start-failure': 'test/agent/process.test.ts',
   'agent/agent-end': 'data; test/session/retry.test.ts',
   'commands/command-line': 'every command; test/commands/containers.test.ts has the usage errors of all',
   'container/engine-client': 'test/container/engine.test.ts',
+  'workspace/direct-settings': 'test/workspace/effective-config.test.ts',
   'workspace/git': 'test/workspace/root.test.ts, and test/engine/ for the author',
   ...Object.fromEntries(
     [
@@ -95,6 +102,7 @@ const withoutTest: Readonly<Record<string, string>> = {
       'commands/shell',
       'commands/stop',
       'commands/target',
+      'commands/voice',
     ].map((path) => [path, 'needs an engine: test/engine/']),
   ),
 };
@@ -162,6 +170,7 @@ describe('the sources', () => {
       strayUses(sources, 'write', [
         'rpc/writer',
         'agent/process',
+        'agent/status-link',
         'commands/',
         'main',
         'log',

@@ -9,6 +9,7 @@ describe('CaiError', () => {
     ['CONFIG', -32603, 2],
     ['WORKSPACE', -32602, 2],
     ['OUTSIDE', -32602, 1],
+    ['REPLACED', -32602, 11],
     ['INVALID_PARAMS', -32602, 2],
     ['NO_ENGINE', -32603, 11],
     ['AGENT_START', -32603, 11],

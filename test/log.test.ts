@@ -106,6 +106,15 @@ describe('openLog', () => {
     expect(line.said).toBe('x'.repeat(500));
   });
 
+  test('writes nothing by which a terminal could be steered, and nothing else than was said', () => {
+    const reason = 'a\u001b[2J\u009b31m\u007f\u202e\u2028\u{e0001}é€𝄞"\\';
+
+    openLog({ CAI_LOG_FILE: file }).warn({ reason }, 'failed');
+
+    expect(readFileSync(file, 'utf8')).toMatch(/^[ -~é€𝄞]+\n$/u);
+    expect(linesIn(file)).toMatchObject([{ reason }]);
+  });
+
   test('adds to a file that is there', () => {
     openLog({ CAI_LOG_FILE: file }).warn('one');
     const { size } = statSync(file);

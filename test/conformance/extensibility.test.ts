@@ -279,3 +279,47 @@ describe('without an agent', () => {
     expect(world.editor.takeAll()).toEqual([]);
   });
 });
+
+describe('a method without a row that acts on files or commands, by its name', () => {
+  const params = { sessionId: 's', path: '/etc/passwd', command: 'touch' };
+  let world: World;
+  let agent: OpenSession['agent'];
+
+  const open = async (clientCapabilities: Json): Promise<void> => {
+    world = await World.initialized({}, clientCapabilities);
+    ({ agent } = await world.session(world.workspace('own'), 's'));
+  };
+  afterEach(() => world.end());
+
+  test.each(['fs/delete_file', 'FS/read_text_file', 'Terminal/Create', '_terminal/create', 'x/execute'])(
+    'N7 %s does not reach an editor that has not announced it, as a request or a notification',
+    async (method) => {
+      await open({ fs: { readTextFile: true }, terminal: true, _meta: { terminal_output: true } });
+      agent.send({ id: 1, method, params });
+      agent.send({ method, params });
+
+      expect(await agent.inbox.response(1)).toMatchObject({ error: { code: -32601, data: { method } } });
+      expect(await sentBy(world, agent)).toEqual([]);
+    },
+  );
+
+  test('N7 one that the editor has announced reaches it, in the session that it has there', async () => {
+    await open({ _meta: { 'x.dev': { files: true } } });
+    agent.send({ id: 1, method: '_x.dev/files/open', params });
+    const { id, params: given } = await world.editor.next('_x.dev/files/open');
+    world.send({ id, result: { done: true } });
+
+    expect(given).toEqual({ ...params, sessionId: expect.not.stringMatching(/^s$/) as string });
+    expect(await agent.inbox.response(1)).toEqual(success(1, { done: true }));
+  });
+
+  test('N7 one of the areas that ACP has itself reaches no editor, whatever it has announced', async () => {
+    await open({ _meta: { fs: true, 'fs/delete_file': true, Terminal: true } });
+    agent.send({ id: 1, method: 'fs/delete_file', params });
+    agent.send({ id: 2, method: 'Terminal/Create', params });
+
+    for (const id of [1, 2])
+      expect(await agent.inbox.response(id)).toMatchObject({ error: { code: -32601 } });
+    expect(await sentBy(world, agent)).toEqual([]);
+  });
+});

@@ -1,5 +1,6 @@
 /** Statements C: what agents read and write through the editor. */
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { exchange, sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
@@ -70,6 +71,20 @@ describe('fs/* of an editor', () => {
     }
   });
 
+  test('C3 with that in the file of a repository, only the agent there has none', async () => {
+    world = await World.initialized();
+    world.file('narrow/.containai/config.toml', '[acp]\nfs = "off"\n');
+    const session = await world.session(world.workspace('narrow'), 's');
+    const other = await world.session(world.workspace('other'), 's');
+
+    expect(session.agent.initialize?.params).toMatchObject({
+      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false } },
+    });
+    expect(other.agent.initialize?.params).toMatchObject({ clientCapabilities: fullEditor });
+    const params = { path: world.file('narrow/a', ''), content: '' };
+    await expectRefused(world, session, { method: methods[0], params }, -32601);
+  });
+
   test('C5 content, line and limit pass byte for byte, both ways', async () => {
     world = await World.initialized();
     const { agent, id } = await world.session(world.workspace('own'), 's');
@@ -119,6 +134,8 @@ describe.each([
     symlinkSync('../lib', join(root, 'src/folder-in'));
     symlinkSync('../project/src', join(world.folder, 'outside/folder-in'));
     symlinkSync('loop', join(root, 'src/loop'));
+    execFileSync('mkfifo', [join(root, 'src/pipe')]);
+    truncateSync(world.file('project/src/sparse', ''), 8 * 2 ** 40);
     session = await openSession();
   });
   afterAll(() => world.end());
@@ -136,11 +153,11 @@ describe.each([
 
   test.each([
     ['a file of the cwd', '/src/a.ts', '/src/a.ts'],
-    ['a file that is not there yet', '/src/new/deep/b.ts', '/src/new/deep/b.ts'],
+    ['a file that is not there yet', '/src/b.ts', '/src/b.ts'],
+    ['a file in a folder that is not there yet', '/src/new/deep/b.ts', '/src/new/deep/b.ts'],
     ['a file of a further root', '/lib/c.ts', '/lib/c.ts'],
     ['a path with dot segments that stays inside', '/src/x/../../lib/./c.ts', '/lib/c.ts'],
     ['a path with .. behind a link, taken as it is written', '/src/folder-out/../a.ts', '/src/a.ts'],
-    ['a link to a folder that lies inside', '/src/folder-in/c.ts', '/src/folder-in/c.ts'],
   ])('C4 %s is read and written', async (_name, below, expected) => {
     for (const method of methods) {
       const params = { sessionId: 's', path: `${agentRoot ?? root}${below}` };
@@ -163,6 +180,10 @@ describe.each([
     ['a link to a file outside', (r: string) => `${r}/src/file-out`],
     ['a link to a folder outside', (r: string) => `${r}/src/folder-out/secret`],
     ['a link to a file outside that is not there yet', (r: string) => `${r}/src/new-out`],
+    ['a link to a folder that lies inside', (r: string) => `${r}/src/folder-in/c.ts`],
+    ['the cwd itself', (r: string) => `${r}/src`],
+    ['a pipe', (r: string) => `${r}/src/pipe`],
+    ['a file of 8 TiB', (r: string) => `${r}/src/sparse`],
     ['a link outside that leads into the cwd', (r: string) => `${r}/../outside/folder-in/a.ts`],
     ['a link to itself', (r: string) => `${r}/src/loop`],
     ['a relative path', () => 'a.ts'],

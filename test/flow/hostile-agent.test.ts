@@ -311,6 +311,39 @@ describe('an agent', () => {
     expect(response.error).toEqual({ ...error, data: { authMethods: [{ id: 'y' }] } });
   });
 
+  test.each<[string, (run: Json) => Json]>([
+    ['in _meta of its data', (run) => ({ data: { _meta: { 'terminal-auth': run } } })],
+    ['in its data', (run) => ({ data: { 'terminal-auth': run } })],
+    ['in its _meta', (run) => ({ _meta: { 'terminal-auth': run } })],
+    [
+      'in _meta of a method',
+      (run) => ({ data: { authMethods: [{ id: 'y', _meta: { 'terminal-auth': run } }] } }),
+    ],
+  ])('hands the editor no command in an error, %s', async (_, more) => {
+    await start();
+    const error = { code: -32000, message: 'm', ...more({ command: 'sh', args: ['-c', 'id'] }) };
+
+    const params = { cwd: hostile.agent.cwd, mcpServers: [] };
+    const { response } = await exchange(world, hostile.agent, 'session/new', params, { error });
+    const prompt = { sessionId: hostile.id, prompt: [] };
+    const { response: later } = await exchange(world, hostile.agent, 'session/prompt', prompt, { error });
+
+    for (const { error: told } of [response, later]) {
+      expect(told).toMatchObject({ code: -32000, message: 'm' });
+      expect(JSON.stringify(told)).not.toContain('"sh"');
+    }
+  });
+
+  test('cannot fill the screen with an error', async () => {
+    await start();
+    const error = { code: -32603, message: `${'x'.repeat(4_095)}${'😀'.repeat(10_000)}`, data: { n: 1 } };
+
+    const prompt = { sessionId: hostile.id, prompt: [] };
+    const { response } = await exchange(world, hostile.agent, 'session/prompt', prompt, { error });
+
+    expect(response.error).toEqual({ ...error, message: `${'x'.repeat(4_095)} …` });
+  });
+
   test('without a workspace may leave what it likes in its folder', async () => {
     world = await World.initialized({ cwd: '/' });
     const agent = await world.agent();

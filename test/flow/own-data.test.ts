@@ -1,9 +1,12 @@
 /** Where a sign-in goes when a workspace has data of its own; no engine is needed to see that. */
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { signInToken } from '../../src/agent/sign-in-argument';
 import { takeToken } from '../../src/agent/terminal-token';
-import { runCli, userWith } from '../support/cli';
+import { cai, runCli, userWith } from '../support/cli';
 import { newFolder } from '../workspace/temp-folder';
 
 const own = '[agent]\ndata = "workspace"\n';
@@ -14,11 +17,30 @@ const hello = JSON.stringify({
   params: { protocolVersion: 1, clientCapabilities: { auth: { terminal: true } } },
 });
 
-/** Runs `cai` in a folder, as a user with this config and no engine. */
-async function run(args: readonly string[], cwd: string, config = '', input = '') {
+/** The environment of a user with this config and no engine. */
+function userEnv(config = ''): NodeJS.ProcessEnv {
   const ours = { CAI_ACP_DIRECT_SPAWN: '0', DOCKER_HOST: 'unix:///none.sock', XDG_RUNTIME_DIR: newFolder() };
-  const env = userWith(config, ours).env!;
-  return { env, ...(await runCli(args, { env, cwd, input })) };
+  return userWith(config, ours).env!;
+}
+
+/** Runs `cai` in a folder, as such a user. */
+async function run(args: readonly string[], cwd: string) {
+  const env = userEnv();
+  return { env, ...(await runCli(args, { env, cwd })) };
+}
+
+/** A proxy that runs, and the tokens of the sign-ins that it offers. */
+async function proxyIn(cwd: string, env: NodeJS.ProcessEnv) {
+  const child = spawn(process.execPath, [cai, '--acp', 'claude'], {
+    cwd,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const gone = once(child, 'close');
+  child.stdin.write(`${hello}\n`);
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  const { result } = JSON.parse(line) as { result: { authMethods: { args: string[] }[] } };
+  return { child, gone, tokens: result.authMethods.map(({ args }) => signInToken(args)!) };
 }
 
 /** A workspace whose repository says this. */
@@ -33,9 +55,12 @@ function workspace(config?: string): string {
 describe('a sign-in that an editor is offered', () => {
   /** In which workspaces those run that an editor gets which starts us in `cwd`. */
   async function places(cwd: string, config?: string): Promise<(string | undefined)[]> {
-    const { env, stdout } = await run(['--acp', 'claude'], cwd, config, `${hello}\n`);
-    const { result } = JSON.parse(stdout) as { result: { authMethods: { args: string[] }[] } };
-    return result.authMethods.map(({ args }) => takeToken(env, signInToken(args)!).workspace);
+    const env = userEnv(config);
+    const { child, gone, tokens } = await proxyIn(cwd, env);
+    const roots = tokens.map((token) => takeToken(env, token).workspace);
+    child.stdin.end();
+    await gone;
+    return roots;
   }
 
   test.each([
@@ -56,6 +81,31 @@ describe('a sign-in that an editor is offered', () => {
 
     expect(await places(root)).toEqual([root, root]);
     expect(await places(join(root, 'src'))).toEqual([root, root]);
+  });
+
+  const left = (env: NodeJS.ProcessEnv) => readdirSync(join(env.XDG_RUNTIME_DIR!, 'containai/terminals'));
+
+  test("is nobody's any more when its proxy has ended", async () => {
+    const env = userEnv();
+    const { child, gone, tokens } = await proxyIn(workspace(), env);
+    child.stdin.end();
+    await gone;
+
+    expect(left(env)).toEqual([]);
+    expect(() => takeToken(env, tokens[0]!)).toThrow('unknown');
+  });
+
+  test('is removed by the next proxy, whatever that is for, when its own was killed', async () => {
+    const env = userEnv();
+    const { child, gone, tokens } = await proxyIn(workspace(), env);
+    child.kill('SIGKILL');
+    await gone;
+    const kept = left(env).length;
+    const useless = () => takeToken(env, tokens[0]!);
+    expect(useless).toThrow('too old');
+    await runCli(['--acp', 'claude'], { env, cwd: workspace() });
+
+    expect([kept, left(env)]).toEqual([2, []]);
   });
 });
 

@@ -1,4 +1,7 @@
 /** A start that fails and may go better is tried again; what waits for it waits in order, and nobody else. */
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { newFolder } from '../workspace/temp-folder';
 import { failure } from '../support/messages';
 import { fullAgent, World } from '../support/world';
 import type { Puppet } from '../support/puppet';
@@ -149,4 +152,23 @@ test('an engine that is not there is looked for three times, and the error says 
     expect.stringMatching(/nowhere.*attempt 3 of 3: .*cai doctor/s),
   );
   expect(await world.lastWords()).toContain('"class":"engine"');
+});
+
+test('a container that never gets ready is waited for as long as an agent that never answers, once', async () => {
+  const socket = join(newFolder(), 'engine.sock');
+  // It is there, and leaves all else without an answer.
+  const engine = createServer(({ url }, response) => {
+    if (url!.endsWith('/_ping')) response.setHeader('Api-Version', '1.41').end('OK');
+  }).listen(socket);
+  const env = { CAI_ACP_DIRECT_SPAWN: '0', DOCKER_HOST: `unix://${socket}` };
+  const config = `[acp]\nstart_timeout = "4s"\n${noDelay}`;
+  world = await World.initialized({ config, env, args: ['claude'] });
+
+  const answer = await world.request('session/new', { cwd: world.workspace('a'), mcpServers: [] });
+
+  expect(answer).toEqual(failure(answer.id, -32603));
+  expect(answer).toHaveProperty('error.message', expect.stringMatching(/not ready in 4 s: see cai doctor/));
+  expect(await world.lastWords()).toContain('"class":"silent"');
+  engine.close();
+  engine.closeAllConnections();
 });

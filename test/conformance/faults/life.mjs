@@ -10,8 +10,8 @@ export const lifeFaults = [
   {
     name: 'an agent that ended is given new work',
     file: 'src/acp/children.ts',
-    find: 'child.root === workspace.root && child.isUsable',
-    replace: 'child.root === workspace.root',
+    find: 'child.root === root && child.isUsable',
+    replace: 'child.root === root',
     breaks: ['D4'],
   },
   {
@@ -200,7 +200,7 @@ export const lifeFaults = [
   {
     name: 'an agent that never answers initialize is waited for',
     file: 'src/acp/child-start.ts',
-    find: '    if (this.options.agent.hasStatus !== true) this.#limit();\n',
+    find: '    this.child.limitStart(limitMs, reason);\n',
     replace: '',
     breaks: ['L5'],
   },

@@ -142,6 +142,13 @@ export const requestFaults = [
     breaks: ['N3', 'N5'],
   },
   {
+    name: 'a method that acts on files or commands reaches an editor that has not announced it',
+    file: 'src/acp/agent-requests.ts',
+    find: 'if (isAnnounced(message.method, this.core.editorCapabilities)) {',
+    replace: 'if (message.method.length > 0) {',
+    breaks: ['N7'],
+  },
+  {
     name: 'an unknown method of the editor is for a session only',
     file: 'src/acp/methods.ts',
     find: "unknownEditorMethod = extension<EditorRoute>('any'",

@@ -24,15 +24,15 @@ export const sessionSetupFaults = [
   {
     name: 'a relative further folder is taken',
     file: 'src/acp/session-places.ts',
-    find: 'if (!isFilePath(root)) {',
-    replace: "if (root === '') {",
+    find: 'if (!isFilePath(folder))',
+    replace: "if (folder === '')",
     breaks: ['S4'],
   },
   {
     name: 'a further folder that is not mounted is taken',
     file: 'src/acp/session-places.ts',
-    find: '  if (isServed) return;\n',
-    replace: '  if (isServed || root !== "") return;\n',
+    find: 'const isEverywhere = this.children.seesAll(workspace);',
+    replace: 'const isEverywhere = true;',
     breaks: ['S5'],
   },
   {
