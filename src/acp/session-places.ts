@@ -5,11 +5,12 @@ import { CaiError } from '../errors';
 import { bodyTextOf, stringOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
 import type { Session } from '../session/workspace-child';
-import { allProtectedIn } from '../workspace/git-named-paths';
+import { patternsFor } from '../workspace/git-named-paths';
 import { kernelPlaceOn } from '../workspace/kernel-place';
 import { isInside } from '../workspace/path-map';
 import { checkSamePins, identify, pinFolder } from '../workspace/pinned-folder';
 import type { PinnedFolder } from '../workspace/pinned-folder';
+import { allProtectedIn } from '../workspace/protected-paths';
 import { quoted } from '../workspace/quoted';
 import { isFilePath, resolvePath } from '../workspace/real-path';
 import type { Workspace } from '../workspace/root';
@@ -115,8 +116,8 @@ export class SessionPlaces {
   async #protectedIn(folder: string, workspace: Workspace): Promise<PinnedFolder[]> {
     const { isOff, paths } = this.children.given.protect;
     if (isOff || this.children.seesAll(workspace)) return [];
-    const found = await allProtectedIn(folder, paths, this.env);
-    return found.map(({ path }) => {
+    const patterns = await patternsFor(folder, paths, this.env);
+    return allProtectedIn(folder, patterns).map(({ path }) => {
       const real = posix.join(folder, path);
       return { spelled: real, real, identity: '', isReadOnly: true };
     });

@@ -13,10 +13,9 @@ import {
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import type { OuterGitFolder } from '../workspace/git-folder';
-import { allProtectedIn } from '../workspace/git-named-paths';
 import { isInside } from '../workspace/path-map';
 import { identityIn } from '../workspace/pinned-folder';
-import { parentsOf, protectedInGitFolder } from '../workspace/protected-paths';
+import { allProtectedIn, parentsOf, protectedInGitFolder } from '../workspace/protected-paths';
 import type { ProtectedPath } from '../workspace/protected-paths';
 import { quoted } from '../workspace/quoted';
 import { errorCodeOf } from '../workspace/real-path';
@@ -28,10 +27,8 @@ export interface ProtectionRequest {
   readonly git: OuterGitFolder | undefined;
   /** What is mounted: the workspace, that folder, and what the user has chosen. */
   readonly binds: readonly Bind[];
-  /** Patterns of the configuration. */
-  readonly paths: readonly string[];
-  /** git runs in it. */
-  readonly env: NodeJS.ProcessEnv;
+  /** What is protected besides the list, by the sources of the mounts, as `patternsFor` has it. */
+  readonly patterns: ReadonlyMap<string, readonly string[]>;
   /** Whether nothing is to be made in the workspace. */
   readonly isOnlyLookedAt: boolean;
 }
@@ -46,25 +43,17 @@ export interface Protection {
 
 /**
  * A read-only mount for each protected path in what the agent can write, and one for each folder on the way, on itself:
- * a folder can be renamed with all that is mounted in it, unless something is mounted on it, too. Rejects with
- * `CaiError('WORKSPACE')` for what is just being replaced.
+ * a folder can be renamed with all that is mounted in it, unless something is mounted on it, too. Fails with
+ * `CaiError('WORKSPACE')` for what is just being replaced, and for more than can be protected.
  */
-export async function protectionOf({
-  git,
-  binds,
-  paths,
-  env,
-  isOnlyLookedAt,
-}: ProtectionRequest): Promise<Protection> {
+export function protectionOf({ git, binds, patterns, isOnlyLookedAt }: ProtectionRequest): Protection {
   const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
-  const parts = await Promise.all(
-    writable.map(async (bind) => {
-      const isGitFolder = bind.source === git?.folder;
-      if (!isOnlyLookedAt) makeHooks(isGitFolder ? bind.source : posix.join(bind.source, '.git'));
-      if (isGitFolder) return ofGitFolder(bind, git);
-      return ofFolder(bind, await allProtectedIn(bind.source, paths, env));
-    }),
-  );
+  const parts = writable.map((bind) => {
+    const isGitFolder = bind.source === git?.folder;
+    if (!isOnlyLookedAt) makeHooks(isGitFolder ? bind.source : posix.join(bind.source, '.git'));
+    if (isGitFolder) return ofGitFolder(bind, git);
+    return ofFolder(bind, allProtectedIn(bind.source, patterns.get(bind.source) ?? []));
+  });
   const mounts = parts.flatMap((part) => part.binds);
   const all = [...mounts, ...elsewhere(binds, mounts)];
   return { binds: eachPlaceOnce(binds, all), notices: parts.flatMap((part) => part.notices) };

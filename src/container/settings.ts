@@ -13,6 +13,7 @@ import { kernelPlaceOn } from '../workspace/kernel-place';
 import { agentHome, fallbackMount, isMountable, mountPointOf } from '../workspace/mount';
 import { findOuterGit } from '../workspace/outer-git';
 import { ownValue } from '../workspace/own-value';
+import { patternsFor } from '../workspace/git-named-paths';
 import { isInside } from '../workspace/path-map';
 import { identify, replaced } from '../workspace/pinned-folder';
 import { quoted } from '../workspace/quoted';
@@ -68,13 +69,16 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
       writable.map(({ source }) => source),
     );
   const isOff = config.protect.isOff || request.isWritable === true;
-  const protection = isOff
-    ? undefined
-    : await protectionOf({ binds, git, paths: config.protect.paths, env, isOnlyLookedAt });
+  const patterns = await patternsOf(request, writable, git);
+  const protection = isOff ? undefined : protectionOf({ binds, git, patterns, isOnlyLookedAt });
   if (workspace !== undefined && !isOnlyLookedAt) {
-    recordBaseline(env, workspace, { isProtected: !isOff });
+    recordBaseline(env, workspace, { isProtected: !isOff, patterns: patterns.get(workspace) });
     const beside = writable.filter(({ source, isRoot }) => isRoot && source !== workspace);
-    const besideFolders = beside.map(({ source }) => ({ folder: source, isGit: source === git?.folder }));
+    const besideFolders = beside.map(({ source }) => ({
+      folder: source,
+      isGit: source === git?.folder,
+      patterns: patterns.get(source),
+    }));
     recordBeside(env, workspace, besideFolders, !isOff);
   }
   const hostname = ownValue(catalog, agent)?.hostname;
@@ -128,6 +132,20 @@ async function ofWorkspace(
   );
   if (rootIdentity !== undefined && binds[0]!.identity !== rootIdentity) throw replaced(root);
   return binds;
+}
+
+/** What is protected in each folder that the container can write, but for git folders. */
+async function patternsOf(
+  { config, env }: SettingsRequest,
+  writable: readonly Bind[],
+  git: OuterGitFolder | undefined,
+): Promise<Map<string, string[]>> {
+  const sources = writable.map(({ source }) => source).filter((source) => source !== git?.folder);
+  return new Map(
+    await Promise.all(
+      sources.map(async (source) => [source, await patternsFor(source, config.protect.paths, env)] as const),
+    ),
+  );
 }
 
 /** What agents can write, or could once this container runs. */

@@ -8,11 +8,11 @@ import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { ownFolders } from '../workspace/own-folders';
 import { ancestry } from '../workspace/real-path';
-import { contentOf, digestOf, identityOf, placesIn, placesOf, unitsIn } from './look';
-import type { Content } from './look';
+import { contentOf, digestOf, identityOf, isProtected, placesIn, placesOf, unitsIn } from './look';
+import type { Content, Scope } from './look';
 
 /** What is compared with. */
-export interface Baseline {
+export interface Baseline extends Scope {
   /** Real path of the folder. */
   readonly folder: string;
   /** Root of the workspace that it lies in, or is. */
@@ -25,18 +25,14 @@ export interface Baseline {
   readonly states: ReadonlyMap<string, string>;
   /** The protected paths that no agent could ever write as long as they are the same, by what they were then. */
   readonly kept: ReadonlyMap<string, string>;
-  /** It is a git folder that lies outside of the workspace that uses it. */
-  readonly isGit?: boolean;
 }
 
 /** What a folder is for whoever has it written down. */
-export interface FolderRole {
+export interface FolderRole extends Scope {
   /** Root of the workspace that it lies in. Default: itself. */
   readonly root?: string;
   /** What is there is read-only for agents from now on. Default: it is not. */
   readonly isProtected?: boolean;
-  /** As in `Baseline`. */
-  readonly isGit?: boolean;
 }
 
 /** Of one folder no more than this is kept as copies, in bytes. */
@@ -45,45 +41,50 @@ const maxCopiedBytes = 8 * 1_024 * 1_024;
 /**
  * Writes down what is in a folder, unless that was done before. What was changed since an agent could first write
  * there, because the folder lies in another that was written down earlier, is left out: the system sets the time of
- * a file's last change, and no agent can. Without a place for records, work goes on. `isProtected`: what is there is
- * read-only for agents from now on; if it ever is not, nothing there counts as kept any more.
+ * a file's last change, and no agent can. Without a place for records, work goes on. If what is there is not protected
+ * later, or other patterns are, what this leaves open does not count as kept any more.
  */
-export function recordBaseline(
-  env: NodeJS.ProcessEnv,
-  folder: string,
-  { root = folder, isProtected = false, isGit = false }: FolderRole = {},
-): void {
+export function recordBaseline(env: NodeJS.ProcessEnv, folder: string, role: FolderRole = {}): void {
   try {
     if (existsSync(fileOf(env, folder))) {
-      const known = isProtected ? undefined : readBaseline(env, folder);
-      if (known !== undefined && known.kept.size > 0)
-        writeBaseline(env, { ...known, kept: new Map<string, string>() }, []);
+      const known = readBaseline(env, folder);
+      if (known !== undefined) recordRole(env, known, role);
       return;
     }
-    const [baseline, contents] = takeBaseline(env, folder, root, isGit);
-    writeBaseline(
-      env,
-      { ...baseline, kept: isProtected ? keptIn(env, folder, isGit) : baseline.kept },
-      contents,
-    );
+    const [baseline, contents] = takeBaseline(env, folder, role);
+    const kept = role.isProtected === true ? keptIn(env, baseline) : baseline.kept;
+    writeBaseline(env, { ...baseline, kept }, contents);
   } catch (reason) {
     if (!(reason instanceof CaiError)) throw reason;
   }
+}
+
+function recordRole(
+  env: NodeJS.ProcessEnv,
+  known: Baseline,
+  { isProtected: isProtectedNow = false, patterns = known.patterns ?? [] }: FolderRole,
+): void {
+  const isSame = JSON.stringify(patterns) === JSON.stringify(known.patterns ?? []);
+  const isOpen = !isProtectedNow && known.kept.size > 0;
+  if (isSame && !isOpen) return;
+  const now = { ...known, patterns };
+  const units = new Set(isProtectedNow ? unitsIn(known.folder, now).map(({ path }) => path) : []);
+  const kept = new Map([...known.kept].filter(([unit]) => units.has(unit)));
+  writeBaseline(env, { ...now, kept }, []);
 }
 
 /** What `recordBaseline` would write down now, and the contents of all places. */
 export function takeBaseline(
   env: NodeJS.ProcessEnv,
   folder: string,
-  root: string,
-  isGit = false,
+  { root = folder, isGit = false, patterns = [] }: FolderRole,
 ): [Baseline, readonly Content[]] {
   // Times of files have fractions of a millisecond.
   const at = Date.now() + 1;
   // What agents do in a repository is told and reviewed there.
   const outer = isGit ? [] : outerBaselines(env, folder).map((each) => each.at);
   const since = Math.min(at, ...outer);
-  const units = unitsIn(folder, isGit);
+  const units = unitsIn(folder, { isGit, patterns });
   const places = placesIn(folder, units).filter(
     ({ stats }) => outer.length === 0 || (stats?.ctimeMs ?? at) <= since,
   );
@@ -91,7 +92,7 @@ export function takeBaseline(
   const states = new Map(places.map(({ path }, index) => [path, contents[index]!.state]));
   const kept = new Map<string, string>();
   return [
-    { folder, root, at: since, units: new Set(units.map(({ path }) => path)), states, kept, isGit },
+    { folder, root, at: since, units: new Set(units.map(({ path }) => path)), states, kept, isGit, patterns },
     contents,
   ];
 }
@@ -104,12 +105,11 @@ export function outerBaselines(env: NodeJS.ProcessEnv, folder: string): Baseline
 }
 
 /** A file with another name somewhere, or a link, can be written whatever is mounted over it. */
-function keptIn(env: NodeJS.ProcessEnv, folder: string, isGit: boolean): Map<string, string> {
+function keptIn(env: NodeJS.ProcessEnv, baseline: Baseline): Map<string, string> {
+  const { folder } = baseline;
   if (outerBaselines(env, folder).length > 0) return new Map();
-  const units = unitsIn(folder, isGit).filter(
-    (unit) =>
-      (unit.kind === 'file' || unit.kind === 'folder') &&
-      placesOf(folder, unit).every(({ stats }) => stats?.nlink === 1),
+  const units = unitsIn(folder, baseline).filter(
+    (unit) => isProtected(unit) && placesOf(folder, unit).every(({ stats }) => stats?.nlink === 1),
   );
   return new Map(units.map(({ path }) => [path, identityOf(folder, path)]));
 }
@@ -214,11 +214,12 @@ function placeOf(env: NodeJS.ProcessEnv): string {
 function read(file: string): Baseline | undefined {
   try {
     const record = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
-    const { folder, root, at, units, states, kept, isGit } = record;
+    const { folder, root, at, units, states, kept, isGit, patterns = [] } = record;
     if (typeof folder !== 'string' || typeof root !== 'string' || typeof at !== 'number') return undefined;
-    if (!Array.isArray(units) || typeof states !== 'object') return undefined;
-    const maps = { states: new Map(texts(states)), kept: new Map(texts(kept)), isGit: isGit === true };
-    return { folder, root, at, units: new Set(units as string[]), ...maps };
+    if (!Array.isArray(units) || !Array.isArray(patterns) || typeof states !== 'object') return undefined;
+    const maps = { states: new Map(texts(states)), kept: new Map(texts(kept)) };
+    const scope = { isGit: isGit === true, patterns: patterns as string[] };
+    return { folder, root, at, units: new Set(units as string[]), ...maps, ...scope };
   } catch {
     return undefined;
   }

@@ -6,13 +6,12 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { isInside } from '../workspace/path-map';
 import { folderFor, recordBaseline, replace } from './baseline';
+import type { Scope } from './look';
 
 /** One such folder. */
-export interface BesideFolder {
+export interface BesideFolder extends Scope {
   /** Its real path. */
   readonly folder: string;
-  /** It is the git folder. */
-  readonly isGit: boolean;
 }
 
 /** Writes down which they are from now on, and what is in them. Without a place for records, work goes on. */
@@ -22,7 +21,7 @@ export function recordBeside(
   folders: readonly BesideFolder[],
   isProtected: boolean,
 ): void {
-  for (const { folder, isGit } of folders) recordBaseline(env, folder, { isGit, isProtected });
+  for (const { folder, ...scope } of folders) recordBaseline(env, folder, { ...scope, isProtected });
   const known = besidesOf(env, root);
   const now = folders.map(({ folder }) => folder).sort();
   if (JSON.stringify(known) === JSON.stringify(now)) return;

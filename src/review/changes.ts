@@ -40,15 +40,8 @@ export function changesIn(env: NodeJS.ProcessEnv, root: string): Change[] {
 export function accept(env: NodeJS.ProcessEnv, root: string, changes: readonly Change[]): void {
   for (const folder of new Set(changes.map((change) => change.folder))) {
     const own = changes.filter((change) => change.folder === folder);
-    const {
-      at = Date.now(),
-      states: known,
-      units: knownUnits,
-      kept = new Map<string, string>(),
-      isGit = false,
-      root: ownRoot = root,
-    } = readBaseline(env, folder) ?? {};
-    const states = new Map(known);
+    const known = readBaseline(env, folder) ?? nothingKnown(folder, root);
+    const states = new Map(known.states);
     const told = readTold(env, folder) ?? new Map<string, string>();
     for (const { path, now } of own) {
       if (now === undefined) states.delete(path);
@@ -56,22 +49,17 @@ export function accept(env: NodeJS.ProcessEnv, root: string, changes: readonly C
       if (now !== undefined) told.set(path, now.state);
     }
     const isAccepted = (unit: string): boolean => own.some(({ path }) => `${path}/`.startsWith(`${unit}/`));
-    const units = unitsIn(folder, isGit)
+    const units = unitsIn(folder, known)
       .map(({ path }) => path)
       .filter(isAccepted);
     const contents = own.flatMap(({ now }) => now ?? []);
-    const baseline = {
-      folder,
-      root: ownRoot,
-      isGit,
-      at,
-      units: new Set([...(knownUnits ?? []), ...units]),
-      states,
-      kept,
-    };
-    writeBaseline(env, baseline, contents);
+    writeBaseline(env, { ...known, units: new Set([...known.units, ...units]), states }, contents);
     writeTold(env, folder, told);
   }
+}
+
+function nothingKnown(folder: string, root: string): Baseline {
+  return { folder, root, at: Date.now(), units: new Set(), states: new Map(), kept: new Map() };
 }
 
 /** Of these the user is told again if they come back. */
@@ -86,7 +74,7 @@ export function forgetTold(env: NodeJS.ProcessEnv, changes: readonly Change[]): 
 
 function changesOf(root: string, folder: string, baseline: Baseline | undefined): Change[] {
   // A link in the place of a folder leads to what is not meant.
-  const places = realOrSame(folder) === folder ? placesIn(folder, unitsIn(folder, baseline?.isGit)) : [];
+  const places = realOrSame(folder) === folder ? placesIn(folder, unitsIn(folder, baseline)) : [];
   const isInKnown = (unit: string): boolean => baseline?.units.has(unit) === true;
   const there = places.flatMap((place): Change[] => {
     const { path, unit } = place;

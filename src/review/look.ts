@@ -4,7 +4,12 @@ import { lstatSync, opendirSync, readlinkSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { posix } from 'node:path';
 import { identityIn } from '../workspace/pinned-folder';
-import { parentsOf, protectedInGitFolder, protectedPathsIn } from '../workspace/protected-paths';
+import {
+  parentsOf,
+  protectedInGitFolder,
+  protectedPathsIn,
+  protectedPatterns,
+} from '../workspace/protected-paths';
 import type { ProtectedPath } from '../workspace/protected-paths';
 import { readRegularFile } from '../workspace/read-regular-file';
 
@@ -14,7 +19,7 @@ export interface Place {
   readonly path: string;
   /** The protected path that it is, or lies in. */
   readonly unit: string;
-  /** `crowd` stands for a folder of which nobody has looked at all that is in it, because it is too much. */
+  /** `crowd` stands for a folder, or a pattern, of which nobody has looked at all, because it is too much. */
   readonly kind: 'file' | 'link' | 'other' | 'crowd';
   /** Undefined for a crowd. */
   readonly stats: Stats | undefined;
@@ -36,18 +41,38 @@ const maxBytes = 128 * 1_024;
 /** The hooks of a repository and its submodules. */
 const gitHooks = /(?:^|\/)\.git\/(?:.*\/)?hooks$/;
 
-/** The protected paths of a folder (real path). `isGit`: it is a git folder. */
-export function unitsIn(folder: string, isGit = false): ProtectedPath[] {
-  return isGit ? protectedInGitFolder(folder) : protectedPathsIn(folder);
+/** What decides which paths of a folder are looked at. */
+export interface Scope {
+  /** It is a git folder that lies outside of the workspace that uses it. */
+  readonly isGit?: boolean;
+  /** Looked at besides the list: what the configuration and git's name. */
+  readonly patterns?: readonly string[] | undefined;
+}
+
+/** In a git folder: commands of a rebase that waits, which git runs when it goes on. Source: git-rebase(1), --exec. */
+const todoFiles = ['', 'worktrees/*/', 'modules/*/'].map((where) => `${where}rebase-merge/git-rebase-todo`);
+const todoFile = /(?:^|\/)rebase-merge\/git-rebase-todo$/;
+
+/** What is looked at in a folder (real path): what is protected there, and what an agent has to be able to write. */
+export function unitsIn(folder: string, { isGit = false, patterns = [] }: Scope = {}): ProtectedPath[] {
+  if (isGit) return protectedInGitFolder(folder, todoFiles);
+  const todo = todoFiles.map((file) => `.git/${file}`);
+  return protectedPathsIn(folder, [...protectedPatterns, ...patterns, ...todo]);
+}
+
+/** Whether a path that is looked at is read-only where protection is on. */
+export function isProtected({ path, kind }: ProtectedPath): boolean {
+  return (kind === 'file' || kind === 'folder') && !todoFile.test(path);
 }
 
 /** All places in a folder (real path), sorted. */
-export function placesIn(folder: string, units = protectedPathsIn(folder)): Place[] {
+export function placesIn(folder: string, units = unitsIn(folder)): Place[] {
   return units.flatMap((unit) => placesOf(folder, unit)).sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /** The places that a protected path is or holds. Links are not followed; what is gone again is left out. */
 export function placesOf(folder: string, { path: unit, kind }: ProtectedPath): Place[] {
+  if (kind === 'crowd') return [crowdAt(unit)];
   if (kind !== 'folder') return placeAt(folder, unit, unit);
   const places: Place[] = [];
   const folders = [unit];
@@ -59,8 +84,7 @@ export function placesOf(folder: string, { path: unit, kind }: ProtectedPath): P
       else if (!(name.endsWith('.sample') && gitHooks.test(posix.join(folder, next))))
         places.push(...placeAt(folder, path, unit));
     }
-    if (names === undefined || places.length + folders.length > maxPlaces)
-      return [{ path: unit, unit, kind: 'crowd', stats: undefined }];
+    if (names === undefined || places.length + folders.length > maxPlaces) return [crowdAt(unit)];
   }
   return places;
 }
@@ -106,6 +130,10 @@ export function fileIn(state: string): { readonly mode: number; readonly digest:
 /** Where a link led, by its state; undefined for what was no link. */
 export function linkIn(state: string): string | undefined {
   return state.startsWith('link ') ? state.slice('link '.length) : undefined;
+}
+
+function crowdAt(unit: string): Place {
+  return { path: unit, unit, kind: 'crowd', stats: undefined };
 }
 
 function placeAt(folder: string, path: string, unit: string): Place[] {

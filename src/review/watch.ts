@@ -81,7 +81,7 @@ export class Watch {
     // Other processes tell as well, and what is put aside is forgotten.
     const told = readTold(this.env, folder) ?? watched.told;
     watched.told = told;
-    const places = placesIn(folder, unitsIn(folder, baseline.isGit));
+    const places = placesIn(folder, unitsIn(folder, baseline));
     const isKept = this.#keptIn(folder, baseline);
     const paths = new Set(places.map(({ path }) => path));
     // What comes back is told again.
@@ -124,7 +124,7 @@ export class Watch {
     if (folder !== this.root && isInside(folder, this.root))
       recordBaseline(this.env, folder, { root: this.root });
     // Without what was written down, all that is there now counts as having been there.
-    const baseline = readBaseline(this.env, folder) ?? takeBaseline(this.env, folder, this.root)[0];
+    const baseline = readBaseline(this.env, folder) ?? takeBaseline(this.env, folder, { root: this.root })[0];
     const watched: Watched = { baseline, told: new Map(), known: new Map() };
     this.#folders.set(folder, watched);
     return watched;

@@ -2,7 +2,9 @@
 import { lstatSync, opendirSync } from 'node:fs';
 import type { Dirent, Stats } from 'node:fs';
 import { posix } from 'node:path';
+import { CaiError } from '../errors';
 import { gitlinksIn } from './gitlinks';
+import { quoted } from './quoted';
 
 /** Something in a workspace that is protected, or would have to be. */
 export interface ProtectedPath {
@@ -10,9 +12,10 @@ export interface ProtectedPath {
   readonly path: string;
   /**
    * What is there. A `link`, or anything else that is neither file nor folder, cannot be protected, because it could
-   * lead anywhere; `path` is then the first part of the way that is one.
+   * lead anywhere; `path` is then the first part of the way that is one. A `crowd` is too much to look at right in the
+   * root, which cannot be protected as a whole; `path` is then the pattern.
    */
-  readonly kind: 'file' | 'folder' | 'link' | 'other';
+  readonly kind: 'file' | 'folder' | 'link' | 'other' | 'crowd';
 }
 
 /**
@@ -44,6 +47,7 @@ export const protectedPatterns: readonly string[] = [
   '.run',
   'lefthook.yml',
   '.yarnrc.yml',
+  '*.code-workspace',
 ];
 
 /**
@@ -55,7 +59,7 @@ const inGitFolder: readonly string[] = ['config', 'config.worktree', 'hooks', 'i
 /** An agent can make any number: from here on the folder that they lie in is protected as a whole. */
 const mostInOnePlace = 64;
 /** And in a folder with more than this not even the names are looked at, because somebody waits. */
-const mostNames = 2_000;
+const mostNames = 20_000;
 
 /**
  * What of the list is there now, without following links; each path once, sorted. Only looks at names, and runs
@@ -75,11 +79,29 @@ export function protectedPathsIn(
 }
 
 /**
- * What git would execute that lies in a git folder (real path) and those of its worktrees and submodules, relative to
- * it; `protectedPathsIn` has it for a `.git` in the workspace.
+ * All that has to be protected in a folder that agents can write (real path): what is on the list and what `patterns`
+ * add. Fails with `CaiError('WORKSPACE')` for more names than can be.
  */
-export function protectedInGitFolder(gitFolder: string): ProtectedPath[] {
-  return inGitFolders(gitFolder, '');
+export function allProtectedIn(folder: string, patterns: readonly string[]): ProtectedPath[] {
+  const found = protectedPathsIn(folder, [...protectedPatterns, ...patterns]);
+  const crowd = found.find(({ kind }) => kind === 'crowd');
+  if (crowd !== undefined)
+    throw new CaiError(
+      'WORKSPACE',
+      `${quoted(folder)} has too many names to protect those that fit ${quoted(crowd.path)} from the agent: move some into a folder, or leave all unprotected with "cai exec --writable"`,
+    );
+  return found;
+}
+
+/**
+ * What git would execute that lies in a git folder (real path) and those of its worktrees and submodules, relative to
+ * it, and what of it fits `patterns`; `protectedPathsIn` has it for a `.git` in the workspace.
+ */
+export function protectedInGitFolder(gitFolder: string, patterns: readonly string[] = []): ProtectedPath[] {
+  return [
+    ...inGitFolders(gitFolder, ''),
+    ...patterns.flatMap((pattern) => matches(gitFolder, '', pattern.split('/'))),
+  ];
 }
 
 /** The folders on the way to a protected path: each can be renamed, with all in it, unless it is kept in its place. */
@@ -148,7 +170,8 @@ function isStore(root: string, path: string): boolean {
 /** What is in `folder` and fits the names of a pattern. */
 function matches(root: string, folder: string, [name = '', ...rest]: readonly string[]): ProtectedPath[] {
   const names = name.includes('*') ? namesIn(root, folder)?.filter(formOf(name)) : [name];
-  if (names === undefined || names.length > mostInOnePlace) return [{ path: folder, kind: 'folder' }];
+  if (names === undefined || names.length > mostInOnePlace)
+    return [folder === '' ? { path: name, kind: 'crowd' } : { path: folder, kind: 'folder' }];
   return names.flatMap((each): ProtectedPath[] => {
     const path = posix.join(folder, each);
     const there = lookAt(root, path);

@@ -25,13 +25,11 @@ const bindOf = (source: string, isReadOnly = false) => ({
   isRoot: true,
 });
 
-function protect(changes: Partial<ProtectionRequest> = {}): Promise<Protection> {
-  const env = { HOME: newFolder(), PATH: process.env.PATH };
+function protect(changes: Partial<ProtectionRequest> = {}): Protection {
   return protectionOf({
     git: undefined,
     binds: [bindOf(root)],
-    paths: [],
-    env,
+    patterns: new Map(),
     isOnlyLookedAt: false,
     ...changes,
   });
@@ -45,7 +43,7 @@ function lines({ binds }: Protection, folder = root): string[] {
 }
 
 describe('protectionOf', () => {
-  test('makes what is there read-only, and keeps each folder on the way in its place', async () => {
+  test('makes what is there read-only, and keeps each folder on the way in its place', () => {
     for (const path of [
       '.git/HEAD',
       '.git/config',
@@ -55,7 +53,7 @@ describe('protectionOf', () => {
       'src/a.ts',
     ])
       put(path);
-    expect(lines(await protect())).toEqual([
+    expect(lines(protect())).toEqual([
       'rw .claude',
       'rw .git',
       'ro .claude/settings.json',
@@ -65,10 +63,10 @@ describe('protectionOf', () => {
     ]);
   });
 
-  test('knows what it mounts, and where that is inside', async () => {
+  test('knows what it mounts, and where that is inside', () => {
     put('.envrc');
     const { dev, ino } = statSync(join(root, '.envrc'));
-    const { binds } = await protect({ binds: [{ ...bindOf(root), target: '/home/agent/workspace' }] });
+    const { binds } = protect({ binds: [{ ...bindOf(root), target: '/home/agent/workspace' }] });
     expect(binds).toEqual([
       {
         source: join(root, '.envrc'),
@@ -80,50 +78,50 @@ describe('protectionOf', () => {
     ]);
   });
 
-  test('does not mount what lies in a folder that is read-only already', async () => {
+  test('does not mount what lies in a folder that is read-only already', () => {
     put('.claude/hooks/');
     put('.claude/settings.json');
-    expect(lines(await protect({ paths: ['.claude'] }))).toEqual(['ro .claude']);
+    expect(lines(protect({ patterns: new Map([[root, ['.claude']]]) }))).toEqual(['ro .claude']);
   });
 
-  test('tells of a link instead of following it', async () => {
+  test('tells of a link instead of following it', () => {
     symlinkSync(newFolder(), join(root, '.vscode'));
-    const { binds, notices } = await protect();
+    const { binds, notices } = protect();
     expect(binds).toEqual([]);
     expect(notices).toEqual([expect.stringContaining(`${join(root, '.vscode')}" cannot be protected`)]);
   });
 
-  test('makes nothing for somebody who only looks, not in a git folder elsewhere either', async () => {
+  test('makes nothing for somebody who only looks, not in a git folder elsewhere either', () => {
     put('.git/HEAD');
     const folder = join(root, '.git');
     const git = { folder };
 
-    await protect({ isOnlyLookedAt: true });
-    await protect({ isOnlyLookedAt: true, git, binds: [bindOf(folder)] });
+    protect({ isOnlyLookedAt: true });
+    protect({ isOnlyLookedAt: true, git, binds: [bindOf(folder)] });
 
     expect(existsSync(join(folder, 'hooks'))).toBe(false);
   });
 
-  test('makes the folder of hooks where a repository lacks it, and nowhere else', async () => {
+  test('makes the folder of hooks where a repository lacks it, and nowhere else', () => {
     put('.git/HEAD');
     put('.git/config');
-    expect(lines(await protect())).toEqual(['rw .git', 'ro .git/config', 'ro .git/hooks']);
+    expect(lines(protect())).toEqual(['rw .git', 'ro .git/config', 'ro .git/hooks']);
     expect(existsSync(join(root, '.git/hooks'))).toBe(true);
 
     root = newFolder();
     put('.git/');
-    await protect();
+    protect();
     expect(existsSync(join(root, '.git/hooks'))).toBe(false);
   });
 
-  test('covers folders that the user has chosen to be written, too, and no others', async () => {
+  test('covers folders that the user has chosen to be written, too, and no others', () => {
     const [chosen, safe] = [newFolder(), newFolder()];
     for (const folder of [chosen, safe]) put('.vscode/', folder);
-    const { binds } = await protect({ binds: [bindOf(root), bindOf(chosen), bindOf(safe, true)] });
+    const { binds } = protect({ binds: [bindOf(root), bindOf(chosen), bindOf(safe, true)] });
     expect(binds.map(({ target }) => target)).toEqual([join(chosen, '.vscode')]);
   });
 
-  test('leaves of a linked worktree only its own state, objects and refs to be written', async () => {
+  test('leaves of a linked worktree only its own state, objects and refs to be written', () => {
     const common = newFolder();
     for (const path of [
       'HEAD',
@@ -137,7 +135,7 @@ describe('protectionOf', () => {
       put(path, common);
     put('.git');
     const git = { folder: common, worktree: 'worktrees/mine' };
-    const all = await protect({ git, binds: [bindOf(root), bindOf(common)] });
+    const all = protect({ git, binds: [bindOf(root), bindOf(common)] });
 
     expect(all.binds[0]).toMatchObject({ source: join(root, '.git'), isReadOnly: true });
     expect(lines({ ...all, binds: all.binds.slice(1) }, common)).toEqual(
@@ -153,13 +151,13 @@ describe('protectionOf', () => {
     );
   });
 
-  test('mounts nothing twice where the main tree of a linked worktree is mounted as well', async () => {
+  test('mounts nothing twice where the main tree of a linked worktree is mounted as well', () => {
     const main = newFolder();
     for (const path of ['HEAD', 'config', 'worktrees/mine/commondir', 'worktrees/mine/gitdir', 'objects/'])
       put(`.git/${path}`, main);
     put('.git');
     const git = { folder: join(main, '.git'), worktree: 'worktrees/mine' };
-    const { binds } = await protect({ git, binds: [bindOf(root), bindOf(main), bindOf(git.folder)] });
+    const { binds } = protect({ git, binds: [bindOf(root), bindOf(main), bindOf(git.folder)] });
 
     const targets = binds.map(({ target }) => target);
     expect(targets).toEqual([...new Set(targets)]);
@@ -168,29 +166,29 @@ describe('protectionOf', () => {
     );
   });
 
-  test('protects the same where a folder above it is mounted under another name', async () => {
+  test('protects the same where a folder above it is mounted under another name', () => {
     put('app/.git/HEAD');
     put('app/.git/config');
     put('app/.git/hooks/');
     const app = bindOf(join(root, 'app'));
     const alias = { ...bindOf(root), target: '/alias' };
-    const { binds } = await protect({ binds: [app, alias] });
+    const { binds } = protect({ binds: [app, alias] });
 
     expect(
       lines({ binds: binds.filter(({ target }) => target.startsWith('/alias')), notices: [] }, '/alias'),
     ).toEqual(['rw app', 'rw app/.git', 'ro app/.git/config', 'ro app/.git/hooks']);
     const hidden = bindOf(newFolder());
-    const covered = await protect({
+    const covered = protect({
       binds: [app, alias, { ...hidden, target: '/alias/app' }],
     });
     expect(covered.binds.filter(({ target }) => target.startsWith('/alias'))).toEqual([]);
   });
 
-  test('fails for what is replaced while it is looked at, and skips what is gone', async () => {
+  test('fails for what is replaced while it is looked at, and skips what is gone', () => {
     put('.envrc');
     const through = join(newFolder(), 'link');
     symlinkSync(root, through);
-    await expect(protect({ binds: [bindOf(through)] })).rejects.toThrow(
+    expect(() => protect({ binds: [bindOf(through)] })).toThrow(
       /cannot be protected from the agent: it is being replaced/,
     );
   });

@@ -245,3 +245,40 @@ test('a look at a workspace in which nothing happens takes far less than a milli
 
   expect(times[100]).toBeLessThan(1);
 });
+
+test('tells what comes into being where only the configuration or git protects', async () => {
+  recordBaseline(env, root, { isProtected: true, patterns: ['deploy', '.githooks'] });
+  const watch = await watched();
+  write('deploy/run.sh');
+  write('.githooks/pre-commit');
+  write('other/run.sh');
+  expect(news(watch)).toEqual(['.githooks/pre-commit', 'deploy/run.sh']);
+});
+
+test('tells of a folder that the configuration protects no longer', async () => {
+  write('deploy/run.sh');
+  recordBaseline(env, root, { isProtected: true, patterns: ['deploy'] });
+  const watch = await watched();
+  write('deploy/run.sh', 'of the user');
+  expect(news(watch)).toEqual([]);
+
+  recordBaseline(env, root, { isProtected: true, patterns: [] });
+  recordBaseline(env, root, { isProtected: true, patterns: ['deploy'] });
+  write('deploy/run.sh', 'of the agent');
+  expect(news(watch)).toEqual(['deploy/run.sh']);
+});
+
+test('tells the commands of a rebase that waits, which cannot be protected', async () => {
+  write('.git/HEAD');
+  write('.git/rebase-merge/git-rebase-todo', 'pick 1');
+  const watch = await watched();
+  write('.git/rebase-merge/git-rebase-todo', 'exec evil');
+  expect(news(watch)).toEqual(['.git/rebase-merge/git-rebase-todo']);
+});
+
+test('tells once of more files than can be looked at', async () => {
+  const watch = await watched();
+  for (let i = 0; i < 65; i += 1) write(`${i}.code-workspace`);
+  expect(news(watch)).toEqual(['*.code-workspace']);
+  expect(news(watch)).toEqual([]);
+});

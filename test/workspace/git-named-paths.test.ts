@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { allProtectedIn, pathsNamedByGit } from '../../src/workspace/git-named-paths';
+import { pathsNamedByGit, patternsFor } from '../../src/workspace/git-named-paths';
 import { newFolder } from './temp-folder';
 
 let root: string;
@@ -27,16 +27,22 @@ describe('pathsNamedByGit', () => {
     expect(await paths()).toEqual(['tools/hooks']);
   });
 
-  test('lets the last one count', async () => {
+  test('tells it wherever it is set, because a condition may make any of them count', async () => {
     writeFileSync(join(home, '.gitconfig'), '[core]\n\thooksPath = tools/hooks\n');
     set('core.hooksPath', join(root, 'own'));
-    expect(await paths()).toEqual(['own']);
+    expect(await paths()).toEqual(['tools/hooks', 'own']);
   });
 
   test('tells included files of configuration', async () => {
     writeFileSync(join(root, '.gitconfig'), '[alias]\n\tx = !true\n');
     set('include.path', '../.gitconfig');
     expect(await paths()).toEqual(['.gitconfig']);
+  });
+
+  test('tells files that are included on a condition, or not there', async () => {
+    set('include.path', '../missing');
+    set('includeIf.gitdir:/elsewhere/.path', '../conditional');
+    expect(await paths()).toEqual(['missing', 'conditional']);
   });
 
   test.each(['/usr/share/hooks', '~/hooks', '.git/own-hooks', '../beside', '.'])(
@@ -62,12 +68,8 @@ describe('pathsNamedByGit', () => {
   });
 });
 
-test('allProtectedIn tells what is on the list, what is configured and what git names', async () => {
-  for (const folder of ['.githooks', '.vscode', 'deploy']) mkdirSync(join(root, folder));
+test('patternsFor tells what is configured and what git names', async () => {
   set('core.hooksPath', '.githooks');
-  const found = await allProtectedIn(root, ['deploy'], { HOME: home, PATH: process.env.PATH });
-
-  expect(found.map(({ path }) => path)).toEqual(
-    expect.arrayContaining(['.git/config', '.githooks', '.vscode', 'deploy']),
-  );
+  const patterns = await patternsFor(root, ['deploy'], { HOME: home, PATH: process.env.PATH });
+  expect(patterns).toEqual(['deploy', '.githooks']);
 });

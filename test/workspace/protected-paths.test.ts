@@ -2,11 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
+  allProtectedIn,
   parentsOf,
   protectedInGitFolder,
   protectedPathsIn,
   protectedPatterns,
 } from '../../src/workspace/protected-paths';
+import { quoted } from '../../src/workspace/quoted';
 import { newFolder } from './temp-folder';
 
 let root: string;
@@ -41,6 +43,7 @@ describe('protectedPathsIn', () => {
       '.mcp.json',
       '.claude/settings.json',
       '.claude/settings.local.json',
+      'all.code-workspace',
     ];
     for (const folder of [...folders, ...below]) put(`${folder}/`);
     for (const file of [...files, '.claude/notes.md', '.github/workflows/ci.yml', 'Makefile']) put(file);
@@ -144,9 +147,9 @@ describe('protectedPathsIn', () => {
 
   test('does not even list a folder that an agent has filled: somebody waits', () => {
     put('.claude/settings.json');
-    for (let i = 0; i < 2_000; i++) put(`.claude/${i}`);
+    for (let i = 0; i < 20_000; i++) put(`.claude/${i}`);
     put('.git/modules/');
-    for (let i = 0; i <= 2_000; i++) put(`.git/modules/${i}`);
+    for (let i = 0; i <= 20_000; i++) put(`.git/modules/${i}`);
 
     expect(found()).toEqual(['folder .claude', 'folder .git/modules']);
   });
@@ -173,6 +176,23 @@ describe('protectedPathsIn', () => {
       'folder packages/a/.vscode',
       'file tools/run.sh',
     ]);
+  });
+});
+
+describe('allProtectedIn', () => {
+  test('tells what is on the list and what is added', () => {
+    for (const path of ['.vscode/', 'deploy/', 'tools/']) put(path);
+    expect(allProtectedIn(root, ['deploy']).map(({ path }) => path)).toEqual(['.vscode', 'deploy']);
+  });
+
+  test.each([
+    ['more names that fit than can be mounted', 65, '.sh', '*.sh'],
+    ['more names than can be looked at', 20_001, '', '*.code-workspace'],
+  ])('refuses a root with %s', (_, count, ending, pattern) => {
+    for (let i = 0; i < count; i += 1) put(`${i}${ending}`);
+    expect(() => allProtectedIn(root, ['*.sh'])).toThrow(
+      `${quoted(root)} has too many names to protect those that fit ${quoted(pattern)} from the agent: move some into a folder, or leave all unprotected with "cai exec --writable"`,
+    );
   });
 });
 
