@@ -1,38 +1,54 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
 import { encodeHeader } from '../../../src/container/remote-command';
 import { newFolder } from '../../workspace/temp-folder';
 
 const inside = resolve(__dirname, '../../../src/container/inside');
 const env = [['PATH', process.env.PATH!]] as const;
 
-const programs: Supervised[] = [];
-afterEach(async () => {
-  for (const { program, ended } of programs.splice(0)) {
-    // As if the session were gone: then the supervisor ends all that the command has started, stopped or not.
-    program.kill('SIGPWR');
-    await ended;
-  }
+let session: ChildProcess;
+let programs: Supervised[];
+
+beforeEach(() => {
+  session = fork(join(__dirname, 'session.mjs'));
+  programs = [];
 });
 
-/** A command under the supervisor. We are what sshd's process is: the parent of all supervisors. */
+afterEach(async () => {
+  // As if the session were gone: then the supervisor ends all that the command has started, stopped or not.
+  for (const program of programs) program.signal('SIGPWR');
+  await Promise.all(programs.map(({ ended }) => ended));
+  session.disconnect();
+  await once(session, 'exit');
+});
+
+/** A command under the supervisor, in the session. */
 class Supervised {
-  readonly program: ChildProcessWithoutNullStreams;
   readonly ended: Promise<unknown>;
+  readonly #id = programs.push(this);
   readonly #lines: AsyncIterator<string>;
 
   constructor(argv: readonly [string, ...string[]]) {
-    this.program = spawn('perl', [join(inside, 'supervisor')]);
-    this.ended = once(this.program, 'close');
-    this.program.stdin.on('error', () => undefined);
-    this.program.stdin.write(encodeHeader({ argv, cwd: '/', env }));
-    this.#lines = createInterface({ input: this.program.stdout })[Symbol.asyncIterator]();
-    programs.push(this);
+    const stdout = new PassThrough();
+    this.ended = once(stdout, 'end');
+    session.on('message', ({ id, text, isEnded }: { id: number; text?: string; isEnded?: true }) => {
+      if (id !== this.#id) return;
+      if (text !== undefined) stdout.write(text);
+      if (isEnded === true) stdout.end();
+    });
+    const input = encodeHeader({ argv, cwd: '/', env }).toString('base64');
+    session.send({ id: this.#id, argv: ['perl', join(inside, 'supervisor')], input });
+    this.#lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    session.send({ id: this.#id, signal });
   }
 
   /** The next line. */
@@ -102,7 +118,7 @@ describeOnLinux('watch', () => {
       process.kill(parent, 'SIGCONT');
       expect(await watch.says(5)).toEqual([]);
     }
-    command.program.kill('SIGTERM');
+    command.signal('SIGTERM');
 
     expect(await watch.says(1_000)).toEqual(['the end']);
   });
