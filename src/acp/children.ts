@@ -72,8 +72,6 @@ export class Children {
   readonly repeats = new Repeats();
   readonly #vitals = new Vitals(this.all, (child, reason) => this.#giveUp(child, reason));
   #isEnding = false;
-  /** What the roots of the children were when they were started. */
-  readonly #identities = new WeakMap<WorkspaceChild, string>();
   readonly #idleTimers = new Map<WorkspaceChild, NodeJS.Timeout>();
   /** By the root of the workspace; `undefined` for the children that serve none. */
   readonly #attempts = new Map<string | undefined, Attempts>();
@@ -86,7 +84,7 @@ export class Children {
 
   /** The child that serves a workspace, started if there is none. `isFresh` asks for one of its own. */
   forWorkspace(workspace: Workspace, isFresh = false): WorkspaceChild {
-    const existing = this.#serving(workspace.root).find((child) => this.#isOf(child, workspace));
+    const existing = this.#serving(workspace.root).find(({ identity }) => identity === workspace.identity);
     const child = existing === undefined || isFresh ? this.#start(workspace) : existing;
     this.#use(child);
     return child;
@@ -97,18 +95,15 @@ export class Children {
    * that folder as long as they run; one that is at work keeps it, and its container cannot be used for this one.
    */
   async retire(workspace: Workspace): Promise<void> {
-    const strays = this.#serving(workspace.root).filter((child) => !this.#isOf(child, workspace));
+    const { root, identity } = workspace;
+    const strays = this.#serving(root).filter((child) => child.identity !== identity);
     if (strays.length === 0) return;
-    this.options.log.warn({ root: workspace.root }, 'the folder of a workspace was replaced by another');
+    this.options.log.warn({ root }, 'the folder of a workspace was replaced by another');
     await Promise.all(strays.filter((child) => child.isIdle).map((child) => child.stop(patientStop)));
   }
 
   #serving(root: string): WorkspaceChild[] {
     return this.all.filter((child) => child.root === root && child.isUsable);
-  }
-
-  #isOf(child: WorkspaceChild, { identity }: Workspace): boolean {
-    return this.#identities.get(child) === identity;
   }
 
   /** The first child that can be used, or one that serves no workspace. */
@@ -145,6 +140,11 @@ export class Children {
   /** Whether the agents of a workspace see the files of this machine. */
   seesAll({ root }: Workspace): boolean {
     return this.options.placesOf(root) === undefined;
+  }
+
+  /** Whether the editor serves files to agents of a workspace: to those that run, or by its configuration now. */
+  servesFiles({ root }: Workspace): boolean {
+    return [this.options.filesOf(root), ...this.#serving(root).map(({ files }) => files)].includes('editor');
   }
 
   /** Whether the agents of `workspace` have something under that name, which is one of the host's. */
@@ -189,7 +189,6 @@ export class Children {
     const child = this.#newChild(workspace, agent, records);
     this.all.push(child);
     this.#vitals.watch();
-    if (workspace !== undefined) this.#identities.set(child, workspace.identity);
     const start = new ChildStart(this.core, child, this.repeats, {
       ...this.options,
       agent,
@@ -234,6 +233,7 @@ export class Children {
         onSend: records?.toAgent,
       },
       root: workspace?.root,
+      identity: workspace?.identity,
       map: createPathMap({ hostRoots: [root], agentRoots: this.options.placesOf(root) ?? [root] }),
       writer,
       inputBudgetBytes: config.acp.queueToAgentBytes,

@@ -115,7 +115,7 @@ export class SessionPlaces {
   /** What cannot be written inside cannot be written through the editor either. */
   async #protectedIn(folder: string, workspace: Workspace): Promise<PinnedFolder[]> {
     const { isOff, paths } = this.children.given.protect;
-    if (isOff || this.children.seesAll(workspace)) return [];
+    if (isOff || this.children.seesAll(workspace) || !this.children.servesFiles(workspace)) return [];
     const patterns = await patternsFor(folder, paths, this.env);
     return allProtectedIn(folder, patterns).map(({ path }) => {
       const real = posix.join(folder, path);

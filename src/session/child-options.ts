@@ -10,6 +10,8 @@ export interface WorkspaceChildOptions {
   readonly process: Omit<AgentProcessOptions, 'onLine' | 'onLines' | 'onEnd'>;
   /** Real path of the workspace's root; undefined for the child that serves none. */
   readonly root: string | undefined;
+  /** What that root is, as `identify` says it. */
+  readonly identity?: string | undefined;
   /** Between the editor's paths and the agent's, for what is about no session. */
   readonly map: PathMap;
   /** Writes to the editor. */

@@ -46,13 +46,12 @@ export interface Session {
 /** Capabilities and the like, as far as the proxy reads them. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** `starting` until it has answered `initialize`; `stopping` once it is asked to end. */
-export type ChildState = 'starting' | 'ready' | 'stopping' | 'ended';
-
 /** An agent at work for one workspace. */
 export class WorkspaceChild {
   /** Real path of the workspace's root; undefined for the child that serves none. */
   readonly root: string | undefined;
+  /** What that root was when this was made, as `identify` says it. */
+  readonly identity: string | undefined;
   /** Between the editor's paths and the agent's, for what is about no session. */
   readonly map: PathMap;
   /** Its lane to the editor. */
@@ -83,7 +82,7 @@ export class WorkspaceChild {
   endReason: CaiError | undefined;
   /** It ended because it was no longer wanted. */
   wasStopped = false;
-  #state: ChildState = 'starting';
+  #state: 'starting' | 'ready' | 'stopping' | 'ended' = 'starting';
   readonly #held: HeldTasks;
   #process!: RestartingProcess;
   #isHeldBack = false;
@@ -95,6 +94,7 @@ export class WorkspaceChild {
   /** Makes a child that has not been started. */
   constructor(private readonly options: WorkspaceChildOptions) {
     this.root = options.root;
+    this.identity = options.identity;
     this.map = options.map;
     this.#held = new HeldTasks(options.inputBudgetBytes);
     this.lane = options.writer.lane(() => {
@@ -128,8 +128,8 @@ export class WorkspaceChild {
     if (this.#state === 'starting') this.#process.limitStart(limitMs, reason);
   }
 
-  /** Where it is in its life. */
-  get state(): ChildState {
+  /** Starting until it has answered `initialize`; stopping once it is asked to end. */
+  get state() {
     return this.#state;
   }
 
