@@ -51,17 +51,30 @@ start_engine() {
   await_engine $! "$state/dockerd.log"
 }
 
+# Who in it waits for minutes. Source: Docker's documentation, "Force a stack trace to be logged".
+state_of_engine() {
+  local stacks deadline=$((SECONDS + 5))
+  stacks=("$state"/exec/goroutine-stacks-*.log)
+  rm -f "${stacks[@]}"
+  kill -USR1 "$(engine_pid)"
+  until stacks=("$state"/exec/goroutine-stacks-*.log) && [[ -s ${stacks[0]} ]]; do
+    if ((SECONDS >= deadline)); then return; fi
+    sleep 0.1
+  done
+  awk -v RS= '/^goroutine .* minutes/' "${stacks[0]}" | grep -v '^\s' | head -n 200
+}
+
 # Ends the engine. One that was killed has left its containers running: they end with their shims.
 stop_engine() {
-  local containers volumes
+  local containers volumes pid
   if engine_answers; then
     containers=$(client ps --all --quiet)
-    if [[ -n $containers ]]; then xargs <<<"$containers" docker --host "$host" rm --force >/dev/null; fi
+    if [[ -n $containers ]]; then xargs <<<"$containers" timeout "$client_timeout_s" docker --host "$host" rm --force >/dev/null; fi
     volumes=$(client volume ls --quiet)
-    if [[ -n $volumes ]]; then xargs <<<"$volumes" docker --host "$host" volume rm >/dev/null; fi
+    if [[ -n $volumes ]]; then xargs <<<"$volumes" timeout "$client_timeout_s" docker --host "$host" volume rm >/dev/null; fi
   fi
   end_engine
-  local pid
+  pkill -KILL -f -- "^containerd --config $state/exec/containerd/containerd.toml" || true
   for pid in $(pgrep -f -- "-address $state/exec/containerd/containerd.sock"); do
     pkill -KILL -P "$pid" || true
     kill -KILL "$pid" 2>/dev/null || true

@@ -78,6 +78,8 @@ start_engine() {
   chmod 660 "$state/docker.sock"
 }
 
+state_of_engine() { tail -n 200 "$state/podman.log"; }
+
 # What netavark leaves in the firewall, and podman among the control groups, unless another podman uses it.
 remove_traces() {
   local table chain

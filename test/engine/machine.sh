@@ -4,6 +4,8 @@
 #   machine.sh start   packages, the ordinary users `cai-test` and `cai-test-other`, an engine of its own, the
 #                      base image; what is there already is used
 #   machine.sh env     prints what the tests need to know, for `eval`
+#   machine.sh renew   puts a new engine in the place of one that hangs, and tells what that one was doing; does
+#                      nothing to one that works
 #   machine.sh stop    ends the engine with its containers, and takes back what `start` changed in the
 #                      machine's network; packages, users and images stay
 #
@@ -25,6 +27,8 @@ suite=bookworm
 image=node:22-bookworm-slim
 forwarding=/proc/sys/net/ipv4/ip_forward
 start_timeout_s=60
+answer_timeout_s=30
+client_timeout_s=300
 stop_timeout_s=30
 # They could name another engine.
 unset DOCKER_CONTEXT DOCKER_TLS_VERIFY DOCKER_CERT_PATH CONTAINER_HOST CONTAINER_CONNECTION
@@ -96,7 +100,7 @@ close_forwarding() {
   rm "$state/did-not-forward"
 }
 
-client() { docker --host "$host" "$@"; }
+client() { timeout "$client_timeout_s" docker --host "$host" "$@"; }
 
 engine_answers() { client version >/dev/null 2>&1; }
 
@@ -212,6 +216,7 @@ start() {
   exec 9>"$state/lock"
   flock 9
   : >"$log"
+  rm -f "$state/renewed"
   if is_missing npm; then fail 'npm is missing: the tests need Node, and the image is made with npm'; fi
   install_packages
   make_user "$user" "$uid"
@@ -230,8 +235,22 @@ print_env() {
   printf 'export CAI_TEST_NPM_REGISTRY=%q\n' "$(npm config get registry 2>/dev/null)"
 }
 
+# Engines have bugs of their own: one that hangs would fail every test that follows.
+renew() {
+  exec 9>"$state/lock"
+  flock 9
+  if timeout "$answer_timeout_s" docker --host "$host" info >/dev/null 2>&1; then return; fi
+  say "the engine does not tell what it is within $answer_timeout_s s, and is replaced; its state:"
+  state_of_engine >&2 || true
+  local pid
+  if pid=$(engine_pid); then kill -KILL "$pid"; fi
+  stop_engine
+  touch "$state/renewed"
+  start_engine
+}
+
 stop() {
-  if [[ ! -d $state ]]; then return; fi
+  if [[  ! -d $state ]]; then return; fi
   exec 9>"$state/lock"
   flock 9
   stop_engine
@@ -245,7 +264,8 @@ esac
 if ((EUID != 0)); then fail 'only root can make a machine ready'; fi
 case ${1:-} in
   start) start ;;
+  renew) renew ;;
   env) print_env ;;
   stop) stop ;;
-  *) fail 'usage: machine.sh start | env | stop' ;;
+  *) fail 'usage: machine.sh start | env | renew | stop' ;;
 esac

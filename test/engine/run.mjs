@@ -53,7 +53,10 @@ const refusal = defect ? `no engine answers on ${host}: ${defect}` : refusalOf(p
 if (refusal === undefined) {
   const jest = join(import.meta.dirname, '../../node_modules/jest/bin/jest.js');
   const own = ['--testPathIgnorePatterns=/node_modules/', `--testMatch=**/test/${suite}/**/*.test.ts`];
-  const options = ['--runInBand', '--verbose', `--testTimeout=${testTimeoutMs}`];
+  const reporters = ['default', join(import.meta.dirname, 'renewing.mjs')].map(
+    (each) => `--reporters=${each}`,
+  );
+  const options = ['--runInBand', '--verbose', `--testTimeout=${testTimeoutMs}`, ...reporters];
   const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...jestArgs], {
     stdio: 'inherit',
     // What differs between engines is in engines.ts.
