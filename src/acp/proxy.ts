@@ -192,7 +192,7 @@ export class Proxy {
   async end(hurry: Promise<void>): Promise<void> {
     await endAll(this.#core, this.#children, hurry);
     await this.#mcp.stop();
-    this.options.usage?.flush();
+    await this.options.usage?.end();
   }
 
   /** A request or notification of the editor. */

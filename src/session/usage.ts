@@ -91,6 +91,7 @@ export class UsageFile {
   /** What is not written yet, oldest first, and when it came. */
   #waiting: { readonly atMs: number; readonly make: () => NewRecord }[] = [];
   #timer: NodeJS.Timeout | undefined;
+  readonly #lookUps = new Set<Promise<unknown>>();
   #isTidy = false;
   #hasWarned = false;
 
@@ -103,7 +104,7 @@ export class UsageFile {
 
   /**
    * Adds a record of what has ended now. It is made and written soon, together with others: before this process exits,
-   * `flush` has to be called.
+   * `end` has to be called.
    */
   append(make: () => NewRecord): void {
     if (this.#waiting.length === 0) this.#timer = setTimeout(() => this.flush(), gatherMs).unref();
@@ -149,8 +150,21 @@ export class UsageFile {
     this.#hasWarned = true;
   }
 
+  /** Before the process exits: writes all, also what is added by those who have asked for a cost and not been told. */
+  async end(): Promise<void> {
+    await Promise.all(this.#lookUps);
+    await new Promise((resolve) => setImmediate(resolve));
+    this.flush();
+  }
+
   /** The cost of a session when it was last told, this month or the one before; undefined if it never was. */
-  async costOf(session: string): Promise<Cost | undefined> {
+  costOf(session: string): Promise<Cost | undefined> {
+    const lookUp = this.#lastCost(session).finally(() => this.#lookUps.delete(lookUp));
+    this.#lookUps.add(lookUp);
+    return lookUp;
+  }
+
+  async #lastCost(session: string): Promise<Cost | undefined> {
     this.flush();
     const names = await readdir(this.folder).catch(() => []);
     for (const name of monthsOf(names).slice(-2).reverse()) {

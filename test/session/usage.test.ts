@@ -135,6 +135,17 @@ describe('UsageFile', () => {
     expect(await file.costOf('s')).toEqual({ amount: 2, currency: 'USD' });
     expect(await file.costOf('none')).toBeUndefined();
   });
+
+  test('writes at its end what is added by whoever was not told a cost yet', async () => {
+    const folder = newFolder();
+    const file = new UsageFile(folder, 90 * dayMs, log);
+    add(file, { sessionCost: { amount: 1, currency: 'USD' } });
+    const told = file.costOf('s').then((cost) => file.append(() => record({ sessionCost: cost, turns: 2 })));
+    await file.end();
+
+    expect(readUsage(folder, 0).map(({ turns }) => turns)).toEqual([1, 2]);
+    await told;
+  });
 });
 
 describe('readUsage', () => {
