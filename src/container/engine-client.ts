@@ -2,7 +2,8 @@ import { Agent } from 'node:http';
 import Docker from 'dockerode';
 import { CaiError, messageOf } from '../errors';
 import type { EngineAddress } from './context';
-import { readBodiesHere } from './engine-modem';
+import { describeNothing, readBodiesHere } from './engine-modem';
+import type { ModemInside } from './engine-modem';
 import { watchRequests } from './engine-watch';
 
 /** What dockerode would else take from `DOCKER_HOST` and its like, even for another engine. */
@@ -21,6 +22,7 @@ const nothing = {
 export function engineClient({ options }: EngineAddress): Docker {
   try {
     const docker = new Docker({ ...nothing, ...ofSocket(options), ...options });
+    describeNothing(docker.modem as object as ModemInside);
     watchRequests(docker.modem);
     readBodiesHere(docker.modem);
     return docker;

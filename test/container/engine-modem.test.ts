@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
-import { readBodiesHere } from '../../src/container/engine-modem';
+import { inspect } from 'node:util';
+import { describeNothing, readBodiesHere } from '../../src/container/engine-modem';
 import type { DialOptions, Modem } from '../../src/container/engine-modem';
 
 describe('readBodiesHere', () => {
@@ -24,6 +25,16 @@ describe('readBodiesHere', () => {
 
     expect(await dial(modemWith(answer), { isStream: true })).toBe(answer);
   });
+});
+
+test('describeNothing keeps all of a request but its description', () => {
+  let sent: object = {};
+  const modem = { buildRequest: (options: object) => void (sent = options) };
+  describeNothing(modem);
+  modem.buildRequest({ path: '/_ping', agent: { sockets: {} } });
+
+  expect(sent).toMatchObject({ path: '/_ping', agent: { sockets: {} } });
+  expect(inspect(sent, { showHidden: true, depth: null })).toBe('');
 });
 
 /** Gives `answer`, if it is asked for a stream. */
