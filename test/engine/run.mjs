@@ -56,7 +56,8 @@ if (refusal === undefined) {
   const reporters = ['default', join(import.meta.dirname, 'renewing.mjs')].map(
     (each) => `--reporters=${each}`,
   );
-  const options = ['--runInBand', '--verbose', `--testTimeout=${testTimeoutMs}`, ...reporters];
+  // A path after --reporters would be another one.
+  const options = [...reporters, '--runInBand', '--verbose', `--testTimeout=${testTimeoutMs}`];
   const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...jestArgs], {
     stdio: 'inherit',
     // What differs between engines is in engines.ts.
