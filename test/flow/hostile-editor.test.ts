@@ -147,7 +147,7 @@ async function startWithSlowGit(): Promise<World> {
     env: ({ folder }) => ({ PATH: `${folder}/bin:${process.env.PATH}`, CAI_PUPPET_IGNORE: '1' }),
     prepare: ({ folder }) => {
       mkdirSync(join(folder, 'bin'));
-      const wait = `case "$2" in */slow) while [ ! -e "${folder}/go" ]; do sleep 0.02; done;; esac`;
+      const wait = `case "$*" in *"/slow "*) while [ ! -e "${folder}/go" ]; do sleep 0.02; done;; esac`;
       writeFileSync(join(folder, 'bin/git'), `#!/bin/sh\n${wait}\nPATH="\${PATH#*:}" exec git "$@"\n`);
       chmodSync(join(folder, 'bin/git'), 0o755);
     },
