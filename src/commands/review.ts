@@ -1,13 +1,15 @@
 /** `cai review`: shows what in a workspace the user's programs would run and is not as it was; puts it back. */
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { normalize, resolve } from 'node:path';
 import { CaiError } from '../errors';
-import { copyOf, readBaseline } from '../review/baseline';
+import { copyOf, folderNow, readBaseline } from '../review/baseline';
 import { accept, changesIn, forgetTold } from '../review/changes';
 import type { Change } from '../review/changes';
 import { differenceOf } from '../review/difference';
-import { fileIn } from '../review/look';
+import { crowd, fileIn } from '../review/look';
 import { asideFolder, putBack } from '../review/put-back';
 import { printableLine, quoted } from '../workspace/quoted';
+import { isKnownRoot } from '../workspace/trust';
 import { commandLine, runCommandLine } from './command-line';
 import { namedRoot } from './named-root';
 import { table } from './table';
@@ -33,14 +35,21 @@ export async function run(args: readonly string[]): Promise<number> {
     if (options.restore === true && options.accept === true)
       throw new CaiError('USAGE', '--restore and --accept do not go together: see "cai review --help"');
     const root = await namedRoot(resolve(options.workspace ?? '.'), process.env);
-    return review(root, options, command.args);
+    if (!existsSync(root))
+      throw new CaiError('WORKSPACE', `${quoted(root)} does not exist: name another folder with --workspace`);
+    return review(root, options, command.args.map(normalize));
   });
 }
 
 function review(root: string, options: Options, paths: readonly string[]): number {
   const { env, stdout } = process;
+  const known = readBaseline(env, root);
+  if (known === undefined ? !isKnownRoot(env, root) : known.was !== folderNow(root)) {
+    stdout.write(`No agent has worked in ${quoted(root)} yet, so there is nothing to compare it with.\n`);
+    return 0;
+  }
   const changes = chosen(changesIn(env, root), paths);
-  const since = readBaseline(env, root)?.at;
+  const since = known?.at;
   if (changes.length === 0) {
     stdout.write(`Nothing to review in ${quoted(root)}${sinceText(since)}.\n`);
     return 0;
@@ -51,11 +60,21 @@ function review(root: string, options: Options, paths: readonly string[]): numbe
   if (since === undefined) stdout.write('What was there before is not known.\n');
   for (const change of changes) stdout.write(`\n${differenceOf(change, bytesBefore(change))}`);
   if (options.accept !== true) return 1;
-  accept(env, root, changes);
-  stdout.write(
-    '\nAccepted. A container that runs can still write what is new: after "cai stop" it no longer can.\n',
-  );
-  return 0;
+  const [crowds, others] = [changes.filter(isCrowd), changes.filter((change) => !isCrowd(change))];
+  accept(env, root, others);
+  if (others.length > 0)
+    stdout.write(
+      '\nAccepted. A container that runs can still write what is new: after "cai stop" it no longer can.\n',
+    );
+  for (const { name } of crowds)
+    stdout.write(
+      `${printableLine(name)}: not accepted, because nobody would see what changes among so many files\n`,
+    );
+  return crowds.length === 0 ? 0 : 1;
+}
+
+function isCrowd({ now }: Change): boolean {
+  return now?.state === crowd;
 }
 
 /** Fails with `CaiError('USAGE')` for a path that has no change, which may be misspelled. */
@@ -80,21 +99,22 @@ function restore(root: string, changes: readonly Change[]): number {
   const unknown = changes.filter(({ kind }) => kind === 'unknown');
   const known = changes.filter(({ kind }) => kind !== 'unknown');
   const aside = asideFolder(env, root, new Date());
+  const done = new Set<string>();
   for (const change of known) {
     const { aside: kept, failure } = putBack(env, change, aside);
-    const done = change.before === undefined ? 'removed' : 'put back';
+    const verb = change.before === undefined ? 'removed' : 'put back';
+    if (failure === undefined) done.add(`${change.folder}/${change.path}`);
     const where = kept === undefined ? '' : `; what was there is in ${printableLine(kept)}`;
-    const text = failure === undefined ? `${done}${where}` : `left as it is: ${printableLine(failure)}`;
+    const text = failure === undefined ? `${verb}${where}` : `left as it is: ${printableLine(failure)}`;
     stdout.write(`${printableLine(change.name)}: ${text}\n`);
   }
   forgetTold(env, known);
   for (const { name } of unknown)
     stdout.write(`${printableLine(name)}: left as it is: what was there before is not known\n`);
-  const left = new Set(known.map(({ folder, path }) => `${folder}/${path}`));
-  const back = changesIn(env, root).filter(({ folder, path }) => left.has(`${folder}/${path}`));
-  if (back.length > 0)
-    stdout.write('Not all is as it was. If something makes it again, run "cai stop" and then this.\n');
-  return back.length + unknown.length > 0 ? 1 : 0;
+  if (changesIn(env, root).some(({ folder, path }) => done.has(`${folder}/${path}`)))
+    stdout.write('Something has been changed again: run "cai stop", then this once more.\n');
+  else if (done.size === changes.length) return 0;
+  return 1;
 }
 
 function sinceText(at: number | undefined): string {

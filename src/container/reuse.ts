@@ -46,13 +46,22 @@ export async function verdictOn(
     return 'use';
   }
   if (image === undefined) return 'need image';
-  const what = isOther ? 'its configuration or image' : 'what is protected in its workspace';
   const why =
     replaced === undefined
-      ? `${what} has changed`
+      ? reasonOf(isOther, protection, wanted !== undefined)
       : `${quoted(replaced)} is another folder now than the one that it has`;
   request.tell(`the container ${info.name} is made anew, because ${why}`);
   return 'replace';
+}
+
+function reasonOf(
+  isOther: boolean,
+  protection: ReturnType<typeof protectionChange>,
+  isWanted: boolean,
+): string {
+  if (isOther) return 'its configuration or image has changed';
+  if (protection !== 'other') return 'what is protected in its workspace has changed';
+  return isWanted ? 'its workspace is to be protected again' : 'all of its workspace is to be writable';
 }
 
 async function isOutdated(info: ContainerInfo, request: Reuse): Promise<boolean> {

@@ -3,7 +3,7 @@
  * be executed, with copies of the files. In our state folder, a folder for each, which no agent can write.
  */
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { ownFolders } from '../workspace/own-folders';
@@ -15,6 +15,8 @@ import type { Content, Scope } from './look';
 export interface Baseline extends Scope {
   /** Real path of the folder. */
   readonly folder: string;
+  /** What had that path, as `folderNow` says it. */
+  readonly was: string;
   /** Root of the workspace that it lies in, or is. */
   readonly root: string;
   /** When it was taken, in milliseconds since the epoch. */
@@ -38,17 +40,23 @@ export interface FolderRole extends Scope {
 /** Of one folder no more than this is kept as copies, in bytes. */
 const maxCopiedBytes = 8 * 1_024 * 1_024;
 
+/** What has a path now, whatever the number of its device after a boot; empty if nothing does. */
+export function folderNow(folder: string): string {
+  const stats = lstatSync(folder, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? '' : `${stats.ino}:${stats.birthtimeNs}`;
+}
+
 /**
- * Writes down what is in a folder, unless that was done before. What was changed since an agent could first write
+ * Writes down what is in a folder, unless that was done before, and it is the same folder still. What was changed since an agent could first write
  * there, because the folder lies in another that was written down earlier, is left out: the system sets the time of
  * a file's last change, and no agent can. Without a place for records, work goes on. If what is there is not protected
  * later, or other patterns are, what this leaves open does not count as kept any more.
  */
 export function recordBaseline(env: NodeJS.ProcessEnv, folder: string, role: FolderRole = {}): void {
   try {
-    if (existsSync(fileOf(env, folder))) {
-      const known = readBaseline(env, folder);
-      if (known !== undefined) recordRole(env, known, role);
+    const known = readBaseline(env, folder);
+    if (known !== undefined && known.was === folderNow(folder)) {
+      recordRole(env, known, role);
       return;
     }
     const [baseline, contents] = takeBaseline(env, folder, role);
@@ -91,10 +99,9 @@ export function takeBaseline(
   const contents = places.map((place) => contentOf(folder, place));
   const states = new Map(places.map(({ path }, index) => [path, contents[index]!.state]));
   const kept = new Map<string, string>();
-  return [
-    { folder, root, at: since, units: new Set(units.map(({ path }) => path)), states, kept, isGit, patterns },
-    contents,
-  ];
+  const was = folderNow(folder);
+  const paths = new Set(units.map(({ path }) => path));
+  return [{ folder, was, root, at: since, units: paths, states, kept, isGit, patterns }, contents];
 }
 
 /** What was written down of the folders that a folder lies in. */
@@ -214,12 +221,12 @@ function placeOf(env: NodeJS.ProcessEnv): string {
 function read(file: string): Baseline | undefined {
   try {
     const record = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
-    const { folder, root, at, units, states, kept, isGit, patterns = [] } = record;
+    const { folder, was = '', root, at, units, states, kept, isGit, patterns = [] } = record;
     if (typeof folder !== 'string' || typeof root !== 'string' || typeof at !== 'number') return undefined;
     if (!Array.isArray(units) || !Array.isArray(patterns) || typeof states !== 'object') return undefined;
     const maps = { states: new Map(texts(states)), kept: new Map(texts(kept)) };
     const scope = { isGit: isGit === true, patterns: patterns as string[] };
-    return { folder, root, at, units: new Set(units as string[]), ...maps, ...scope };
+    return { folder, was: String(was), root, at, units: new Set(units as string[]), ...maps, ...scope };
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 /** What of all that would be executed in a workspace is not as it was written down. */
 import { realOrSame } from '../workspace/real-path';
-import { innerBaselines, readBaseline, readTold, writeBaseline, writeTold } from './baseline';
+import { folderNow, innerBaselines, readBaseline, readTold, writeBaseline, writeTold } from './baseline';
 import type { Baseline } from './baseline';
 import { besidesOf, nameOf } from './beside';
 import { contentOf, placesIn, unitsIn } from './look';
@@ -59,7 +59,15 @@ export function accept(env: NodeJS.ProcessEnv, root: string, changes: readonly C
 }
 
 function nothingKnown(folder: string, root: string): Baseline {
-  return { folder, root, at: Date.now(), units: new Set(), states: new Map(), kept: new Map() };
+  return {
+    folder,
+    was: folderNow(folder),
+    root,
+    at: Date.now(),
+    units: new Set(),
+    states: new Map(),
+    kept: new Map(),
+  };
 }
 
 /** Of these the user is told again if they come back. */

@@ -1,7 +1,7 @@
 /** A change as text for people: what of a file is another, or what is there instead of a file. */
 import { printable, printableLine } from '../workspace/quoted';
 import type { Change } from './changes';
-import { linkIn } from './look';
+import { crowd, linkIn } from './look';
 
 /** More lines of one file are only counted. */
 const maxLines = 400;
@@ -28,7 +28,7 @@ function described(state: string | undefined, bytes: Buffer | undefined): string
   if (state === undefined) return [];
   const target = linkIn(state);
   if (target !== undefined) return [`(symbolic link to ${printableLine(target)})`];
-  if (state === 'crowd') return ['(a folder with too many files to look at)'];
+  if (state === crowd) return ['(too many files to look at)'];
   if (state === 'other') return ['(neither a file nor a folder)'];
   const mode = /^file ([0-7]+)/.exec(state)?.[1] ?? '';
   return [`(file, mode ${mode})`, ...textOf(bytes)];

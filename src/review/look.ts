@@ -33,6 +33,8 @@ export interface Content {
   readonly bytes?: Buffer;
 }
 
+/** State of a crowd. What is done in it later is not seen, so nobody can accept it. */
+export const crowd = 'crowd';
 /** A folder with more in it is a crowd. An agent can make any number, and looking at them takes time. */
 const maxPlaces = 1_000;
 /** Longer files are told apart by their size and the time of their last change, which nobody can set. */

@@ -20,7 +20,7 @@ import { CaiError, messageOf } from '../errors';
 import { readRegularFile } from '../workspace/read-regular-file';
 import { copyOf, folderFor, writing } from './baseline';
 import type { Change } from './changes';
-import { fileIn, linkIn } from './look';
+import { crowd, fileIn, linkIn } from './look';
 import { inFolderOf } from './opened-folder';
 
 /** Longer files are left where they are, in bytes. */
@@ -43,6 +43,8 @@ export function asideFolder(env: NodeJS.ProcessEnv, root: string, at: Date): str
 export function putBack(env: NodeJS.ProcessEnv, change: Change, aside: string): PutBack {
   const { folder, path, name, before, now } = change;
   try {
+    if (now?.state === crowd)
+      throw new CaiError('OUTSIDE', 'too many files to look at: remove by hand those that you do not know');
     const restore = before === undefined ? undefined : restorerOf(env, change);
     const kept =
       now === undefined
@@ -80,7 +82,7 @@ function restorerOf(env: NodeJS.ProcessEnv, { folder, before }: Change): (place:
 function takeAway(place: string, to: string): string | undefined {
   const there = lstatSync(place, { throwIfNoEntry: false });
   if (there === undefined) return undefined;
-  if (there.isDirectory()) throw new CaiError('OUTSIDE', 'a folder with too much in it: look at it by hand');
+  if (there.isDirectory()) throw new CaiError('OUTSIDE', 'a folder by now: look at it by hand');
   const isKept = there.isFile() || there.isSymbolicLink();
   if (isKept) {
     if (there.size > maxBytes)

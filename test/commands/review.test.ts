@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { recordBaseline } from '../../src/review/baseline';
+import { trustRoot } from '../../src/workspace/trust';
 import { runCli, userWith } from '../support/cli';
 import type { CliOptions, CliResult } from '../support/cli';
 import { newFolder } from '../workspace/temp-folder';
@@ -66,7 +67,7 @@ test('only what is named is accepted or put back', async () => {
 
   expect(await review('--accept', '.vscode/')).toMatchObject({ status: 0 });
   expect((await review()).stdout).toContain('run these:\n  new  .envrc\n\n');
-  expect(await review('--restore', '.envrc')).toMatchObject({ status: 0 });
+  expect(await review('--restore', './.envrc')).toMatchObject({ status: 0 });
   expect(await review()).toMatchObject({ status: 0 });
   expect(existsSync(join(root, '.vscode/tasks.json'))).toBe(true);
   write('.envrc', 'one');
@@ -76,7 +77,50 @@ test('only what is named is accepted or put back', async () => {
   });
 });
 
+test('what holds too many files to look at is neither accepted nor put back', async () => {
+  recordBaseline(user.env!, root);
+  for (let i = 0; i < 65; i += 1) write(`${i}.code-workspace`, '{}');
+  write('.envrc', 'one');
+
+  expect(await review('--restore')).toMatchObject({
+    status: 1,
+    stdout: expect.stringMatching(/^\*\.code-workspace: left as it is: too many files[^]*\.envrc: removed;.*\n$/) as string, // prettier-ignore
+  });
+  write('.envrc', 'one');
+  expect(await review('--accept')).toMatchObject({
+    status: 1,
+    stdout: expect.stringMatching(/Accepted[^]*\*\.code-workspace: not accepted/) as string,
+  });
+  expect((await review()).stdout).toContain('run these:\n  new  *.code-workspace\n\n');
+});
+
+test('a folder in which no agent has worked has nothing to review, nor has another in its place', async () => {
+  const nothing = {
+    status: 0,
+    stdout: `No agent has worked in "${root}" yet, so there is nothing to compare it with.\n`,
+  };
+  write('.envrc', 'one');
+  expect(await review()).toMatchObject(nothing);
+
+  recordBaseline(user.env!, root);
+  renameSync(root, `${root}-old`);
+  write('.vscode/tasks.json', 'of the user');
+  expect(await review('--restore')).toMatchObject(nothing);
+
+  recordBaseline(user.env!, root);
+  expect((await review()).stdout).toMatch(/^Nothing to review/);
+});
+
+test('a folder that does not exist is an error', async () => {
+  const place = join(root, 'gone');
+  expect(await review('-w', place)).toMatchObject({
+    status: 2,
+    stderr: `cai: "${place}" does not exist: name another folder with --workspace\n`,
+  });
+});
+
 test('without what was there before, all is unknown and left, until it is accepted', async () => {
+  trustRoot(user.env!, root, root);
   write('.envrc', 'one');
 
   expect(await review()).toMatchObject({ status: 1, stdout: expect.stringContaining('What was there before is not known.') as string }); // prettier-ignore

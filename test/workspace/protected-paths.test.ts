@@ -191,7 +191,7 @@ describe('allProtectedIn', () => {
   ])('refuses a root with %s', (_, count, ending, pattern) => {
     for (let i = 0; i < count; i += 1) put(`${i}${ending}`);
     expect(() => allProtectedIn(root, ['*.sh'])).toThrow(
-      `${quoted(root)} has too many names to protect those that fit ${quoted(pattern)} from the agent: move some into a folder, or leave all unprotected with "cai exec --writable"`,
+      `${quoted(root)} has more than 64 names that fit ${quoted(pattern)}, or more than 20000 in all`,
     );
   });
 });
