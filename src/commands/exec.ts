@@ -11,7 +11,6 @@ import { diskWarning } from '../container/disk-warning';
 import { commandEnvironment } from '../container/environment';
 import type { Variables } from '../container/environment';
 import { Freezer, freezeLocks } from '../container/freeze';
-import { memoryKills } from '../container/memory-kills';
 import { isRunning } from '../agent/process-identity';
 import { relay } from '../container/relay';
 import type { RemoteProcess, RemoteSignal } from '../container/remote-process';
@@ -22,6 +21,7 @@ import type { AgentStatus } from '../agent/status';
 import { answerQuestions } from '../agent/status-link';
 import { safeProgram } from '../workspace/safe-program';
 import { commandLine, runCommandLine } from './command-line';
+import { explainKill, killedStatus } from './explain-kill';
 import { Target, withTargetOptions } from './target';
 import type { TargetOptions, Wanted } from './target';
 
@@ -128,7 +128,7 @@ async function runGuarded(
     }
     if (terminal !== undefined) useTerminal(remote);
     const ended = await relay(remote, process);
-    if (ended === killedStatus) await explainKill(connection);
+    if (ended === killedStatus) await explainKill(connection, target.wanted.settings.diskBytes);
     return ended;
   } catch (reason) {
     throw await target.explain(reason, container);
@@ -163,18 +163,6 @@ function tellLoss(connection: SshConnection, status: Writable): void {
   let takenBytes = 0;
   process.stdin.on('data', (chunk: Buffer) => (takenBytes += chunk.length));
   void connection.lost.then(() => status.write(statusLine({ kind: 'lost', takenBytes })));
-}
-
-/** Status of a command that was killed: 128 and the number of SIGKILL. */
-const killedStatus = 137;
-
-/** The kernel kills without a word. */
-async function explainKill(connection: SshConnection): Promise<void> {
-  const count = await memoryKills(connection);
-  if (count === 0) return;
-  process.stderr.write(
-    `cai: the command was killed; for want of memory the system has killed ${count} of this container's processes so far: raise container.memory in the configuration\n`,
-  );
 }
 
 /** Where we are, as the container names it. */

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { resolveAgent } from '../agent/catalog';
 import { keepFromEngine, resolveEngine } from '../container/context';
+import { diskFullStatus, diskRemedy } from '../container/disk-warning';
 import { Engine } from '../container/engine';
 import type { ImageInfo } from '../container/engine-info';
 import { findImage, imageNotice, provideImage } from '../container/image';
@@ -188,7 +189,9 @@ export class Target {
           : // Its keeper ends so when it is told to end.
             info.exitCode === 0
             ? 'was stopped'
-            : `ended with status ${info.exitCode}`;
+            : info.exitCode === diskFullStatus
+              ? `was ended, because it has used up its disk budget and something went on writing: ${diskRemedy}`
+              : `ended with status ${info.exitCode}`;
     return new CaiError('CONTAINER_START', `the container ${name} ${why}`, undefined, { cause: reason });
   }
 

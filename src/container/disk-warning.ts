@@ -1,5 +1,27 @@
 /** What the user is told of a container's disk budget. */
 import type { AgentStatus } from '../agent/status';
+import { limitedText } from './limited-text';
+import type { SshConnection } from './ssh';
+
+/** With which the keeper ends the container for the sake of its budget: ENOSPC. Source: src/container/inside/keeper. */
+export const diskFullStatus = 28;
+
+/** What to do about a budget that is used up. */
+export const diskRemedy =
+  "remove what is not needed, or raise container.disk in the configuration; --fresh makes the container anew, without what lies outside the workspace and the agent's data";
+
+/** Whether the container's budget is used up, as far as that can be found out. */
+export async function isDiskUsedUp(connection: Pick<SshConnection, 'run'>): Promise<boolean> {
+  try {
+    const argv = ['/bin/cat', '/run/cai/disk-use'] as const;
+    const command = await connection.run({ argv, cwd: '/', env: [] });
+    command.stderr.resume();
+    return (await limitedText(command.stdout)).trim() === '100';
+  } catch {
+    // As for `memoryKills`.
+    return false;
+  }
+}
 
 /**
  * For the words of the watcher inside, which begin with the stage that is reached, in per cent, and the budget that the

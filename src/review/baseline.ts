@@ -55,7 +55,7 @@ export function folderNow(folder: string): string {
 export function recordBaseline(env: NodeJS.ProcessEnv, folder: string, role: FolderRole = {}): void {
   try {
     const known = readBaseline(env, folder);
-    if (known !== undefined && known.was === folderNow(folder)) {
+    if (known?.was === folderNow(folder)) {
       recordRole(env, known, role);
       return;
     }

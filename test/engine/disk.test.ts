@@ -40,9 +40,10 @@ describe('the disk budget', () => {
     for (const name of ['a', 'b', 'c']) await place.prints([...write(22), `/tmp/${name}`]);
     await untilStage(100);
 
-    const { status } = await place.run(['perl', '-e', 'open F, ">", "/tmp/d"; for (;;) { print F "x" x (1 << 20); seek F, 0, 0 if tell(F) > 2 << 20; select undef, undef, undef, 0.1 }']); // prettier-ignore
+    const { status, stderr } = await place.run(['perl', '-e', 'open F, ">", "/tmp/d"; for (;;) { print F "x" x (1 << 20); seek F, 0, 0 if tell(F) > 2 << 20; select undef, undef, undef, 0.1 }']); // prettier-ignore
 
     expect(status).toBe(137);
+    expect(stderr).toContain('because the container has used up its disk budget and the command went on');
     expect(await docker('logs', (await place.containers())[0]!).catch(String)).not.toContain(
       'the container ends',
     );
@@ -50,6 +51,16 @@ describe('the disk budget', () => {
     await untilStage(0);
     other.child.stdin.end('two');
     expect((await other.succeeds()).stdout.toString()).toBe('one two');
+  });
+
+  test('ends the container when many go on, and says so', async () => {
+    const own = await new Place(new Cai(config)).opened();
+    const script = 'for i in $(seq 1000); do (head -c 900000 /dev/zero > /tmp/f$i &); sleep 0.02; done';
+
+    const { status, stderr } = await own.run(['sh', '-c', script]);
+
+    expect(status).toBe(11);
+    expect(stderr).toContain('was ended, because it has used up its disk budget and something went on');
   });
 
   test('is the most that one file can have', async () => {
