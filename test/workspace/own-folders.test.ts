@@ -1,4 +1,4 @@
-import { homedir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { ownFolders, passwdUser } from '../../src/workspace/own-folders';
 
@@ -32,7 +32,7 @@ describe('ownFolders', () => {
   });
 
   test('do without a HOME', () => {
-    expect(ownFolders({}).config).toBe(join(homedir(), '.config/containai'));
+    expect(ownFolders({}).config).toBe(join(userInfo().homedir, '.config/containai'));
   });
 });
 

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { findWorkspace, foreignNotice } from '../../src/workspace/root';
 import { newFolder } from './temp-folder';
@@ -395,7 +395,10 @@ describe('findWorkspace', () => {
       [join(__filename, 'x'), 'is not a folder: open the folder that it lies in'],
       ['/', "cannot be a workspace, because it is the whole file system: open a project's folder instead"],
       ['/tmp', "cannot be a workspace, because it is a system folder: open a project's folder instead"],
-      [homedir(), "cannot be a workspace, because it is the home folder: open a project's folder instead"],
+      [
+        userInfo().homedir,
+        "cannot be a workspace, because it is the home folder: open a project's folder instead",
+      ],
     ])('%j', async (cwd, why) => {
       await expect(rootOf(cwd)).rejects.toMatchObject({
         code: 'WORKSPACE',
