@@ -4,6 +4,7 @@ import { posix } from 'node:path';
 import { CaiError } from '../errors';
 import { bodyTextOf, stringOf, textOf } from '../rpc/scan';
 import type { Message } from '../rpc/scan';
+import { readBaseline } from '../review/baseline';
 import type { Session } from '../session/workspace-child';
 import { patternsFor } from '../workspace/git-named-paths';
 import { kernelPlaceOn } from '../workspace/kernel-place';
@@ -116,7 +117,8 @@ export class SessionPlaces {
   async #protectedIn(folder: string, workspace: Workspace): Promise<PinnedFolder[]> {
     const { isOff, paths } = this.children.given.protect;
     if (isOff || this.children.seesAll(workspace) || !this.children.servesFiles(workspace)) return [];
-    const patterns = await patternsFor(folder, paths, this.env);
+    const known = readBaseline(this.env, folder)?.patterns ?? [];
+    const patterns = await patternsFor({ workTree: folder, within: folder, env: this.env }, paths, known);
     return allProtectedIn(folder, patterns).map(({ path }) => {
       const real = posix.join(folder, path);
       return { spelled: real, real, identity: '', isReadOnly: true };

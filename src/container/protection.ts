@@ -16,7 +16,7 @@ import type { OuterGitFolder } from '../workspace/git-folder';
 import { isInside } from '../workspace/path-map';
 import { identityIn } from '../workspace/pinned-folder';
 import { allProtectedIn, parentsOf, protectedInGitFolder } from '../workspace/protected-paths';
-import type { ProtectedPath } from '../workspace/protected-paths';
+import type { ProtectedPath } from '../workspace/look-inside';
 import { quoted } from '../workspace/quoted';
 import { errorCodeOf } from '../workspace/real-path';
 import type { Bind } from './bind';
@@ -51,8 +51,9 @@ export function protectionOf({ git, binds, patterns, isOnlyLookedAt }: Protectio
   const parts = writable.map((bind) => {
     const isGitFolder = bind.source === git?.folder;
     if (!isOnlyLookedAt) makeHooks(isGitFolder ? bind.source : posix.join(bind.source, '.git'));
-    if (isGitFolder) return ofGitFolder(bind, git);
-    return ofFolder(bind, allProtectedIn(bind.source, patterns.get(bind.source) ?? []));
+    const more = patterns.get(bind.source) ?? [];
+    if (isGitFolder) return ofGitFolder(bind, git, more);
+    return ofFolder(bind, allProtectedIn(bind.source, more));
   });
   const mounts = parts.flatMap((part) => part.binds);
   const all = [...mounts, ...elsewhere(binds, mounts)];
@@ -121,18 +122,21 @@ function ofFolder(folder: Mounted, paths: readonly ProtectedPath[]): Protection 
  * The folder itself stays writable, because git replaces `packed-refs` in it. Of a linked worktree, the state of the
  * others and the submodules are nothing that it needs to write.
  */
-function ofGitFolder(folder: Mounted, { worktree }: OuterGitFolder): Protection {
-  const paths = protectedInGitFolder(folder.source);
+function ofGitFolder(folder: Mounted, { worktree }: OuterGitFolder, patterns: readonly string[]): Protection {
+  const paths = protectedInGitFolder(folder.source, patterns);
   if (worktree === undefined) return ofFolder(folder, paths);
   const shared = paths.filter(({ path }) => !['worktrees', 'modules'].includes(path.split('/')[0]!));
   const [worktrees, modules] = ['worktrees', 'modules'].map((path) => ({ path, kind: 'folder' }) as const);
   const common = ofFolder(folder, [...shared, worktrees!, modules!]);
   const own = bindOf(folder, worktree, false);
-  const pointers = ['commondir', 'config.worktree', 'gitdir'].map((name) =>
-    bindOf(folder, posix.join(worktree, name), true),
+  const gitdir = { path: posix.join(worktree, 'gitdir'), kind: 'file' } as const;
+  const inOwn = ofFolder(folder, [...paths.filter(({ path }) => path.startsWith(`${worktree}/`)), gitdir]);
+  // Below `worktrees`, which is read-only, nothing else needs to be kept in its place.
+  const pointers = inOwn.binds.filter(({ source }) =>
+    source.startsWith(`${posix.join(folder.source, worktree)}/`),
   );
   const mounts = [...common.binds, own, ...pointers].filter((bind) => bind !== undefined);
-  return { binds: mounts, notices: common.notices };
+  return { binds: mounts, notices: [...common.notices, ...inOwn.notices] };
 }
 
 function isProtectable({ kind }: ProtectedPath): boolean {

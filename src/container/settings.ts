@@ -2,7 +2,7 @@ import { readFile, realpath } from 'node:fs/promises';
 import { isAbsolute, posix } from 'node:path';
 import { catalog } from '../agent/catalog';
 import { CaiError, messageOf } from '../errors';
-import { recordBaseline } from '../review/baseline';
+import { readBaseline, recordBaseline } from '../review/baseline';
 import { recordBeside } from '../review/beside';
 import type { Config } from '../workspace/config';
 import { AgentFolders, rememberAgentFolders } from '../workspace/agent-folders';
@@ -72,14 +72,15 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
   const patterns = await patternsOf(request, writable, git);
   const protection = isOff ? undefined : protectionOf({ binds, git, patterns, isOnlyLookedAt });
   if (workspace !== undefined && !isOnlyLookedAt) {
-    recordBaseline(env, workspace, { isProtected: !isOff, patterns: patterns.get(workspace) });
+    const readOnly = (protection?.binds ?? []).filter((bind) => bind.isReadOnly).map(({ source }) => source);
+    recordBaseline(env, workspace, { readOnly, patterns: patterns.get(workspace) });
     const beside = writable.filter(({ source, isRoot }) => isRoot && source !== workspace);
     const besideFolders = beside.map(({ source }) => ({
       folder: source,
       isGit: source === git?.folder,
       patterns: patterns.get(source),
     }));
-    recordBeside(env, workspace, besideFolders, !isOff);
+    recordBeside(env, workspace, besideFolders, readOnly);
   }
   const hostname = ownValue(catalog, agent)?.hostname;
   return {
@@ -134,18 +135,20 @@ async function ofWorkspace(
   return binds;
 }
 
-/** What is protected in each folder that the container can write, but for git folders. */
+/** What is protected besides the list in each folder that the container can write. */
 async function patternsOf(
-  { config, env }: SettingsRequest,
+  { config, workspace, env }: SettingsRequest,
   writable: readonly Bind[],
   git: OuterGitFolder | undefined,
 ): Promise<Map<string, string[]>> {
-  const sources = writable.map(({ source }) => source).filter((source) => source !== git?.folder);
-  return new Map(
-    await Promise.all(
-      sources.map(async (source) => [source, await patternsFor(source, config.protect.paths, env)] as const),
-    ),
-  );
+  const found = writable.map(async ({ source }) => {
+    const isGit = source === git?.folder;
+    const workTree = isGit && workspace !== undefined ? workspace : source;
+    const known = readBaseline(env, source)?.patterns ?? [];
+    const paths = isGit ? [] : config.protect.paths;
+    return [source, await patternsFor({ workTree, within: source, env }, paths, known)] as const;
+  });
+  return new Map(await Promise.all(found));
 }
 
 /** What agents can write, or could once this container runs. */

@@ -7,8 +7,9 @@ import { lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileS
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { ownFolders } from '../workspace/own-folders';
+import { isInside } from '../workspace/path-map';
 import { ancestry } from '../workspace/real-path';
-import { contentOf, digestOf, identityOf, isProtected, placesIn, placesOf, unitsIn } from './look';
+import { contentOf, digestOf, identityOf, isProtectable, placesIn, placesOf, unitsIn } from './look';
 import type { Content, Scope } from './look';
 
 /** What is compared with. */
@@ -33,8 +34,8 @@ export interface Baseline extends Scope {
 export interface FolderRole extends Scope {
   /** Root of the workspace that it lies in. Default: itself. */
   readonly root?: string;
-  /** What is there is read-only for agents from now on. Default: it is not. */
-  readonly isProtected?: boolean;
+  /** What agents cannot write from now on, with all that lies in it: absolute paths. Default: nothing. */
+  readonly readOnly?: readonly string[];
 }
 
 /** Of one folder no more than this is kept as copies, in bytes. */
@@ -49,8 +50,8 @@ export function folderNow(folder: string): string {
 /**
  * Writes down what is in a folder, unless that was done before, and it is the same folder still. What was changed since an agent could first write
  * there, because the folder lies in another that was written down earlier, is left out: the system sets the time of
- * a file's last change, and no agent can. Without a place for records, work goes on. If what is there is not protected
- * later, or other patterns are, what this leaves open does not count as kept any more.
+ * a file's last change, and no agent can. Without a place for records, work goes on. What is not read-only later does
+ * not count as kept any more.
  */
 export function recordBaseline(env: NodeJS.ProcessEnv, folder: string, role: FolderRole = {}): void {
   try {
@@ -60,25 +61,22 @@ export function recordBaseline(env: NodeJS.ProcessEnv, folder: string, role: Fol
       return;
     }
     const [baseline, contents] = takeBaseline(env, folder, role);
-    const kept = role.isProtected === true ? keptIn(env, baseline) : baseline.kept;
-    writeBaseline(env, { ...baseline, kept }, contents);
+    writeBaseline(env, { ...baseline, kept: keptIn(env, baseline, role) }, contents);
   } catch (reason) {
     if (!(reason instanceof CaiError)) throw reason;
   }
 }
 
-function recordRole(
-  env: NodeJS.ProcessEnv,
-  known: Baseline,
-  { isProtected: isProtectedNow = false, patterns = known.patterns ?? [] }: FolderRole,
-): void {
+function recordRole(env: NodeJS.ProcessEnv, known: Baseline, role: FolderRole): void {
+  const { patterns = known.patterns ?? [] } = role;
+  const kept = new Map([...known.kept].filter(([unit]) => isReadOnly(known.folder, unit, role)));
   const isSame = JSON.stringify(patterns) === JSON.stringify(known.patterns ?? []);
-  const isOpen = !isProtectedNow && known.kept.size > 0;
-  if (isSame && !isOpen) return;
-  const now = { ...known, patterns };
-  const units = new Set(isProtectedNow ? unitsIn(known.folder, now).map(({ path }) => path) : []);
-  const kept = new Map([...known.kept].filter(([unit]) => units.has(unit)));
-  writeBaseline(env, { ...now, kept }, []);
+  if (!isSame || kept.size < known.kept.size) writeBaseline(env, { ...known, patterns, kept }, []);
+}
+
+function isReadOnly(folder: string, unit: string, { readOnly = [] }: FolderRole): boolean {
+  const place = posix.join(folder, unit);
+  return readOnly.some((each) => isInside(place, each));
 }
 
 /** What `recordBaseline` would write down now, and the contents of all places. */
@@ -112,11 +110,14 @@ export function outerBaselines(env: NodeJS.ProcessEnv, folder: string): Baseline
 }
 
 /** A file with another name somewhere, or a link, can be written whatever is mounted over it. */
-function keptIn(env: NodeJS.ProcessEnv, baseline: Baseline): Map<string, string> {
+function keptIn(env: NodeJS.ProcessEnv, baseline: Baseline, role: FolderRole): Map<string, string> {
   const { folder } = baseline;
   if (outerBaselines(env, folder).length > 0) return new Map();
   const units = unitsIn(folder, baseline).filter(
-    (unit) => isProtected(unit) && placesOf(folder, unit).every(({ stats }) => stats?.nlink === 1),
+    (unit) =>
+      isProtectable(unit) &&
+      isReadOnly(folder, unit.path, role) &&
+      placesOf(folder, unit).every(({ stats }) => stats?.nlink === 1),
   );
   return new Map(units.map(({ path }) => [path, identityOf(folder, path)]));
 }

@@ -19,9 +19,9 @@ export function recordBeside(
   env: NodeJS.ProcessEnv,
   root: string,
   folders: readonly BesideFolder[],
-  isProtected: boolean,
+  readOnly: readonly string[],
 ): void {
-  for (const { folder, ...scope } of folders) recordBaseline(env, folder, { ...scope, isProtected });
+  for (const { folder, ...scope } of folders) recordBaseline(env, folder, { ...scope, readOnly });
   const known = besidesOf(env, root);
   const now = folders.map(({ folder }) => folder).sort();
   if (JSON.stringify(known) === JSON.stringify(now)) return;

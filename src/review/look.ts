@@ -3,14 +3,17 @@ import { createHash } from 'node:crypto';
 import { lstatSync, opendirSync, readlinkSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { posix } from 'node:path';
+import { workTreesIn } from '../workspace/git-layout';
+import { linksIn } from '../workspace/look-inside';
 import { identityIn } from '../workspace/pinned-folder';
+import { gitFoldersIn, inGitFolder } from '../workspace/protected-git';
 import {
   parentsOf,
   protectedInGitFolder,
   protectedPathsIn,
   protectedPatterns,
 } from '../workspace/protected-paths';
-import type { ProtectedPath } from '../workspace/protected-paths';
+import type { ProtectedPath } from '../workspace/look-inside';
 import { readRegularFile } from '../workspace/read-regular-file';
 
 /** A file that is looked at, or what is in its place. */
@@ -51,20 +54,42 @@ export interface Scope {
   readonly patterns?: readonly string[] | undefined;
 }
 
-/** In a git folder: commands of a rebase that waits, which git runs when it goes on. Source: git-rebase(1), --exec. */
-const todoFiles = ['', 'worktrees/*/', 'modules/*/'].map((where) => `${where}rebase-merge/git-rebase-todo`);
-const todoFile = /(?:^|\/)rebase-merge\/git-rebase-todo$/;
+/**
+ * In a git folder: commands and programs of a rebase or cherry-pick that waits, which git runs when that goes on. Source:
+ * git-rebase(1), --exec and --strategy; git's sequencer.c.
+ */
+const waiting = [
+  'rebase-merge/git-rebase-todo',
+  'rebase-merge/strategy',
+  'rebase-merge/strategy_opts',
+  'sequencer/opts',
+];
+const isWaiting = /(?:^|\/)(?:rebase-merge|sequencer)\/[^/]+$/;
+const gitNames = [...inGitFolder, ...waiting];
 
-/** What is looked at in a folder (real path): what is protected there, and what an agent has to be able to write. */
+/**
+ * What is looked at in a folder (real path): what is protected there, and what an agent has to be able to write. To
+ * that belong links in a git folder: git on the user's machine reads and writes through them.
+ */
 export function unitsIn(folder: string, { isGit = false, patterns = [] }: Scope = {}): ProtectedPath[] {
-  if (isGit) return protectedInGitFolder(folder, todoFiles);
-  const todo = todoFiles.map((file) => `.git/${file}`);
-  return protectedPathsIn(folder, [...protectedPatterns, ...patterns, ...todo]);
+  const units = isGit
+    ? protectedInGitFolder(folder, patterns, gitNames)
+    : protectedPathsIn(folder, [...protectedPatterns, ...patterns], gitNames);
+  const gitFolders = isGit ? [''] : gitFoldersIn(folder, workTreesIn(folder));
+  const known = new Set(units.map(({ path }) => path));
+  const links = gitFolders.flatMap((each) => linksInGit(folder, each)).filter(({ path }) => !known.has(path));
+  return [...units, ...links];
 }
 
-/** Whether a path that is looked at is read-only where protection is on. */
-export function isProtected({ path, kind }: ProtectedPath): boolean {
-  return (kind === 'file' || kind === 'folder') && !todoFile.test(path);
+function linksInGit(folder: string, gitFolder: string): ProtectedPath[] {
+  const { links, isWhole } = linksIn(folder, gitFolder, ['objects', 'lfs']);
+  const found = links.map((path): ProtectedPath => ({ path, kind: 'link' }));
+  return isWhole ? found : [...found, { path: posix.join(gitFolder, '*'), kind: 'crowd' }];
+}
+
+/** Whether a path that is looked at can be read-only where protection is on. */
+export function isProtectable({ path, kind }: ProtectedPath): boolean {
+  return (kind === 'file' || kind === 'folder') && !isWaiting.test(path);
 }
 
 /** All places in a folder (real path), sorted. */
@@ -140,6 +165,8 @@ function crowdAt(unit: string): Place {
 
 function placeAt(folder: string, path: string, unit: string): Place[] {
   const stats = lstatOrNothing(posix.join(folder, path));
+  // Its name is not the one that we were told: bytes that are no text.
+  if (stats === undefined && path.includes('\ufffd')) return [{ path, unit, kind: 'other', stats }];
   // A folder where a file was a moment ago has its turn when it is looked at again.
   if (stats === undefined || stats.isDirectory()) return [];
   const kind = stats.isFile() ? 'file' : stats.isSymbolicLink() ? 'link' : 'other';

@@ -100,8 +100,11 @@ export class Watch {
         state = room < 0 ? marks : contentOf(folder, place).state;
         known.set(path, { marks, state });
       }
-      if (state === baseline.states.get(path) || state === told.get(path)) return false;
-      told.set(path, state);
+      if (state === baseline.states.get(path)) return false;
+      // What was taken away and made again meanwhile is told again.
+      const said = `${state} ${place.stats === undefined ? '' : place.stats.birthtimeMs}`;
+      if (said === told.get(path)) return false;
+      told.set(path, said);
       return true;
     });
     if (news.length + gone.length > 0) writeTold(this.env, folder, told);

@@ -1,68 +1,79 @@
 /** What git's configuration makes git execute, or read as configuration, that lies in the workspace. */
-import { lstatSync } from 'node:fs';
 import { posix } from 'node:path';
 import { askGit, readGitFile } from './git';
+import { gitFoldersOf, workTreesIn } from './git-layout';
 import { homeFolder } from './own-folders';
 import { isInside } from './path-map';
+import { realOrSame } from './real-path';
+import { safeProgram } from './safe-program';
+
+/** Where is looked for what git names. */
+export interface NamedByGit {
+  /** The work tree whose repository it is (real path), with those in it. */
+  readonly workTree: string;
+  /** What is named counts as far as it lies in here (real path): the work tree, or its git folder elsewhere. */
+  readonly within: string;
+  /** git runs in it. */
+  readonly env: NodeJS.ProcessEnv;
+}
 
 /**
- * What is protected in a folder that agents can write (real path), besides the list: what `paths` of the configuration
- * add, and what git's configuration names. The containers, the files that go through the editor and `cai review` have
- * the same protection by it.
+ * What is protected besides the list: what `paths` of the configuration add, and what git's configuration names. The
+ * containers, the files that go through the editor and `cai review` have the same protection by it. `known` is taken
+ * instead where git cannot tell: an agent can see to that.
  */
 export async function patternsFor(
-  folder: string,
+  place: NamedByGit,
   paths: readonly string[],
-  env: NodeJS.ProcessEnv,
+  known: readonly string[],
 ): Promise<string[]> {
-  return [...paths, ...(await pathsNamedByGit(folder, env))];
+  const named = await pathsNamedByGit(place).catch(() => known);
+  return [...new Set([...paths, ...named])];
 }
 
 /**
- * The hooks' folder of `core.hooksPath` and the files that configuration includes, there or not, as far as they lie in
- * the workspace at `root` (a real path); relative to it, and not what lies in its `.git`. Git is asked only where its folder is
- * elsewhere or a file of configuration speaks of such things, because it takes longer than all else.
+ * The hooks' folders of `core.hooksPath` and the files that configuration includes, on whatever condition, there or not;
+ * relative to `within`. Git is asked only about files of configuration that speak of such things, because it takes
+ * longer than all else. Rejects where git cannot read them. Without git, nothing is named.
  */
-export async function pathsNamedByGit(root: string, env: NodeJS.ProcessEnv): Promise<string[]> {
-  try {
-    const gitFolder = posix.join(root, '.git');
-    const isFile = lstatSync(gitFolder, { throwIfNoEntry: false })?.isFile() === true;
-    if (!isFile && !configFiles(gitFolder, env).some(speaksOfPaths)) return [];
-    // What each file sets: a file may be included only on a condition, or not be there yet.
-    const fields = (await askGit(['-C', root, 'config', '-z', '--show-origin', '--list'], { env })).split(
-      '\0',
-    );
-    const places: string[] = [];
-    for (let i = 0; i + 1 < fields.length; i += 2) {
-      const [origin = '', entry = ''] = [fields[i], fields[i + 1]];
-      if (!origin.startsWith('file:')) continue;
-      const [, key, named] = /^(core\.hookspath|include(?:if\..*)?\.path)\n(.+)$/s.exec(entry) ?? [];
-      if (named === undefined) continue;
-      // Source: git-config(1), core.hooksPath and include.path.
-      const from = key === 'core.hookspath' ? '.' : posix.dirname(origin.slice('file:'.length));
-      places.push(posix.resolve(root, from, named.replace(/^~(?=\/)/, homeFolder(env))));
-    }
-    const inside = places.filter(
-      (place) => place !== root && isInside(place, root) && !isInside(place, posix.join(root, '.git')),
-    );
-    return [...new Set(inside)].map((place) => posix.relative(root, place));
-  } catch {
-    // No git, or a configuration that it cannot read, from which it executes nothing either.
-    return [];
-  }
+export async function pathsNamedByGit({ workTree, within, env }: NamedByGit): Promise<string[]> {
+  const trees = workTreesIn(workTree);
+  const own = trees.flatMap((tree) =>
+    gitFoldersOf(tree).flatMap((folder) =>
+      ['config', 'config.worktree'].map((name) => ({ file: posix.join(folder, name), trees: [tree] })),
+    ),
+  );
+  const all = [...own, ...userFiles(env).map((file) => ({ file, trees }))];
+  const speaking = all.filter(({ file }) => speaksOfPaths(file));
+  if (speaking.length === 0 || safeProgram('git', env) === undefined) return [];
+  const named = await Promise.all(speaking.map((each) => namedIn(each.file, each.trees, env)));
+  const places = named.flat().flatMap((place) => [place, realOrSame(place)]);
+  const inside = places.filter((place) => place !== within && isInside(place, within));
+  return [...new Set(inside)].map((place) => posix.relative(within, place)).sort();
 }
 
-function configFiles(gitFolder: string, env: NodeJS.ProcessEnv): string[] {
+/** Absolute paths. Source: git-config(1), core.hooksPath and include.path. */
+async function namedIn(file: string, trees: readonly string[], env: NodeJS.ProcessEnv): Promise<string[]> {
+  const args = ['config', '--file', file, '--includes', '-z', '--show-origin', '--list'];
+  // Outside of any repository, whose state an agent may have broken.
+  const fields = (await askGit(['-C', '/', ...args], { env })).split('\0');
+  const places: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const [origin = '', entry = ''] = [fields[i], fields[i + 1]];
+    const [, key, named] = /^(core\.hookspath|include(?:if\..*)?\.path)\n(.+)$/s.exec(entry) ?? [];
+    if (named === undefined || !origin.startsWith('file:')) continue;
+    const path = named.replace(/^~(?=\/)/, homeFolder(env));
+    const folders = key === 'core.hookspath' ? trees : [posix.dirname(origin.slice('file:'.length))];
+    places.push(...folders.map((folder) => posix.resolve(folder, path)));
+  }
+  return places;
+}
+
+function userFiles(env: NodeJS.ProcessEnv): string[] {
   const home = homeFolder(env);
   const named = env.XDG_CONFIG_HOME ?? '';
   const configHome = named.startsWith('/') ? named : posix.join(home, '.config');
-  return [
-    posix.join(gitFolder, 'config'),
-    posix.join(gitFolder, 'config.worktree'),
-    posix.join(home, '.gitconfig'),
-    posix.join(configHome, 'git/config'),
-    '/etc/gitconfig',
-  ];
+  return [posix.join(home, '.gitconfig'), posix.join(configHome, 'git/config'), '/etc/gitconfig'];
 }
 
 function speaksOfPaths(file: string): boolean {

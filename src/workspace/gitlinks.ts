@@ -1,41 +1,33 @@
 /** The repositories inside a repository that its index names: git on the user's machine looks into each of them. */
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { posix } from 'node:path';
 import { readGitFile } from './git';
 
 /** What is read of an index: some 150 000 files. An agent can make it as long as it likes. */
 const maxIndexBytes = 16 * 1024 * 1024;
 /** And can have it name any number of repositories. */
-const mostLinks = 64;
+const mostLinks = 256;
 
 const maxConfigBytes = 1024 * 1024;
 
+/** A longer path is none. */
+const maxPathBytes = 4_096;
+
 /**
- * The folders, relative to `root`, that the index of its repository has as submodules, whether `.gitmodules` knows of
- * them or not. Empty where there is no index, or none that can be read; an agent may have written it.
+ * The folders, relative to its work tree, that the index of a git folder has as submodules, whether `.gitmodules` knows
+ * of them or not. Empty where there is no index, or none that can be read; an agent may have written it.
  */
-export function gitlinksIn(root: string): string[] {
+export function gitlinksOf(gitFolder: string): string[] {
   try {
-    const gitFolder = gitFolderOf(posix.join(root, '.git'));
-    const index = startOf(posix.join(gitFolder, 'index'));
-    const isLongHash = /objectformat\s*=\s*"?sha256/i.test(
-      readGitFile(posix.join(gitFolder, 'config'), maxConfigBytes),
-    );
-    return linksOf(index, isLongHash ? 32 : 20);
+    const config = readGitFile(posix.join(gitFolder, 'config'), maxConfigBytes);
+    const hashBytes = /objectformat\s*=\s*"?sha256/i.test(config) ? 32 : 20;
+    // A split index has most of its entries in another file.
+    const names = readdirSync(gitFolder).filter((name) => /^(?:index|sharedindex\.[0-9a-f]+)$/.test(name));
+    const links = names.flatMap((name) => linksOf(startOf(posix.join(gitFolder, name)), hashBytes));
+    return [...new Set(links)].sort();
   } catch {
     return [];
   }
-}
-
-/** `.git` is the folder, or a file that names it. */
-function gitFolderOf(path: string): string {
-  let named: string | undefined;
-  try {
-    named = /^gitdir: (.*?)[\r\n]*$/s.exec(readGitFile(path))?.[1];
-  } catch {
-    // It is the folder.
-  }
-  return named === undefined ? path : posix.resolve(posix.dirname(path), named);
 }
 
 function startOf(file: string): Buffer {
@@ -71,7 +63,7 @@ function linksOf(index: Buffer, hashBytes: number): string[] {
     let kept = 0;
     if (version === 4) [kept, at] = stripped(index, at, before.length);
     const end = index.indexOf(0, at);
-    if (end < 0) break;
+    if (end < 0 || kept + end - at > maxPathBytes) break;
     const isLink = (index.readUInt32BE(start + 24) & kindMask) === gitlink;
     if (version === 4) before = Buffer.concat([before.subarray(0, kept), index.subarray(at, end)]);
     if (isLink) links.push((version === 4 ? before : index.subarray(at, end)).toString());

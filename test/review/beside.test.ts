@@ -19,12 +19,12 @@ beforeEach(() => {
   write(join(mounted, '.envrc'));
   write(join(git, 'HEAD'));
   write(join(git, 'config'));
-  recordBaseline(env, root, { isProtected: true });
+  recordBaseline(env, root, { readOnly: [root] });
   const folders = [
     { folder: mounted, isGit: false },
     { folder: git, isGit: true },
   ];
-  recordBeside(env, root, folders, true);
+  recordBeside(env, root, folders, ['/']);
 });
 
 function write(path: string, text = path): void {
@@ -61,19 +61,19 @@ test('what an agent makes beside its workspace is told, and listed until it is a
 test('what is left in a folder that later is a workspace is not taken for known there', () => {
   write(join(mounted, '.vscode/tasks.json'));
 
-  recordBaseline(env, mounted, { isProtected: true });
+  recordBaseline(env, mounted, { readOnly: [mounted] });
 
   expect(changesIn(env, mounted).map(({ name }) => name)).toEqual(['.vscode/tasks.json']);
 });
 
 test('a folder that is no longer beside it is not looked at; without a place for records, nothing fails', () => {
   write(join(mounted, '.vscode/tasks.json'));
-  recordBeside(env, root, [], true);
+  recordBeside(env, root, [], []);
   expect([besidesOf(env, root), changesIn(env, root)]).toEqual([[], []]);
 
   rmSync(folderFor(env, root), { recursive: true });
   write(folderFor(env, root));
-  recordBeside(env, root, [{ folder: mounted, isGit: false }], true);
+  recordBeside(env, root, [{ folder: mounted, isGit: false }], [mounted]);
   expect(besidesOf(env, root)).toEqual([]);
 });
 

@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gitlinksIn } from '../../src/workspace/gitlinks';
+import { gitFoldersOf, workTreesIn } from '../../src/workspace/git-layout';
+import { gitlinksOf } from '../../src/workspace/gitlinks';
 import { newFolder } from './temp-folder';
 
 let root: string;
+
+const gitlinksIn = (workTree: string) => gitFoldersOf(workTree).slice(0, 1).flatMap(gitlinksOf);
 
 function git(folder: string, ...args: string[]): void {
   execFileSync('git', ['-C', folder, '-c', 'user.name=t', '-c', 'user.email=t@t', ...args], {
@@ -93,4 +96,27 @@ describe('gitlinksIn', () => {
     writeFileSync(index, text, 'latin1');
     expect(gitlinksIn(root)).toEqual(all.slice(1));
   });
+});
+
+test('reads both parts of a split index', () => {
+  fill();
+  git(root, 'update-index', '--split-index');
+  expect(gitlinksIn(root)).toEqual(all);
+});
+
+test('workTreesIn tells repositories in repositories, and linked worktrees that lie inside', () => {
+  fill();
+  const inner = join(root, 'lib/inner');
+  mkdirSync(inner);
+  git(inner, 'init', '-q');
+  git(inner, 'commit', '-q', '--allow-empty', '-m', 'first');
+  git(join(root, 'lib'), '-c', 'advice.addEmbeddedRepo=false', 'add', 'inner');
+  git(root, 'commit', '-q', '-m', 'all');
+  git(root, 'worktree', 'add', '-q', 'tree');
+  git(root, 'worktree', 'add', '-q', join(newFolder(), 'elsewhere'));
+  const expected = ['', ...all.slice(0, 3), 'lib/inner', 'tree', 'z'.repeat(200)].map((path) =>
+    join(root, path),
+  );
+  expect(workTreesIn(root).sort()).toEqual(expect.arrayContaining(expected));
+  expect(workTreesIn(root).every((tree) => tree === root || tree.startsWith(`${root}/`))).toBe(true);
 });

@@ -130,6 +130,51 @@ describe('protectedPathsIn', () => {
     expect(found()).toEqual(['link .claude', 'link .git', 'link .vscode']);
   });
 
+  test('finds a git folder that a .git file or link names, with the common one behind it', () => {
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-C', root, '-c', 'user.name=t', '-c', 'user.email=t@t', ...args]);
+    git('init', '-q', '--separate-git-dir', join(root, '.repo'));
+    expect(found()).toEqual(expect.arrayContaining(['file .git', 'file .repo/config', 'folder .repo/hooks']));
+    rmSync(join(root, '.git'));
+    symlinkSync('.repo', join(root, '.git'));
+    expect(found()).toEqual(expect.arrayContaining(['link .git', 'file .repo/config']));
+    rmSync(join(root, '.git'));
+    rmSync(join(root, '.repo'), { recursive: true });
+    git('init', '-q', '--bare', '.bare');
+    const tree = git('-C', '.bare', 'hash-object', '-t', 'tree', '-w', '/dev/null').toString().trim();
+    const commit = git('-C', '.bare', 'commit-tree', '-m', 'first', tree).toString().trim();
+    git('-C', '.bare', 'worktree', 'add', '-q', '../tree', commit);
+    writeFileSync(join(root, '.git'), 'gitdir: .bare\n');
+    expect(found()).toEqual(
+      expect.arrayContaining(['file .bare/config', 'file .bare/worktrees/tree/commondir', 'file tree/.git']),
+    );
+  });
+
+  test('finds what git runs in a folder that has become a git folder itself', () => {
+    for (const path of ['HEAD', 'objects/', 'refs/', 'config', 'hooks/']) put(path);
+    expect(found()).toEqual(['file config', 'folder hooks']);
+  });
+
+  test('finds submodules of linked worktrees', () => {
+    for (const path of ['.git/HEAD', '.git/worktrees/w/commondir', '.git/worktrees/w/modules/sub/config'])
+      put(path);
+    expect(found()).toEqual(expect.arrayContaining(['file .git/worktrees/w/modules/sub/config']));
+  });
+
+  test('finds what links in protected folders lead to, unless that is outside', () => {
+    for (const path of ['.git/HEAD', '.git/hooks/', 'scripts/pre-commit', 'conf/']) put(path);
+    symlinkSync('../../scripts/pre-commit', join(root, '.git/hooks/pre-commit'));
+    symlinkSync('/etc/passwd', join(root, '.git/hooks/post-commit'));
+    symlinkSync('conf', join(root, '.vscode'));
+    expect(found()).toEqual(['folder .git/hooks', 'link .vscode', 'folder conf', 'file scripts/pre-commit']);
+  });
+
+  test('takes no longer for a pattern with many stars', () => {
+    put('a'.repeat(200));
+    expect(found([`${'*a'.repeat(30)}*b`])).toEqual([]);
+    expect(found([`${'*a'.repeat(30)}*`])).toEqual([`file ${'a'.repeat(200)}`]);
+  });
+
   test('does not lose a submodule whose HEAD an agent has taken away', () => {
     put('.git/HEAD');
     put('.git/modules/sub/config');

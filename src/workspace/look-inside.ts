@@ -1,0 +1,134 @@
+/** Looks into folders that agents can write: only at names, without following links, and only so far. */
+import { lstatSync, opendirSync } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
+import { posix } from 'node:path';
+
+/** Something in a workspace that is protected, or would have to be. */
+export interface ProtectedPath {
+  /** Below the root, without `.` and `..`. */
+  readonly path: string;
+  /**
+   * What is there. A `link`, or anything else that is neither file nor folder, cannot be protected, because it could
+   * lead anywhere; `path` is then the first part of the way that is one. A `crowd` is too much to look at right in the
+   * root, which cannot be protected as a whole; `path` is then the pattern.
+   */
+  readonly kind: 'file' | 'folder' | 'link' | 'other' | 'crowd';
+}
+
+/** An agent can make any number: from here on the folder that they lie in is protected as a whole. */
+export const mostInOnePlace = 64;
+/** And in a folder with more than this not even the names are looked at, because somebody waits. */
+export const mostNames = 20_000;
+
+/**
+ * The links in a folder and those below it, but for `without`; `isWhole` is false if there is too much to look at all.
+ */
+export function linksIn(
+  root: string,
+  folder: string,
+  without: readonly string[] = [],
+): { readonly links: string[]; readonly isWhole: boolean } {
+  const links: string[] = [];
+  const folders = [folder];
+  let seen = 0;
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    const entries = list(root, next);
+    seen += entries?.length ?? mostNames;
+    if (seen > mostNames) return { links, isWhole: false };
+    for (const entry of entries ?? []) {
+      const path = posix.join(next, entry.name);
+      if (entry.isSymbolicLink()) links.push(path);
+      else if (entry.isDirectory() && !without.includes(entry.name)) folders.push(path);
+    }
+  }
+  return { links, isWhole: true };
+}
+
+/**
+ * What is in `folder`, which lies below `root`, and fits the names of a pattern; the last folder on the way as a whole
+ * where that is too much.
+ */
+export function matches(
+  root: string,
+  folder: string,
+  [name = '', ...rest]: readonly string[],
+): ProtectedPath[] {
+  const names = name.includes('*') ? namesIn(root, folder)?.filter(formOf(name)) : [name];
+  if (names === undefined || names.length > mostInOnePlace)
+    return [folder === '' ? { path: name, kind: 'crowd' } : { path: folder, kind: 'folder' }];
+  return names.flatMap((each): ProtectedPath[] => {
+    const path = posix.join(folder, each);
+    const there = lookAt(root, path);
+    // Its name is not the one that we were told: bytes that are no text.
+    if (there === undefined) return each.includes('\ufffd') ? [{ path, kind: 'other' }] : [];
+    if (rest.length === 0) return [{ path, kind: kindOf(there) }];
+    if (there.isDirectory()) return matches(root, path, rest);
+    return there.isSymbolicLink() ? [{ path, kind: 'link' }] : [];
+  });
+}
+
+/** In linear time: a repository may choose the pattern, and an agent the names. */
+function formOf(name: string): (candidate: string) => boolean {
+  const [first = '', ...rest] = name.split('*');
+  const last = rest.pop() ?? '';
+  return (candidate) => {
+    if (candidate.length < first.length + last.length) return false;
+    if (!candidate.startsWith(first) || !candidate.endsWith(last)) return false;
+    const end = candidate.length - last.length;
+    let at = first.length;
+    for (const part of rest) {
+      const found = candidate.indexOf(part, at);
+      if (found < 0 || found + part.length > end) return false;
+      at = found + part.length;
+    }
+    return true;
+  };
+}
+
+/** The folders in a folder; undefined if that is too much. */
+export function foldersIn(root: string, folder: string): string[] | undefined {
+  return list(root, folder)
+    ?.filter((entry) => entry.isDirectory())
+    .map(({ name }) => posix.join(folder, name));
+}
+
+function namesIn(root: string, folder: string): string[] | undefined {
+  return list(root, folder)?.map(({ name }) => name);
+}
+
+/** What is in a folder; undefined if that is too much. */
+function list(root: string, folder: string): Dirent[] | undefined {
+  const found: Dirent[] = [];
+  try {
+    const entries = opendirSync(posix.join(root, folder));
+    try {
+      for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
+        if (found.length === mostNames) return undefined;
+        found.push(entry);
+      }
+    } finally {
+      entries.closeSync();
+    }
+  } catch {
+    // It is gone again, or not for us to see.
+    return [];
+  }
+  return found;
+}
+
+/** What is there; undefined for nothing, and for what is not for us to see. */
+export function lookAt(root: string, path: string): Stats | undefined {
+  try {
+    return lstatSync(posix.join(root, path), { throwIfNoEntry: false });
+  } catch {
+    // Not for us to see: nothing that this user runs can see it either.
+    return undefined;
+  }
+}
+
+/** What a place is. */
+export function kindOf(there: Stats): ProtectedPath['kind'] {
+  if (there.isSymbolicLink()) return 'link';
+  if (there.isDirectory()) return 'folder';
+  return there.isFile() ? 'file' : 'other';
+}
