@@ -174,8 +174,12 @@ function isPlaceholder(name: string): boolean {
   return name === '*' || name === '[]';
 }
 
-/** A key of that name in another table, else the likely meaning of a slip. */
+/** The likely meaning of a slip in the same table, else a key of that name in another one, else any that is alike. */
 function suggestion(path: Path, keys: readonly Key[]): string {
+  const table = path.slice(0, -1);
+  const siblings = keys.filter((key) => isPath(table, key.path.slice(0, -1))).map((key) => key.path.at(-1)!);
+  const sibling = nearest(String(path.at(-1)), siblings);
+  if (sibling !== undefined) return `: did you mean ${quoted(nameOf([...table, sibling]))}?`;
   const elsewhere = keys.find((key) => key.path.at(-1) === path.at(-1));
   const sections = keys
     .filter((key) => key.path.length >= path.length)

@@ -22,9 +22,18 @@ export function isImportable(word: string): boolean {
   return !ownVariables.has(word) && !loaders.test(word) && !/^(CAI|XDG)_/.test(word);
 }
 
-/** Whether that can stand for paths below a workspace: a `*` in it stands for a part of one name. */
+/** Each more makes it slower to find what fits, and the list can be a stranger's. */
+const mostStarsInName = 4;
+
+/**
+ * Whether that can stand for paths below a workspace: a `*` in it stands for a part of one name. A `**`, which stands
+ * for any number of folders elsewhere, would protect much less than whoever wrote it believes.
+ */
 export function isPathBelow(word: string): boolean {
-  return !word.includes('\0') && word.split('/').every((name) => !['', '.', '..'].includes(name));
+  if (word.includes('\0') || word.includes('**')) return false;
+  return word
+    .split('/')
+    .every((name) => !['', '.', '..'].includes(name) && name.split('*').length - 1 <= mostStarsInName);
 }
 
 /** Whether that is `name:address`, where the address is an IP (without brackets) or `host-gateway`. */

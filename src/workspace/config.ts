@@ -175,7 +175,7 @@ const hosts = listOf(
 );
 
 const pathsBelow = listOf(
-  'a list of different paths below the workspace, such as ["tools/run.sh", "packages/*/.vscode"]',
+  'a list of different paths below the workspace, such as ["tools/run.sh", "packages/*/.vscode"], where a "*" stands for a part of one name (at most 4 in each) and each folder is to be named, because there is no "**"',
   isPathBelow,
 );
 

@@ -11,6 +11,7 @@ const keys: readonly Key[] = [
   { ...common, path: ['sessions', 'persist'], field: 'persist', kind: flag, standard: true },
   { ...common, path: ['mounts', '[]', 'path'], field: 'path', kind: path, isRequired: true },
   { ...common, path: ['mounts', '[]', 'read_only'], field: 'isReadOnly', kind: flag, standard: false },
+  { ...common, path: ['protect', 'paths'], field: 'paths', kind: text },
 ];
 
 const settingsOf = (...lines: string[]) =>
@@ -75,6 +76,11 @@ describe('the settings of a text', () => {
       'a slip below a name',
       ['agents.acp.nam = "x"'],
       '1:12: "agents.acp.nam" is not a known key: did you mean "agents.acp.name"?',
+    ],
+    [
+      'a slip that is a key of another table',
+      ['[protect]', 'path = ["x"]'],
+      '2:1: "protect.path" is not a known key: did you mean "protect.paths"?',
     ],
     ['a key of another table', ['idle = "1h"'], '1:1: "idle" is not a known key: did you mean "acp.idle"?'],
     [

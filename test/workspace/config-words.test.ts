@@ -1,4 +1,4 @@
-import { isExtraHost, isImportable, isPackage } from '../../src/workspace/config-words';
+import { isExtraHost, isImportable, isPackage, isPathBelow } from '../../src/workspace/config-words';
 
 const cases: readonly (readonly [string, (word: string) => boolean, readonly string[], readonly string[]])[] =
   [
@@ -64,6 +64,12 @@ const cases: readonly (readonly [string, (word: string) => boolean, readonly str
         'ENV',
         'BASH_ENV',
       ],
+    ],
+    [
+      'isPathBelow',
+      isPathBelow,
+      ['Makefile', 'tools/*.sh', 'packages/*/.vscode', '*', 'a*b*c*d*e/a*b*c*d*e', '.a', '...'],
+      ['', '/etc', '../other', 'a/../b', './a', 'a//b', 'a/', 'a\0', '**', '**/.vscode', 'a**b', '*a*b*c*d*'],
     ],
     [
       'isExtraHost',
