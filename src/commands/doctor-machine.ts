@@ -49,22 +49,20 @@ export async function checkWorkspace(
 ): Promise<Place | undefined> {
   let why: string | undefined;
   const look = async (): Promise<Place> => {
-    try {
-      const workspace = await findWorkspace(resolve(folder ?? '.'), { env });
-      await checkLinks(env, workspace);
-      const { root, cwd } = workspace;
-      const recorded = outgrownRoot(env, cwd, root);
-      if (recorded === undefined) return { root, foreign: foreignNotice(workspace) };
-      throw new CaiError(
-        'WORKSPACE',
-        `${quoted(cwd)} belonged to the workspace ${quoted(recorded)} and now leads to ${quoted(root)}: if that is right, run: cai trust ${quoted(cwd)}`,
-      );
-    } catch (reason) {
-      const isForeign = folder === undefined && reason instanceof CaiError && reason.code === 'WORKSPACE';
-      if (!isForeign) throw reason;
+    const workspace = await findWorkspace(resolve(folder ?? '.'), { env }).catch((reason: unknown) => {
+      const isElsewhere = folder === undefined && reason instanceof CaiError && reason.code === 'WORKSPACE';
+      if (!isElsewhere) throw reason;
       why = reason.message;
-      return { root: undefined };
-    }
+    });
+    if (workspace === undefined) return { root: undefined };
+    await checkLinks(env, workspace);
+    const { root, cwd } = workspace;
+    const recorded = outgrownRoot(env, cwd, root);
+    if (recorded === undefined) return { root, foreign: foreignNotice(workspace) };
+    throw new CaiError(
+      'WORKSPACE',
+      `${quoted(cwd)} belonged to the workspace ${quoted(recorded)} and now leads to ${quoted(root)}: if that is right, run: cai trust ${quoted(cwd)}`,
+    );
   };
   return await checks.find('workspace', look, async ({ root, foreign }) => {
     if (root === undefined) {
@@ -123,11 +121,19 @@ export async function checkConfiguration(
     });
     return { config, agent, settings };
   };
-  return await checks.find('configuration', look, ({ agent }) => {
+  const configured = await checks.find('configuration', look, ({ agent }) => {
     if (notices.length > 0) return { status: 'warn', detail: notices.join('\n') };
     const file = existsSync(configFile) ? configFile : `no ${configFile}, so the defaults hold`;
     return { status: 'ok', detail: `agent ${agent.name}; ${file}` };
   });
+  if (configured?.config.protect.isOff === true) {
+    await checks.check('protection', () => ({
+      status: 'warn',
+      detail: 'it is off: agents can write what programs on this machine execute, such as git hooks',
+      remedy: `remove this once the task that needs it is done: ${placeOfValue(env, root, 'protect.off', true)}`,
+    }));
+  }
+  return configured;
 }
 
 /** The folder of what is kept; none is made. Whether it can be used. */

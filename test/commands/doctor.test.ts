@@ -3,6 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import type { Check } from '../../src/commands/doctor-checks';
 import { filesFinding, installedBy, userFinding } from '../../src/commands/doctor-engine';
+import { trustRoot } from '../../src/workspace/trust';
 import { cai, runCli, userWith } from '../support/cli';
 import type { CliOptions } from '../support/cli';
 import { newFolder } from '../workspace/temp-folder';
@@ -123,6 +124,35 @@ describe('cai doctor without an engine', () => {
 
     expect(find('workspace').status).toBe('fail');
     expect(find('workspace').detail).toContain('does not exist');
+  });
+
+  test('fails for a folder whose workspace has become a wider one, with one remedy', async () => {
+    const { cwd, ...user } = userInRepository();
+    const folder = join(cwd, 'sub');
+    mkdirSync(folder);
+    trustRoot({ ...user.env, PATH: process.env.PATH }, folder, folder);
+
+    const { status, find } = await examine({ ...user, cwd: folder });
+
+    expect(status).toBe(1);
+    expect(find('workspace')).toEqual({
+      name: 'workspace',
+      status: 'fail',
+      detail: expect.stringMatching(/belonged to the workspace .*: cai trust "[^"]*\/sub"$/) as string,
+    });
+    expect(find('container').status).toBe('skip');
+  });
+
+  test('warns where nothing is protected, and says what sets that', async () => {
+    const options = userInRepository('[protect]\noff = true');
+
+    const { find } = await examine(options);
+
+    expect(find('protection')).toMatchObject({
+      status: 'warn',
+      detail: expect.stringContaining('agents can write what programs on this machine execute') as string,
+      remedy: expect.stringMatching(/^remove this .* done: .*config\.toml:2: "protect\.off"$/) as string,
+    });
   });
 
   // Giving a file to somebody else takes root.
