@@ -97,7 +97,6 @@ const withoutTest: Readonly<Record<string, string>> = {
       'commands/login',
       'commands/logout',
       'commands/ps',
-      'commands/rm',
       'commands/selection',
       'commands/shell',
       'commands/stop',

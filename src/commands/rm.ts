@@ -56,14 +56,17 @@ async function remove(options: Options): Promise<number> {
     for (const name of names) say(`what the agent keeps stays in the volume ${name}`);
   }
   if (containers.length === 0 && volumes.length === 0) {
-    say(`nothing to remove: ${none}${options.volumes === true ? hintAt(options) : ''}`);
+    say(`nothing to remove: ${whatIsNot(none, options)}`);
   }
   return 0;
 }
 
-function hintAt({ agent }: Options): string {
+function whatIsNot(none: string, { volumes, all, agent }: Options): string {
+  if (volumes !== true) return none;
+  if (all === true)
+    return `no container and no volume${agent === undefined ? '' : ` for the agent ${quoted(agent)}`}`;
   const whose = agent === undefined ? '' : ` --agent ${quoted(agent)}`;
-  return `; what no container uses goes with: cai rm --volumes --all${whose}`;
+  return `${none}; what no container uses goes with: cai rm --volumes --all${whose}`;
 }
 
 /** A volume that is to go, and the containers that stay and need it. */
