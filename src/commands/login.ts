@@ -67,7 +67,10 @@ export function withAccountOptions(command: Command): Command {
       'in the container of this workspace (default: in one without a workspace; the current one, if it has sign-ins of its own)',
     )
     .option('--context <name>', 'Docker context')
-    .option('--fresh', 'make the container anew; what the agent keeps stays')
+    .option(
+      '--fresh',
+      'make the container anew, which ends commands that run in the old one; what the agent keeps stays',
+    )
     .option('-q, --quiet', 'say nothing but errors');
 }
 

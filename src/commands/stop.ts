@@ -12,7 +12,8 @@ interface Options extends SelectionOptions {
 /** After this the engine kills what is left. The keeper needs one second. */
 const patienceSeconds = 10;
 
-const description = `Stops the containers of a workspace. The next command starts them again, as they were.`;
+const description = `Stops the containers of a workspace. The next command starts them again; one whose
+configuration, image or folders have changed since is made anew, without what was installed in it.`;
 
 /** Resolves with 0 when they have ended, with 1 if the user does not want that after all. */
 export async function run(args: readonly string[]): Promise<number> {

@@ -56,7 +56,10 @@ export function withTargetOptions(command: Command): Command {
     .option('--no-workspace', 'a container of its own without any folder of this machine')
     .option('-a, --agent <name>', 'whose container (default: "agent.default" of the configuration)')
     .option('--context <name>', 'Docker context')
-    .option('--fresh', 'make the container anew; what the agent keeps in its data volume stays')
+    .option(
+      '--fresh',
+      'make the container anew, which ends commands that run in the old one; what the agent keeps in its data volume stays',
+    )
     .option('--writable', 'let commands write what is protected, as .git/config and .vscode')
     .option('-q, --quiet', 'say nothing but errors');
 }

@@ -28,13 +28,13 @@ export function replacedRoot(text: string | undefined, binds: readonly Bind[]): 
 export function rootReplaced(name: string, source: string, workspace = source): CaiError {
   return new CaiError(
     'REPLACED',
-    `${quoted(source)} was moved or replaced since the container ${name} was made, and commands run there, which have the old folder: ${replacedRemedy(workspace)}`,
+    `${quoted(source)} was moved or replaced since the container ${name} was made, and ${replacedRemedy(workspace)}`,
   );
 }
 
-/** What to do then. */
+/** What is in the way then, and what to do. */
 export function replacedRemedy(workspace: string): string {
-  return `end them with: cai stop --force --workspace ${quoted(workspace)}; the next command then gets the new folder`;
+  return `commands still run in the old folder: end them with: cai stop --force --workspace ${quoted(workspace)}; the next command then gets the new folder`;
 }
 
 function rootsIn(text: string | undefined): Readonly<Record<string, unknown>> {

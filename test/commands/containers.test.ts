@@ -25,6 +25,16 @@ describe('the commands about containers', () => {
     }
   });
 
+  test.each([
+    ['stop', /starts them again; one whose configuration, image or folders have changed since is made anew/],
+    ['exec', /--fresh +make the container anew, which ends commands that run in the old one/],
+    ['login', /--fresh +make the container anew, which ends commands that run in the old one/],
+  ])('say what becomes of a container and its commands: cai %s', async (name, what) => {
+    const { stdout } = await runCli([name, '--help'], userWith(''));
+
+    expect(stdout.replace(/\s+/g, ' ')).toMatch(what);
+  });
+
   test('show no default where there is none', async () => {
     expect((await runCli(['exec', '--help'], userWith(''))).stdout).not.toContain('[]');
   });

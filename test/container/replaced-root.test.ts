@@ -41,7 +41,7 @@ describe('the folders that a container was made with', () => {
       code: 'REPLACED',
       exitCode: 11,
       message: expect.stringMatching(
-        /^"\/data" was moved or replaced .*cai stop --force --workspace "\/w"/,
+        /^"\/data" was moved or replaced .*, and commands still run in the old folder: end them with: cai stop --force --workspace "\/w"/,
       ) as string,
     });
   });
