@@ -6,13 +6,11 @@
 import { join } from 'node:path';
 import { CaiError } from '../errors';
 import { ownFolders } from '../workspace/own-folders';
-import { isInside } from '../workspace/path-map';
 import type { ContainerInfo } from './container-info';
 import type { Engine } from './engine';
 import { aMoment, FreezeLocks } from './freeze-locks';
 import type { FreezeHolder, FreezeLock } from './freeze-locks';
 import { ownContainers } from './own-containers';
-import { label } from './spec';
 
 /** How long everything may take until all stands still, in milliseconds. */
 const freezeMs = 4_000;
@@ -20,6 +18,8 @@ const freezeMs = 4_000;
 const mostFrozenMs = 6_000;
 /** How long an engine may need to know what it has done, in milliseconds. */
 const settleMs = 1_000;
+/** What stands in the lock of who only keeps others from freezing a container; in one for a served file: nothing. */
+const keptThawed = 'kept thawed';
 
 /** The locks of this user, among what survives a restart. */
 export function freezeLocks(env: NodeJS.ProcessEnv): FreezeLocks {
@@ -30,17 +30,11 @@ export function freezeLocks(env: NodeJS.ProcessEnv): FreezeLocks {
 export interface Served {
   /** Id of the container. */
   readonly container: string;
-  /** Id of the host's user whose containers may have the same files. */
+  /** Id of the host's user whose containers are frozen, too: agents can hand each other whatever they have open. */
   readonly hostUser: number;
 }
 
-/** The containers to freeze, sorted, and the folders of ours as `isConcerned` takes them. */
-interface Concerned {
-  readonly note: string;
-  readonly ids: readonly string[];
-}
-
-/** Freezes for one container, at most once at a time. */
+/** Freezes all containers of a user that run, for what one of them asks; at most once at a time. */
 export class Freezer {
   #taken: readonly FreezeLock[] = [];
   /** What is under way: a thaw must not overtake its freeze. */
@@ -48,8 +42,8 @@ export class Freezer {
   #limit: NodeJS.Timeout | undefined;
   #refusal: CaiError | undefined;
   #hasFrozen = false;
-  /** What was concerned last; mostly that is so still, and it is looked up while all is frozen. */
-  #known: Concerned | undefined;
+  /** Ids of what ran last, sorted; mostly that is so still, and it is looked up while all is frozen. */
+  #known: readonly string[] | undefined;
 
   /** Nothing is frozen yet. */
   constructor(
@@ -59,8 +53,8 @@ export class Freezer {
   ) {}
 
   /**
-   * Resolves when this container stands still, and every other one of ours that can write what it has. Rejects
-   * with the reason, and nothing is frozen then. After some seconds everything is thawed without a word.
+   * Resolves when this container and every other one of this user stand still. Rejects with the reason, and nothing
+   * is frozen then. After some seconds everything is thawed without a word.
    */
   async freeze(): Promise<void> {
     await this.#next(async () => {
@@ -92,17 +86,17 @@ export class Freezer {
 
   /** False if a container has begun to run meanwhile that would have to stand still, too. */
   async #tryToFreeze(deadline: number): Promise<boolean> {
-    const { note, ids } = this.#known ?? (await this.#concerned());
+    const ids = this.#known ?? (await this.#running());
     // In the same order as everybody does, so that no two wait for each other.
     for (const id of ids) {
-      const lock = await this.locks.take(id, note, deadline);
-      if (lock === undefined) throw cannotFreeze(id, 'another process serves its files');
+      const lock = await this.locks.take(id, '', deadline);
+      if (lock === undefined) throw cannotFreeze(id, 'another process needs it');
       this.#taken = [...this.#taken, lock];
       if (lock.isLeft) await thaw(this.engine, id);
     }
     // From here on, whoever starts another one sees our locks, and waits before anything runs in it.
-    [this.#known] = await Promise.all([this.#concerned(), this.#pauseAll()]);
-    if (this.#known.ids.every((id) => ids.includes(id))) return true;
+    [this.#known] = await Promise.all([this.#running(), this.#pauseAll()]);
+    if (this.#known.every((id) => ids.includes(id))) return true;
     await this.#thaw();
     return false;
   }
@@ -122,12 +116,10 @@ export class Freezer {
     throw reason;
   }
 
-  async #concerned(): Promise<Concerned> {
+  async #running(): Promise<string[]> {
     const all = await ownContainers(this.engine, this.served.hostUser);
-    const own = all.find(({ id }) => id === this.served.container);
-    const note = JSON.stringify(bindSources(own?.record) ?? null);
-    const others = all.filter(({ state, record }) => isUp(state) && isConcerned(note, record));
-    return { note, ids: [...new Set([this.served.container, ...others.map(({ id }) => id)])].sort() };
+    const ids = all.filter(({ state }) => isUp(state)).map(({ id }) => id);
+    return [...new Set([this.served.container, ...ids])].sort();
   }
 
   async #thaw(): Promise<void> {
@@ -144,38 +136,6 @@ export class Freezer {
 /** Whether processes run in a container that is in that state, or will again without being started. */
 function isUp(state: string): boolean {
   return !['created', 'configured', 'initialized', 'exited', 'stopped', 'removing', 'dead'].includes(state);
-}
-
-/**
- * Whether a container with this record of what it was made with can write in the folders that a holder has noted, or
- * above or below them. Where that cannot be told, it can.
- */
-export function isConcerned(note: string, record: string | undefined): boolean {
-  let folders: readonly string[] | undefined;
-  try {
-    folders = (JSON.parse(note) as string[] | null) ?? undefined;
-  } catch {
-    // It is just being written.
-  }
-  const own = bindSources(record, 'rw');
-  if (folders === undefined || own === undefined) return true;
-  return own.some((path) => folders.some((folder) => isInside(path, folder) || isInside(folder, path)));
-}
-
-/**
- * What a record has mounted of the host; `undefined`: it cannot be read. Its lines do not tell where a path with
- * spaces ends: then everything counts that may be meant.
- */
-function bindSources(record: string | undefined, access = 'r[ow]'): string[] | undefined {
-  try {
-    const { mounts } = JSON.parse(record ?? '') as { mounts: readonly string[] };
-    return mounts.flatMap((line) => {
-      const [, paths = ''] = new RegExp(`^bind (.*) ${access}$`, 's').exec(line) ?? [];
-      return [...paths.matchAll(/ (?=\/)/g)].map(({ index }) => paths.slice(0, index));
-    });
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns when it stands still, or does not run. */
@@ -236,15 +196,14 @@ export class Frozen {
   ) {}
 
   /**
-   * True after a moment: the container has to be looked at again, because the files that it has are just being served,
-   * or because a process had left it frozen that has died. Rejects if its user has paused it.
+   * True after a moment: the container has to be looked at again, because a file is just being served, or because a
+   * process had left it frozen that has died. Rejects if its user has paused it.
    */
   async mustWaitFor(info: ContainerInfo): Promise<boolean> {
     const holders = this.locks.holders();
     const left = await thawLeft(this.engine, this.locks, holders);
     const isServed = holders.some(
-      ({ isAlive, container, note }) =>
-        isAlive && (container === info.id || isConcerned(note, info.labels[label.spec])),
+      ({ isAlive, container, note }) => isAlive && (container === info.id || note !== keptThawed),
     );
     if (isServed) this.#giveUpAt = undefined;
     else if (info.state === 'paused') this.#checkPatience(info);
@@ -271,7 +230,7 @@ async function thawLeft(
   const thawed: string[] = [];
   for (const container of new Set(left)) {
     // Who has it and is alive thaws it, too.
-    const lock = await locks.take(container, '[]', 0);
+    const lock = await locks.take(container, keptThawed, 0);
     if (lock === undefined) continue;
     const isThawed = await thaw(engine, container).then(
       () => true,
@@ -290,7 +249,7 @@ export async function whileThawed(
   id: string,
   work: () => Promise<void>,
 ): Promise<void> {
-  const lock = await locks.take(id, '[]', performance.now() + mostFrozenMs + settleMs);
+  const lock = await locks.take(id, keptThawed, performance.now() + mostFrozenMs + settleMs);
   try {
     if (lock?.isLeft === true) await thaw(engine, id);
     await work();

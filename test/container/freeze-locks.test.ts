@@ -21,7 +21,7 @@ const holder = compiled(`
   import { once } from 'node:events';
   import { FreezeLocks } from './src/container/freeze-locks';
   const [folder] = process.argv.slice(2);
-  void new FreezeLocks(folder).take('${container}', '["/w"]', Infinity).then(async (lock) => {
+  void new FreezeLocks(folder).take('${container}', 'a note', Infinity).then(async (lock) => {
     process.stdout.write('mine\\n');
     await once(process.stdin, 'data');
     lock!.release(true);
@@ -32,11 +32,11 @@ const holder = compiled(`
 
 describe('a container that is to be frozen', () => {
   test('is held until it is given back, and nothing is left of that', async () => {
-    const lock = await locks.take(container, '["/w"]', soon());
+    const lock = await locks.take(container, 'a note', soon());
 
     expect(lock).toMatchObject({ container, isLeft: false });
-    expect(locks.holders()).toMatchObject([{ container, isAlive: true, note: '["/w"]' }]);
-    expect(await locks.take(container, '[]', soon())).toBeUndefined();
+    expect(locks.holders()).toMatchObject([{ container, isAlive: true, note: 'a note' }]);
+    expect(await locks.take(container, '', soon())).toBeUndefined();
 
     lock!.release(true);
     expect(readdirSync(folder)).toEqual([]);
@@ -46,9 +46,9 @@ describe('a container that is to be frozen', () => {
     const other = run(holder, [folder]);
     await once(other.stdout, 'data');
 
-    expect(await locks.take('cd34', '[]', soon())).toBeDefined();
-    expect(await locks.take(container, '[]', soon())).toBeUndefined();
-    const waiting = locks.take(container, '[]', late());
+    expect(await locks.take('cd34', '', soon())).toBeDefined();
+    expect(await locks.take(container, '', soon())).toBeUndefined();
+    const waiting = locks.take(container, '', late());
     other.stdin.write('go\n');
 
     expect(await waiting).toMatchObject({ isLeft: false });
@@ -62,10 +62,10 @@ describe('a container that is to be frozen', () => {
     await once(other, 'close');
     expect(locks.holders()).toMatchObject([{ container, isAlive: false }]);
 
-    const first = await locks.take(container, '[]', late());
+    const first = await locks.take(container, '', late());
     expect(first!.isLeft).toBe(true);
     first!.release(false);
-    const second = await locks.take(container, '[]', late());
+    const second = await locks.take(container, '', late());
     expect(second!.isLeft).toBe(true);
     second!.release(true);
 

@@ -1,6 +1,6 @@
 /** Attacks on the time between our look at a path and the moment in which the editor opens it. */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { provideImages } from '../engine/model';
 import { buildTimeoutMs, Place } from '../engine/place';
 import type { Running } from '../engine/running';
@@ -39,6 +39,25 @@ afterAll(async () => {
   await scene.close();
 });
 
+/** Waits at a socket in the data volume, which the workspaces share, for an open folder, and exchanges two names in it. */
+const exchangeInReceived = `
+import os, socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(os.path.expanduser("~/.claude/handed"))
+listener.listen()
+print("listens", flush=True)
+folder = socket.recv_fds(listener.accept()[0], 1, 1)[1][0]
+os.set_inheritable(folder, True)
+*command, one, other = sys.argv[1:]
+os.execvp(command[0], [*command, *(f"/proc/self/fd/{folder}/{name}" for name in (one, other))])`;
+
+/** Hands a folder to whoever waits there. */
+const hand = `
+import os, socket, sys
+to = socket.socket(socket.AF_UNIX)
+to.connect(os.path.expanduser("~/.claude/handed"))
+socket.send_fds(to, [b"x"], [os.open(sys.argv[1], os.O_RDONLY)])`;
+
 /** In a new folder of the scene: a folder with a file, the file itself, and links to where the secret is. */
 function newNames(of = scene): Record<'folder' | 'file' | 'toFolder' | 'toFile', string> {
   const base = join(of.workspace, `names-${++lastNames}`);
@@ -53,13 +72,22 @@ function newNames(of = scene): Record<'folder' | 'file' | 'toFolder' | 'toFile',
   };
 }
 
+/** The command that exchanges two names. */
+function exchangeOf(one: string, other: string): string[] {
+  return ['perl', '-MPOSIX', '-MIO::Handle', '-e', exchange, one, other];
+}
+
 /** While two names are exchanged by `by`, has the agent ask for a file many times; all that came of it. */
 async function asking(
   by: Place,
   [one, other]: readonly [string, string],
   step: Parameters<Scene['take']>[0],
 ): Promise<Outcome[]> {
-  const loop: Running = by.start(['perl', '-MPOSIX', '-MIO::Handle', '-e', exchange, one, other]);
+  return await askingWhile(by.start(exchangeOf(one, other)), step);
+}
+
+/** The same, while a program exchanges them that says so when it begins. */
+async function askingWhile(loop: Running, step: Parameters<Scene['take']>[0]): Promise<Outcome[]> {
   await loop.says('exchanges');
   try {
     const outcomes: Outcome[] = [];
@@ -146,6 +174,20 @@ attempt(
       scene = mine;
       await nested.close();
     }
+  },
+  timeoutMs,
+);
+
+attempt(
+  'an agent that hands its folder to another container has a file of the user read by what that one exchanges',
+  async () => {
+    const { file, toFile } = newNames();
+    await scene.sh(`mkdir -p ~/.claude && rm -f ~/.claude/handed && ln -s ${secret} ${toFile}`);
+    const other = await new Place(cai, undefined, ['--agent', agent]).opened();
+    const loop = other.start(['python3', '-c', exchangeInReceived, ...exchangeOf(basename(file), basename(toFile))]); // prettier-ignore
+    await loop.says('listens');
+    await scene.sh(`python3 -c '${hand}' ${dirname(file)}`);
+    return secretIn(await askingWhile(loop, { ask: 'fs/read_text_file', params: { path: file } }));
   },
   timeoutMs,
 );
