@@ -6,6 +6,7 @@ import { buildTimeoutMs, Place } from '../engine/place';
 import type { Running } from '../engine/running';
 import { Cai, ownFile, ownFolder } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
+import { handsFolder, receivesFolder } from './handed-folder';
 import { agent, hostileConfig, Scene } from './hostile-agent';
 import type { Outcome } from './hostile-agent';
 
@@ -39,24 +40,11 @@ afterAll(async () => {
   await scene.close();
 });
 
-/** Waits at a socket in the data volume, which the workspaces share, for an open folder, and exchanges two names in it. */
-const exchangeInReceived = `
-import os, socket, sys
-listener = socket.socket(socket.AF_UNIX)
-listener.bind(os.path.expanduser("~/.claude/handed"))
-listener.listen()
-print("listens", flush=True)
-folder = socket.recv_fds(listener.accept()[0], 1, 1)[1][0]
+/** Exchanges two names in a folder that it is handed. */
+const exchangeInReceived = `${receivesFolder}
 os.set_inheritable(folder, True)
 *command, one, other = sys.argv[1:]
 os.execvp(command[0], [*command, *(f"/proc/self/fd/{folder}/{name}" for name in (one, other))])`;
-
-/** Hands a folder to whoever waits there. */
-const hand = `
-import os, socket, sys
-to = socket.socket(socket.AF_UNIX)
-to.connect(os.path.expanduser("~/.claude/handed"))
-socket.send_fds(to, [b"x"], [os.open(sys.argv[1], os.O_RDONLY)])`;
 
 /** In a new folder of the scene: a folder with a file, the file itself, and links to where the secret is. */
 function newNames(of = scene): Record<'folder' | 'file' | 'toFolder' | 'toFile', string> {
@@ -182,11 +170,11 @@ attempt(
   'an agent that hands its folder to another container has a file of the user read by what that one exchanges',
   async () => {
     const { file, toFile } = newNames();
-    await scene.sh(`mkdir -p ~/.claude && rm -f ~/.claude/handed && ln -s ${secret} ${toFile}`);
+    await scene.sh(`ln -s ${secret} ${toFile}`);
     const other = await new Place(cai, undefined, ['--agent', agent]).opened();
     const loop = other.start(['python3', '-c', exchangeInReceived, ...exchangeOf(basename(file), basename(toFile))]); // prettier-ignore
     await loop.says('listens');
-    await scene.sh(`python3 -c '${hand}' ${dirname(file)}`);
+    await scene.sh(`python3 -c '${handsFolder}' ${dirname(file)}`);
     return secretIn(await askingWhile(loop, { ask: 'fs/read_text_file', params: { path: file } }));
   },
   timeoutMs,

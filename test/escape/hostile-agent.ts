@@ -128,6 +128,14 @@ export class Scene {
     return stdout!;
   }
 
+  /** What the user is told by `cai` in the thread of a turn in which the agent runs a script. */
+  async toldOf(script: string): Promise<string> {
+    const before = this.editor.said(this.session).length;
+    await this.sh(script);
+    const said = this.editor.said(this.session).slice(before);
+    return said.includes('\n\ncai: ') ? said.slice(said.indexOf('\n\ncai: ')) : '';
+  }
+
   /** As `sh`, but the script may fail, which is then no more than an attack that is held. */
   async tries(script: string): Promise<Outcome> {
     return (await this.take({ sh: script }))[0]!;

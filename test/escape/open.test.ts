@@ -3,7 +3,8 @@
  * closed now, and that the page has to be changed.
  */
 import { once } from 'node:events';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, renameSync, statfsSync, writeFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { release } from 'node:os';
@@ -13,6 +14,7 @@ import { provideImages } from '../engine/model';
 import { buildTimeoutMs, Place } from '../engine/place';
 import { Cai, newWorkspace, ownFile } from '../engine/support';
 import { Canary } from './canary';
+import { handsFolder, receivesFolder } from './handed-folder';
 import { agent, hostileConfig, Scene } from './hostile-agent';
 
 const token = 'TOKEN-OF-THE-USER';
@@ -47,6 +49,12 @@ async function readFrom(address: string, port: number): Promise<string> {
   return (await scene.tries(`python3 -c '${script}' ${address} ${port}`)).stdout ?? '';
 }
 
+/** Is handed a folder, and writes in it when it is told to. */
+const takesFolder = `${receivesFolder}
+print("has it", flush=True)
+input()
+os.write(os.open(".git/config", os.O_WRONLY | os.O_APPEND, dir_fd=folder), b"# evil")`;
+
 /** What the user does in a folder, or a prompt of the shell that shows the branch. */
 async function gitStatus(folder: string): Promise<void> {
   const git = cai.startProgram('git', ['-C', folder, 'status']);
@@ -60,37 +68,53 @@ open('A container has a way to the internet.', async () =>
   (await scene.sh('cat /proc/net/route')).split('\n').some((line) => line.split('\t')[1] === '00000000'),
 );
 
-open('A container reaches services of your machine that listen on all addresses.', async () => {
-  const server = createServer((socket) => socket.end('SERVICE')).listen(0, '0.0.0.0');
-  await once(server, 'listening');
-  const gateway = (await scene.sh(`python3 - <<'EOF'\n${gatewayScript}\nEOF`)).trim();
-  const said = await readFrom(gateway, (server.address() as AddressInfo).port);
-  server.close();
-  return said.includes('SERVICE');
-});
-
-open('A container reaches services of another container that listen on all addresses.', async () => {
-  const serve = "import socket; s = socket.create_server(('0.0.0.0', 9983)); print('begun', flush=True)\nwhile True: s.accept()[0].sendall(b'SERVICE')"; // prettier-ignore
-  const server = neighbour.start(['python3', '-c', serve]);
-  await server.says('begun');
-  const said = await readFrom(await neighbour.inspect('{{.NetworkSettings.IPAddress}}'), 9983);
-  server.child.kill('SIGKILL');
-  return said.includes('SERVICE');
-});
+open(
+  'A container reaches services that listen on all addresses, of your machine and of other containers.',
+  async () => {
+    const server = createServer((socket) => socket.end('SERVICE')).listen(0, '0.0.0.0');
+    await once(server, 'listening');
+    const gateway = (await scene.sh(`python3 - <<'EOF'\n${gatewayScript}\nEOF`)).trim();
+    const ofMachine = await readFrom(gateway, (server.address() as AddressInfo).port);
+    server.close();
+    const serve = "import socket; s = socket.create_server(('0.0.0.0', 9983)); print('begun', flush=True)\nwhile True: s.accept()[0].sendall(b'SERVICE')"; // prettier-ignore
+    const other = neighbour.start(['python3', '-c', serve]);
+    await other.says('begun');
+    const ofOther = await readFrom(await neighbour.inspect('{{.NetworkSettings.IPAddress}}'), 9983);
+    other.child.kill('SIGKILL');
+    return [ofMachine, ofOther].every((said) => said.includes('SERVICE'));
+  },
+);
 
 open('Other users and containers can connect to the SSH port of a container, without getting in.', async () =>
   (await readFrom(await neighbour.inspect('{{.NetworkSettings.IPAddress}}'), 2222)).includes('SSH-2.0'),
 );
 
 open(
-  'What one workspace’s agent leaves in its data volume, settings and hooks of the agent included, is there for the next.',
+  'What one workspace’s agent leaves in its data volume, settings and hooks included, is there for the next.',
   async () => {
     await scene.sh('mkdir -p ~/.claude && echo evil > ~/.claude/left');
     return (await neighbour.run(['cat', '/home/agent/.claude/left'])).stdout.includes('evil');
   },
 );
 
-open('A variable that you import by [env] can be read by every process in the container.', async () => {
+open(
+  'Through that volume an agent can hand its workspace to the next, which writes what was protected once the first container has ended.',
+  async () => {
+    const place = await new Place(cai).opened();
+    const taker = neighbour.start(['python3', '-c', takesFolder]);
+    await taker.says('listens');
+    await place.run(['python3', '-c', handsFolder, place.workspace]);
+    await taker.says('has it');
+    const config = join(place.workspace, '.git/config');
+    const isProtected = (await place.run(['sh', '-c', 'echo evil >> .git/config'])).status !== 0;
+    await cai.run(['stop', '--force', '-w', place.workspace]);
+    taker.child.stdin.end('go\n');
+    await taker.succeeds();
+    return isProtected && readFileSync(config, 'utf8').includes('evil');
+  },
+);
+
+open('Every process in the container can read the variables that you import.', async () => {
   const reader = neighbour.start(['sh', '-c', 'echo begun; exec sleep 100']);
   await reader.says('begun');
   const { stdout } = await neighbour.run(['sh', '-c', 'cat /proc/*/environ 2>/dev/null | tr "\\0" "\\n"']);
@@ -98,7 +122,7 @@ open('A variable that you import by [env] can be read by every process in the co
   return stdout.includes(token);
 });
 
-open('Sessions of one workspace share a container: there is no wall between them.', async () => {
+open('Sessions of one workspace share a container, without a wall.', async () => {
   const victim = neighbour.start(['sh', '-c', 'echo begun; exec sleep 4321']);
   await victim.says('begun');
   await neighbour.run(['pkill', '-f', 'sleep 432[1]']);
@@ -111,7 +135,7 @@ open('An agent writes source, build scripts and packages that you run later.', a
 });
 
 open(
-  'Files that your programs would run can be made where there were none: .vscode in a project without one, .git/commondir.',
+  'Files that your programs would run can be made where there were none: .vscode, .git/commondir.',
   async () => {
     const canary = new Canary(cai);
     await scene.sh(
@@ -123,6 +147,26 @@ open(
   },
 );
 
+open(
+  'Below the root, such as in packages/app/.vscode, they are neither protected nor told, unless a session is opened there or `[protect] paths` names them.',
+  async () => {
+    const tasks = join(scene.workspace, 'packages/app/.vscode/tasks.json');
+    ownFile(tasks, '{}');
+    const told = await scene.toldOf('echo evil > packages/app/.vscode/tasks.json');
+    return told === '' && readFileSync(tasks, 'utf8') === 'evil\n';
+  },
+);
+
+open('What an agent makes between two turns, or takes away before a turn ends, is not told.', async () => {
+  const waits = 'read go < go; mkdir .husky && echo evil > .husky/pre-commit; echo made > made';
+  const first = await scene.toldOf(`mkfifo go made && (setsid sh -c '${waits}' > /dev/null 2>&1 &)`);
+  await writeFile(join(scene.workspace, 'go'), 'go\n');
+  await readFile(join(scene.workspace, 'made'));
+  const wasThere = existsSync(join(scene.workspace, '.husky/pre-commit'));
+  const second = await scene.toldOf('rm -r .husky; mkdir .zed; echo evil > .zed/tasks.json; rm -r .zed');
+  return wasThere && first + second === '';
+});
+
 open('A repository that an agent makes below the workspace has a configuration of its own.', async () => {
   const canary = new Canary(cai);
   await scene.sh(`git init -q below && git -C below config core.fsmonitor '${canary.sh}; false'`);
@@ -130,20 +174,37 @@ open('A repository that an agent makes below the workspace has a configuration o
   return canary.sung !== undefined;
 });
 
-open('A protected file that you replace while an agent runs is protected no longer.', async () => {
-  const config = join(scene.workspace, '.git/config');
-  ownFile(`${config}.lock`, readFileSync(config));
-  renameSync(`${config}.lock`, config);
-  return (await scene.tries('echo >> .git/config')).status === 0;
+open(
+  'A protected file that you replace while an agent runs, as git and many editors do to save, is protected no longer, until the container is made anew.',
+  async () => {
+    const config = join(scene.workspace, '.git/config');
+    ownFile(`${config}.lock`, readFileSync(config));
+    renameSync(`${config}.lock`, config);
+    return (await scene.tries('echo >> .git/config')).status === 0;
+  },
+);
+
+open('A file with a second name (hard link) outside the workspace is written there, too.', async () => {
+  const outside = join(cai.home, 'private/linked');
+  ownFile(outside, 'as it was');
+  linkSync(outside, join(scene.workspace, 'linked'));
+  await scene.sh('echo evil > linked');
+  return readFileSync(outside, 'utf8') === 'evil\n';
+});
+
+open('Without container.disk, an agent can fill the disk.', async () => {
+  const blocks = Number(await scene.sh('head -c 256M /dev/zero > flood && rm flood && stat -f -c %b .'));
+  const variables = await neighbour.inspect('{{.Config.Env}}');
+  return blocks === statfsSync(scene.workspace).blocks && /[ []CAI_DISK_BYTES=0[ \]]/.test(variables);
 });
 
 open(
-  'All containers share the kernel of the machine that the engine runs on.',
+  'All containers share the kernel of the engine’s machine.',
   async () => (await scene.sh('uname -r')).trim() === release(),
 );
 
 open(
-  'What a command prints reaches your terminal as it is, with every control sequence.',
+  'What a command prints reaches your terminal with every control sequence.',
   async () => (await neighbour.prints(['printf', '\\033]0;title\\007'])) === '\u001b]0;title\u0007',
 );
 

@@ -29,10 +29,7 @@ afterAll(async () => {
 
 /** What the user is told in the thread of a turn in which the agent runs this. */
 async function toldOf(script: string, there = scene): Promise<string> {
-  const before = there.editor.said(there.session).length;
-  await there.sh(script);
-  const said = there.editor.said(there.session).slice(before);
-  return said.includes('\n\ncai: ') ? said.slice(said.indexOf('\n\ncai: ')) : '';
+  return await there.toldOf(script);
 }
 
 /** Runs `cai review`, which must end soon and by itself. */
