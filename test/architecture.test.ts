@@ -84,6 +84,9 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/command-line': 'every command; test/commands/containers.test.ts has the usage errors of all',
   'container/engine-client': 'test/container/engine.test.ts',
   'workspace/direct-settings': 'test/workspace/effective-config.test.ts',
+  'workspace/git-layout': 'test/workspace/gitlinks.test.ts, test/workspace/protected-paths.test.ts',
+  'workspace/look-inside': 'test/workspace/protected-paths.test.ts',
+  'workspace/protected-git': 'test/workspace/protected-paths.test.ts',
   'workspace/git': 'test/workspace/root.test.ts, and test/engine/ for the author',
   ...Object.fromEntries(
     [
@@ -93,6 +96,7 @@ const withoutTest: Readonly<Record<string, string>> = {
       'commands/doctor-engine',
       'commands/doctor-machine',
       'commands/end-containers',
+      'commands/explain-kill',
       'commands/forward',
       'commands/login',
       'commands/logout',

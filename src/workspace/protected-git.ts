@@ -27,7 +27,9 @@ export function gitFoldersIn(root: string, workTrees: readonly string[]): string
 export function itself(root: string, place: string): ProtectedPath[] {
   const path = posix.relative(root, place);
   const there = lookAt(root, path);
-  return there === undefined || there.isDirectory() ? [] : [{ path, kind: kindOf(there) }];
+  // An index may name what is no text, and then this is not its name.
+  if (there === undefined) return path.includes('\ufffd') ? [{ path, kind: 'other' }] : [];
+  return there.isDirectory() ? [] : [{ path, kind: kindOf(there) }];
 }
 
 /** A git folder, and those in it of worktrees and submodules. */

@@ -118,8 +118,9 @@ function once(found: readonly ProtectedPath[]): ProtectedPath[] {
   return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** What links in a protected folder, or in its place, lead to, if that is inside. */
+/** What links in a protected folder, or in its place, lead to, if that is inside. Git has to write in its folders. */
 function behindLinks(root: string, { path, kind }: ProtectedPath): ProtectedPath[] {
+  if (['.git', 'modules', 'worktrees'].includes(posix.basename(path))) return [];
   const links = kind === 'link' ? [path] : kind === 'folder' ? linksIn(root, path).links : [];
   return links.flatMap((link) => {
     try {

@@ -138,6 +138,7 @@ describe('protectedPathsIn', () => {
     rmSync(join(root, '.git'));
     symlinkSync('.repo', join(root, '.git'));
     expect(found()).toEqual(expect.arrayContaining(['link .git', 'file .repo/config']));
+    expect(found()).not.toContain('folder .repo');
     rmSync(join(root, '.git'));
     rmSync(join(root, '.repo'), { recursive: true });
     git('init', '-q', '--bare', '.bare');
