@@ -69,7 +69,7 @@ describe('a workspace that was replaced by another folder', () => {
     const refused = await place.run(['cat', 'which']);
 
     expect([refused.status, refused.stdout.toString()]).toEqual([11, '']);
-    expect(refused.stderr).toMatch(/^cai: ".*" was moved or replaced since the container \S+ was made, and commands run there.*cai stop --force --workspace/); // prettier-ignore
+    expect(refused.stderr).toMatch(/^cai: ".*" was moved or replaced since the container \S+ was made, and commands still run in the old folder: end them with: cai stop --force --workspace/); // prettier-ignore
     expect(await examined(place)).toMatchObject({ status: 'fail', remedy: expect.stringContaining('cai stop --force') as string }); // prettier-ignore
     await cai.run(['stop', '--force', '--workspace', place.workspace]);
     await busy.ends();
