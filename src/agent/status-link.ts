@@ -1,14 +1,18 @@
 /** The two ends of descriptor 3: who has started a command and asks it, and the command that answers. */
-import { createInterface } from 'node:readline';
-import type { Interface } from 'node:readline';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../errors';
 import { parseQuestion, parseStatus, statusLine } from './status';
 import type { AgentStatus, Answer, Question } from './status';
 
-/** Its errors only say that the other end is gone, with something unread; readline would throw them. */
-function linesOf(stream: Duplex): Interface {
-  return createInterface(stream).on('error', () => undefined);
+/** Errors of the stream only say that the other end is gone, with something unread. */
+function onLines(stream: Duplex, take: (line: string) => void): void {
+  let rest = '';
+  stream.on('error', () => undefined);
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop()!;
+    lines.forEach(take);
+  });
 }
 
 /** The end of the program that has started a command. */
@@ -21,11 +25,10 @@ export class StatusLink {
     private readonly stream: Duplex,
     onStatus: (status: AgentStatus) => void,
   ) {
-    stream.on('error', () => undefined);
     stream.on('close', () => {
       for (const settle of this.#open.values()) settle(undefined);
     });
-    linesOf(stream).on('line', (line) => {
+    onLines(stream, (line) => {
       const said = parseStatus(line);
       if (said?.kind === 'answer') this.#open.get(said.id)?.(said);
       else if (said !== undefined) onStatus(said);
@@ -60,7 +63,7 @@ export function answerQuestions(
   stream: Duplex,
   serve: (question: Exclude<Question, 'alive'>) => Promise<void>,
 ): void {
-  linesOf(stream).on('line', (line) => {
+  onLines(stream, (line) => {
     const asked = parseQuestion(line);
     if (asked === undefined) return;
     const { ask, id } = asked;

@@ -92,7 +92,8 @@ export function foldersIn(root: string, folder: string): string[] | undefined {
     .map(({ name }) => posix.join(folder, name));
 }
 
-function namesIn(root: string, folder: string): string[] | undefined {
+/** The names in a folder; undefined if they are too many. */
+export function namesIn(root: string, folder: string): string[] | undefined {
   return list(root, folder)?.map(({ name }) => name);
 }
 
