@@ -147,6 +147,18 @@ open(
   },
 );
 
+open('Links that an agent makes in a git folder lead your git to other files.', async () => {
+  const profile = join(cai.home, '.profile');
+  ownFile(profile, 'of the user\n');
+  const told = await scene.toldOf(`ln -sf ${profile} .git/COMMIT_EDITMSG`);
+  const author = ['-c', 'user.name=a', '-c', 'user.email=a@b'];
+  const commit = ['-C', scene.workspace, ...author, 'commit', '--quiet', '--allow-empty', '-m', 'evil'];
+  const git = cai.startProgram('git', commit);
+  git.child.stdin.end();
+  await git.succeeds();
+  return told.includes('`.git/COMMIT_EDITMSG`') && readFileSync(profile, 'utf8') === 'evil\n';
+});
+
 open(
   'Below the root, such as in packages/app/.vscode, they are neither protected nor told, unless a session is opened there or `[protect] paths` names them.',
   async () => {
@@ -175,7 +187,7 @@ open('A repository that an agent makes below the workspace has a configuration o
 });
 
 open(
-  'A protected file that you replace while an agent runs, as git and many editors do to save, is protected no longer, until the container is made anew.',
+  'A protected file that you replace while an agent runs, as git and many editors do, is unprotected until the container is made anew.',
   async () => {
     const config = join(scene.workspace, '.git/config');
     ownFile(`${config}.lock`, readFileSync(config));
