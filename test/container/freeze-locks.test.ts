@@ -49,10 +49,11 @@ describe('a container that is to be frozen', () => {
     expect(await locks.take('cd34', '', soon())).toBeDefined();
     expect(await locks.take(container, '', soon())).toBeUndefined();
     const waiting = locks.take(container, '', late());
+    const closed = once(other, 'close');
     other.stdin.write('go\n');
 
     expect(await waiting).toMatchObject({ isLeft: false });
-    await once(other, 'close');
+    await closed;
   });
 
   test('is told to have been left where its process was killed, until somebody has thawed it', async () => {

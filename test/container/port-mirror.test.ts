@@ -86,10 +86,11 @@ describe('PortMirror', () => {
     await container.says(`+${port} 127.0.0.1\n`, () => isOpen(port));
     const socket = connect(port, '127.0.0.1').resume();
     await once(socket, 'connect');
+    const closed = once(socket, 'close');
 
     await mirror.close();
 
-    await once(socket, 'close');
+    await closed;
     expect(await isOpen(port)).toBe(false);
   });
 

@@ -173,11 +173,12 @@ describeOnLinux('the supervisor', () => {
       const inner = `trap 'echo inner; exit 0' ${name}; echo up; sleep 60 & wait`;
       const program = startShell(`trap 'echo outer; exit 7' ${name}; sh -c "${inner}"`);
       await words(program, 1);
+      const closed = once(program, 'close');
 
       program.kill(`SIG${name}`);
 
       expect(await words(program, 2)).toEqual(['inner', 'outer']);
-      await once(program, 'close');
+      await closed;
       expect(program.exitCode).toBe(7);
     },
   );
