@@ -78,6 +78,7 @@ describe('an agent leaves something to run', () => {
     const told = await toldOf(
       `mkdir -p .git/logs && ${links.map((link) => `ln -sf /etc/hostname ${link}`).join(' && ')}`,
     );
+    await scene.sh(`rm ${links.join(' ')}`);
     const untold = links.filter((name) => !told.includes(`\`${name}\``));
     return reachedIf(untold.length > 0, `not told: ${untold.join(', ')}`);
   });
