@@ -48,10 +48,10 @@ export function folderNow(folder: string): string {
 }
 
 /**
- * Writes down what is in a folder, unless that was done before, and it is the same folder still. What was changed since an agent could first write
- * there, because the folder lies in another that was written down earlier, is left out: the system sets the time of
- * a file's last change, and no agent can. Without a place for records, work goes on. What is not read-only later does
- * not count as kept any more.
+ * Writes down what is in a folder, unless that was done before, and it is the same folder still. What was changed since
+ * an agent could first write there, because the folder lies in another that was written down earlier, is left out: the
+ * system sets the time of a file's last change, and no agent can. Without a place for records, work goes on. What is
+ * not read-only later does not count as kept any more.
  */
 export function recordBaseline(env: NodeJS.ProcessEnv, folder: string, role: FolderRole = {}): void {
   try {
