@@ -103,26 +103,28 @@ describe('an agent and the session of another agent', () => {
   });
 
   attempt('an agent cancels what another has asked', async () => {
+    const method = 'session/request_permission';
     let id: unknown;
     const isAsked = new Promise<void>((seen) => {
-      victim.editor.serve('fs/read_text_file', async () => {
-        id = victim.editor.messages.findLast(({ method }) => method === 'fs/read_text_file')?.id;
+      victim.editor.serve(method, async () => {
+        id = victim.editor.messages.findLast((message) => message.method === method)?.id;
         seen();
         await isDone;
-        return { content: '' };
+        return { outcome: { outcome: 'cancelled' } };
       });
     });
     let done = (): void => undefined;
     const isDone = new Promise<void>((end) => (done = end));
-    const reading = victim.read(`${victim.workspace}/secret`);
+    const params = { sessionId: victim.session, toolCall: { toolCallId: 'a' }, options: [{ optionId: 'a', name: 'a', kind: 'allow_once' }] }; // prettier-ignore
+    const asking = victim.take({ ask: method, params });
     await isAsked;
     const guesses = [id, ...Array.from({ length: 64 }, (_, each) => each)];
     const reached = await seenBy(
       () => scene.take(...guesses.map((requestId) => ({ tell: '$/cancel_request', params: { requestId } }))),
-      ({ method }) => method === '$/cancel_request',
+      (message) => message.method === '$/cancel_request',
     );
     done();
-    await reading;
+    await asking;
     return reached;
   });
 });
