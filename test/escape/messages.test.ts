@@ -103,20 +103,19 @@ describe('an agent and the session of another agent', () => {
   });
 
   attempt('an agent cancels what another has asked', async () => {
-    const method = 'session/request_permission';
+    const method = '_example/ask';
     let id: unknown;
     const isAsked = new Promise<void>((seen) => {
       victim.editor.serve(method, async () => {
         id = victim.editor.messages.findLast((message) => message.method === method)?.id;
         seen();
         await isDone;
-        return { outcome: { outcome: 'cancelled' } };
+        return {};
       });
     });
     let done = (): void => undefined;
     const isDone = new Promise<void>((end) => (done = end));
-    const params = { sessionId: victim.session, toolCall: { toolCallId: 'a' }, options: [{ optionId: 'a', name: 'a', kind: 'allow_once' }] }; // prettier-ignore
-    const asking = victim.take({ ask: method, params });
+    const asking = victim.take({ ask: method });
     await isAsked;
     const guesses = [id, ...Array.from({ length: 64 }, (_, each) => each)];
     const reached = await seenBy(
