@@ -27,9 +27,9 @@ export function protectionText(mounts: readonly ProtectingMount[] | undefined): 
 }
 
 /**
- * How the label of a container, empty for none, differs from what is wanted. `other`: protection was switched on or off meanwhile.
- * `lost`: something that it protects has been replaced on the host, which takes away the mount over it. `more`: it lacks
- * something, or has what is no longer there.
+ * How the label of a container, empty for none, differs from what is wanted. `other`: protection was switched on or off
+ * meanwhile. `lost`: something that it protects has been replaced on the host, which takes away the mount over it.
+ * `more`: it lacks something, or has what is no longer there.
  */
 export function protectionChange(
   made: string,

@@ -55,8 +55,8 @@ export interface Scope {
 }
 
 /**
- * In a git folder: commands and programs of a rebase or cherry-pick that waits, which git runs when that goes on. Source:
- * git-rebase(1), --exec and --strategy; git's sequencer.c.
+ * In a git folder: commands and programs of a rebase or cherry-pick that waits, which git runs when that goes on.
+ * Source: git-rebase(1), --exec and --strategy; git's sequencer.c.
  */
 const waiting = [
   'rebase-merge/git-rebase-todo',

@@ -55,8 +55,9 @@ export class Watch {
   }
 
   /**
-   * Calls back with what is new in these folders and those beside the root, as names for people; not at all if that is nothing. At once where the
-   * file system is known to answer; else only if it does, so that one on a network that has gone keeps nobody waiting.
+   * Calls back with what is new in these folders and those beside the root, as names for people; not at all if that is
+   * nothing. At once where the file system is known to answer; else only if it does, so that one on a network that has
+   * gone keeps nobody waiting.
    */
   look(folders: readonly string[], tell: (paths: readonly string[]) => void): void {
     const lookNow = (): void => {

@@ -55,7 +55,9 @@ function placeOf(spelled: string, pins: readonly PinnedFolder[]): Place | undefi
     .sort((one, other) => one.names.length - other.names.length)[0];
 }
 
-/** By its name, what cannot be written whatever its case, which some file systems ignore; a folder by what it is, too. */
+/**
+ * By its name, what cannot be written whatever its case, which some file systems ignore; a folder by what it is, too.
+ */
 function isOf({ real, identity, isReadOnly }: PinnedFolder, place: string, what: BigIntStats): boolean {
   const isNamed = isReadOnly ? real.toLowerCase() === place.toLowerCase() : real === place;
   return isNamed || identity === identityIn(what);

@@ -1,4 +1,7 @@
-/** Where the repositories of a folder have their git folders, by the files that git goes by. An agent may have written them. */
+/**
+ * Where the repositories of a folder have their git folders, by the files that git goes by. An agent may have written
+ * them.
+ */
 import { lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { posix } from 'node:path';
 import { readGitFile } from './git';
@@ -25,8 +28,8 @@ export function gitFoldersOf(workTree: string): string[] {
 }
 
 /**
- * The work trees in a folder that `git status` on the user's machine looks into, the folder itself first: what its index
- * has as submodules, theirs, and the linked worktrees of all of them. Absolute paths.
+ * The work trees in a folder that `git status` on the user's machine looks into, the folder itself first: what its
+ * index has as submodules, theirs, and the linked worktrees of all of them. Absolute paths.
  */
 export function workTreesIn(root: string): string[] {
   const found = new Set([root]);

@@ -18,8 +18,9 @@ export interface OuterGit {
 
 /**
  * The git folder outside of the workspace at `root` (a real path). It counts if no agent can have made the workspace
- * its linked worktree or submodule: if that is what it was when it was first used, which is recorded here unless it is only looked at, and
- * no agent could write around it then. Two agents could otherwise agree on it, one in the workspace, one in the git folder.
+ * its linked worktree or submodule: if that is what it was when it was first used, which is recorded here unless it is
+ * only looked at, and no agent could write around it then. Two agents could otherwise agree on it, one in the
+ * workspace, one in the git folder.
  */
 export async function findOuterGit(
   root: string,

@@ -14,8 +14,8 @@ import { findWorkspace } from './root';
 import type { Workspace } from './root';
 
 /**
- * What is recorded: the digest of a repository's file, the root that a folder belongs to, or the git folder outside of a
- * root.
+ * What is recorded: the digest of a repository's file, the root that a folder belongs to, or the git folder outside of
+ * a root.
  */
 type RecordKind = 'trusted' | 'roots' | 'git-folders';
 
