@@ -82,6 +82,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'agent/start-failure': 'test/agent/process.test.ts',
   'agent/agent-end': 'data; test/session/retry.test.ts',
   'commands/command-line': 'every command; test/commands/containers.test.ts has the usage errors of all',
+  'container/inside-files': 'test/engine/, by what reads them',
   'container/engine-client': 'test/container/engine.test.ts',
   'workspace/direct-settings': 'test/workspace/effective-config.test.ts',
   'workspace/git-layout': 'test/workspace/gitlinks.test.ts, test/workspace/protected-paths.test.ts',

@@ -1,6 +1,6 @@
 /** What the user is told of a container's disk budget. */
 import type { AgentStatus } from '../agent/status';
-import { limitedText } from './limited-text';
+import { textInside } from './inside-files';
 import type { SshConnection } from './ssh';
 
 /** With which the keeper ends the container for the sake of its budget: ENOSPC. Source: src/container/inside/keeper. */
@@ -12,15 +12,7 @@ export const diskRemedy =
 
 /** Whether the container's budget is used up, as far as that can be found out. */
 export async function isDiskUsedUp(connection: Pick<SshConnection, 'run'>): Promise<boolean> {
-  try {
-    const argv = ['/bin/cat', '/run/cai/disk-use'] as const;
-    const command = await connection.run({ argv, cwd: '/', env: [] });
-    command.stderr.resume();
-    return (await limitedText(command.stdout)).trim() === '100';
-  } catch {
-    // As for `memoryKills`.
-    return false;
-  }
+  return (await textInside(connection, ['/run/cai/disk-use'])).trim() === '100';
 }
 
 /**

@@ -1,9 +1,10 @@
 /** Which system calls a container may make: our profile, `seccomp.json`, and how each engine takes it. */
-import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { ownFolders } from '../workspace/own-folders';
+import { replaceFile } from '../workspace/replace-file';
 import type { EngineAbout } from './engine-info';
 
 /** What an engine is given that has its own profile in force, and what is then recorded. */
@@ -46,11 +47,7 @@ export function lackingProfile(about: EngineAbout, env: NodeJS.ProcessEnv): stri
 /** Its name has the hash of what it holds, so that one that is there is right. */
 function fileWith(profile: string, folder: string): string {
   const path = join(folder, `seccomp-${hashOf(profile).slice(0, 16)}.json`);
-  if (existsSync(path)) return path;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const draft = `${path}.${randomUUID()}`;
-  writeFileSync(draft, profile, { mode: 0o600 });
-  renameSync(draft, path);
+  if (!existsSync(path)) replaceFile(path, profile);
   return path;
 }
 

@@ -2,13 +2,13 @@
  * What was there before an agent worked in a folder, or when the user last accepted it: the states of all that would
  * be executed, with copies of the files. In our state folder, a folder for each, which no agent can write.
  */
-import { randomUUID } from 'node:crypto';
-import { lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { ownFolders } from '../workspace/own-folders';
 import { isInside } from '../workspace/path-map';
 import { ancestry } from '../workspace/real-path';
+import { replaceFile } from '../workspace/replace-file';
 import { contentOf, digestOf, identityOf, isProtectable, placesIn, placesOf, unitsIn } from './look';
 import type { Content, Scope } from './look';
 
@@ -151,16 +151,15 @@ export function writeBaseline(
   const { units, states, kept, ...rest } = baseline;
   const copies = posix.join(folderFor(env, baseline.folder), 'copies');
   writing(copies, () => {
-    mkdirSync(copies, { recursive: true, mode: 0o700 });
     let room = maxCopiedBytes;
     for (const { bytes } of contents) {
       if (bytes === undefined || bytes.length > room) continue;
       room -= bytes.length;
-      replace(posix.join(copies, digestOf(bytes)), bytes);
+      replaceFile(posix.join(copies, digestOf(bytes)), bytes);
     }
     const maps = { states: Object.fromEntries(states), kept: Object.fromEntries(kept) };
     const text = JSON.stringify({ ...rest, units: [...units], ...maps });
-    replace(fileOf(env, baseline.folder), `${text}\n`);
+    replaceFile(fileOf(env, baseline.folder), `${text}\n`);
   });
 }
 
@@ -186,10 +185,9 @@ export function readTold(env: NodeJS.ProcessEnv, folder: string): Map<string, st
 
 /** Writes that down; where it cannot be, the user is told again by the next process. */
 export function writeTold(env: NodeJS.ProcessEnv, folder: string, told: ReadonlyMap<string, string>): void {
-  const place = folderFor(env, folder);
+  const text = JSON.stringify(Object.fromEntries(told));
   try {
-    mkdirSync(place, { recursive: true, mode: 0o700 });
-    replace(posix.join(place, 'told.json'), `${JSON.stringify(Object.fromEntries(told))}\n`);
+    replaceFile(posix.join(folderFor(env, folder), 'told.json'), `${text}\n`);
   } catch {
     // As in `recordBaseline`.
   }
@@ -237,11 +235,4 @@ function texts(record: unknown): [string, string][] {
   return Object.entries(record ?? {}).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   );
-}
-
-/** By renaming, so that whoever reads meanwhile sees the old file or the new one. */
-export function replace(file: string, content: string | Buffer): void {
-  const draft = `${file}.${randomUUID()}`;
-  writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
-  renameSync(draft, file);
 }

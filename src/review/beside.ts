@@ -2,10 +2,11 @@
  * Folders outside of a workspace that its container can write: what `[[mounts]]` names, and the git folder of a linked
  * worktree. They are looked at together with it.
  */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { isInside } from '../workspace/path-map';
-import { folderFor, recordBaseline, replace } from './baseline';
+import { replaceFile } from '../workspace/replace-file';
+import { folderFor, recordBaseline } from './baseline';
 import type { Scope } from './look';
 
 /** One such folder. */
@@ -26,8 +27,7 @@ export function recordBeside(
   const now = folders.map(({ folder }) => folder).sort();
   if (JSON.stringify(known) === JSON.stringify(now)) return;
   try {
-    mkdirSync(folderFor(env, root), { recursive: true, mode: 0o700 });
-    replace(fileOf(env, root), `${JSON.stringify(now)}\n`);
+    replaceFile(fileOf(env, root), `${JSON.stringify(now)}\n`);
   } catch {
     // As in `recordBaseline`.
   }

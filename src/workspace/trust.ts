@@ -2,14 +2,15 @@
  * What the user has agreed to: the exact content of a repository's config file, and how wide the workspace
  * of a folder is. Small files in our state folder, one for each path, which no agent can write.
  */
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { ownFolders } from './own-folders';
 import { isInside } from './path-map';
 import { quoted } from './quoted';
 import { resolvePath } from './real-path';
+import { replaceFile } from './replace-file';
 import { findWorkspace } from './root';
 import type { Workspace } from './root';
 
@@ -170,14 +171,10 @@ function recordIn(file: string): { readonly path?: unknown; readonly value?: str
   }
 }
 
-/** By renaming, so that whoever reads meanwhile sees the old record or the new one. */
 function write(env: NodeJS.ProcessEnv, kind: RecordKind, path: string, value: string): void {
   const file = fileOf(env, kind, path);
-  const draft = `${file}.${randomUUID()}`;
   try {
-    mkdirSync(posix.dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(draft, `${JSON.stringify({ path, value })}\n`, { mode: 0o600, flag: 'wx' });
-    renameSync(draft, file);
+    replaceFile(file, `${JSON.stringify({ path, value })}\n`);
   } catch (reason) {
     throw new CaiError('CONFIG', `${posix.dirname(file)} cannot be written: ${messageOf(reason)}`);
   }
