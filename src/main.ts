@@ -3,10 +3,10 @@
  * when it is wanted, because an editor waits for this process at every start.
  */
 import { delimiter } from 'node:path';
-import { signInToken } from './agent/sign-in-argument';
+import { signInToken } from './sign-in/sign-in-argument';
 import type { CaiError } from './errors';
-import { printable } from './workspace/quoted';
-import { projectAround, searchFolders } from './workspace/search-path';
+import { printable } from './system/quoted';
+import { projectAround, searchFolders } from './paths/search-path';
 
 /** The arguments are those behind the program's name; resolves with the exit status. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -16,8 +16,8 @@ export async function main(args: readonly string[]): Promise<number> {
   const wantsHelp = rest[0] === '--help' || rest[0] === '-h';
   try {
     const token = signInToken(args);
-    if (token !== undefined) return await (await import('./commands/containers')).run('terminal', [token]);
-    if (isAcp && !wantsHelp) return await (await import('./commands/acp')).run(rest);
+    if (token !== undefined) return await (await import('./commands/registry')).run('terminal', [token]);
+    if (isAcp && !wantsHelp) return await (await import('./commands/acp/acp')).run(rest);
     if (isAcp) return await (await import('./commands/help')).run();
     if (command === 'help' && rest[0] !== undefined && !wantsHelp) return await main([rest[0], '--help']);
     switch (command) {
@@ -30,7 +30,7 @@ export async function main(args: readonly string[]): Promise<number> {
       case undefined:
         return await (await import('./commands/help')).run();
       default:
-        return await (await import('./commands/containers')).run(command, rest);
+        return await (await import('./commands/registry')).run(command, rest);
     }
   } catch (error) {
     return report(error);

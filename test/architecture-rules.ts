@@ -4,7 +4,7 @@ import ts from 'typescript';
 
 /** One source file. */
 export interface Source {
-  /** Below `src`, without extension: `acp/proxy`. */
+  /** Below `src`, without extension: `proxy/proxy`. */
   readonly path: string;
   /** What the compiler reads in it. */
   readonly tree: ts.SourceFile;
@@ -67,6 +67,16 @@ export function longFiles(sources: readonly Source[], maxLines: number): string[
     .map(({ path, tree }) => ({ path, lines: tree.text.trimEnd().split('\n').length }))
     .filter(({ lines }) => lines > maxLines)
     .map(({ path, lines }) => `${path} has ${lines} lines`);
+}
+
+/** Folders with more files than that, those in folders below them not counted. */
+export function crowdedFolders(paths: readonly string[], maxFiles: number): string[] {
+  const counts = new Map<string, number>();
+  for (const folder of paths.map((path) => posix.dirname(path)))
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  return [...counts]
+    .filter(([, count]) => count > maxFiles)
+    .map(([folder, count]) => `${folder} has ${count} files`);
 }
 
 /** Exported names, and public members of exported classes and interfaces, without a doc comment. */

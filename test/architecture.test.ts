@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  crowdedFolders,
   importCycles,
   longFiles,
   parse,
@@ -14,99 +15,113 @@ import {
 
 /** From the lowest to the highest. An import goes to a lower layer or stays in its own folder. */
 const layers: Layers = [
-  ['errors', 'builtin'],
-  ['log', 'log-file'],
-  ['rpc/', 'acp/fields'],
-  ['acp/methods'],
+  ['errors'],
+  ['system/'],
+  ['paths/'],
   ['workspace/'],
-  ['review/'],
+  ['config/'],
+  ['protect/'],
+  ['rpc/'],
   ['agent/'],
+  ['child/'],
+  ['protocol/'],
+  ['container/engine/'],
+  ['container/spec/'],
+  ['container/image/', 'container/ssh/'],
   ['container/'],
-  ['session/'],
-  ['acp/'],
+  ['routing/'],
+  ['sign-in/'],
+  ['profiles/'],
+  ['recording/'],
+  ['relay/'],
+  ['mcp/', 'terminals/', 'usage/'],
+  ['sessions/'],
+  ['proxy/'],
+  ['commands/support/'],
+  ['commands/acp/', 'commands/containers/'],
+  ['commands/doctor/', 'commands/run/', 'commands/records/', 'commands/workspace/'],
   ['commands/'],
   ['main'],
 ];
 
 /** Source files without a test file of the same name, each with the reason. */
 const withoutTest: Readonly<Record<string, string>> = {
-  'rpc/bytes': 'names',
-  'acp/fields': 'data; test/acp/schema.test.ts compares it with the schemas of ACP',
-  'acp/methods': 'as acp/fields',
+  'rpc/json/bytes': 'names',
+  'protocol/fields': 'data; test/protocol/schema.test.ts compares it with the schemas of ACP',
+  'protocol/methods': 'as protocol/fields',
   ...Object.fromEntries(
     [
-      'agent-requests',
-      'call',
-      'child-start',
-      'children',
-      'core',
-      'editor-calls',
-      'end-session',
-      'fan-out',
-      'greeting',
-      'mcp-messages',
-      'observer',
-      'observe-update',
-      'open-session',
-      'proxy',
-      'recovery',
-      'reopening-call',
-      'repeats',
-      'relearn',
-      'remembered-sessions',
-      'session-list',
-      'session-ids',
-      'session-places',
-      'session-settings',
-      'set-again',
-      'shutdown',
-      'usage-observer',
-    ].map((name) => [
-      `acp/${name}`,
-      'the flow: test/conformance and test/flow play it whole, with real processes',
-    ]),
+      'proxy/agent-requests',
+      'relay/call',
+      'relay/child-start',
+      'relay/children',
+      'relay/core',
+      'proxy/editor-calls',
+      'sessions/end-session',
+      'proxy/fan-out',
+      'proxy/greeting',
+      'mcp/mcp-messages',
+      'routing/observer',
+      'relay/observe-update',
+      'sessions/open-session',
+      'proxy/proxy',
+      'sessions/recovery',
+      'sessions/reopening-call',
+      'relay/repeated-requests',
+      'sessions/unremembered-session',
+      'sessions/remembered-sessions',
+      'sessions/session-list',
+      'routing/session-ids',
+      'sessions/session-places',
+      'sessions/session-settings',
+      'sessions/restore-setting',
+      'proxy/shutdown',
+      'usage/usage-observer',
+    ].map((path) => [path, 'the flow: test/conformance and test/flow play it whole, with real processes']),
   ),
-  'commands/connection': 'the flow, as acp/proxy',
-  'commands/agent-on-terminal': 'test/conformance/interactive.test.ts',
-  'agent/own-program': 'test/agent/terminal-token.test.ts; test/engine/ runs what it names',
-  builtin: 'a name for a function of Node',
-  'commands/named-root':
-    'test/commands/sessions.test.ts, and test/engine/ for what works without a workspace',
-  'session/child-options': 'data; test/session/workspace-child.test.ts',
-  'container/bind': 'data',
+  'commands/acp/connection': 'the flow, as proxy/proxy',
+  'commands/acp/agent-on-terminal': 'test/conformance/interactive.test.ts',
+  'agent/cai-program': 'test/agent/editor-token.test.ts; test/engine/ runs what it names',
+  'system/builtin': 'a name for a function of Node',
+  'system/package-file': 'test/agent/editor-token.test.ts, test/container/image/image.test.ts',
+  'commands/support/named-root':
+    'test/commands/records/sessions.test.ts, and test/engine/ for what works without a workspace',
+  'child/child-options': 'data; test/child/workspace-child.test.ts',
+  'container/spec/bind': 'data',
   'container/reuse':
     'test/container/provide.test.ts; test/engine/lifecycle.test.ts, test/engine/replaced-folder.test.ts',
-  'session/own-id': 'test/session/workspace-child.test.ts',
-  'session/child-failures': 'test/session/workspace-child.test.ts',
-  'agent/process-stat': 'test/agent/process-group.test.ts, test/agent/process-identity.test.ts',
+  'child/proxy-request-id': 'test/child/workspace-child.test.ts',
+  'child/child-failures': 'test/child/workspace-child.test.ts',
+  'system/process-stat': 'test/system/process-group.test.ts, test/system/process-identity.test.ts',
   'agent/start-failure': 'test/agent/process.test.ts',
-  'agent/agent-end': 'data; test/session/retry.test.ts',
-  'commands/command-line': 'every command; test/commands/containers.test.ts has the usage errors of all',
-  'container/inside-files': 'test/engine/, by what reads them',
-  'container/engine-client': 'test/container/engine.test.ts',
-  'workspace/direct-settings': 'test/workspace/effective-config.test.ts',
-  'workspace/git-layout': 'test/workspace/gitlinks.test.ts, test/workspace/protected-paths.test.ts',
-  'workspace/look-inside': 'test/workspace/protected-paths.test.ts',
-  'workspace/protected-git': 'test/workspace/protected-paths.test.ts',
+  'agent/agent-end': 'data; test/child/retry.test.ts',
+  'commands/support/command-line':
+    'every command; test/commands/registry.test.ts has the usage errors of all',
+  'container/ssh/inside-files': 'test/engine/, by what reads them',
+  'container/engine/client': 'test/container/engine/engine.test.ts',
+  'config/direct-settings': 'test/config/effective-config.test.ts',
+  'protect/git-layout': 'test/protect/gitlinks.test.ts, test/protect/protected-paths.test.ts',
+  'paths/look-inside': 'test/protect/protected-paths.test.ts',
+  'protect/protected-git': 'test/protect/protected-paths.test.ts',
   'workspace/git': 'test/workspace/root.test.ts, and test/engine/ for the author',
   ...Object.fromEntries(
     [
-      'commands/bridge',
-      'commands/confirm',
-      'commands/doctor-container',
-      'commands/doctor-engine',
-      'commands/doctor-machine',
-      'commands/end-containers',
-      'commands/explain-kill',
-      'commands/forward',
-      'commands/login',
-      'commands/logout',
-      'commands/ps',
-      'commands/selection',
-      'commands/shell',
-      'commands/stop',
-      'commands/target',
-      'commands/voice',
+      'commands/run/bridge',
+      'commands/support/confirm',
+      'commands/doctor/container',
+      'commands/doctor/engine',
+      'commands/doctor/machine',
+      'commands/containers/end-containers',
+      'commands/run/explain-kill',
+      'commands/run/forward',
+      'commands/run/login',
+      'commands/run/logout',
+      'commands/containers/ps',
+      'commands/containers/selection',
+      'commands/run/shell',
+      'commands/containers/stop',
+      'commands/containers/target',
+      'commands/containers/voice',
     ].map((path) => [path, 'needs an engine: test/engine/']),
   ),
 };
@@ -136,6 +151,10 @@ describe('the sources', () => {
     expect(longFiles(sources, 300)).toEqual([]);
   });
 
+  test('are at most 14 in a folder', () => {
+    expect(crowdedFolders(paths, 14)).toEqual([]);
+  });
+
   test('document every export and every public member', () => {
     expect(undocumented(sources)).toEqual([]);
   });
@@ -144,14 +163,14 @@ describe('the sources', () => {
     expect(
       strayUses(sources, 'process', [
         'main',
-        'builtin',
+        'system/builtin',
         'commands/',
-        'log',
+        'system/log',
         'agent/process',
-        'agent/process-group',
-        'agent/terminal-token',
-        'agent/own-program',
-        'agent/process-identity',
+        'system/process-group',
+        'agent/editor-token',
+        'agent/cai-program',
+        'system/process-identity',
       ]),
     ).toEqual([]);
   });
@@ -162,14 +181,14 @@ describe('the sources', () => {
         'agent/process',
         'agent/interactive',
         'workspace/git',
-        'commands/exec',
+        'commands/run/exec',
       ]),
     ).toEqual([]);
   });
 
   test('write to streams only through the writer, to agents, to the log, and for commands', () => {
-    const ofCommands = ['container/progress', 'container/relay', 'container/remote-process'];
-    const ofFiles = ['acp/recorder'];
+    const ofCommands = ['container/image/progress', 'container/ssh/relay', 'container/ssh/remote-process'];
+    const ofFiles = ['recording/recorder'];
     expect(
       strayUses(sources, 'write', [
         'rpc/writer',
@@ -177,7 +196,7 @@ describe('the sources', () => {
         'agent/status-link',
         'commands/',
         'main',
-        'log',
+        'system/log',
         ...ofCommands,
         ...ofFiles,
       ]),
@@ -196,12 +215,22 @@ describe('the sources', () => {
 });
 
 describe('the rules', () => {
+  const some: Layers = [
+    ['errors'],
+    ['log'],
+    ['rpc/', 'acp/fields'],
+    ['acp/methods'],
+    ['acp/'],
+    ['commands/'],
+    ['main'],
+  ];
+
   test('tell an import that goes up, sideways or to no layer, however it is written', () => {
     const tree = parse({
       log: "import type { Proxy } from './acp/proxy';",
-      'rpc/scan': "import { sessionSetup } from '../acp/fields'; import './line';",
+      'rpc/message': "import { sessionSetup } from '../acp/fields'; import './line';",
       'rpc/line': "import { readFileSync } from 'node:fs'; import '../errors';",
-      'acp/fields': "export type Scan = import('../rpc/scan').Scan;",
+      'acp/fields': "export type Message = import('../rpc/message').Message;",
       'acp/methods': "export * from './fields';",
       'acp/proxy': "import './methods'; const later = () => import('../commands/exec');",
       'commands/exec': "const acp = require('../main');",
@@ -210,11 +239,11 @@ describe('the rules', () => {
       'lib/misc': '',
     });
 
-    expect(upwardImports(tree, layers)).toEqual([
+    expect(upwardImports(tree, some)).toEqual([
       'lib/misc is in no layer',
       'log imports acp/proxy, which is not below it',
-      'rpc/scan imports acp/fields, which is not below it',
-      'acp/fields imports rpc/scan, which is not below it',
+      'rpc/message imports acp/fields, which is not below it',
+      'acp/fields imports rpc/message, which is not below it',
       'acp/proxy imports commands/exec, which is not below it',
       'commands/exec imports main, which is not below it',
     ]);
@@ -227,7 +256,11 @@ describe('the rules', () => {
       'acp/initialize': '',
     });
 
-    expect(upwardImports(tree, layers)).toEqual(['acp/fields imports acp/proxy, which is not below it']);
+    expect(upwardImports(tree, some)).toEqual(['acp/fields imports acp/proxy, which is not below it']);
+  });
+
+  test('tell a folder with too many files of its own', () => {
+    expect(crowdedFolders(['a/b', 'a/c', 'a/d/e', 'f'], 1)).toEqual(['a has 2 files']);
   });
 
   test('tell a circle once, also one of types', () => {

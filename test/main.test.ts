@@ -12,9 +12,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
-import { writeToken } from '../src/agent/terminal-token';
+import { writeToken } from '../src/agent/editor-token';
 import { cai, runCli, userWith } from './support/cli';
-import { newFolder } from './workspace/temp-folder';
+import { newFolder } from './support/temp-folder';
 
 describe('cai', () => {
   test.each(['frobnicate', '--frobnicate', '-x', ''])('does not know the command "%s"', async (command) => {

@@ -1,9 +1,9 @@
 /** The agents that can be named on the command line, as data, and how a name becomes a command. */
 import { isAbsolute, resolve } from 'node:path';
 import { CaiError } from '../errors';
-import type { Config } from '../workspace/config';
-import { nearest } from '../workspace/nearest';
-import { ownValue } from '../workspace/own-value';
+import type { Config } from '../config/config';
+import { nearest } from '../config/nearest';
+import { ownValue } from '../config/own-property';
 
 /** One known agent. Commands are a program and its arguments, started without a shell. */
 export interface CatalogEntry {

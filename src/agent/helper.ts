@@ -1,6 +1,6 @@
 /** A command of our own that does something for the agents of a workspace, for as long as it is wanted. */
 import type { CaiError } from '../errors';
-import type { Log } from '../log';
+import type { Log } from '../system/log';
 import { AgentProcess } from './process';
 import type { StopLadder } from './process';
 

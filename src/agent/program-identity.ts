@@ -1,7 +1,7 @@
 /** Tells whether a command is still the program that it was. */
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { searchFolders } from '../workspace/search-path';
+import { searchFolders } from '../paths/search-path';
 
 /**
  * Changes when another program, or another version of it, stands where the command leads: real path, size and

@@ -1,8 +1,8 @@
 /** Whether a container is still what its labels say it was made as. */
 import { CaiError } from '../errors';
-import type { ContainerInfo, ContainerRights } from './container-info';
-import { label, mountText } from './spec';
-import type { Recorded } from './spec';
+import type { ContainerInfo, ContainerRights } from './engine/container-info';
+import { label, mountText } from './spec/spec';
+import type { Recorded } from './spec/spec';
 
 /**
  * Fails with `FOREIGN_CONTAINER` unless the container is ours, for this workspace and agent, and its real

@@ -1,7 +1,7 @@
 /** The environment that a command has inside. */
-import type { Config } from '../workspace/config';
+import type { Config } from '../config/config';
 import { agentHome } from '../workspace/mount';
-import { userName } from './files';
+import { userName } from './spec/files';
 import type { RunningContainer } from './provide';
 
 /** Variables, in the order in which a later one of the same name wins. */

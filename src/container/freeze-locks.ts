@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRunning, ownIdentity } from '../agent/process-identity';
+import { isRunning, ownIdentity } from '../system/process-identity';
 
 /** A process that has frozen a container, is about to, or has just thawed it. */
 export interface FreezeHolder {

@@ -5,12 +5,12 @@
  */
 import { join } from 'node:path';
 import { CaiError } from '../errors';
-import { ownFolders } from '../workspace/own-folders';
-import type { ContainerInfo } from './container-info';
-import type { Engine } from './engine';
+import { ownFolders } from '../system/cai-folders';
+import type { ContainerInfo } from './engine/container-info';
+import type { Engine } from './engine/engine';
 import { aMoment, FreezeLocks } from './freeze-locks';
 import type { FreezeHolder, FreezeLock } from './freeze-locks';
-import { ownContainers } from './own-containers';
+import { ownContainers } from './user-containers';
 
 /** How long everything may take until all stands still, in milliseconds. */
 const freezeMs = 4_000;

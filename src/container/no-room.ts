@@ -1,5 +1,5 @@
 import { CaiError } from '../errors';
-import type { Engine } from './engine';
+import type { Engine } from './engine/engine';
 
 /** A connection and a command on it need that many at once. */
 const neededProcesses = 8;

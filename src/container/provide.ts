@@ -4,20 +4,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError, messageOf } from '../errors';
 import { gitIdentity } from '../workspace/git';
 import { checkContainer } from './check';
-import { containerUser } from './container-user';
-import type { ContainerInfo } from './container-info';
-import { createRequest } from './create-request';
-import type { Engine } from './engine';
-import type { ImageInfo } from './engine-info';
+import { containerUser } from './spec/container-user';
+import type { ContainerInfo } from './engine/container-info';
+import { createRequest } from './spec/create-request';
+import type { Engine } from './engine/engine';
+import type { ImageInfo } from './engine/engine-info';
 import { freezeLocks, Frozen } from './freeze';
-import { containerFiles, mountIdentities, systemCaFile } from './files';
-import { newHostKey } from './keys';
-import { lackingProfile, profileFor } from './seccomp';
-import { isRunning } from '../agent/process-identity';
+import { containerFiles, mountIdentities, systemCaFile } from './spec/files';
+import { newHostKey } from './ssh/keys';
+import { lackingProfile, profileFor } from './engine/seccomp';
+import { isRunning } from '../system/process-identity';
 import { verdictOn } from './reuse';
 import type { Reuse } from './reuse';
-import { allBinds, containerName, dataVolumeOf, label } from './spec';
-import type { Circumstances, Settings } from './spec';
+import { allBinds, containerName, dataVolumeOf, label } from './spec/spec';
+import type { Circumstances, Settings } from './spec/spec';
 
 /** What container is wanted, and who is to be told what. */
 export interface ContainerRequest extends Reuse {

@@ -1,13 +1,13 @@
 /** Whether a container that is there does, or another is to be made in its place. */
-import { quoted } from '../workspace/quoted';
-import type { ContainerInfo } from './container-info';
-import { countSupervisors } from './container-processes';
-import type { Engine } from './engine';
-import type { ImageInfo } from './engine-info';
-import { lostNotice, otherwiseProtected, protectionChange } from './protection-state';
-import { replacedRoot, rootReplaced } from './replaced-root';
-import { configHash, label } from './spec';
-import type { Settings } from './spec';
+import { quoted } from '../system/quoted';
+import type { ContainerInfo } from './engine/container-info';
+import { countSupervisors } from './engine/container-processes';
+import type { Engine } from './engine/engine';
+import type { ImageInfo } from './engine/engine-info';
+import { lostNotice, otherwiseProtected, protectionChange } from './spec/protection-state';
+import { replacedRoot, rootReplaced } from './spec/replaced-root';
+import { configHash, label } from './spec/spec';
+import type { Settings } from './spec/spec';
 
 /** What is wanted. */
 export interface Reuse {

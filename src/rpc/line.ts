@@ -2,8 +2,8 @@
  * Bytes to lines. Source: ACP v1, transports: messages are UTF-8 JSON, one a line, ended by LF; a CR
  * before it is taken off, blank lines mean nothing.
  */
-import { backslash, carriageReturn, newline, quote, space, tab } from './bytes';
-import { Skim } from './skim';
+import { backslash, carriageReturn, newline, quote, space, tab } from './json/bytes';
+import { Skim } from './long-line';
 
 /** Pieces below this are gathered, in buffers of that size. */
 const smallPieceBytes = 4 * 1024;

@@ -4,10 +4,10 @@
  * after it, all else that is to be known of the line is known.
  */
 import { isUtf8 } from 'node:buffer';
-import { stringEnd } from './string';
-import { newWalk, read } from './scan';
-import type { Pattern } from './run';
-import type { Message, Plans } from './scan';
+import { stringEnd } from './json/string';
+import { newWalk, read } from './message';
+import type { Pattern } from './webassembly/repeated-lines';
+import type { Message, Plans } from './message';
 
 /** What is kept of longer lines is copied, since a part of what was read keeps all of it. In bytes. */
 const maxKeptBytes = 16 * 1024;

@@ -1,5 +1,5 @@
 /** Replaces places in a line and ends it: the only way in which a forwarded line differs from the received one. */
-import { lastAscii, newline } from './bytes';
+import { lastAscii, newline } from './json/bytes';
 
 /** New JSON text for `[start, end)` of a line. */
 export interface Edit {

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ownFolders } from './own-folders';
+import { ownFolders } from '../system/cai-folders';
 
 /** Where a process runs that serves no workspace: an empty folder of ours, made if it is not there. */
 export function emptyFolder(env: NodeJS.ProcessEnv): string {

@@ -2,7 +2,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { askGit, readGitFile } from './git';
-import { isInside } from './path-map';
+import { isInside } from '../paths/path-map';
 import { rootRules } from './refused-root';
 
 /** A git folder outside of the workspace that uses it. */

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { CaiError } from '../errors';
-import { readRegularFile } from './read-regular-file';
-import { safeProgram } from './safe-program';
+import { readRegularFile } from '../paths/read-regular-file';
+import { safeProgram } from '../paths/safe-program';
 
 /** How git is asked. */
 export interface GitOptions {

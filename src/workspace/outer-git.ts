@@ -1,9 +1,9 @@
 /** Whether a workspace gets the git folder outside of it that its `.git` names. */
-import { AgentFolders } from './agent-folders';
+import { AgentFolders } from '../paths/agent-folders';
 import { outerGitFolder } from './git-folder';
 import type { OuterGitFolder } from './git-folder';
-import { isInside } from './path-map';
-import { quoted } from './quoted';
+import { isInside } from '../paths/path-map';
+import { quoted } from '../system/quoted';
 import { recordGitFolder, recordedGitFolder } from './trust';
 
 /** What a workspace gets of git besides itself. */

@@ -1,10 +1,10 @@
 /** The folders that no agent is given as a workspace. */
 import { readdirSync } from 'node:fs';
 import { posix } from 'node:path';
-import { ownFolders, passwdUser } from './own-folders';
-import { isInside } from './path-map';
-import { PathResolver, realOrSame } from './real-path';
-import type { ResolvedPath } from './real-path';
+import { ownFolders, passwdUser } from '../system/cai-folders';
+import { isInside } from '../paths/path-map';
+import { PathResolver, realOrSame } from '../system/real-path';
+import type { ResolvedPath } from '../system/real-path';
 
 /** What is wrong with a folder (a real path), as a clause that follows "because"; `undefined`: nothing. */
 export type RefusalOf = (folder: string) => string | undefined;

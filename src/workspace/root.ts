@@ -4,12 +4,12 @@ import { posix } from 'node:path';
 import { CaiError } from '../errors';
 import { askGit, foreignRepositoryIn, readGitFile } from './git';
 import type { GitOptions } from './git';
-import { kernelPlaceOn } from './kernel-place';
-import { passwdUser } from './own-folders';
-import { identify } from './pinned-folder';
-import { quoted } from './quoted';
-import { isInside } from './path-map';
-import { ancestry, errorCodeOf, isFilePath, isThere } from './real-path';
+import { kernelPlaceOn } from '../paths/kernel-place';
+import { passwdUser } from '../system/cai-folders';
+import { identify } from '../paths/pinned-folder';
+import { quoted } from '../system/quoted';
+import { isInside } from '../paths/path-map';
+import { ancestry, errorCodeOf, isFilePath, isThere } from '../system/real-path';
 import { rootRules } from './refused-root';
 
 /** The folder that an agent gets, and how the editor names it. All paths absolute and normalised. */

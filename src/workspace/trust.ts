@@ -6,11 +6,11 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
-import { ownFolders } from './own-folders';
-import { isInside } from './path-map';
-import { quoted } from './quoted';
-import { resolvePath } from './real-path';
-import { replaceFile } from './replace-file';
+import { ownFolders } from '../system/cai-folders';
+import { isInside } from '../paths/path-map';
+import { quoted } from '../system/quoted';
+import { resolvePath } from '../system/real-path';
+import { replaceFile } from '../system/replace-file';
 import { findWorkspace } from './root';
 import type { Workspace } from './root';
 

@@ -5,7 +5,7 @@ import type { AgentCommand } from '../../src/agent/catalog';
 import { AgentProcess } from '../../src/agent/process';
 import type { AgentProcessOptions } from '../../src/agent/process';
 import type { CaiError } from '../../src/errors';
-import { openLog } from '../../src/log';
+import { openLog } from '../../src/system/log';
 import { killIfThere, markedProcesses, markerName, waitForLeftovers } from '../agents/leftovers';
 import type { MarkedProcess } from '../agents/leftovers';
 

@@ -1,6 +1,6 @@
 import type { StopLadder } from '../../src/agent/process';
 import type { AgentStatus } from '../../src/agent/status';
-import type { Log } from '../../src/log';
+import type { Log } from '../../src/system/log';
 import { AgentRun, fixture, noFolder, noLog, program } from './agent-run';
 
 const longLadder: StopLadder = { termAfterMs: 60_000, killAfterMs: 60_000 };

@@ -1,5 +1,5 @@
 import { catalog } from '../../src/agent/catalog';
-import { commands } from '../../src/commands/containers';
+import { commands } from '../../src/commands/registry';
 import { runCli } from '../support/cli';
 
 describe('cai --help', () => {

@@ -1,9 +1,14 @@
 /** Statement U1, for each place of a path in the protocol: the editor's name of it, and the agent's. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FieldTree } from '../../src/acp/fields';
-import { agentMethods, editorMethods, unknownAgentMethod, unknownEditorMethod } from '../../src/acp/methods';
-import type { Method } from '../../src/acp/methods';
+import type { FieldTree } from '../../src/protocol/fields';
+import {
+  agentMethods,
+  editorMethods,
+  unknownAgentMethod,
+  unknownEditorMethod,
+} from '../../src/protocol/methods';
+import type { Method } from '../../src/protocol/methods';
 import { exchange } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import type { OpenSession } from '../support/turn';

@@ -1,6 +1,6 @@
 import { checkContainer } from '../../src/container/check';
-import type { ContainerInfo, ContainerRights } from '../../src/container/container-info';
-import { label } from '../../src/container/spec';
+import type { ContainerInfo, ContainerRights } from '../../src/container/engine/container-info';
+import { label } from '../../src/container/spec/spec';
 import { containerInfo } from './given';
 
 const check = (info: ContainerInfo): void => checkContainer(info, '/home/u/app', 'claude');

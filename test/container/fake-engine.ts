@@ -2,8 +2,8 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import type { EngineAddress } from '../../src/container/context';
-import { newFolder } from '../workspace/temp-folder';
+import type { EngineAddress } from '../../src/container/engine/context';
+import { newFolder } from '../support/temp-folder';
 
 const servers: Server[] = [];
 

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FreezeLocks } from '../../src/container/freeze-locks';
 import { compiled, run } from '../support/program';
-import { newFolder } from '../workspace/temp-folder';
+import { newFolder } from '../support/temp-folder';
 
 const container = 'ab12';
 const [soon, late] = [() => performance.now() + 50, () => performance.now() + 60_000];

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import type { Engine } from '../../src/container/engine';
+import type { Engine } from '../../src/container/engine/engine';
 import { Freezer, Frozen, whileThawed } from '../../src/container/freeze';
 import { FreezeLocks } from '../../src/container/freeze-locks';
-import { label } from '../../src/container/spec';
+import { label } from '../../src/container/spec/spec';
 import { CaiError } from '../../src/errors';
-import { newFolder } from '../workspace/temp-folder';
+import { newFolder } from '../support/temp-folder';
 import { containerInfo } from './given';
 
 const refusal = new CaiError('CONTAINER_START', 'the engine cannot pause');

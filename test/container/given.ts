@@ -1,7 +1,7 @@
-import type { ContainerInfo } from '../../src/container/container-info';
-import { createRequest } from '../../src/container/create-request';
-import { seccompOf, securityOf } from '../../src/container/security-options';
-import type { Circumstances, Settings } from '../../src/container/spec';
+import type { ContainerInfo } from '../../src/container/engine/container-info';
+import { createRequest } from '../../src/container/spec/create-request';
+import { seccompOf, securityOf } from '../../src/container/engine/security-options';
+import type { Circumstances, Settings } from '../../src/container/spec/spec';
 
 /** Settings of an ordinary container, with changes. */
 export function settings(changes: Partial<Settings> = {}): Settings {

@@ -1,4 +1,4 @@
-import type { Engine } from '../../src/container/engine';
+import type { Engine } from '../../src/container/engine/engine';
 import { provideContainer } from '../../src/container/provide';
 import type { ContainerRequest } from '../../src/container/provide';
 import { CaiError } from '../../src/errors';

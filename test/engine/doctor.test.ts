@@ -1,4 +1,4 @@
-import type { Check } from '../../src/commands/doctor-checks';
+import type { Check } from '../../src/commands/doctor/checks';
 import { testUnless } from './engines';
 import { agent, cai, config, listed, made, runIn, volume } from './own-agent';
 import { docker, newWorkspace, user } from './support';

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pack } from 'tar-stream';
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
-import type { BuildEvent } from '../../src/container/build-stream';
-import { resolveEngine } from '../../src/container/context';
-import { Engine } from '../../src/container/engine';
+import type { BuildEvent } from '../../src/container/engine/build-stream';
+import { resolveEngine } from '../../src/container/engine/context';
+import { Engine } from '../../src/container/engine/engine';
 import { CaiError } from '../../src/errors';
-import { newFolder } from '../workspace/temp-folder';
+import { newFolder } from '../support/temp-folder';
 
 /** Has a shell and the usual small programs. */
 const image = process.env.CAI_TEST_IMAGE ?? 'node:22-bookworm-slim';

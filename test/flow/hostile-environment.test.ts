@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { leave } from '../support/dialogue';
 import { cai, runCli } from '../support/cli';
 import { World } from '../support/world';
-import { newFolder } from '../workspace/temp-folder';
+import { newFolder } from '../support/temp-folder';
 
 /** Makes a program that leaves a mark where it runs; returns where. */
 function trap(program: string): string {

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { signInToken } from '../../src/agent/sign-in-argument';
-import { takeToken } from '../../src/agent/terminal-token';
+import { signInToken } from '../../src/sign-in/sign-in-argument';
+import { takeToken } from '../../src/agent/editor-token';
 import { cai, runCli, userWith } from '../support/cli';
-import { newFolder } from '../workspace/temp-folder';
+import { newFolder } from '../support/temp-folder';
 
 const own = '[agent]\ndata = "workspace"\n';
 /** Ignored, and told of, wherever the repository's file is read. */

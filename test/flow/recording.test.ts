@@ -3,13 +3,13 @@ import { spawnSync } from 'node:child_process';
 import type { SpawnSyncReturns } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readRecording } from '../../src/acp/recording';
-import type { Side } from '../../src/acp/recording';
+import { readRecording } from '../../src/recording/recording';
+import type { Side } from '../../src/recording/recording';
 import { cai } from '../support/cli';
 import { exchange, leave } from '../support/dialogue';
 import { startTurn } from '../support/turn';
 import { World } from '../support/world';
-import { newFolder } from '../workspace/temp-folder';
+import { newFolder } from '../support/temp-folder';
 
 const fixtures = resolve(__dirname, '../../fixtures');
 const fixture = (path: string): string => join(fixtures, path);

@@ -1,7 +1,7 @@
 /** A start that fails and may go better is tried again; what waits for it waits in order, and nobody else. */
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { newFolder } from '../workspace/temp-folder';
+import { newFolder } from '../support/temp-folder';
 import { failure } from '../support/messages';
 import { fullAgent, World } from '../support/world';
 import type { Puppet } from '../support/puppet';

@@ -2,8 +2,8 @@
  * What the scanner ought to see, found the slow way: `JSON.parse` says what is valid, a tree of the text
  * says where everything lies, and the places are looked up in that.
  */
-import type { Message } from '../../src/rpc/scan';
-import type { PlanSource } from '../../src/rpc/plan';
+import type { Message } from '../../src/rpc/message';
+import type { PlanSource } from '../../src/rpc/json/wanted-places';
 
 /** A value with its place in the text. */
 export interface Node {

@@ -1,6 +1,6 @@
 import { LineReader } from '../../src/rpc/line';
 import type { LineLimits, OverlongLine } from '../../src/rpc/line';
-import type { Skim } from '../../src/rpc/skim';
+import type { Skim } from '../../src/rpc/long-line';
 
 const limit = 64;
 

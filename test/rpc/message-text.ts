@@ -1,6 +1,6 @@
 /** Arbitrary messages as text, shaped so that what a plan wants is likely to be in them. */
 import fc from 'fast-check';
-import type { PlanSource } from '../../src/rpc/plan';
+import type { PlanSource } from '../../src/rpc/json/wanted-places';
 import { memberText, numberText, objectText, space, spelled, stringText, valueText } from './json-text';
 import { memberPlans } from './json-tree';
 

@@ -1,8 +1,8 @@
-import * as fields from '../../src/acp/fields';
-import { compilePlan } from '../../src/rpc/plan';
-import type { PlanSource } from '../../src/rpc/plan';
-import { scan } from '../../src/rpc/scan';
-import type { Plans } from '../../src/rpc/scan';
+import * as fields from '../../src/protocol/fields';
+import { compilePlan } from '../../src/rpc/json/wanted-places';
+import type { PlanSource } from '../../src/rpc/json/wanted-places';
+import { scan } from '../../src/rpc/message';
+import type { Plans } from '../../src/rpc/message';
 import { Scanner } from '../../src/rpc/scanner';
 
 const file: PlanSource = { '?type': { resource_link: {}, other: { path: 'path' } } };

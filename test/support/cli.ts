@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { newFolder } from '../workspace/temp-folder';
+import { newFolder } from './temp-folder';
 
 /** The program under test. */
 export const cai = process.env.CAI_BIN ?? resolve(__dirname, '../../bin/cai');

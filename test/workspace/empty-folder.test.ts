@@ -2,7 +2,7 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { emptyFolder } from '../../src/workspace/empty-folder';
-import { newFolder } from './temp-folder';
+import { newFolder } from '../support/temp-folder';
 
 describe('emptyFolder', () => {
   it('makes a folder below our state, for us alone', () => {

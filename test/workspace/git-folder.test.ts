@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { outerGitFolder } from '../../src/workspace/git-folder';
-import { newFolder } from './temp-folder';
+import { newFolder } from '../support/temp-folder';
 
 let env: NodeJS.ProcessEnv;
 

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { rememberAgentFolders } from '../../src/workspace/agent-folders';
+import { rememberAgentFolders } from '../../src/paths/agent-folders';
 import { findOuterGit } from '../../src/workspace/outer-git';
 import { recordGitFolder } from '../../src/workspace/trust';
-import { newFolder } from './temp-folder';
+import { newFolder } from '../support/temp-folder';
 
 const git = (folder: string, ...args: string[]) =>
   execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', '-C', folder, ...args], {

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { rootRules } from '../../src/workspace/refused-root';
-import { newFolder } from './temp-folder';
+import { newFolder } from '../support/temp-folder';
 
 let place: string;
 

@@ -13,7 +13,7 @@ import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { findWorkspace, foreignNotice } from '../../src/workspace/root';
-import { newFolder } from './temp-folder';
+import { newFolder } from '../support/temp-folder';
 
 /** Giving a file to somebody else takes root. */
 const testAsRoot = process.getuid?.() === 0 ? test : test.skip;

@@ -14,7 +14,7 @@ import {
 } from '../../src/workspace/trust';
 import { findWorkspace } from '../../src/workspace/root';
 import { compiled, run } from '../support/program';
-import { newFolder } from './temp-folder';
+import { newFolder } from '../support/temp-folder';
 
 let state: string;
 let env: NodeJS.ProcessEnv;

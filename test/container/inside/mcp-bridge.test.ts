@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
-import { newFolder } from '../../workspace/temp-folder';
+import { newFolder } from '../../support/temp-folder';
 
 const program = resolve(__dirname, '../../../src/container/inside/mcp-bridge');
 

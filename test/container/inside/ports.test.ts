@@ -6,8 +6,8 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces, platform } from 'node:os';
 import { join, resolve } from 'node:path';
-import { encodeHeader } from '../../../src/container/remote-command';
-import { newFolder } from '../../workspace/temp-folder';
+import { encodeHeader } from '../../../src/container/ssh/remote-command';
+import { newFolder } from '../../support/temp-folder';
 
 const inside = resolve(__dirname, '../../../src/container/inside');
 const path = ['PATH', process.env.PATH!] as const;

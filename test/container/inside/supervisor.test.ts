@@ -5,9 +5,9 @@ import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { encodeHeader } from '../../../src/container/remote-command';
+import { encodeHeader } from '../../../src/container/ssh/remote-command';
 import { untilGone } from '../../support/processes';
-import { newFolder } from '../../workspace/temp-folder';
+import { newFolder } from '../../support/temp-folder';
 
 const supervisor = resolve(__dirname, '../../../src/container/inside/supervisor');
 const path = ['PATH', '/usr/bin:/bin'] as const;

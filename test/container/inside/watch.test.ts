@@ -6,8 +6,8 @@ import { platform } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
-import { encodeHeader } from '../../../src/container/remote-command';
-import { newFolder } from '../../workspace/temp-folder';
+import { encodeHeader } from '../../../src/container/ssh/remote-command';
+import { newFolder } from '../../support/temp-folder';
 
 const inside = resolve(__dirname, '../../../src/container/inside');
 const env = [['PATH', process.env.PATH!]] as const;

@@ -1,0 +1,16 @@
+/** Commands by which this program starts itself. */
+import { packageFile } from '../system/package-file';
+import type { AgentCommand } from './catalog';
+
+/** Our own program with arguments, whatever PATH says: the `node` that runs us, our script, the arguments. */
+export function ownProgram<Args extends readonly string[]>(
+  args: readonly [...Args],
+): [string, string, ...Args] {
+  return [process.execPath, packageFile('bin/cai'), ...args];
+}
+
+/** The command that runs an agent in a container; `options` are those of `cai exec`. */
+export function execution(agent: AgentCommand, options: readonly string[]): AgentCommand {
+  const args = ['exec', '--agent', agent.name, ...options, '--', ...agent.command];
+  return { ...agent, command: ownProgram(args) };
+}

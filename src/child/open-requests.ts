@@ -1,0 +1,121 @@
+/** What is open at one agent: who is to be told of which answer. */
+import type { CaiError } from '../errors';
+import type { Plan } from '../rpc/json/wanted-places';
+import type { Message } from '../rpc/message';
+
+/** A request that the agent has to answer. Exactly one of the two callbacks comes, once. */
+export interface ChildRequest {
+  /** What is wanted of its result. */
+  readonly resultPlan: Plan | undefined;
+  /** The editor's request on whose behalf it was sent, JSON text; the agent may refer to it. */
+  readonly editorId: string | undefined;
+  /** Its method. */
+  readonly method: string;
+  /** The session that it is about. */
+  readonly session?: object | undefined;
+  /** The agent has answered, with a result or an error. */
+  onAnswer(message: Message): void;
+  /** There will be no answer. */
+  onFailure(reason: CaiError): void;
+}
+
+/** A request that was sent, with the id (JSON text) that the agent knows. */
+export type OpenRequest = ChildRequest & {
+  /** The id on the agent's side. */
+  readonly childId: string;
+  /** How many bytes the agent was sent before it. */
+  readonly sentAt: number;
+};
+
+/** The requests that are open at one agent. */
+export class OpenRequests {
+  readonly #requests = new Map<string, OpenRequest>();
+  #quietWaits: { session: object; resolve: () => void }[] = [];
+
+  /** How many are open. */
+  get size(): number {
+    return this.#requests.size;
+  }
+
+  /** A request was sent under `childId`, JSON text, which was not open, after so many bytes. */
+  add(childId: string, request: ChildRequest, sentAt = 0): void {
+    // In this order: a member behind what is copied costs a microsecond more.
+    this.#requests.set(childId, { childId, sentAt, ...request });
+  }
+
+  /** The open request that `childId` (JSON text) names, also when the agent has written it otherwise. */
+  find(childId: string): OpenRequest | undefined {
+    return this.#requests.get(childId) ?? this.#findByValue(childId);
+  }
+
+  /**
+   * An answer has come for `childId`: hands it to who asked; false when nobody did. Where that throws, the request
+   * is still open, for whoever catches it to fail.
+   */
+  settle(childId: string, answer: Message): boolean {
+    return this.#end(childId, (request) => {
+      try {
+        request.onAnswer(answer);
+      } catch (reason) {
+        this.#requests.set(request.childId, request);
+        throw reason;
+      }
+    });
+  }
+
+  /** What came for `childId` is no answer; false when nobody asked. */
+  fail(childId: string, reason: CaiError): boolean {
+    return this.#end(childId, (request) => request.onFailure(reason));
+  }
+
+  /** No answer will come for any of them. */
+  failAll(reason: CaiError): void {
+    for (const childId of [...this.#requests.keys()]) this.fail(childId, reason);
+  }
+
+  /** The agent was sent no more than so many bytes: what came after them will not be answered. */
+  failAfter(sentBytes: number, reason: CaiError): void {
+    for (const { childId, sentAt } of [...this.#requests.values()])
+      if (sentAt >= sentBytes) this.fail(childId, reason);
+  }
+
+  /** Forgets all of them, without a word to those that asked. */
+  clear(): void {
+    this.#requests.clear();
+  }
+
+  /** Whether a prompt of the session is open: its turn goes on. */
+  hasPrompt(session: object): boolean {
+    const requests = [...this.#requests.values()];
+    return requests.some((each) => each.session === session && each.method === 'session/prompt');
+  }
+
+  /** Calls back when no prompt of the session is open, which may be at once. */
+  whenQuiet(session: object, resolve: () => void): void {
+    this.#quietWaits.push({ session, resolve });
+    this.#wakeQuiet();
+  }
+
+  #end(childId: string, tell: (request: OpenRequest) => void): boolean {
+    const request = this.find(childId);
+    if (request === undefined) return false;
+    this.#requests.delete(request.childId);
+    tell(request);
+    this.#wakeQuiet();
+    return true;
+  }
+
+  /** An agent that parses ids may answer `1` for `1.0`, or a large integer rounded. */
+  #findByValue(childId: string): OpenRequest | undefined {
+    const value: unknown = JSON.parse(childId);
+    return [...this.#requests.values()].find((request) => Object.is(JSON.parse(request.childId), value));
+  }
+
+  #wakeQuiet(): void {
+    if (this.#quietWaits.length === 0) return;
+    const ready = this.#quietWaits.filter((wait) => !this.hasPrompt(wait.session));
+    if (ready.length === 0) return;
+    this.#quietWaits = this.#quietWaits.filter((wait) => !ready.includes(wait));
+    for (const wait of ready) wait.resolve();
+  }
+}

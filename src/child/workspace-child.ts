@@ -1,0 +1,300 @@
+/**
+ * One child: an agent that serves one workspace. It knows what is open at the agent and what waits for
+ * the agent's start; what lines mean is decided above.
+ */
+import type { StopLadder } from '../agent/process';
+import type { StatusLink } from '../agent/status-link';
+import type { CaiError } from '../errors';
+import { requestLine } from '../rpc/answer';
+import type { Line } from '../rpc/splice';
+import type { Lane } from '../rpc/writer';
+import type { PathMap } from '../paths/path-map';
+import type { PinnedFolder } from '../paths/pinned-folder';
+import { stalled, tooLate, undelivered } from './child-failures';
+import type { WorkspaceChildOptions } from './child-options';
+import { HeldTasks } from './waiting-tasks';
+import type { HeldTask } from './waiting-tasks';
+import { RestartingProcess } from './restarting-process';
+import type { RestartingProcessOptions } from './restarting-process';
+import { OpenRequests } from './open-requests';
+import type { ChildRequest } from './open-requests';
+import { newOwnId } from './proxy-request-id';
+
+/** One conversation, as the proxy knows it while it is open. */
+export interface Session {
+  /** Its id on the editor's side, unique there. */
+  readonly editorId: string;
+  /** Its id on the agent's side, unique within the child; another once an agent has made it anew. */
+  agentId: string;
+  /** The child that has it. */
+  readonly child: WorkspaceChild;
+  /** Its working directory and further roots, then read-only mounts: `fs/*` is confined to these as they were then. */
+  readonly roots: readonly PinnedFolder[];
+  /** Between the editor's spelling of its paths and the agent's. */
+  readonly map: PathMap;
+  /**
+   * Params of the call that opened it, JSON text, the editor's own; undefined where that cannot be repeated.
+   * In memory only: there may be secrets in it.
+   */
+  readonly openParams?: string | undefined;
+  /** A call of ours is restoring it: what its agent tells of the past is known to the editor. False: one has. */
+  isRestoring?: boolean;
+  /** Made by `session/new`, and no agent has got more for it than settings: none may have written it down. */
+  isUnused?: boolean;
+}
+
+/** Capabilities and the like, as far as the proxy reads them. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** An agent at work for one workspace. */
+export class WorkspaceChild {
+  /** Real path of the workspace's root; undefined for the child that serves none. */
+  readonly root: string | undefined;
+  /** What that root was when this was made, as `identify` says it. */
+  readonly identity: string | undefined;
+  /** Between the editor's paths and the agent's, for what is about no session. */
+  readonly map: PathMap;
+  /** Its lane to the editor. */
+  readonly lane: Lane;
+  /** What is open at the agent, by the id that it knows (JSON text). */
+  readonly open = new OpenRequests();
+  /** Its sessions, by its own ids. An id names only the session that was bound to it last. */
+  readonly sessions = new Map<string, Session>();
+  /** Where the sessions belong whose `session/new` is open, oldest first. */
+  readonly openings: Pick<Session, 'roots' | 'map'>[] = [];
+  /** Sessions that the agent spoke of before it answered `session/new`. */
+  readonly early = new Set<Session>();
+  /** `agentCapabilities` of its answer to `initialize`. */
+  capabilities: JsonObject = {};
+  /** That answer as the editor may see it, JSON text; empty until it has come. */
+  initializeResult = '';
+  /** That answer as the agent gave it, JSON text; empty until it has come. */
+  ownInitializeResult = '';
+  /** Whether it has been told that it may use the editor's files. */
+  files: 'editor' | 'off' = 'off';
+  /** What its program told of the image that it runs in, once it runs; for a direct child undefined. */
+  image: { readonly id: string | undefined; readonly name: string | undefined } | undefined;
+  /** Told what keeps the agent from starting soon. */
+  onDelay: ((reason: string) => void) | undefined;
+  /** No other takes up what it had to do: its failure is none that is retried, or the attempts are used up. */
+  isGivenUp = false;
+  /** Why it ended. */
+  endReason: CaiError | undefined;
+  /** It ended because it was no longer wanted. */
+  wasStopped = false;
+  #state: 'starting' | 'ready' | 'stopping' | 'ended' = 'starting';
+  readonly #held: HeldTasks;
+  #process!: RestartingProcess;
+  #isHeldBack = false;
+  #hasServed = false;
+  #isCutOff = false;
+  /** How much it was sent before the last cancel. */
+  #cancelledAt = -1;
+
+  /** Makes a child that has not been started. */
+  constructor(private readonly options: WorkspaceChildOptions) {
+    this.root = options.root;
+    this.identity = options.identity;
+    this.map = options.map;
+    this.#held = new HeldTasks(options.inputBudgetBytes);
+    this.lane = options.writer.lane(() => {
+      this.#isHeldBack = false;
+      this.resume();
+    });
+  }
+
+  /**
+   * Starts the agent, later if others have failed before it, and again where a start fails that may go better.
+   * `onStart` comes with each start, `onEnd` once, after its last line, when everything open has failed.
+   */
+  start(
+    handlers: Pick<RestartingProcessOptions, 'onLine' | 'onLines' | 'onEnd' | 'onStatus' | 'onStart'>,
+  ): void {
+    this.#process = new RestartingProcess({
+      ...this.options.process,
+      ...handlers,
+      delayMs: () => this.options.attempts.delayMs,
+      onFailure: (reason) => this.#failed(reason),
+      onEnd: (reason) => {
+        this.#end(reason);
+        handlers.onEnd(reason);
+      },
+    });
+    this.#process.start();
+  }
+
+  /** Unless it is ready after `limitMs` milliseconds, which may be `Infinity`, its start fails with `reason`. */
+  limitStart(limitMs: number, reason: CaiError): void {
+    if (this.#state === 'starting') this.#process.limitStart(limitMs, reason);
+  }
+
+  /** Starting until it has answered `initialize`; stopping once it is asked to end. */
+  get state() {
+    return this.#state;
+  }
+
+  /** New work may be given to it. */
+  get isUsable(): boolean {
+    return this.#state === 'starting' || this.#state === 'ready';
+  }
+
+  /** Id of its process, once that is started. */
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** To the command that runs the agent, which can be asked; undefined for an agent that we start itself. */
+  get link(): StatusLink | undefined {
+    return this.#process.link;
+  }
+
+  /** It has no session and nothing open, and could have. */
+  get isIdle(): boolean {
+    return this.sessions.size + this.openings.length + this.open.size === 0 && this.isUsable;
+  }
+
+  /** It has answered a request of the editor: its start has been a success. */
+  setServed(): void {
+    if (!this.#hasServed) this.options.attempts.succeeded();
+    this.#hasServed = true;
+  }
+
+  /** Runs a task now, or when the agent has started. */
+  whenReady(task: HeldTask): void {
+    if (this.#state === 'ready') {
+      task.run();
+    } else if (this.#state !== 'starting') {
+      task.onFailure(this.endReason ?? tooLate(this.name));
+    } else if (!this.#held.add(task)) {
+      task.onFailure(stalled(this.name));
+    }
+  }
+
+  /** The agent has answered `initialize`: what waited goes to it. */
+  setReady(): void {
+    if (this.#state !== 'starting') return;
+    this.#state = 'ready';
+    this.#process.liftLimit();
+    for (const task of this.#held.takeAll()) task.run();
+  }
+
+  /** Sends a request under `childId`. The caller has made sure that this id is not open here. */
+  request(childId: string, line: Line, request: ChildRequest): void {
+    if (this.#isOverBudget()) {
+      request.onFailure(stalled(this.name));
+      return;
+    }
+    this.open.add(childId, request, this.#process.sentBytes);
+    this.#process.send(line);
+  }
+
+  /** Sends a request of our own; returns its id. `params` is JSON text. */
+  ask(method: string, params: string | undefined, request: Omit<ChildRequest, 'method'>): string {
+    const childId = newOwnId();
+    this.request(childId, requestLine(childId, method, params), { ...request, method });
+    return childId;
+  }
+
+  /** Sends a notification. One that the agent has no room for is dropped, unless it cancels something. */
+  notify(line: Line, isCancel: boolean): void {
+    if (this.#isOverBudget() && !isCancel) {
+      this.options.log.warn({ root: this.root }, 'agent does not read: a notification was dropped');
+      return;
+    }
+    if (isCancel) this.#cancelledAt = this.#process.sentBytes;
+    this.#process.send(line);
+    this.#endIfHopeless();
+  }
+
+  /** Sends the answer to a request of the agent. */
+  answer(line: Line): void {
+    this.#process.send(line);
+    this.#endIfHopeless();
+  }
+
+  /** Queues a line or several for the editor; the agent is not read on while too many wait. */
+  deliver(line: Line): void {
+    this.lane.queue(line);
+    if (this.#isHeldBack || !this.lane.stopIfFull()) return;
+    this.#isHeldBack = true;
+    this.pause();
+  }
+
+  /** Stops reading the agent until as many calls of `resume` have come. */
+  pause(): void {
+    this.#process.pause();
+  }
+
+  /** Takes one `pause` back. */
+  resume(): void {
+    this.#process.resume();
+  }
+
+  /** The agent is no use: everything open fails, and it is ended. */
+  abandon(reason: CaiError, ladder: StopLadder): void {
+    this.#state = 'stopping';
+    this.endReason = reason;
+    this.#failAll(reason);
+    void this.stop(ladder);
+  }
+
+  /**
+   * The way to the agent is lost; it may have got so many bytes. It is given no more work, and what it has not got
+   * fails with `UNDELIVERED`, unless some of that cancels something. False: it had done nothing yet, and just ends.
+   */
+  cutOff(takenBytes: number): boolean {
+    if (this.#state !== 'ready' || !this.#hasServed) return false;
+    this.#state = 'stopping';
+    this.#isCutOff = true;
+    if (this.#cancelledAt < takenBytes) this.open.failAfter(takenBytes, undelivered(this.name));
+    return true;
+  }
+
+  /** Asks the agent to end, ever less politely; resolves when nothing of it is left. */
+  async stop(ladder: StopLadder): Promise<void> {
+    if (this.isUsable) this.#state = 'stopping';
+    await this.#process.stop(ladder);
+  }
+
+  #isOverBudget(): boolean {
+    return this.#process.unreadBytes > this.options.inputBudgetBytes;
+  }
+
+  /** Answers and cancels are never dropped, so an agent that takes none of them has to go. */
+  #endIfHopeless(): void {
+    // Asked again, it would only get more time.
+    if (!this.isUsable || this.#process.unreadBytes <= 2 * this.options.inputBudgetBytes) return;
+    this.options.log.error({ root: this.root }, 'agent does not read its input: it is ended');
+    void this.stop({ termAfterMs: 0, killAfterMs: 1_000 });
+  }
+
+  /** Its process has ended: undefined if another takes its place, else why none does. */
+  #failed(reason: CaiError): CaiError | undefined {
+    const { attempts } = this.options;
+    if (!this.isUsable || this.#hasServed) return reason;
+    const final = attempts.failed(reason, this.#state === 'ready');
+    this.isGivenUp = final !== undefined;
+    if (this.#state === 'ready') return final ?? reason;
+    // Who asked asks again.
+    if (final === undefined) this.open.clear();
+    return final;
+  }
+
+  #end(reason: CaiError): void {
+    this.wasStopped = this.#state === 'stopping' && this.endReason === undefined && !this.#isCutOff;
+    this.#state = 'ended';
+    this.endReason ??= reason;
+    this.#failAll(reason);
+  }
+
+  #failAll(reason: CaiError): void {
+    const held = this.#held.takeAll();
+    this.open.failAll(reason);
+    for (const task of held) task.onFailure(reason);
+  }
+
+  /** Name of the agent. */
+  get name(): string {
+    return this.options.process.agent.name;
+  }
+}

@@ -1,0 +1,217 @@
+/** The editor's two pipes and the proxy between them and the agents. */
+import { join } from 'node:path';
+import { Proxy } from '../../proxy/proxy';
+import type { ProxyOptions } from '../../proxy/proxy';
+import { Recorder } from '../../recording/recorder';
+import { ReviewObserver } from '../../proxy/review-observer';
+import { UsageObserver } from '../../usage/usage-observer';
+import type { AgentCommand } from '../../agent/catalog';
+import { execution, ownProgram } from '../../agent/cai-program';
+import { sweepTokens } from '../../agent/editor-token';
+import { messageOf } from '../../errors';
+import type { LogFileHead } from '../../system/log-file';
+import { Watch } from '../../protect/watch';
+import { LineReader } from '../../rpc/line';
+import type { Line } from '../../rpc/splice';
+import { LineWriter } from '../../rpc/writer';
+import { SessionFile } from '../../routing/session-file';
+import { SessionTable } from '../../routing/session-table';
+import { UsageFile } from '../../usage/usage';
+import type { Config } from '../../config/config';
+import { loadWorkspaceConfig } from '../../config/effective-config';
+import { fallbackMount, mountPointOf } from '../../workspace/mount';
+import { ownFolders } from '../../system/cai-folders';
+import type { Workspace } from '../../workspace/root';
+import type { EarlyAnswer } from './early-answer';
+
+/** Signals that end the proxy as the end of its input does, only without patience. */
+const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+/** How long the editor may take no byte of what is still due at the end, in milliseconds. */
+const stallMs = 5_000;
+
+/** What a connection is made from, besides what the proxy is. */
+export interface ConnectionOptions extends Pick<
+  ProxyOptions,
+  'agent' | 'config' | 'cwd' | 'env' | 'log' | 'profiles' | 'signIn' | 'terminals'
+> {
+  /** Which process this is, for records. */
+  readonly about: LogFileHead;
+  /** The agent is a process of this machine. */
+  readonly isDirect: boolean;
+  /** Where all that passes is written down; undefined: nowhere. */
+  readonly recordFile: string | undefined;
+  /** What has passed already; undefined: nothing. */
+  readonly early: EarlyAnswer | undefined;
+}
+
+/** One editor, for as long as it is there. */
+export class Connection {
+  readonly #reader: LineReader;
+  readonly #writer: LineWriter;
+  readonly #proxy: Proxy;
+  readonly #recorder: Recorder | undefined;
+  #resolve: (status: number) => void = () => undefined;
+  readonly #hurried: Promise<void>;
+  #hurry: () => void = () => undefined;
+  #status = 0;
+  #isInputOver = false;
+  #isEnding = false;
+
+  /** Nothing is read before `run`. */
+  constructor(private readonly options: ConnectionOptions) {
+    const { about, agent, config, cwd, early, env, isDirect, log, profiles, recordFile, signIn, terminals } =
+      options;
+    const recorder = recordFile === undefined ? undefined : new Recorder(recordFile, { ...about, log });
+    this.#recorder = recorder;
+    this.#hurried = new Promise((resolve) => (this.#hurry = resolve));
+    this.#reader = new LineReader({
+      maxLineBytes: config.acp.maxLineFromEditorBytes,
+      maxSearchBytes: Infinity,
+    });
+    const onBroken = (reason: Error): void => {
+      log.info({ reason: reason.message }, 'the editor does not read any more');
+      this.#endHastily();
+    };
+    const onWrite = recorder === undefined ? undefined : (line: Line): void => recorder.toEditor(line);
+    this.#writer = new LineWriter(process.stdout, config.acp.queueToEditorBytes, onBroken, onWrite);
+    const { state } = ownFolders(env);
+    const { persist, keepMs } = config.sessions;
+    const usage = persist ? new UsageFile(join(state, 'usage'), keepMs, log) : undefined;
+    this.#proxy = new Proxy({
+      agent,
+      config,
+      cwd,
+      env,
+      log,
+      profiles,
+      recorder,
+      signIn,
+      terminals,
+      writer: this.#writer,
+      answered: early?.answer,
+      sessions: new SessionTable(
+        agent.name,
+        persist ? new SessionFile(join(state, 'sessions.ndjson'), keepMs, log) : undefined,
+      ),
+      usage,
+      observers: (core) => [
+        ...(usage === undefined ? [] : [new UsageObserver(usage, agent.name)]),
+        // Agents that run on this machine execute what they like.
+        ...(isDirect ? [] : [new ReviewObserver(core, (root) => new Watch(env, root))]),
+      ],
+      hasOwnData: (root) => !isDirect && hasOwnData(root, config, env),
+      filesOf: (root) => filesOf(root, config, env),
+      placesOf: (root) => placesOf(root, env, isDirect),
+      commandFor: (workspace) => (isDirect ? agent : contained(agent, workspace)),
+      helper: isDirect ? undefined : ownProgram,
+      onRoom: () => this.#pull(),
+    });
+  }
+
+  /** Resolves with the exit status when the editor is gone and nothing is left. */
+  run(): Promise<number> {
+    const { stdin } = process;
+    const { received, unsent } = this.options.early ?? {};
+    if (unsent !== undefined && unsent.length > 0) this.#writer.lane(() => undefined).queue(unsent);
+    if (received !== undefined) this.#reader.push(received);
+    stdin.on('data', (chunk: Buffer) => {
+      this.#reader.push(chunk);
+      this.#pull();
+    });
+    stdin.on('end', () => {
+      this.#reader.end();
+      this.#isInputOver = true;
+      this.#pull();
+    });
+    stdin.on('error', (reason) => {
+      this.options.log.error({ reason: messageOf(reason) }, 'the editor cannot be read any more');
+      this.#status = 1;
+      this.#endHastily();
+    });
+    for (const signal of endSignals) process.on(signal, () => this.#endHastily());
+    // A bug: the agents must not outlive it, and what is open is still answered.
+    process.on('uncaughtException', (error) => {
+      this.options.log.error({ err: error }, 'internal error: the connection is ended');
+      this.#status = 1;
+      this.#endHastily();
+    });
+    this.#pull();
+    // What a proxy has left that was killed.
+    setImmediate(() => sweepTokens(this.options.env));
+    return new Promise((resolve) => (this.#resolve = resolve));
+  }
+
+  /** Takes the lines that have come, as long as the proxy takes them. */
+  #pull(): void {
+    while (!this.#isEnding && !this.#stopIfBusy()) {
+      const line = this.#reader.next();
+      if (line === undefined) break;
+      this.#recorder?.fromEditor(line);
+      this.#proxy.fromEditor(line);
+    }
+    if (this.#recorder?.isFull === true) this.#recorder.whenRoom(() => this.#pull());
+    if (this.#stopIfBusy()) process.stdin.pause();
+    else if (this.#isInputOver) void this.#end();
+    else process.stdin.resume();
+  }
+
+  #stopIfBusy(): boolean {
+    return this.#proxy.stopIfBusy() || this.#recorder?.isFull === true;
+  }
+
+  /** Without waiting for what agents still have to answer, also where that wait has begun. */
+  #endHastily(): void {
+    this.#hurry();
+    void this.#end();
+  }
+
+  async #end(): Promise<void> {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    await this.#proxy.end(this.#hurried);
+    await this.#writer.drain(stallMs);
+    await this.#recorder?.end();
+    this.options.signIn.end();
+    this.#resolve(this.#status);
+  }
+}
+
+/** What the agent calls the root of a workspace; `undefined`: as we do. */
+function placesOf(
+  root: string,
+  env: NodeJS.ProcessEnv,
+  isDirect: boolean,
+): [string, ...string[]] | undefined {
+  const forced = env.CAI_ACP_WORKSPACE_MOUNT;
+  if (isDirect) return forced === undefined ? undefined : [forced];
+  return [forced ?? mountPointOf(root), fallbackMount];
+}
+
+/** The command that runs an agent in the container of a workspace, or in one without a workspace. */
+function contained(agent: AgentCommand, workspace: Workspace | undefined): AgentCommand {
+  const place =
+    workspace === undefined
+      ? ['--no-workspace']
+      : ['--workspace', workspace.root, '--root-identity', workspace.identity];
+  return { ...execution(agent, [...place, '--quiet', '--status-fd', '3']), hasStatus: true };
+}
+
+/** As in `ProxyOptions`. A workspace whose configuration cannot be used counts as one that has. */
+function hasOwnData(root: string | undefined, config: Config, env: NodeJS.ProcessEnv): boolean {
+  try {
+    const { agent } = root === undefined ? config : loadWorkspaceConfig(env, root).config;
+    return agent.data === 'workspace';
+  } catch {
+    return true;
+  }
+}
+
+/** As in `ChildStartOptions`. Off where the configuration of the workspace cannot be used. */
+function filesOf(root: string | undefined, config: Config, env: NodeJS.ProcessEnv): Config['acp']['fs'] {
+  try {
+    const { acp } = root === undefined ? config : loadWorkspaceConfig(env, root).config;
+    return acp.fs;
+  } catch {
+    return 'off';
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * The answer to `initialize` before the proxy is loaded, which takes longer than all of this: the editor's first
+ * line is read at once, and where a profile is known it is answered with that. Whatever is not as usual is left
+ * to the proxy, which gets everything that was read.
+ */
+import { readSync, writeSync } from 'node:fs';
+import * as fields from '../../protocol/fields';
+import { readHello } from '../../profiles/initialize';
+import type { HelloOptions } from '../../profiles/initialize';
+import type { KnownAnswer, Profiles } from '../../profiles/profiles';
+import { resultLine } from '../../rpc/answer';
+import { LineReader } from '../../rpc/line';
+import { compilePlan } from '../../rpc/json/wanted-places';
+import { scanCall } from '../../rpc/message';
+
+const stdin = 0;
+const stdout = 1;
+/** Of the editor's first bytes; a longer line is left to the proxy. */
+const maxBytes = 64 * 1024;
+/** Of the answer, as whoever writes more may have to wait for the editor to read. */
+const maxAnswerBytes = 4_096;
+const nothing = Buffer.alloc(0);
+
+/** What an answer is made from. */
+export interface EarlyAnswerOptions extends HelloOptions {
+  /** Where one may be known. */
+  readonly profiles: Profiles;
+}
+
+/** What has passed between the editor and us before there was a proxy. */
+export interface EarlyAnswer {
+  /** What the editor has sent: the proxy reads it first. */
+  readonly received: Buffer;
+  /** What the first line, an `initialize`, was answered with; undefined: it was not. */
+  readonly answer?: KnownAnswer;
+  /** The part of that answer that the editor did not take yet. */
+  readonly unsent?: Buffer;
+}
+
+/** Waits for the editor's first bytes and answers them if a profile can. Never fails. */
+export function answerEarly(options: EarlyAnswerOptions): EarlyAnswer {
+  const received = read();
+  const known = knownAnswer(received, options);
+  if (known === undefined) return { received };
+  const bytes = resultLine(known.id, known.answer.result);
+  const sentBytes = bytes.length > maxAnswerBytes ? 0 : write(bytes);
+  return sentBytes === 0
+    ? { received }
+    : { received, answer: known.answer, unsent: bytes.subarray(sentBytes) };
+}
+
+/** The answer to the first of these lines, and the id that it is for, JSON text. */
+function knownAnswer(
+  received: Buffer,
+  options: EarlyAnswerOptions,
+): { id: string; answer: KnownAnswer } | undefined {
+  try {
+    const reader = new LineReader({ maxLineBytes: maxBytes, maxSearchBytes: 0 });
+    reader.push(received);
+    const line = reader.next();
+    if (!Buffer.isBuffer(line)) return undefined;
+    const message = scanCall(line, compilePlan(fields.initializeParams));
+    if (message.kind !== 'request' || message.method !== 'initialize') return undefined;
+    const answer = options.profiles.find(readHello(message, options).childParams);
+    return answer === undefined ? undefined : { id: message.id!, answer };
+  } catch {
+    // The proxy says what is wrong with it.
+    return undefined;
+  }
+}
+
+/**
+ * Nothing if the descriptor cannot be read synchronously, for example because it does not block: the proxy then
+ * reads it as a stream.
+ */
+function read(): Buffer {
+  try {
+    const bytes = Buffer.allocUnsafe(maxBytes);
+    return bytes.subarray(0, readSync(stdin, bytes));
+  } catch {
+    return nothing;
+  }
+}
+
+/** Returns how many bytes were taken. */
+function write(bytes: Buffer): number {
+  try {
+    return writeSync(stdout, bytes);
+  } catch {
+    return 0;
+  }
+}

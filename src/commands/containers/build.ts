@@ -1,0 +1,59 @@
+/** `cai build`: makes the image of an agent, also if there is one. */
+import { resolve } from 'node:path';
+import { resolveEngine } from '../../container/engine/context';
+import { Engine } from '../../container/engine/engine';
+import { buildImage } from '../../container/image/image';
+import { imageTagOf } from '../../container/image/image-tag';
+import { imageRequestOf } from '../../container/image/image-request';
+import { openProgress } from '../../container/image/progress';
+import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
+import { findWorkspace } from '../../workspace/root';
+import { commandLine, runCommandLine } from '../support/command-line';
+import { checkAgent } from './target';
+
+interface Options {
+  readonly agent?: string;
+  readonly workspace?: string;
+  readonly context?: string;
+  /** Commander's form of `--no-cache`. */
+  readonly cache: boolean;
+  readonly upgrade?: true;
+  readonly quiet?: true;
+}
+
+const description = `Builds the image of an agent. A missing one is built when it is needed; this is for a new one
+after an update or a change of the configuration. Containers are made anew from it when nothing runs in them.`;
+
+/** Says on stderr how far it is; resolves with 0 when the image is there. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = commandLine('build', description)
+    .option('-a, --agent <name>', 'whose image (default: "agent.default" of the configuration)')
+    .option('-w, --workspace <folder>', 'by the configuration of that workspace, as far as you trust it')
+    .option('--no-cache', 'fetch everything anew')
+    .option('--upgrade', 'the newest base image, Debian packages and agents, instead of those we have tested')
+    .option('--context <name>', 'Docker context')
+    .option('-q, --quiet', 'say nothing but errors');
+  return await runCommandLine(command, args, () => build(command.opts<Options>()));
+}
+
+async function build(options: Options): Promise<number> {
+  const { env } = process;
+  const { workspace: folder } = options;
+  const root = folder === undefined ? undefined : (await findWorkspace(resolve(folder), { env })).root;
+  const { config, notices } = loadWorkspaceConfig(env, root);
+  const progress = openProgress(process.stderr, options.quiet === true);
+  for (const notice of notices) progress.say(notice);
+  const agent = options.agent ?? config.agent.default;
+  const namedAt = () => placeOfValue(env, root, 'agent.default', agent);
+  checkAgent(agent, config, env, options.agent === undefined ? namedAt : undefined);
+  const engine = await Engine.connect(resolveEngine(env, options.context, config.engine.context));
+  const request = imageRequestOf(env, config, root, agent);
+  const how = { noCache: !options.cache, upgrade: options.upgrade === true };
+  const beganAt = Date.now();
+  const { id } = await buildImage(engine, request, how, progress);
+  const seconds = Math.round((Date.now() - beganAt) / 1_000);
+  progress.say(
+    `${imageTagOf(request)} is ready after ${seconds} s: ${id.replace('sha256:', '').slice(0, 12)}`,
+  );
+  return 0;
+}

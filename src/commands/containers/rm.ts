@@ -1,0 +1,102 @@
+/** `cai rm`: removes containers, and their agents' data only when that is asked for. */
+import type { Engine } from '../../container/engine/engine';
+import { ownContainers, ownVolumes } from '../../container/user-containers';
+import type { OwnContainer, OwnVolume } from '../../container/user-containers';
+import { CaiError } from '../../errors';
+import { quoted } from '../../system/quoted';
+import { commandLine, runCommandLine } from '../support/command-line';
+import { canAsk, confirm } from '../support/confirm';
+import { endContainers } from './end-containers';
+import { hostUser, select, withSelectionOptions } from './selection';
+import type { SelectionOptions } from './selection';
+
+interface Options extends SelectionOptions {
+  readonly force?: true;
+  readonly volumes?: true;
+  readonly yes?: true;
+}
+
+const description = `Removes the containers of a workspace. What their agents keep (sign-ins, settings, history) lies in
+volumes, which stay. The workspace itself is not touched.`;
+
+const footer = `
+Images stay, too. One that no container needs any more goes with: docker rmi containai:AGENT`;
+
+/** Resolves with 0 when nothing of it is there any more, with 1 if the user does not want that after all. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = withSelectionOptions(commandLine('rm', description))
+    .option('-f, --force', 'also if commands run in them, which ends those; asks nothing')
+    .option(
+      '--volumes',
+      'remove what their agents keep, too, unless other containers use it; with --all also what no container uses',
+    )
+    .option('-y, --yes', 'do not ask whether what they keep may go')
+    .addHelpText('after', footer);
+  return await runCommandLine(command, args, () => remove(command.opts<Options>()));
+}
+
+async function remove(options: Options): Promise<number> {
+  const { engine, containers, none } = await select(options, process.env);
+  const isForced = options.force === true;
+  const volumes = options.volumes === true ? await volumesOf(engine, containers, options) : [];
+  const going = volumes.filter(({ users }) => users.length === 0);
+  if (going.length > 0 && !isForced && options.yes !== true && !(await mayRemove(going))) return 1;
+  const end = ({ id }: OwnContainer) => engine.removeContainer(id, { force: true });
+  if (!(await endContainers(engine, containers, { isForced, done: 'removed', end }))) return 1;
+  for (const { name, users } of volumes) {
+    if (users.length > 0) {
+      say(`kept the volume ${name}: it serves ${users.map((user) => user.name).join(', ')}, too`);
+      continue;
+    }
+    await engine.removeVolume(name);
+    say(`removed the volume ${name}, with what the agent kept`);
+  }
+  if (options.volumes !== true) {
+    const names = new Set(containers.flatMap(({ dataVolume }) => dataVolume ?? []));
+    for (const name of names) say(`what the agent keeps stays in the volume ${name}`);
+  }
+  if (containers.length === 0 && volumes.length === 0) {
+    say(`nothing to remove: ${whatIsNot(none, options)}`);
+  }
+  return 0;
+}
+
+function whatIsNot(none: string, { volumes, all, agent }: Options): string {
+  if (volumes !== true) return none;
+  if (all === true)
+    return `no container and no volume${agent === undefined ? '' : ` for the agent ${quoted(agent)}`}`;
+  const whose = agent === undefined ? '' : ` --agent ${quoted(agent)}`;
+  return `${none}; what no container uses goes with: cai rm --volumes --all${whose}`;
+}
+
+/** A volume that is to go, and the containers that stay and need it. */
+type Wanted = OwnVolume & { readonly users: readonly OwnContainer[] };
+
+/** Only those that carry our label, whatever the record of a container says. */
+async function volumesOf(
+  engine: Engine,
+  containers: readonly OwnContainer[],
+  { all, agent }: Options,
+): Promise<Wanted[]> {
+  const going = new Set(containers.map(({ id }) => id));
+  const named = new Set(containers.map(({ dataVolume }) => dataVolume));
+  const own = await ownVolumes(engine, hostUser().uid);
+  const staying = (await ownContainers(engine, hostUser().uid)).filter(({ id }) => !going.has(id));
+  return own
+    .filter(({ name, agent: its }) => named.has(name) || (all === true && (agent ?? its) === its))
+    .map((volume) => ({ ...volume, users: staying.filter(({ dataVolume }) => dataVolume === volume.name) }));
+}
+
+/** Whether the user agrees. Rejects with `CaiError('USAGE')` where nobody can be asked. */
+async function mayRemove(volumes: readonly OwnVolume[]): Promise<boolean> {
+  const agents = [...new Set(volumes.map(({ agent }) => agent))].join(', ');
+  // That of one workspace has the name of its container, and this behind it.
+  const where = volumes.every(({ name }) => name.endsWith('-data')) ? '' : ' for all workspaces';
+  const what = `This removes the sign-in and history of ${agents}${where}.`;
+  if (canAsk()) return await confirm(`${what} Go on?`);
+  throw new CaiError('USAGE', `${what} Use --yes to agree, or leave out --volumes.`);
+}
+
+function say(sentence: string): void {
+  process.stderr.write(`cai: ${sentence}\n`);
+}

@@ -1,0 +1,277 @@
+/** Which container a command is about: the options that say so, and the way to it. */
+import { resolve } from 'node:path';
+import type { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { resolveAgent } from '../../agent/catalog';
+import { keepFromEngine, resolveEngine } from '../../container/engine/context';
+import { diskFullStatus, diskRemedy } from '../../container/ssh/disk-warning';
+import { Engine } from '../../container/engine/engine';
+import type { ImageInfo } from '../../container/engine/engine-info';
+import { findImage, imageNotice, provideImage } from '../../container/image/image';
+import type { ImageRequest } from '../../container/image/image';
+import { imageRequestOf } from '../../container/image/image-request';
+import { imageTagOf } from '../../container/image/image-tag';
+import { clientKey } from '../../container/ssh/keys';
+import { noRoomIn } from '../../container/no-room';
+import { endedAtOnce, provideContainer } from '../../container/provide';
+import type { RunningContainer } from '../../container/provide';
+import { settingsOf } from '../../container/spec/settings';
+import type { Settings } from '../../container/spec/spec';
+import { SshConnection } from '../../container/ssh/ssh';
+import { CaiError } from '../../errors';
+import type { Config } from '../../config/config';
+import { configFileOf } from '../../config/config';
+import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
+import { ownFolders } from '../../system/cai-folders';
+import { foreignNotice } from '../../workspace/root';
+import type { Workspace } from '../../workspace/root';
+import { findCheckedWorkspace } from '../../workspace/trust';
+import { hostUser } from './selection';
+import { voiceOf } from './voice';
+import type { Voice } from './voice';
+
+/** The options that every command about one container has. */
+export interface TargetOptions {
+  /** A folder in the workspace; `false`: none. */
+  readonly workspace?: string | false;
+  /** Name of the agent. */
+  readonly agent?: string;
+  /** Docker context. */
+  readonly context?: string;
+  /** Whether an existing container is replaced. */
+  readonly fresh?: boolean;
+  /** What the root of the workspace must be, as `identify` says it: the caller has decided about that folder. */
+  readonly rootIdentity?: string;
+  /** Whether nothing in the workspace is protected from being written. */
+  readonly writable?: boolean;
+  /** Whether nothing but errors is said. */
+  readonly quiet?: boolean;
+}
+
+/** Adds them. */
+export function withTargetOptions(command: Command): Command {
+  return command
+    .option('-w, --workspace <folder>', 'workspace: any folder in it (default: the current one)')
+    .option('--no-workspace', 'a container of its own without any folder of this machine')
+    .option('-a, --agent <name>', 'whose container (default: "agent.default" of the configuration)')
+    .option('--context <name>', 'Docker context')
+    .option(
+      '--fresh',
+      'make the container anew, which ends commands that run in the old one; what the agent keeps in its data volume stays',
+    )
+    .option('--writable', 'let commands write what is protected, as .git/config and .vscode')
+    .option('-q, --quiet', 'say nothing but errors');
+}
+
+/** How long after a connection was lost the end of its container may become known, in milliseconds. */
+const endNoticeMs = 2_000;
+
+/** What a container is to be, and where. */
+export interface Wanted {
+  /** `undefined`: none. */
+  readonly workspace: Workspace | undefined;
+  /** In effect for that workspace. */
+  readonly config: Config;
+  /** Name of the agent. */
+  readonly agent: string;
+  /** What the container is to be. */
+  readonly settings: Settings;
+  /** Where it is to be. */
+  readonly engine: Engine;
+  /** Whether it takes the place of one that is there. */
+  readonly isFresh: boolean;
+}
+
+/** A container that may not be there yet. */
+export class Target {
+  #knownRequest: ImageRequest | undefined;
+
+  private constructor(
+    /** What it is to be. */
+    readonly wanted: Wanted,
+    private readonly env: NodeJS.ProcessEnv,
+    private readonly voice: Voice,
+  ) {}
+
+  /** Rejects with the `CaiError` of what is wrong: folder, configuration, agent, engine. */
+  static async find(options: TargetOptions, env: NodeJS.ProcessEnv, status?: Writable): Promise<Target> {
+    const voice = voiceOf(options, status);
+    const { workspace: folder = '.' } = options;
+    const workspace = folder === false ? undefined : await findCheckedWorkspace(resolve(folder), env);
+    const root = workspace?.root;
+    const { config, notices } = loadWorkspaceConfig(env, root);
+    const foreign = workspace && foreignNotice(workspace);
+    for (const notice of foreign === undefined ? notices : [foreign, ...notices]) voice.tell(notice);
+    const agent = options.agent ?? config.agent.default;
+    const namedAt = () => placeOfValue(env, root, 'agent.default', agent);
+    checkAgent(agent, config, env, options.agent === undefined ? namedAt : undefined);
+    const address = resolveEngine(env, options.context, config.engine.context);
+    // It answers while we look at files.
+    const connecting = Engine.connect(address);
+    connecting.catch(() => undefined);
+    const { publicKey: authorizedKey } = await clientKey(ownFolders(env).state);
+    const { rootIdentity = workspace?.identity } = options;
+    const settings = await settingsOf({
+      config,
+      workspace: root,
+      rootIdentity,
+      agent,
+      hostUser: hostUser(),
+      authorizedKey,
+      env,
+      isWritable: options.writable === true,
+    });
+    const engine = await connecting;
+    await keepFromEngine(address, settings.binds);
+    for (const notice of settings.notices) voice.tell(notice);
+    const wanted = { workspace, config, agent, settings, engine, isFresh: options.fresh === true };
+    return new Target(wanted, env, voice);
+  }
+
+  /** Name of its image. */
+  get imageName(): string {
+    return imageTagOf(this.#imageRequest());
+  }
+
+  /** Its container, running: made or started if necessary. */
+  async open(): Promise<RunningContainer> {
+    const { env, voice } = this;
+    const { engine, settings, isFresh } = this.wanted;
+    const request = this.#imageRequest();
+    let isImageNoted = false;
+    return await provideContainer(engine, {
+      settings,
+      imageIfThere: async () => {
+        const image = await findImage(engine, request);
+        if (image !== undefined && !isImageNoted) this.#noteImage(request, image);
+        isImageNoted = true;
+        return image;
+      },
+      image: () => {
+        isImageNoted = true;
+        return provideImage(engine, request, voice.progress);
+      },
+      isFresh,
+      env,
+      tell: voice.tell,
+    });
+  }
+
+  /**
+   * A connection to its container. The container may end for want of work just when it is wanted, so the
+   * way there is tried twice; no command has been sent by then.
+   */
+  async connect(): Promise<{ container: RunningContainer; connection: SshConnection }> {
+    const container = await this.open();
+    try {
+      return { container, connection: await this.#connectTo(container) };
+    } catch (reason) {
+      if (!isLost(reason)) throw reason;
+      const again = await this.open();
+      if (again.id === container.id && again.startedAt === container.startedAt)
+        throw (await noRoomIn(this.wanted.engine, container, reason)) ?? reason;
+      return { container: again, connection: await this.#connectAgainTo(again) };
+    }
+  }
+
+  /** What was thrown while a command ran; if its container has ended, that and why. */
+  async explain(reason: unknown, { name, id }: RunningContainer): Promise<unknown> {
+    if (!(reason instanceof CaiError) || reason.code !== 'SSH_CONNECT') return reason;
+    const { engine } = this.wanted;
+    // The engine may hear later than we do that it has ended.
+    await Promise.race([engine.waitContainer(id).catch(() => undefined), sleep(endNoticeMs)]);
+    const info = await engine.inspectContainer(id).catch(() => 'the engine is gone, too' as const);
+    if (typeof info === 'string') return reason;
+    if (info?.isRunning === true) return (await noRoomIn(engine, info, reason)) ?? reason;
+    const why =
+      info === undefined
+        ? 'was removed'
+        : info.isOomKilled
+          ? 'was killed for using too much memory: raise container.memory in the configuration'
+          : // Its keeper ends so when it is told to end.
+            info.exitCode === 0
+            ? 'was stopped'
+            : info.exitCode === diskFullStatus
+              ? `was ended, because it has used up its disk budget and something went on writing: ${diskRemedy}`
+              : `ended with status ${info.exitCode}`;
+    return new CaiError('CONTAINER_START', `the container ${name} ${why}`, undefined, { cause: reason });
+  }
+
+  /** The container that is there does not need what the image is made from. */
+  #noteImage(request: ImageRequest, image: ImageInfo): void {
+    try {
+      const notice = imageNotice(request, image);
+      if (notice !== undefined) this.voice.tell(notice);
+    } catch (reason) {
+      if (!(reason instanceof CaiError)) throw reason;
+      this.voice.tell(reason.message);
+    }
+  }
+
+  #imageRequest(): ImageRequest {
+    const { config, workspace, agent } = this.wanted;
+    return (this.#knownRequest ??= imageRequestOf(this.env, config, workspace?.root, agent));
+  }
+
+  async #connectTo(container: RunningContainer): Promise<SshConnection> {
+    const { privateKey } = await clientKey(ownFolders(this.env).state);
+    const { port, hostKey, name } = container;
+    const opening = SshConnection.open({ port, hostKey, privateKey, container: name });
+    const watch = new AbortController();
+    try {
+      return await Promise.race([opening, this.#endOf(container, watch.signal)]);
+    } finally {
+      watch.abort();
+    }
+  }
+
+  async #connectAgainTo(container: RunningContainer): Promise<SshConnection> {
+    try {
+      return await this.#connectTo(container);
+    } catch (reason) {
+      const info = isLost(reason) ? await this.wanted.engine.inspectContainer(container.id) : undefined;
+      throw info === undefined || info.isRunning ? reason : await endedAtOnce(this.wanted.engine, info);
+    }
+  }
+
+  /** Rejects once the container has ended: nobody would answer, however long one waits. */
+  async #endOf({ id, name }: RunningContainer, signal: AbortSignal): Promise<never> {
+    for (;;) {
+      await sleep(endCheckMs, undefined, { signal });
+      const info = await this.wanted.engine.inspectContainer(id);
+      if (info?.isRunning !== true) throw new CaiError('SSH_CONNECT', `the container ${name} has ended`);
+    }
+  }
+}
+
+/** How often a container is looked at while it does not answer, in milliseconds; most answer before. */
+const endCheckMs = 250;
+
+function isLost(reason: unknown): reason is CaiError {
+  return reason instanceof CaiError && reason.code === 'SSH_CONNECT';
+}
+
+/**
+ * Here an agent that is not known is a mistake of the command line like any other: the status 1 is a command's own.
+ * `namedAt`: as for `resolveAgent`.
+ */
+export function checkAgent(
+  agent: string,
+  { agents }: Config,
+  env: NodeJS.ProcessEnv,
+  namedAt?: () => string,
+): void {
+  try {
+    resolveAgent(agent, [], {
+      agents,
+      isTestMode: env.CAI_ACP_TEST_MODE === '1',
+      configFile: configFileOf(env),
+      cwd: '/',
+      namedAt,
+    });
+  } catch (reason) {
+    if (reason instanceof CaiError) throw new CaiError('USAGE', reason.message);
+    throw reason;
+  }
+}

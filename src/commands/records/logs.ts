@@ -1,0 +1,193 @@
+/** `cai logs`: what the processes that editors have started say, from the files that they keep. */
+import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readSync, watch } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { CaiError } from '../../errors';
+import { isLog, stemOf } from '../../system/log-file';
+import { printableLine, quoted } from '../../system/quoted';
+import { readState, unlessGone } from '../../system/state-folder';
+import { commandLine, runCommandLine } from '../support/command-line';
+import { namedRoot } from '../support/named-root';
+
+interface Options {
+  readonly follow?: true;
+  readonly agent?: string;
+  readonly workspace?: string;
+  readonly lines: number;
+  readonly json?: true;
+}
+
+const description = `Shows what the last 20 processes of "cai --acp", and those that still run, have logged at level
+info and above, whatever CAI_LOG_LEVEL says, but for "silent". The text of prompts, files and environments is never logged.`;
+
+/** A line of a log. */
+interface Entry {
+  readonly level: number;
+  readonly time: string;
+  readonly msg: string;
+  readonly root?: unknown;
+  readonly agent?: unknown;
+  readonly pid?: unknown;
+}
+
+const levels: Readonly<Record<number, string>> = { 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' };
+/** Where the system has no more watches, the folder is looked at this often. */
+const lookMs = 1_000;
+const chunkBytes = 64 * 1024;
+/** So much of a file tells it from others; its first line, which has a time and a process id, is shorter. */
+const beginningBytes = 1_024;
+
+/** Writes the lines to stdout; resolves with 0, with `--follow` when a signal ends it. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = commandLine('logs', description)
+    .option('-f, --follow', 'and what is logged from now on')
+    .option('-a, --agent <name>', 'only processes that run this agent')
+    .option('-w, --workspace <folder>', 'only what is about this workspace (any folder in it), or about none')
+    .option('-n, --lines <number>', 'how many of the last lines', countOf, 200)
+    .option('--json', 'the lines as they are kept: one JSON object each');
+  return await runCommandLine(command, args, async () => {
+    const { workspace, ...rest } = command.opts<Options>();
+    const options = {
+      ...rest,
+      ...(workspace !== undefined && { workspace: await namedRoot(resolve(workspace), process.env) }),
+    };
+    const { folder, logs, shown } = readState(process.env, 'logs', (path) => {
+      if (options.follow === true) mkdirSync(path, { recursive: true, mode: 0o700 });
+      const opened = new Logs(path, options);
+      return { folder: path, logs: opened, shown: opened.read() };
+    });
+    process.stdout.write(shown.slice(-options.lines).join(''));
+    if (options.follow === true) await follow(folder, logs);
+    else if (shown.length === 0) process.stderr.write(`cai: ${hint(logs)}\n`);
+    return 0;
+  });
+}
+
+/** Fails with `CaiError('USAGE')` for what is no number of lines. */
+function countOf(text: string): number {
+  if (/^0*[1-9]\d*$/.test(text)) return Number(text);
+  throw new CaiError('USAGE', `--lines: "${text}" is no whole number, at least 1`);
+}
+
+function hint(logs: Logs): string {
+  return logs.isEmpty ? 'nothing is logged' : 'none of what is logged is of that: "cai logs" shows all';
+}
+
+/** Writes what comes; the promise stays open until the process is ended. */
+async function follow(folder: string, logs: Logs): Promise<never> {
+  const look = (): void => {
+    const text = logs.read().join('');
+    if (text !== '') process.stdout.write(text);
+  };
+  const lookOften = (): void => void setInterval(look, lookMs);
+  try {
+    watch(folder, look).on('error', lookOften);
+  } catch {
+    lookOften();
+  }
+  // For what came between the first look and the watch.
+  look();
+  return await new Promise<never>(() => undefined);
+}
+
+/** The files of a folder, each read on from where it was read to. */
+class Logs {
+  /** No line has been read, wanted or not. */
+  isEmpty = true;
+  /**
+   * How far each file was read. By inode, because a file changes its name when it becomes the older half of a log;
+   * and the inode of one that is gone may be another's, which begins in another way.
+   */
+  readonly #read = new Map<number, { beginning: string; bytes: number }>();
+  readonly #heads = new Map<string, Entry>();
+
+  constructor(
+    private readonly folder: string,
+    private readonly options: Options,
+  ) {}
+
+  /** What is new and wanted, by time, as it is shown. */
+  read(): string[] {
+    const entries = filesIn(this.folder).flatMap((name) => this.#readFile(name));
+    return entries.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)).map(({ text }) => text);
+  }
+
+  #readFile(name: string): { time: string; text: string }[] {
+    return this.#newLines(name).flatMap((line) => {
+      const entry = parse(line);
+      if (entry === undefined) return [];
+      this.isEmpty = false;
+      const stem = stemOf(name);
+      if (entry.agent !== undefined && entry.pid !== undefined) this.#heads.set(stem, entry);
+      const head = this.#heads.get(stem);
+      if (!this.#isWanted(entry, head)) return [];
+      return [
+        { time: entry.time, text: this.options.json === true ? `${quoted(entry)}\n` : textOf(entry, head) },
+      ];
+    });
+  }
+
+  #isWanted(entry: Entry, head: Entry | undefined): boolean {
+    const { agent, workspace } = this.options;
+    if (agent !== undefined && head?.agent !== agent) return false;
+    return workspace === undefined || entry.root === undefined || entry.root === workspace;
+  }
+
+  /** The whole lines that were added to a file; none if it is gone. */
+  #newLines(name: string): string[] {
+    const file = unlessGone(() => openSync(join(this.folder, name), 'r'));
+    if (file === undefined) return [];
+    try {
+      const { ino } = fstatSync(file);
+      const beginning = beginningOf(file);
+      const known = this.#read.get(ino);
+      const start = known?.beginning === beginning ? known.bytes : 0;
+      const added = readFrom(file, start);
+      const whole = added.subarray(0, added.lastIndexOf('\n') + 1);
+      this.#read.set(ino, { beginning, bytes: start + whole.length });
+      return whole.toString('utf8').split('\n');
+    } finally {
+      closeSync(file);
+    }
+  }
+}
+
+/** The first line of a file, as far as it is there. */
+function beginningOf(file: number): string {
+  const piece = Buffer.alloc(beginningBytes);
+  const length = readSync(file, piece, 0, beginningBytes, 0);
+  return piece.toString('latin1', 0, length).split('\n', 1).join();
+}
+
+function readFrom(file: number, start: number): Buffer {
+  const pieces: Buffer[] = [];
+  for (let at = start; ;) {
+    const piece = Buffer.alloc(chunkBytes);
+    const length = readSync(file, piece, 0, chunkBytes, at);
+    if (length === 0) return Buffer.concat(pieces);
+    pieces.push(piece.subarray(0, length));
+    at += length;
+  }
+}
+
+/** The older half of a log comes first. */
+function filesIn(folder: string): string[] {
+  const names = unlessGone(() => readdirSync(folder))?.filter(isLog) ?? [];
+  return names.sort((a, b) => (a.replace('.old', '!') < b.replace('.old', '!') ? -1 : 1));
+}
+
+function parse(line: string): Entry | undefined {
+  try {
+    const value = JSON.parse(line) as Entry | null;
+    return typeof value?.time === 'string' && typeof value.msg === 'string' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(entry: Entry, head: Entry | undefined): string {
+  const { level, time, msg, ...fields } = entry;
+  const who = head === undefined ? '' : `${String(head.agent)}[${String(head.pid)}] `;
+  const shown = Object.entries(fields).filter(([key]) => key !== 'pid' && key !== 'agent');
+  const more = shown.map(([key, value]) => ` ${key}=${quoted(value)}`);
+  return `${printableLine(`${time} ${levels[level] ?? String(level)} ${who}${msg}${more.join('')}`)}\n`;
+}

@@ -1,0 +1,98 @@
+/** `cai sessions`: the sessions of this user that are remembered. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { isRunning } from '../../system/process-identity';
+import { openLog } from '../../system/log';
+import { SessionFile } from '../../routing/session-file';
+import { lastUseOf } from '../../routing/session-record';
+import type { SessionRecord } from '../../routing/session-record';
+import { loadConfig } from '../../config/config';
+import { printableLine, quoted } from '../../system/quoted';
+import { readState, unlessGone } from '../../system/state-folder';
+import { ageOf } from '../support/age';
+import { commandLine, runCommandLine } from '../support/command-line';
+import { namedRoot } from '../support/named-root';
+import { table } from '../support/table';
+
+interface Options {
+  readonly agent?: string;
+  readonly workspace?: string;
+  readonly json?: true;
+}
+
+/** A session, and whether a proxy has it open now. */
+type Listed = SessionRecord & { readonly isLive: boolean };
+
+/** How much of a title is shown, in characters. */
+const titleLength = 48;
+
+/** Writes the list to stdout, and to stderr a hint if it is empty; resolves with 0. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = commandLine('sessions', 'Lists your sessions, open and past, the one used last first.')
+    .option('-a, --agent <name>', 'of this agent only')
+    .option('-w, --workspace <folder>', 'of this workspace only: any folder in it')
+    .option('--json', 'as a JSON array; times in ISO 8601 and milliseconds');
+  return await runCommandLine(command, args, () => list(command.opts<Options>(), process.env));
+}
+
+async function list({ agent, workspace, json }: Options, env: NodeJS.ProcessEnv): Promise<number> {
+  const { persist, keepMs } = loadConfig(env).sessions;
+  const root = workspace === undefined ? undefined : await namedRoot(resolve(workspace), env);
+  const records = readState(env, 'sessions.ndjson', (file) => {
+    unlessGone(() => readFileSync(file));
+    return new SessionFile(file, keepMs, openLog(env)).load();
+  });
+  const all = [...(records?.values() ?? [])]
+    .map((record) => ({
+      ...record,
+      isLive: record.openBy !== undefined && isRunning(record.openBy) === true,
+    }))
+    // One that was opened and never used, by an editor that does so at every start, is nothing to come back to.
+    .filter(({ isLive, updatedAt }) => isLive || updatedAt !== undefined)
+    .sort((one, other) => lastUseOf(other) - lastUseOf(one));
+  const shown = all.filter((each) => {
+    return (agent === undefined || each.agent === agent) && (root === undefined || each.root === root);
+  });
+  const now = Date.now();
+  process.stdout.write(json === true ? asJson(shown, now) : asTable(shown, now));
+  if (shown.length === 0) process.stderr.write(`cai: ${hint(all.length, persist)}\n`);
+  return 0;
+}
+
+function hint(hidden: number, isKept: boolean): string {
+  if (hidden > 0) return 'none of your sessions is one of those: "cai sessions" lists all';
+  if (!isKept)
+    return 'no sessions: your configuration has persist = false below [sessions], so none are remembered';
+  return 'no sessions: one is remembered once an editor has used it by "cai --acp"';
+}
+
+function asTable(sessions: readonly Listed[], now: number): string {
+  const rows = sessions.map((session) => {
+    const { id, title = '', agent, root, isLive } = session;
+    const used = `${ageOf(now - lastUseOf(session))} ago`;
+    return [shortened(printableLine(title)), agent, root, isLive ? 'open' : '-', used, id];
+  });
+  return table([['TITLE', 'AGENT', 'WORKSPACE', 'STATE', 'LAST USED', 'ID'], ...rows]);
+}
+
+function shortened(title: string): string {
+  const characters = Array.from(title === '' ? '-' : title);
+  return characters.length <= titleLength
+    ? characters.join('')
+    : `${characters.slice(0, titleLength - 1).join('')}…`;
+}
+
+/** A session a line. Titles may be a stranger's words, so that even this is safe to look at. */
+function asJson(sessions: readonly Listed[], now: number): string {
+  const objects = sessions.map((session) => ({
+    id: session.id,
+    title: session.title ?? null,
+    agent: session.agent,
+    workspace: session.root,
+    cwd: session.cwd,
+    isLive: session.isLive,
+    lastUsedAt: new Date(lastUseOf(session)).toISOString(),
+    ageMs: Math.max(now - lastUseOf(session), 0),
+  }));
+  return objects.length === 0 ? '[]\n' : `[\n${objects.map(quoted).join(',\n')}\n]\n`;
+}

@@ -1,0 +1,146 @@
+/** `cai usage`: what turns have cost, from what `cai --acp` has written down. */
+import { Option } from 'commander';
+import { CaiError } from '../../errors';
+import { readUsage } from '../../usage/usage';
+import { averageOf, sumOf, sumsBy } from '../../usage/usage-sums';
+import type { Grouping, UsageAverage, UsageSum } from '../../usage/usage-sums';
+import { duration } from '../../config/config-kinds';
+import { quotedLines } from '../../system/quoted';
+import { readState } from '../../system/state-folder';
+import { commandLine, runCommandLine } from '../support/command-line';
+import { table } from '../support/table';
+
+interface Options {
+  readonly since: string;
+  readonly by: Grouping;
+  readonly json?: true;
+}
+
+const description = `Shows what turns have cost: time, tool calls, and the tokens and costs that agents tell.
+Kept for as long as sessions are ([sessions] keep); nothing is with persist = false.`;
+
+const footer = `
+Tokens and costs are the agent's own words, and "-" where it says none. The time of a tool call includes
+waiting for a permission. A turn in which several models took part counts for each; what of it cannot be told
+apart stands under "(several)".`;
+
+/** ISO 8601, its day first. */
+const dateForm = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
+
+/** Writes the table to stdout, and to stderr a hint if there is nothing; resolves with 0. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = commandLine('usage', description)
+    .option('--since <when>', 'from then on: a duration such as 24h or 7d, a date, or "all"', '24h')
+    .addOption(
+      new Option('--by <what>', 'what sums are made for')
+        .choices(['session', 'agent', 'workspace', 'model'])
+        .default('workspace'),
+    )
+    .option('--json', 'as JSON; times in milliseconds, tokens null where the agent says none')
+    .addHelpText('after', footer);
+  return await runCommandLine(command, args, () => {
+    const { since, by, json } = command.opts<Options>();
+    const now = Date.now();
+    const sinceMs = timeOf(since, now);
+    const records = readState(process.env, 'usage', (folder) => readUsage(folder, sinceMs));
+    const rows = sumsBy(records, by);
+    const total = sumOf(records);
+    const average = averageOf(total);
+    process.stdout.write(
+      json === true ? asJson({ sinceMs, now, by, rows, total, average }) : asTable(by, rows, total),
+    );
+    if (records.length === 0)
+      process.stderr.write(`cai: no turns since ${new Date(sinceMs).toISOString()}\n`);
+    return Promise.resolve(0);
+  });
+}
+
+/** A duration before `now`, or a date. Fails with `CaiError('USAGE')`. */
+export function timeOf(text: string, now: number): number {
+  if (text === 'all') return 0;
+  const ms = duration().read(text);
+  if (ms !== undefined) return Math.max(now - ms, 0);
+  const [, day] = dateForm.exec(text) ?? [];
+  const date = day !== undefined && isDay(day) ? Date.parse(text) : NaN;
+  if (!Number.isNaN(date)) return date;
+  throw new CaiError(
+    'USAGE',
+    `--since: "${text}" is no duration such as 24h, no date such as 2026-01-31, and not "all"`,
+  );
+}
+
+/** Whether a month has such a day: Node takes February 30 for one of March. */
+function isDay(day: string): boolean {
+  const ms = Date.parse(day);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
+}
+
+interface Shown {
+  readonly sinceMs: number;
+  readonly now: number;
+  readonly by: Grouping;
+  readonly rows: readonly UsageSum[];
+  readonly total: UsageSum;
+  readonly average: UsageAverage | undefined;
+}
+
+function asJson({ sinceMs, now, by, rows, total, average }: Shown): string {
+  const since = new Date(sinceMs).toISOString();
+  // Where an agent says none, there need not have been none.
+  const told = <T extends UsageSum | UsageAverage>(sum: T) => ({
+    ...sum,
+    tokens: sum.tokens.total === 0 ? null : sum.tokens,
+  });
+  const all = { ...told(total), key: undefined };
+  const value = {
+    since,
+    until: new Date(now).toISOString(),
+    by,
+    rows: rows.map(told),
+    total: all,
+    averagePerTurn: average === undefined ? null : told(average),
+  };
+  return `${quotedLines(value)}\n`;
+}
+
+const numbers = ['TURNS', 'TIME', 'TOOLS', 'TOOL TIME', 'INPUT', 'CACHED', 'OUTPUT', 'TOKENS', 'COST'];
+
+function asTable(by: Grouping, rows: readonly UsageSum[], total: UsageSum): string {
+  const hasAgents = by !== 'agent';
+  const named = (name: string, agents: string, cells: readonly string[]): string[] => {
+    return [name, ...(hasAgents ? [agents] : []), ...cells];
+  };
+  const average = averageOf(total);
+  return table([
+    named(by.toUpperCase(), 'AGENT', numbers),
+    ...rows.map((row) => named(row.key || '-', row.agents.join(', '), [String(row.turns), ...cellsOf(row)])),
+    ...(rows.length > 1 ? [named('total', '', [String(total.turns), ...cellsOf(total)])] : []),
+    ...(average === undefined ? [] : [named('a turn', '', ['', ...cellsOf(average)])]),
+  ]);
+}
+
+function cellsOf({ durationMs, tools, toolMs, tokens, cost }: UsageAverage): string[] {
+  const { input, output, cachedRead, total } = tokens;
+  const costs = Object.entries(cost).map(([currency, amount]) => `${amount.toFixed(4)} ${currency}`);
+  return [
+    timeText(durationMs),
+    rounded(tools),
+    tools === 0 ? '-' : timeText(toolMs),
+    ...[input, cachedRead, output, total].map((count) => (total === 0 ? '-' : rounded(count))),
+    costs.join(' + ') || '-',
+  ];
+}
+
+function rounded(count: number): string {
+  return Number.isInteger(count) ? String(count) : count.toFixed(count < 10 ? 1 : 0);
+}
+
+/** The two largest units: `850ms`, `12.3s`, `4m05s`, `2h10m`. */
+function timeText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)}ms`;
+  const seconds = ms / 1_000;
+  if (seconds < 60) return `${seconds.toFixed(1)}s`;
+  const [minutes, rest] = [Math.floor(seconds / 60), Math.floor(seconds % 60)];
+  if (minutes < 60) return `${minutes}m${String(rest).padStart(2, '0')}s`;
+  return `${Math.floor(minutes / 60)}h${String(minutes % 60).padStart(2, '0')}m`;
+}

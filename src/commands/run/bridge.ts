@@ -1,0 +1,188 @@
+/**
+ * `cai bridge`, which `cai --acp` starts: has agents in a container reach one thing on this machine, a port of
+ * its loopback address or a program that is run here. It ends with its stdin.
+ */
+import { once } from 'node:events';
+import { writeSync } from 'node:fs';
+import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { statusLine } from '../../agent/status';
+import type { AgentStatus } from '../../agent/status';
+import type { SshConnection } from '../../container/ssh/ssh';
+import { joinStreams } from '../../container/ssh/tunnel-server';
+import { CaiError } from '../../errors';
+import { commandLine, runCommandLine } from '../support/command-line';
+import { HostProgram, readOrder } from './host-program';
+import { Target, withTargetOptions } from '../containers/target';
+import type { TargetOptions } from '../containers/target';
+
+const description = `For "cai --acp": lets the container of a workspace reach a port of this machine's loopback address,
+or a program that is run here, until stdin ends.`;
+
+/** Between two attempts at a port that is taken inside, in milliseconds; the longest later, when the user is told. */
+const tryMs = 200;
+const maxTryMs = 30_000;
+/** A port may still be held by one of us that is ending. */
+const patienceMs = 3_000;
+/** How many connections may be open at once: each costs a descriptor here. */
+const maxConnections = 256;
+/** How often the parent is looked at, in milliseconds. */
+const parentCheckMs = 1_000;
+
+interface BridgeOptions extends TargetOptions {
+  /** Descriptor that is told what happens, as for `cai exec`. */
+  readonly statusFd?: number;
+}
+
+/** Tells who has started it how it goes. */
+type Tell = (status: AgentStatus) => void;
+
+/** Resolves with 0 when nobody wants it any more; with the status of what went wrong, which has been told. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = withTargetOptions(commandLine('bridge', description))
+    .argument('<what>', '"localhost:PORT", or "program": the one that the first line of stdin describes')
+    .option('--status-fd <number>', 'tell there what happens, as JSON lines', Number);
+  return await runCommandLine(command, args, async () => {
+    const { statusFd = 1, ...options } = command.opts<BridgeOptions>();
+    const tell: Tell = (status) => {
+      try {
+        writeSync(statusFd, statusLine(status));
+      } catch {
+        // Nobody is there any more to be told.
+      }
+    };
+    return await bridge(command.args[0]!, options, tell);
+  });
+}
+
+async function bridge(what: string, options: TargetOptions, tell: Tell): Promise<number> {
+  const notice = (text: string): void => tell({ kind: 'notice', text });
+  const program = what === 'program' ? new HostProgram(await readOrder(process.stdin), notice) : undefined;
+  const address = program === undefined ? addressOf(what) : undefined;
+  const unwanted = untilUnwanted();
+  let connection: SshConnection | undefined;
+  try {
+    const serving = serve();
+    return await Promise.race([serving, unwanted.then(() => 0)]);
+  } catch (reason) {
+    if (!(reason instanceof CaiError)) throw reason;
+    notice(reason.message);
+    tell({ kind: 'failed', code: reason.code });
+    return reason.exitCode;
+  } finally {
+    await program?.end(connection);
+    connection?.destroy();
+  }
+
+  async function serve(): Promise<number> {
+    const target = await Target.find({ ...options, quiet: true }, process.env);
+    const opened = await target.connect();
+    ({ connection } = opened);
+    if (program !== undefined) await program.listen(connection, target.wanted.settings);
+    else await forward(connection, address!, notice);
+    tell({ kind: 'started' });
+    throw await target.explain(await connection.lost, opened.container);
+  }
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+function addressOf(what: string): Address {
+  const [, host, digits] = /^(localhost|127(?:\.\d{1,3}){3}):(\d{1,5})$/.exec(what) ?? [];
+  if (host === undefined || Number(digits) < 1 || Number(digits) > 65_535)
+    throw new CaiError('USAGE', `"${what}" is nothing to be reached: write "localhost:PORT" or "program"`);
+  return { host, port: Number(digits) };
+}
+
+/** Resolves when the port is listened on inside, however long another program has it. */
+async function forward(
+  connection: SshConnection,
+  address: Address,
+  notice: (text: string) => void,
+): Promise<void> {
+  const { port } = address;
+  let open = 0;
+  let isTold = false;
+  const take = (stream: Duplex): void => {
+    stream.on('error', () => undefined);
+    if (open >= maxConnections) {
+      stream.destroy();
+      return;
+    }
+    open++;
+    stream.on('close', () => open--);
+    join(stream, address).catch(() => {
+      stream.destroy();
+      if (!isTold) notice(`nothing answers on port ${port} of this machine: start the server`);
+      isTold = true;
+    });
+  };
+  for (let triedMs = 0; !(await tryListening(connection, port, take));) {
+    if (triedMs === patienceMs) {
+      await requireListening(connection);
+      notice(
+        `port ${port} is taken in the container, by a program there or by another editor: end that, or let the server listen on another port; it is tried again`,
+      );
+    }
+    // sshd writes a line about each into the log of the container.
+    const waitMs = triedMs < patienceMs ? tryMs : Math.min(triedMs, maxTryMs);
+    await sleep(waitMs);
+    triedMs += waitMs;
+  }
+}
+
+async function tryListening(
+  connection: SshConnection,
+  port: number,
+  take: (stream: Duplex) => void,
+): Promise<boolean> {
+  try {
+    await connection.listen(port, take);
+    return true;
+  } catch (reason) {
+    if (connection.isOver) throw reason;
+    return false;
+  }
+}
+
+/** sshd does not tell why it refuses a port. One that refuses each has settings from before it was asked for any. */
+async function requireListening(connection: SshConnection): Promise<void> {
+  const isAllowed = await tryListening(connection, 0, (stream) => stream.destroy());
+  if (isAllowed) return;
+  throw new CaiError(
+    'CONTAINER_START',
+    'the container was made by an older version of cai, which gave it no way to this machine: remove it with "cai rm", and it is made anew when it is wanted',
+  );
+}
+
+/** Joins a stream to the address. Rejects when nothing answers there. */
+async function join(stream: Duplex, { host, port }: Address): Promise<void> {
+  const hosts = host === 'localhost' ? ['127.0.0.1', '::1'] : [host];
+  for (const [index, each] of hosts.entries()) {
+    const socket = connect({ host: each, port, allowHalfOpen: true, noDelay: true });
+    try {
+      await once(socket, 'connect');
+    } catch (reason) {
+      if (index < hosts.length - 1) continue;
+      throw reason;
+    }
+    joinStreams(socket, stream);
+    return;
+  }
+}
+
+/** Resolves when our stdin has ended, or our parent, or when a signal tells us to end. */
+function untilUnwanted(): Promise<void> {
+  const parent = process.ppid;
+  return new Promise((resolve) => {
+    const leave = (): void => resolve();
+    if (process.stdin.readableEnded) leave();
+    process.stdin.on('end', leave).on('error', leave).on('close', leave).resume();
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, leave);
+    setInterval(() => process.ppid !== parent && leave(), parentCheckMs).unref();
+  });
+}

@@ -1,0 +1,288 @@
+/** `cai exec`: runs one command in the container of a workspace, as if it ran here. */
+import { spawnSync } from 'node:child_process';
+import { Socket } from 'node:net';
+import { constants } from 'node:os';
+import { posix } from 'node:path';
+import type { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { watchCommand } from '../../container/ssh/agent-watch';
+import { Option } from 'commander';
+import { diskWarning } from '../../container/ssh/disk-warning';
+import { commandEnvironment } from '../../container/environment';
+import type { Variables } from '../../container/environment';
+import { Freezer, freezeLocks } from '../../container/freeze';
+import { isRunning } from '../../system/process-identity';
+import { relay } from '../../container/ssh/relay';
+import type { RemoteProcess, RemoteSignal } from '../../container/ssh/remote-process';
+import type { SshConnection } from '../../container/ssh/ssh';
+import { CaiError } from '../../errors';
+import { statusLine } from '../../agent/status';
+import type { AgentStatus } from '../../agent/status';
+import { answerQuestions } from '../../agent/status-link';
+import { safeProgram } from '../../paths/safe-program';
+import { commandLine, runCommandLine } from '../support/command-line';
+import { explainKill, killedStatus } from './explain-kill';
+import { Target, withTargetOptions } from '../containers/target';
+import type { TargetOptions, Wanted } from '../containers/target';
+
+/** The options of `cai exec`. */
+export interface ExecOptions extends TargetOptions {
+  /** Folder to start in, as it is named inside. */
+  readonly cwd?: string;
+  /** `NAME=value`, or `NAME` for the value that it has here. */
+  readonly env: readonly string[];
+  /** Whether the command gets a terminal. */
+  readonly tty?: boolean;
+  /** Descriptor that is told what happens before the command runs, and whose end is ours. */
+  readonly statusFd?: number;
+  /** Whether the first SIGTERM or SIGHUP ends the command and all that it has started, instead of being passed on. */
+  readonly endsOnSignal?: boolean;
+  /** Identity of the process for which the command runs, besides our parent: its end, too, is ours. */
+  readonly wantedBy?: string;
+  /** What is opened on its connection before the command runs, and closed when that has ended. */
+  readonly beside?: (connection: SshConnection) => Promise<{ close(): Promise<void> }>;
+}
+
+const description = `Runs a command in the container of a workspace, which is made and started when needed.
+stdin, stdout, stderr, signals and the exit status are the command's own.`;
+
+const footer = `
+Exit status: the command's own, 128+N if signal N ended it; else 2 usage, 10 the container has gone,
+11 start failed, 12 keys for SSH, 13 connection, 14 wrong host key, 15 not a container of ours.`;
+
+/** Resolves with the exit status of the command. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = withTargetOptions(commandLine('exec', description))
+    .argument('<command...>', 'program and arguments, started without a shell')
+    .option('--cwd <folder>', 'folder to start in, as the container names it')
+    .option('-e, --env <name[=value]>', 'set a variable; without a value the one that it has here', collect)
+    .option('-t, --tty', 'give the command a terminal')
+    .option(
+      '--status-fd <number>',
+      'tell there what happens before the command runs, as JSON lines; its end ends the command',
+      Number,
+    )
+    .addOption(new Option('--root-identity <device:inode>').hideHelp())
+    .passThroughOptions()
+    .addHelpText('after', footer);
+  return await runCommandLine(command, args, async () => {
+    const [program, ...rest] = command.args;
+    return await runInContainer([program!, ...rest], { env: [], ...command.opts<Partial<ExecOptions>>() });
+  });
+}
+
+/** Runs `argv`; resolves with its exit status. */
+export async function runInContainer(
+  argv: readonly [string, ...string[]],
+  options: ExecOptions,
+): Promise<number> {
+  if (options.tty === true && !(process.stdin.isTTY && process.stdout.isTTY))
+    throw new CaiError('USAGE', '-t needs a terminal on stdin and stdout: leave it out');
+  const extra = variables(options.env);
+  const guard = new Guard(options.endsOnSignal === true, options.wantedBy);
+  const status = options.statusFd === undefined ? undefined : guard.openLifeline(options.statusFd);
+  try {
+    return await runGuarded(argv, extra, options, { guard, status });
+  } catch (reason) {
+    if (reason instanceof CaiError) status?.write(statusLine({ kind: 'failed', code: reason.code }));
+    throw reason;
+  }
+}
+
+/** What there is to run a command with, besides its options. */
+interface Guarded {
+  readonly guard: Guard;
+  readonly status: Writable | undefined;
+}
+
+async function runGuarded(
+  argv: readonly [string, ...string[]],
+  extra: Variables,
+  options: ExecOptions,
+  { guard, status }: Guarded,
+): Promise<number> {
+  const target = await Target.find(options, process.env, status);
+  const { container, connection } = await target.connect();
+  guard.watch(connection);
+  guard.freezer = new Freezer(target.wanted.engine, freezeLocks(process.env), {
+    container: container.id,
+    hostUser: target.wanted.settings.hostUser.uid,
+  });
+  let beside: { close(): Promise<void> } | undefined;
+  try {
+    beside = await options.beside?.(connection);
+    const env = [
+      ...commandEnvironment(container, target.wanted.config, process.env),
+      ...extra,
+      ...terminalType(options),
+    ];
+    const terminal =
+      options.tty === true ? { ...windowSize(), term: process.env.TERM ?? 'xterm' } : undefined;
+    const cwd = options.cwd ?? startFolder(target.wanted);
+    const remote = await connection.run({ argv, cwd, env }, terminal);
+    guard.command = remote;
+    if (status !== undefined) {
+      status.write(statusLine({ kind: 'started', image: container.imageId, imageName: target.imageName }));
+      watchLater(connection, remote, { status, diskBytes: target.wanted.settings.diskBytes });
+      tellLoss(connection, status);
+    }
+    if (terminal !== undefined) useTerminal(remote);
+    const ended = await relay(remote, process);
+    if (ended === killedStatus) await explainKill(connection, target.wanted.settings.diskBytes);
+    return ended;
+  } catch (reason) {
+    throw await target.explain(reason, container);
+  } finally {
+    if (options.tty === true) process.stdin.setRawMode(false);
+    await guard.thaw();
+    await beside?.close();
+    connection.end();
+  }
+}
+
+/** When the command begins to be watched, in milliseconds: its start has the processors to itself. */
+const watchAfterMs = 2_000;
+
+/** Tells the program that started us what the command cannot say itself. */
+function watchLater(
+  connection: SshConnection,
+  command: RemoteProcess,
+  { status, diskBytes }: { readonly status: Writable; readonly diskBytes: number | undefined },
+): void {
+  const tell = (said: AgentStatus | undefined) => said && status.write(statusLine(said));
+  const heard = {
+    stopped: () => tell({ kind: 'stopped' }),
+    disk: (words: string) => tell(diskWarning(words, diskBytes)),
+  };
+  const onUnwatchable = () => tell({ kind: 'unwatchable' });
+  setTimeout(() => void watchCommand(connection, { command, heard, onUnwatchable }), watchAfterMs).unref();
+}
+
+/** Why it is lost takes a while to find out, in which more may be sent to us that will never get there. */
+function tellLoss(connection: SshConnection, status: Writable): void {
+  let takenBytes = 0;
+  process.stdin.on('data', (chunk: Buffer) => (takenBytes += chunk.length));
+  void connection.lost.then(() => status.write(statusLine({ kind: 'lost', takenBytes })));
+}
+
+/** Where we are, as the container names it. */
+function startFolder({ workspace, settings }: Wanted): string {
+  if (workspace === undefined) return settings.workingFolder;
+  return posix.join(settings.workingFolder, posix.relative(workspace.root, workspace.realCwd));
+}
+
+function variables(given: readonly string[]): Variables {
+  return given.flatMap((each) => {
+    const [, name, , value] = /^([^=]+)(=(.*))?$/s.exec(each) ?? [];
+    if (name === undefined) throw new CaiError('USAGE', '-e needs NAME=value or NAME');
+    const chosen = value ?? process.env[name];
+    return chosen === undefined ? [] : [[name, chosen] as const];
+  });
+}
+
+function terminalType({ tty }: ExecOptions): Variables {
+  const names = tty === true ? ['TERM', 'COLORTERM'] : [];
+  return names.flatMap((name) =>
+    process.env[name] === undefined ? [] : [[name, process.env[name]] as const],
+  );
+}
+
+function useTerminal(remote: RemoteProcess): void {
+  process.stdin.setRawMode(true);
+  // Node leaves the terminal to turn newlines into two characters, which the one inside has done or must not be done.
+  const stty = safeProgram('stty', process.env);
+  if (stty !== undefined) spawnSync(stty, ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
+  process.stdout.on('resize', () => {
+    const { columns, rows } = windowSize();
+    remote.resize(columns, rows);
+  });
+}
+
+const windowSize = () => ({ columns: process.stdout.columns, rows: process.stdout.rows });
+
+function collect(value: string, earlier: readonly string[] = []): string[] {
+  return [...earlier, value];
+}
+
+const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+
+function openSocket(fd: number): Socket {
+  try {
+    if (Number.isInteger(fd) && fd > 2) return new Socket({ fd });
+  } catch {
+    // Not open, or nothing that can be read and written.
+  }
+  throw new CaiError(
+    'USAGE',
+    '--status-fd needs the number of an open descriptor above 2, a pipe or a socket',
+  );
+}
+
+/** How long an engine may take to thaw at our end, in milliseconds. */
+const thawMs = 3_000;
+
+/** How often those are looked at who want the command, in milliseconds. */
+const wantedCheckMs = 1_000;
+
+/**
+ * Passes signals on, and ends everything when nobody is left who wants it. Before the command runs a
+ * signal ends us as it would have; a signal that is repeated ends the command by ending its connection.
+ */
+class Guard {
+  /** The command, once it runs. */
+  command: RemoteProcess | undefined;
+  /** Of its container, once that runs. */
+  freezer: Freezer | undefined;
+  #connection: SshConnection | undefined;
+  readonly #seen = new Set<string>();
+  readonly #parent = process.ppid;
+
+  constructor(
+    private readonly endsOnSignal: boolean,
+    wantedBy: string | undefined,
+  ) {
+    for (const signal of forwarded) process.on(signal, () => this.#take(signal));
+    // A parent that was killed closes neither our input, if others hold it, nor our output.
+    setInterval(() => {
+      const isUnwanted = wantedBy !== undefined && isRunning(wantedBy) === false;
+      if (process.ppid !== this.#parent || isUnwanted) this.#leave('SIGHUP');
+    }, wantedCheckMs).unref();
+  }
+
+  /** A stream whose other end is held by somebody who wants the command; we leave when it is closed. */
+  openLifeline(fd: number): Writable {
+    const lifeline = openSocket(fd);
+    // Closing is told by the end, or by an error where something is still unread.
+    lifeline.on('error', () => undefined).on('close', () => this.#leave('SIGHUP'));
+    answerQuestions(lifeline, async (question) => {
+      if (this.freezer === undefined) throw new Error('no container runs yet');
+      await (question === 'freeze' ? this.freezer.freeze() : this.freezer.thaw());
+    });
+    return lifeline.unref();
+  }
+
+  /** What to end when we leave. */
+  watch(connection: SshConnection): void {
+    this.#connection = connection;
+  }
+
+  #take(signal: (typeof forwarded)[number]): void {
+    const isRepeated = this.#seen.has(signal) && (signal === 'SIGINT' || signal === 'SIGTERM');
+    this.#seen.add(signal);
+    const isEnd = this.endsOnSignal && (signal === 'SIGTERM' || signal === 'SIGHUP');
+    if (this.command === undefined || isRepeated || isEnd) this.#leave(signal);
+    else this.command.signal(signal.slice('SIG'.length) as RemoteSignal);
+  }
+
+  #leave(signal: (typeof forwarded)[number]): void {
+    this.#connection?.destroy();
+    void this.thaw().finally(() => process.exit(128 + constants.signals[signal]));
+  }
+
+  /** Nothing must be left frozen; where the engine does not answer, the next command sees to that. */
+  async thaw(): Promise<void> {
+    if (this.freezer === undefined) return;
+    const thawed = this.freezer.thaw().catch(() => undefined);
+    await Promise.race([thawed, sleep(thawMs, undefined, { ref: false })]);
+  }
+}

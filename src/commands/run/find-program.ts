@@ -1,0 +1,86 @@
+/** Finds a program of this machine that agents have no part in. */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+import { CaiError } from '../../errors';
+import type { AgentFolders } from '../../paths/agent-folders';
+import { orForget } from '../../config/chosen-path';
+import { isOfNoAgent, isProgram } from '../../paths/safe-program';
+import { searchFolders } from '../../paths/search-path';
+
+/** What is run, and how. */
+export interface FoundProgram {
+  /** Its absolute path. */
+  readonly file: string;
+  /** PATH for it, which is where a script's interpreter is found, without folders that agents can change. */
+  readonly path: string;
+}
+
+/** Where a program is looked for. */
+export interface ProgramPlace {
+  /** Where a relative path begins, and where the program is run. */
+  readonly home: string;
+  /** The variable PATH. */
+  readonly path: string | undefined;
+  /** What agents can write. */
+  readonly folders: AgentFolders;
+}
+
+/** As much of a script's first line as Linux reads. Source: linux/binfmts.h, `BINPRM_BUF_SIZE`. */
+const maxFirstLine = 256;
+/** How often a script's interpreter may be a script. Source: execve(2). */
+const maxInterpreters = 4;
+
+/**
+ * The program that `command` names, a path or a name to be found by PATH. Fails with `WORKSPACE` if there is none,
+ * or if an agent decides what it is, or what runs it: if it lies where agents write, or a link that leads to it, or
+ * a folder on its way, or the interpreter that its first line names.
+ */
+export function findProgram(command: string, { home, path, folders }: ProgramPlace): FoundProgram {
+  const safe = searchFolders(path).filter((folder) => isOfNoAgent(folder, folders));
+  const files = command.includes('/') ? [resolve(home, command)] : safe.map((each) => join(each, command));
+  const file = files.find(isProgram);
+  if (file === undefined)
+    throw new CaiError(
+      'WORKSPACE',
+      `"${command}" was not found on this machine, outside of what agents can change: install it, or have the editor name its path`,
+    );
+  for (const part of [file, ...interpretersOf(file, home)]) {
+    const folder = folders.onWayTo(part);
+    if (folder === undefined) continue;
+    const what = part === file ? `"${command}"` : `"${command}", which ${part} runs,`;
+    throw new CaiError(
+      'WORKSPACE',
+      `${what} is not run on this machine, because agents can change what lies in ${folder}: install it elsewhere; ${orForget(folder)}`,
+    );
+  }
+  return { file, path: searchFolders(safe.join(delimiter)).join(delimiter) };
+}
+
+/**
+ * The files that the first line of a script names, and those of the interpreter's first line. What `env` finds by
+ * PATH is none: PATH has only what agents cannot change.
+ */
+function interpretersOf(file: string, home: string, depth = 0): string[] {
+  const line = /^#![ \t]*([^\r\n\0]*)/.exec(firstLineOf(file))?.[1];
+  if (line === undefined || depth === maxInterpreters) return [];
+  const [interpreter = '', ...rest] = line.split(/[ \t]+/).filter((word) => word !== '');
+  const named = [interpreter, ...rest.filter((word) => word.includes('/'))].map((word) =>
+    resolve(home, word.replace(/^[^/]*=/, '')),
+  );
+  return [...named, ...named.flatMap((each) => interpretersOf(each, home, depth + 1))];
+}
+
+/** Empty where nothing can be read. */
+function firstLineOf(file: string): string {
+  try {
+    const descriptor = openSync(file, 'r');
+    try {
+      const bytes = Buffer.alloc(maxFirstLine);
+      return bytes.toString('latin1', 0, readSync(descriptor, bytes));
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,91 @@
+/** `cai forward`: ports of the container, such as that of a development server, on this machine's loopback. */
+import type { AddressInfo, Server } from 'node:net';
+import { constants } from 'node:os';
+import type { SshConnection } from '../../container/ssh/ssh';
+import { openTunnelServer } from '../../container/ssh/tunnel-server';
+import { CaiError, messageOf } from '../../errors';
+import { commandLine, runCommandLine } from '../support/command-line';
+import { Target, withTargetOptions } from '../containers/target';
+import type { TargetOptions } from '../containers/target';
+
+const description = `Makes ports of the container of a workspace reachable on 127.0.0.1 of this machine, until Ctrl-C. The
+first lines on stdout are the addresses, in the order of the ports.`;
+
+/** Two ports: one here, one in the container. */
+interface Pair {
+  /** 0: one that is free. */
+  readonly local: number;
+  readonly inside: number;
+}
+
+/** Resolves with 128 + N when signal N ends it. Rejects with `CaiError`, also when the connection is lost. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = withTargetOptions(commandLine('forward', description)).argument(
+    '<port...>',
+    'PORT, or LOCAL:PORT for another one here; LOCAL 0 is one that is free',
+  );
+  return await runCommandLine(command, args, async () => {
+    const pairs = command.args.map(pairOf);
+    return await forward(pairs, command.opts<TargetOptions>());
+  });
+}
+
+function pairOf(text: string): Pair {
+  const [, local, inside] = /^(?:(\d{1,5}):)?(\d{1,5})$/.exec(text) ?? [];
+  const pair = { local: Number(local ?? inside), inside: Number(inside) };
+  if (inside !== undefined && pair.inside >= 1 && pair.inside <= 65_535 && pair.local <= 65_535) return pair;
+  throw new CaiError('USAGE', `"${text}" is no port: write PORT or LOCAL:PORT, such as 5173 or 8080:5173`);
+}
+
+async function forward(pairs: readonly Pair[], options: TargetOptions): Promise<number> {
+  const target = await Target.find(options, process.env);
+  const { container, connection } = await target.connect();
+  const servers: Server[] = [];
+  try {
+    // Only when all of them are there are they told.
+    for (const pair of pairs) servers.push(await listen(pair, connection));
+    for (const server of servers) {
+      process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
+    }
+    const ended = await Promise.race([nextSignal(), connection.lost]);
+    if (typeof ended === 'number') return ended;
+    throw await target.explain(ended, container);
+  } finally {
+    for (const server of servers) server.close();
+    connection.destroy();
+  }
+}
+
+async function listen({ local, inside }: Pair, connection: SshConnection): Promise<Server> {
+  const unanswered = `cai: nothing answers on port ${inside} of the container: start the server there\n`;
+  try {
+    return await openTunnelServer({
+      local,
+      reach: () => connection.openTunnel(inside),
+      onUnanswered: () => process.stderr.write(unanswered),
+    });
+  } catch (reason) {
+    throw new CaiError('USAGE', cannotListen(local, inside, reason));
+  }
+}
+
+function cannotListen(local: number, inside: number, reason: unknown): string {
+  const where = `127.0.0.1:${local}`;
+  switch ((reason as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return `${where} is in use by another program: choose another port here, such as "cai forward 0:${inside}"`;
+    case 'EACCES':
+      return `${where} is not for ordinary users: choose a port above 1023, such as "cai forward 0:${inside}"`;
+    default:
+      return `${where} cannot be used (${messageOf(reason)}): choose another port`;
+  }
+}
+
+/** The exit status for the signal that comes first. */
+function nextSignal(): Promise<number> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => resolve(128 + constants.signals[signal]));
+    }
+  });
+}

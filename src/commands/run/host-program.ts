@@ -1,0 +1,161 @@
+/**
+ * A program that the editor names as an MCP server and the user allows on this machine: one process of it
+ * for each connection that an agent opens, with the user's rights and what the editor gave it.
+ */
+import type { Duplex, Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AgentProcess } from '../../agent/process';
+import type { StopLadder } from '../../agent/process';
+import type { Settings } from '../../container/spec/spec';
+import type { SshConnection } from '../../container/ssh/ssh';
+import { CaiError, messageOf } from '../../errors';
+import { openLog } from '../../system/log';
+import type { Log } from '../../system/log';
+import { AgentFolders } from '../../paths/agent-folders';
+import { homeFolder } from '../../system/cai-folders';
+import { findProgram } from './find-program';
+import type { FoundProgram } from './find-program';
+
+/** What is run, and where agents reach it. */
+export interface ProgramOrder {
+  /** What the editor calls it. */
+  readonly name: string;
+  /** Path or name of the program. */
+  readonly command: string;
+  /** Its arguments. */
+  readonly args: readonly string[];
+  /** Its environment besides ours, pairs of name and value. */
+  readonly env: readonly (readonly [string, string])[];
+  /** Path of a socket inside. */
+  readonly socket: string;
+}
+
+/** Each agent uses one or two; a process of the program costs more than a connection. */
+const maxProcesses = 16;
+/** Longest message of a server, in bytes. */
+const limits = { maxLineBytes: 64 * 2 ** 20, maxSearchBytes: 0 };
+/** When the agent is done with one. Source: MCP, lifecycle: stdin is closed, then signals. */
+const politeStop: StopLadder = { termAfterMs: 2_000, killAfterMs: 1_000 };
+/** When we are ending: the proxy does not wait much longer. */
+const endingStop: StopLadder = { termAfterMs: 300, killAfterMs: 700 };
+/** How long the socket's file may take to be removed, in milliseconds. */
+const removeMs = 500;
+
+/** The order that the first line of a stream is, a JSON object. */
+export async function readOrder(input: Readable): Promise<ProgramOrder> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of input.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    if (chunk.includes('\n')) break;
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString()) as ProgramOrder;
+  } catch {
+    throw new CaiError('USAGE', 'stdin has to begin with a line that describes the program');
+  }
+}
+
+/** Such a program, with its processes. */
+export class HostProgram {
+  readonly #processes = new Set<AgentProcess>();
+  readonly #log: Log = openLog(process.env);
+  readonly #env: NodeJS.ProcessEnv;
+  /** Not the workspace: there `npx` and the like run what they find, and agents write it. */
+  readonly #folder = homeFolder(process.env);
+  #isOver = false;
+
+  /** Nothing is started yet. `tell` says what the user has to know. */
+  constructor(
+    private readonly order: ProgramOrder,
+    private readonly tell: (notice: string) => void,
+  ) {
+    this.#env = { ...process.env, ...Object.fromEntries(order.env) };
+  }
+
+  /**
+   * Starts a process for each connection to the socket inside, from now on. Rejects with `WORKSPACE` if there is
+   * no such program, or agents can change it.
+   */
+  async listen(connection: SshConnection, { binds }: Pick<Settings, 'binds'>): Promise<void> {
+    const writable = binds.filter(({ isReadOnly }) => !isReadOnly).map(({ source }) => source);
+    this.#find(writable);
+    await connection.listenAt(this.order.socket, (stream) => this.#serve(stream, writable));
+  }
+
+  /** Ends all processes and takes the socket away; resolves when nothing of them is left. */
+  async end(connection: SshConnection | undefined): Promise<void> {
+    this.#isOver = true;
+    const removed = connection?.run({ argv: ['rm', '-f', this.order.socket], cwd: '/', env: [] });
+    await Promise.all([
+      ...[...this.#processes].map((each) => each.stop(endingStop)),
+      Promise.race([removed?.then(({ exited }) => exited).catch(() => undefined), sleep(removeMs)]),
+    ]);
+  }
+
+  #serve(stream: Duplex, writable: readonly string[]): void {
+    stream.on('error', () => undefined);
+    try {
+      // Anew for each: what leads to it may be another program by now.
+      if (!this.#hasRoom || stream.destroyed) stream.destroy();
+      else this.#start(stream, this.#find(writable));
+    } catch (reason) {
+      this.tell(messageOf(reason));
+      stream.destroy();
+    }
+  }
+
+  get #hasRoom(): boolean {
+    return !this.#isOver && this.#processes.size < maxProcesses;
+  }
+
+  /** Nothing that any agent can write counts; what this container gets is known even where nothing is recorded. */
+  #find(writable: readonly string[]): FoundProgram {
+    const folders = new AgentFolders(process.env, writable);
+    return findProgram(this.order.command, { home: this.#folder, path: this.#env.PATH, folders });
+  }
+
+  #start(stream: Duplex, { file, path }: FoundProgram): void {
+    let isHeldBack = false;
+    const started = new AgentProcess({
+      agent: { ...named(this.order.name), command: [file, ...this.order.args] },
+      cwd: this.#folder,
+      env: { ...this.#env, PATH: path },
+      limits,
+      log: this.#log,
+      onLine: (line) => {
+        if (!Buffer.isBuffer(line)) stream.destroy();
+        else if (!stream.write(Buffer.concat([line, newline])) && !isHeldBack) {
+          isHeldBack = true;
+          started.pause();
+        }
+      },
+      onEnd: (reason) => {
+        if (reason.code === 'AGENT_START') this.tell(reason.message);
+        stream.end();
+      },
+    });
+    this.#processes.add(started);
+    stream.on('drain', () => {
+      if (isHeldBack) started.resume();
+      isHeldBack = false;
+    });
+    stream.on('data', (chunk: Buffer) => {
+      started.send(chunk);
+      if (started.unreadBytes > limits.maxLineBytes) stream.destroy();
+    });
+    // It may have more to say once there is nothing more to read.
+    stream.on('end', () => void started.stop(politeStop));
+    stream.on('close', () => void this.#stop(started));
+  }
+
+  async #stop(started: AgentProcess): Promise<void> {
+    await started.stop(politeStop);
+    this.#processes.delete(started);
+  }
+}
+
+const newline = Buffer.from('\n');
+
+function named(name: string) {
+  return { name, displayName: name, remedy: 'install it' };
+}

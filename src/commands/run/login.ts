@@ -1,0 +1,124 @@
+/** `cai login`: signs in to an agent, by its own command, in its container. */
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { SignInCommands } from '../../agent/catalog';
+import { catalog } from '../../agent/catalog';
+import type { TerminalOrder } from '../../agent/editor-token';
+import { PortMirror } from '../../container/ssh/port-mirror';
+import { CaiError } from '../../errors';
+import { loadConfig } from '../../config/config';
+import { loadWorkspaceConfig } from '../../config/effective-config';
+import { ownValue } from '../../config/own-property';
+import { printable, quoted } from '../../system/quoted';
+import { findWorkspace } from '../../workspace/root';
+import { commandLine, runCommandLine } from '../support/command-line';
+import { runInContainer } from './exec';
+import { checkAgent } from '../containers/target';
+import type { TargetOptions } from '../containers/target';
+
+const description = `Signs in to an agent, by its own command, which runs in a container. Where the sign-in is kept, the agent
+finds it in every workspace, and after "cai rm".`;
+
+const footer = `
+Open the page that it names in a browser of this machine: while it runs, the ports that it listens on are on 127.0.0.1
+here, too, so that the answer gets back to it. An agent that runs already looks for the sign-in at its next session.
+
+Exit status: that of the agent's command; else as of "cai exec".`;
+
+/** Resolves with the exit status of the agent's command. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = withAccountOptions(commandLine('login', description))
+    .argument('[command...]', 'behind --: another command to sign in with')
+    .addHelpText('after', footer);
+  return await runCommandLine(command, args, async () => {
+    const [agent, ...own] = command.args as [string, ...string[]];
+    const login = isCommand(own) ? own : signInCommands(agent)?.login;
+    if (login === undefined)
+      throw new CaiError(
+        'USAGE',
+        `how to sign in to ${quoted(agent)} is not known: name its command, as in "cai login ${printable(agent)} -- COMMAND"`,
+      );
+    return await runSignIn(login, { agent, env: [], ...(await placeOf(command.opts<AccountOptions>())) });
+  });
+}
+
+/** Runs the login of a token that an editor was given; resolves with its exit status. */
+export async function runLogin(
+  order: Pick<TerminalOrder, 'agent' | 'workspace' | 'argv' | 'env'>,
+): Promise<number> {
+  const { agent, workspace, argv, env } = order;
+  if (!isCommand(argv)) throw new CaiError('USAGE', 'this sign-in has no command: ask the agent again');
+  const pairs = env.map(([name, value]) => `${name}=${value}`);
+  return await runSignIn(argv, { agent, workspace: workspace ?? false, env: pairs });
+}
+
+/** The options of `cai login` and `cai logout`. */
+export interface AccountOptions extends Pick<TargetOptions, 'context' | 'fresh' | 'quiet'> {
+  /** A folder in the workspace. */
+  readonly workspace?: string;
+}
+
+/** Adds them, and the agent as first argument. */
+export function withAccountOptions(command: Command): Command {
+  return command
+    .argument('<agent>', 'name of the agent')
+    .option(
+      '-w, --workspace <folder>',
+      'in the container of this workspace (default: in one without a workspace; the current one, if it has sign-ins of its own)',
+    )
+    .option('--context <name>', 'Docker context')
+    .option(
+      '--fresh',
+      'make the container anew, which ends commands that run in the old one; what the agent keeps stays',
+    )
+    .option('-q, --quiet', 'say nothing but errors');
+}
+
+/** Where an agent's sign-in is kept: with `agent.data = "workspace"`, also of the repository, in the workspace's own data. */
+export async function placeOf(options: AccountOptions): Promise<TargetOptions> {
+  const { workspace = (await hasOwnSignIns(process.env)) ? '.' : false } = options;
+  return { ...options, workspace };
+}
+
+/** Whether the current workspace has. Fails with `CONFIG` where that cannot be told. */
+async function hasOwnSignIns(env: NodeJS.ProcessEnv): Promise<boolean> {
+  return loadWorkspaceConfig(env, await currentRoot(env)).config.agent.data === 'workspace';
+}
+
+async function currentRoot(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  try {
+    return (await findWorkspace(resolve('.'), { env })).root;
+  } catch {
+    // What is wrong with the folder is told where a workspace is needed.
+    return undefined;
+  }
+}
+
+/** The commands of an agent's; undefined where they are not known. Fails with `USAGE` for an agent that is not known. */
+export function signInCommands(agent: string): SignInCommands | undefined {
+  checkAgent(agent, loadConfig(process.env), process.env);
+  return ownValue(catalog, agent)?.signIn;
+}
+
+interface SignInRun extends TargetOptions {
+  readonly env: readonly string[];
+}
+
+async function runSignIn(argv: readonly [string, ...string[]], options: SignInRun): Promise<number> {
+  const tty = process.stdin.isTTY && process.stdout.isTTY;
+  // A terminal that somebody draws on does not turn newlines into two characters.
+  const end = tty ? '\r\n' : '\n';
+  const tell = (sentence: string) => void process.stderr.write(`cai: ${printable(sentence)}${end}`);
+  const status = await runInContainer(argv, {
+    ...options,
+    tty,
+    beside: (connection) => PortMirror.open(connection, tell),
+  });
+  if (status !== 0 && !tty)
+    tell('this sign-in had no terminal on stdin and stdout, which most need: run it in one');
+  return status;
+}
+
+function isCommand(argv: readonly string[]): argv is readonly [string, ...string[]] {
+  return argv.length > 0;
+}

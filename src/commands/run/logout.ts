@@ -1,0 +1,52 @@
+/** `cai logout`: signs out of an agent, by its own command or by removing what it keeps of the sign-in. */
+import { posix } from 'node:path';
+import { CaiError } from '../../errors';
+import { agentHome } from '../../workspace/mount';
+import { quoted } from '../../system/quoted';
+import { commandLine, runCommandLine } from '../support/command-line';
+import { canAsk, confirm } from '../support/confirm';
+import { runInContainer } from './exec';
+import { placeOf, signInCommands, withAccountOptions } from './login';
+import type { AccountOptions } from './login';
+
+interface Options extends AccountOptions {
+  readonly yes?: true;
+}
+
+const description = `Signs out of an agent, in all workspaces that share its sign-in: by its own command, which runs in a
+container, or, where it has none, by removing the files in which it keeps the sign-in.`;
+
+const footer = `
+Exit status: that of the agent's command; else as of "cai exec". What you have chosen in an editor, as an API key, stays there.`;
+
+/** Resolves with the exit status of the agent's command; with 1 if the user does not want it after all. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = withAccountOptions(commandLine('logout', description))
+    .option('-y, --yes', 'do not ask whether files may go')
+    .addHelpText('after', footer);
+  return await runCommandLine(command, args, () => signOut(command.args[0]!, command.opts<Options>()));
+}
+
+async function signOut(agent: string, options: Options): Promise<number> {
+  const commands = signInCommands(agent);
+  const target = { agent, env: [], ...(await placeOf(options)) };
+  if (commands?.logout !== undefined) {
+    const tty = process.stdin.isTTY && process.stdout.isTTY;
+    return await runInContainer(commands.logout, { ...target, tty });
+  }
+  if (commands?.credentials === undefined)
+    throw new CaiError(
+      'USAGE',
+      `how to sign out of ${quoted(agent)} is not known: run its own command in "cai shell", or remove all that it keeps with "cai rm --volumes"`,
+    );
+  const files = commands.credentials.map((name) => posix.join(agentHome, name));
+  if (options.yes !== true && !(await mayRemove(agent, files))) return 1;
+  return await runInContainer(['rm', '-f', '--', ...files], target);
+}
+
+/** Whether the user agrees. Rejects with `CaiError('USAGE')` where nobody can be asked. */
+async function mayRemove(agent: string, files: readonly string[]): Promise<boolean> {
+  const what = `${agent} has no command to sign out; this removes what it keeps of the sign-in: ${files.join(', ')}.`;
+  if (canAsk()) return await confirm(`${what} Go on?`);
+  throw new CaiError('USAGE', `${what} Use --yes to agree.`);
+}

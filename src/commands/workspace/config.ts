@@ -1,0 +1,67 @@
+/** `cai config`: what is in effect for a workspace, and where it comes from. */
+import { resolve } from 'node:path';
+import { CaiError } from '../../errors';
+import { loadWorkspaceConfig } from '../../config/effective-config';
+import type { Origin } from '../../config/effective-config';
+import { quoted } from '../../system/quoted';
+import { findWorkspace } from '../../workspace/root';
+import { commandLine, runCommandLine } from '../support/command-line';
+import { table } from '../support/table';
+
+interface Options {
+  readonly workspace?: string;
+  readonly json?: true;
+}
+
+/** Writes the keys to stdout, and to stderr what is ignored; resolves with 0. */
+export function run(args: readonly string[]): Promise<number> {
+  const command = commandLine('config', 'Shows every key, its value, and where the value comes from.')
+    .option('-w, --workspace <folder>', 'any folder in the workspace (default: the current one)')
+    .option('--json', 'as JSON');
+  return runCommandLine(command, args, () => show(command.opts<Options>()));
+}
+
+async function show({ workspace, json }: Options): Promise<number> {
+  const { env, stdout, stderr } = process;
+  const root = await rootOf(workspace, env);
+  const { origins: unordered, notices } = loadWorkspaceConfig(env, root);
+  const origins = byTable(unordered);
+  if (json === true) {
+    const keys = origins.map(({ name, value, from }) => ({ name, value: masked(value) ?? null, from }));
+    stdout.write(`${JSON.stringify({ workspace: root ?? null, keys, notices }, undefined, 2)}\n`);
+  } else {
+    stdout.write(table([['KEY', 'VALUE', 'FROM'], ...origins.map(rowOf)]));
+    for (const notice of notices) stderr.write(`cai: ${notice}\n`);
+  }
+  return 0;
+}
+
+/** Without an option, a folder that cannot be a workspace is none: then the user's file alone counts. */
+async function rootOf(folder: string | undefined, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  try {
+    return (await findWorkspace(resolve(folder ?? '.'), { env })).root;
+  } catch (reason) {
+    if (folder !== undefined || !(reason instanceof CaiError) || reason.code !== 'WORKSPACE') throw reason;
+    return undefined;
+  }
+}
+
+/** What is of one agent, or of one mount, stands together. */
+function byTable(origins: readonly Origin[]): Origin[] {
+  const tableOf = ({ name }: Origin): string => name.replace(/\.[^.]*$/, '');
+  const groups = new Map<string, Origin[]>();
+  for (const origin of origins) {
+    const table = tableOf(origin);
+    groups.set(table, [...(groups.get(table) ?? []), origin]);
+  }
+  return [...groups.values()].flat();
+}
+
+function rowOf({ name, value, from }: Origin): string[] {
+  return [name, value === undefined ? '-' : quoted(masked(value)), from.join(' and ')];
+}
+
+/** Addresses of proxies can hold a password. */
+function masked(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/(?<=:\/\/)[^/]*@/, '***@') : value;
+}

@@ -1,0 +1,122 @@
+/** `cai review`: shows what in a workspace the user's programs would run and is not as it was; puts it back. */
+import { existsSync } from 'node:fs';
+import { normalize, resolve } from 'node:path';
+import { CaiError } from '../../errors';
+import { copyOf, folderNow, readBaseline } from '../../protect/baseline';
+import { accept, changesIn, forgetTold } from '../../protect/changes';
+import type { Change } from '../../protect/changes';
+import { differenceOf } from '../../protect/difference';
+import { crowd, fileIn } from '../../protect/inventory';
+import { asideFolder, putBack } from '../../protect/put-back';
+import { printableLine, quoted } from '../../system/quoted';
+import { isKnownRoot } from '../../workspace/trust';
+import { commandLine, runCommandLine } from '../support/command-line';
+import { namedRoot } from '../support/named-root';
+import { table } from '../support/table';
+
+interface Options {
+  readonly workspace?: string;
+  readonly restore?: true;
+  readonly accept?: true;
+}
+
+const description = `Shows what in a workspace programs on your machine may run, such as git hooks and the tasks of editors,
+if it is not as it was before an agent worked there. The exit status is 1 if there is anything, else 0.`;
+
+/** Resolves with 0 if nothing is left to look at, else with 1. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = commandLine('review', description)
+    .argument('[path...]', 'only these, as they are listed, and what is below them')
+    .option('-w, --workspace <folder>', 'workspace: any folder in it (default: the current one)')
+    .option('--restore', 'put it back as it was: what is new is moved into a folder of cai')
+    .option('--accept', 'from now on, what is shown counts as known');
+  return await runCommandLine(command, args, async () => {
+    const options = command.opts<Options>();
+    if (options.restore === true && options.accept === true)
+      throw new CaiError('USAGE', '--restore and --accept do not go together: see "cai review --help"');
+    const root = await namedRoot(resolve(options.workspace ?? '.'), process.env);
+    if (!existsSync(root))
+      throw new CaiError('WORKSPACE', `${quoted(root)} does not exist: name another folder with --workspace`);
+    return review(root, options, command.args.map(normalize));
+  });
+}
+
+function review(root: string, options: Options, paths: readonly string[]): number {
+  const { env, stdout } = process;
+  const known = readBaseline(env, root);
+  if (known === undefined ? !isKnownRoot(env, root) : known.was !== folderNow(root)) {
+    stdout.write(`No agent has worked in ${quoted(root)} yet, so there is nothing to compare it with.\n`);
+    return 0;
+  }
+  const changes = chosen(changesIn(env, root), paths);
+  const since = known?.at;
+  if (changes.length === 0) {
+    stdout.write(`Nothing to review in ${quoted(root)}${sinceText(since)}.\n`);
+    return 0;
+  }
+  if (options.restore === true) return restore(root, changes);
+  stdout.write(`In ${quoted(root)} programs on your machine may run these:\n`);
+  stdout.write(table(changes.map(({ kind, name }) => [`  ${kind}`, name])));
+  if (since === undefined) stdout.write('What was there before is not known.\n');
+  for (const change of changes) stdout.write(`\n${differenceOf(change, bytesBefore(change))}`);
+  if (options.accept !== true) return 1;
+  const [crowds, others] = [changes.filter(isCrowd), changes.filter((change) => !isCrowd(change))];
+  accept(env, root, others);
+  if (others.length > 0)
+    stdout.write(
+      '\nAccepted. A container that runs can still write what is new: after "cai stop" it no longer can.\n',
+    );
+  for (const { name } of crowds)
+    stdout.write(
+      `${printableLine(name)}: not accepted, because nobody would see what changes among so many files\n`,
+    );
+  return crowds.length === 0 ? 0 : 1;
+}
+
+function isCrowd({ now }: Change): boolean {
+  return now?.state === crowd;
+}
+
+/** Fails with `CaiError('USAGE')` for a path that has no change, which may be misspelled. */
+function chosen(changes: readonly Change[], paths: readonly string[]): readonly Change[] {
+  if (paths.length === 0) return changes;
+  const isIn = ({ name }: Change, path: string): boolean =>
+    `${name}/`.startsWith(`${path.replace(/\/+$/, '')}/`);
+  const stray = paths.find((path) => !changes.some((change) => isIn(change, path)));
+  if (stray !== undefined)
+    throw new CaiError('USAGE', `${quoted(stray)} is not listed: see "cai review" for what is`);
+  return changes.filter((change) => paths.some((path) => isIn(change, path)));
+}
+
+function bytesBefore({ folder, before }: Change): Buffer | undefined {
+  const digest = before === undefined ? undefined : fileIn(before)?.digest;
+  return digest === undefined ? undefined : copyOf(process.env, folder, digest);
+}
+
+/** What was not known before is left: it may have been there always. */
+function restore(root: string, changes: readonly Change[]): number {
+  const { env, stdout } = process;
+  const unknown = changes.filter(({ kind }) => kind === 'unknown');
+  const known = changes.filter(({ kind }) => kind !== 'unknown');
+  const aside = asideFolder(env, root, new Date());
+  const done = new Set<string>();
+  for (const change of known) {
+    const { aside: kept, failure } = putBack(env, change, aside);
+    const verb = change.before === undefined ? 'removed' : 'put back';
+    if (failure === undefined) done.add(`${change.folder}/${change.path}`);
+    const where = kept === undefined ? '' : `; what was there is in ${printableLine(kept)}`;
+    const text = failure === undefined ? `${verb}${where}` : `left as it is: ${printableLine(failure)}`;
+    stdout.write(`${printableLine(change.name)}: ${text}\n`);
+  }
+  forgetTold(env, known);
+  for (const { name } of unknown)
+    stdout.write(`${printableLine(name)}: left as it is: what was there before is not known\n`);
+  if (changesIn(env, root).some(({ folder, path }) => done.has(`${folder}/${path}`)))
+    stdout.write('Something has been changed again: run "cai stop", then this once more.\n');
+  else if (done.size === changes.length) return 0;
+  return 1;
+}
+
+function sinceText(at: number | undefined): string {
+  return at === undefined ? '' : `: all is as it was on ${new Date(at).toISOString()}, or was accepted`;
+}

@@ -1,0 +1,128 @@
+/** `cai trust`: the user agrees to what a repository's config file widens, to a wider workspace, and to a git folder. */
+import { resolve } from 'node:path';
+import { CaiError } from '../../errors';
+import { forgetAgentFolder } from '../../paths/agent-folders';
+import { loadWorkspaceConfig } from '../../config/effective-config';
+import type { RepositoryConfig } from '../../config/effective-config';
+import { findOuterGit } from '../../workspace/outer-git';
+import { printableCharacters, quoted } from '../../system/quoted';
+import { realOrSame } from '../../system/real-path';
+import { repositoryFileOf } from '../../config/repository-config';
+import { findWorkspace } from '../../workspace/root';
+import type { Workspace } from '../../workspace/root';
+import {
+  forgetFile,
+  forgetGitFolder,
+  forgetRoot,
+  outgrownRoot,
+  recordGitFolder,
+  rootLeftByLink,
+  trustFile,
+  trustRoot,
+} from '../../workspace/trust';
+import { commandLine, runCommandLine } from '../support/command-line';
+import { canAsk, confirm } from '../support/confirm';
+
+interface Options {
+  readonly yes?: true;
+  readonly forget?: true;
+}
+
+/** What the user is asked to agree to. */
+interface Request {
+  /** The root that the folder belonged to, or that it is spelled through, if it has another one now. */
+  readonly outgrown: string | undefined;
+  /** The git folder outside of the workspace that it names, and that does not count yet. */
+  readonly git: string | undefined;
+  /** The repository's file, if something in it waits. */
+  readonly file: RepositoryConfig | undefined;
+}
+
+/**
+ * Shows what waits, asks, and records it. Resolves with 0 if nothing is left to agree to, 1 for a no; rejects
+ * with `CaiError('USAGE')` where nobody can be asked.
+ */
+export function run(args: readonly string[]): Promise<number> {
+  const command = commandLine(
+    'trust',
+    "Allows what a repository's .containai/config.toml widens, as it is now, a workspace that has grown, or the git folder of a linked worktree.",
+  )
+    .argument('[folder]', 'any folder in the workspace (default: the current one)')
+    .option('-y, --yes', 'do not ask')
+    .option('--forget', 'take back what was allowed');
+  return runCommandLine(command, args, () => {
+    const folder = resolve(command.args[0] ?? '.');
+    const { yes, forget } = command.opts<Options>();
+    return forget === true ? forgetAll(folder) : trust(folder, yes === true);
+  });
+}
+
+async function trust(folder: string, isAgreed: boolean): Promise<number> {
+  const { env, stdout } = process;
+  const workspace = await findWorkspace(folder, { env });
+  const { repository } = loadWorkspaceConfig(env, workspace.root);
+  const waits = repository?.isTrusted === false && repository.widening.length > 0;
+  const request = {
+    outgrown: outgrownRoot(env, workspace.cwd, workspace.root) ?? (await rootLeftByLink(env, workspace)),
+    git: (await findOuterGit(workspace.root, env, true)).refused,
+    file: waits ? repository : undefined,
+  };
+  if (Object.values(request).every((each) => each === undefined)) {
+    stdout.write(`${nothingFor(workspace, repository)}\n`);
+    return 0;
+  }
+  stdout.write(described(request, workspace));
+  if (!isAgreed && !(await agrees())) {
+    stdout.write('Nothing is recorded.\n');
+    return 1;
+  }
+  if (request.outgrown !== undefined) trustRoot(env, workspace.cwd, workspace.root);
+  if (request.git !== undefined) recordGitFolder(env, workspace.root, request.git);
+  if (request.file !== undefined) trustFile(env, request.file.file, request.file.digest);
+  const again = request.file === undefined ? '' : ' If the file changes, it waits for this again.';
+  stdout.write(`Recorded.${again}\n`);
+  return 0;
+}
+
+function nothingFor({ root }: Workspace, repository: RepositoryConfig | undefined): string {
+  const file = printableCharacters(repositoryFileOf(root));
+  if (repository === undefined) return `Nothing to trust: there is no ${file}.`;
+  if (repository.isTrusted) return `${file} is trusted as it is now.`;
+  return `Nothing to trust: ${file} widens nothing.`;
+}
+
+function described({ outgrown, git, file }: Request, { cwd, root }: Workspace): string {
+  const lines: string[] = [];
+  if (outgrown !== undefined) {
+    lines.push(`The workspace of ${quoted(cwd)}: ${quoted(outgrown)} -> ${quoted(root)}`);
+  }
+  if (git !== undefined) lines.push(`The git folder of ${quoted(root)}: ${quoted(git)}`);
+  if (file !== undefined) {
+    lines.push(`${printableCharacters(file.file)} widens what the agent may do:`);
+    for (const { name, line, held, wanted } of file.widening) {
+      const before = held === undefined ? 'not set' : quoted(held);
+      lines.push(`  line ${line}: ${name}: ${before} -> ${quoted(wanted)}`);
+    }
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+async function agrees(): Promise<boolean> {
+  if (canAsk()) return await confirm('Allow this?');
+  throw new CaiError(
+    'USAGE',
+    'there is no terminal to ask on, so nothing is recorded: run this in a terminal, or with --yes',
+  );
+}
+
+/** Also for a folder that is gone. */
+async function forgetAll(folder: string): Promise<number> {
+  const { env, stdout } = process;
+  const { cwd, root } = await findWorkspace(folder, { env }).catch(() => ({ cwd: folder, root: folder }));
+  const hadRoot = forgetRoot(env, cwd);
+  const hadFile = forgetFile(env, repositoryFileOf(root));
+  const hadGit = forgetGitFolder(env, root);
+  const hadAgents = forgetAgentFolder(env, realOrSame(folder));
+  stdout.write(hadRoot || hadFile || hadGit || hadAgents ? 'Forgotten.\n' : 'Nothing was recorded.\n');
+  return 0;
+}

@@ -1,0 +1,48 @@
+/** Files and folders that the configuration names, where agents could put something else in their place. */
+import { CaiError } from '../errors';
+import type { AgentFolders } from '../paths/agent-folders';
+import { placeOfValue } from './effective-config';
+import { quoted } from '../system/quoted';
+
+/** A path of the configuration. */
+export interface ChosenPath {
+  /** Its key as in the docs: `mounts[].path`. */
+  readonly key: string;
+  /** The path. */
+  readonly path: string;
+  /** Root of the workspace whose configuration it is; `undefined`: none. */
+  readonly root: string | undefined;
+}
+
+/**
+ * Fails with `CaiError('CONFIG')` for a mount that lies in a folder that an agent can write, or is reached through
+ * one: a link there would have any other folder of this machine mounted. Such a folder itself can be mounted.
+ */
+export function checkMountPath(env: NodeJS.ProcessEnv, chosen: ChosenPath, folders: AgentFolders): void {
+  const folder = folders.above(chosen.path);
+  if (folder === undefined) return;
+  const [place, name] = [placeOf(env, chosen), quoted(folder)];
+  throw new CaiError(
+    'CONFIG',
+    `${place} names ${chosen.path}, which cannot be mounted, because the way there leads through ${name}, where an agent could put a link to any other folder: mount ${name} itself, or move what is to be mounted; ${orForget(folder)}`,
+  );
+}
+
+/** Fails with `CaiError('CONFIG')` for a file that lies in a folder that an agent can write, or is reached through one. */
+export function checkFilePath(env: NodeJS.ProcessEnv, chosen: ChosenPath, folders: AgentFolders): void {
+  const folder = folders.onWayTo(chosen.path);
+  if (folder === undefined) return;
+  throw new CaiError(
+    'CONFIG',
+    `${placeOf(env, chosen)} names ${chosen.path}, which is not read, because the way there leads through ${quoted(folder)}, where an agent could put any other file in its place: move it elsewhere; ${orForget(folder)}`,
+  );
+}
+
+/** What to do about a folder where an agent worked once. */
+export function orForget(folder: string): string {
+  return `if no agent works there any more, run: cai trust --forget ${quoted(folder)}`;
+}
+
+function placeOf(env: NodeJS.ProcessEnv, { key, path, root }: ChosenPath): string {
+  return placeOfValue(env, root, key, path);
+}

@@ -1,0 +1,73 @@
+/** The config file of a repository. It is a stranger's, and the agent can write to it. */
+import { createHash } from 'node:crypto';
+import { realpathSync } from 'node:fs';
+import { posix } from 'node:path';
+import { TextDecoder } from 'node:util';
+import { CaiError } from '../errors';
+import { configKeys } from './config';
+import { readSettings } from './config-reader';
+import type { Setting, Source } from './config-reader';
+import { homeFolder } from '../system/cai-folders';
+import { isInside } from '../paths/path-map';
+import { readRegularFile } from '../paths/read-regular-file';
+
+/** What a repository's file says. */
+export interface RepositoryFile extends Source {
+  /** Its settings, in its order. */
+  readonly settings: readonly Setting[];
+  /**
+   * SHA-256, in hex, of the very bytes that were read, and of the Dockerfile that they name: what the
+   * user trusts is both.
+   */
+  readonly digest: string;
+  /** The text of that Dockerfile; `undefined`: it names none. */
+  readonly dockerfileText: string | undefined;
+}
+
+/** Longest file that is read, and longest Dockerfile. */
+const maxBytes = 64 * 1024;
+
+/** Where the config file of a repository lies. */
+export function repositoryFileOf(root: string): string {
+  return posix.join(root, '.containai/config.toml');
+}
+
+/**
+ * Reads the file of the repository at `root`; `undefined`: it has none. Fails with `CaiError('CONFIG')` for
+ * one that is no regular file, lies outside through a link, is longer than 64 KiB, or does not fit, and for
+ * a Dockerfile that it names and that is not such a file either.
+ */
+export function readRepositoryFile(root: string, env: NodeJS.ProcessEnv): RepositoryFile | undefined {
+  const file = repositoryFileOf(root);
+  const bytes = readRegularFile(file, maxBytes, realpathSync(root));
+  if (bytes === undefined) return undefined;
+  const base = { folder: posix.dirname(file), home: homeFolder(env) };
+  const source: Source = { file, text: decode(bytes, file), base };
+  const settings = readSettings(source, configKeys);
+  const dockerfile = dockerfileOf(settings, file, root);
+  return { ...source, settings, digest: digestOf(bytes, dockerfile), dockerfileText: dockerfile?.toString() };
+}
+
+/** The bytes of the Dockerfile that is named: it lies in the repository, so the agent can change it. */
+function dockerfileOf(settings: readonly Setting[], file: string, root: string): Buffer | undefined {
+  const dockerfile = settings.find(({ key }) => key.field === 'dockerfile')?.value as string | undefined;
+  if (dockerfile === undefined) return undefined;
+  if (!isInside(dockerfile, root))
+    throw new CaiError('CONFIG', `${file}: "image.dockerfile" must name a file of the repository`);
+  return readRegularFile(dockerfile, maxBytes, realpathSync(root)) ?? Buffer.alloc(0);
+}
+
+function digestOf(bytes: Buffer, dockerfile: Buffer | undefined): string {
+  const hash = createHash('sha256').update(bytes);
+  // TOML has no NUL, so that the two parts cannot be mistaken for each other.
+  if (dockerfile !== undefined) hash.update('\0').update(dockerfile);
+  return hash.digest('hex');
+}
+
+function decode(bytes: Buffer, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new CaiError('CONFIG', `${file} is not UTF-8`);
+  }
+}

@@ -1,0 +1,34 @@
+/** Whether a workspace may have data, and so sign-ins, of its own: told at once, since an editor waits for it. */
+import { existsSync } from 'node:fs';
+import { posix } from 'node:path';
+import type { Config } from './config';
+import { homeFolder } from '../system/cai-folders';
+import { isInside } from '../paths/path-map';
+import { readRegularFile } from '../paths/read-regular-file';
+import { ancestry } from '../system/real-path';
+
+/** What is read of a repository's file, in bytes: a longer one cannot be used. */
+const maxBytes = 64 * 1024;
+
+/**
+ * False: for certain, the workspace of `cwd` (a real path) shares its data. True: it may have its own, by the user's
+ * configuration or by a repository's file above; `loadWorkspaceConfig` knows.
+ */
+export function mayHaveOwnData(config: Config, cwd: string, env: NodeJS.ProcessEnv): boolean {
+  if (config.agent.data === 'workspace') return true;
+  const home = homeFolder(env);
+  // The home folder and those above it are no workspaces.
+  return ancestry(cwd).some((folder) => !isInside(home, folder) && mentionsData(folder));
+}
+
+/** Whether the repository's file, if there is one in the folder, may say something about data. */
+function mentionsData(folder: string): boolean {
+  const file = posix.join(folder, '.containai/config.toml');
+  // Most have none, and what fails takes longer.
+  if (!existsSync(file)) return false;
+  try {
+    return readRegularFile(file, maxBytes)?.includes('data') === true;
+  } catch {
+    return true;
+  }
+}

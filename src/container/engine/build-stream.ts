@@ -1,0 +1,133 @@
+/** What an engine tells while it builds or pulls an image. */
+import { stripVTControlCharacters } from 'node:util';
+import { CaiError } from '../../errors';
+
+/** One thing that happened, in order. Texts are single lines without control sequences. */
+export type BuildEvent =
+  /** A step of the Dockerfile begins: the `step`th of `total`, from 1; `text` is its instruction. */
+  | { readonly kind: 'step'; readonly text: string; readonly step: number; readonly total: number }
+  /** A line that a step or the engine printed. */
+  | { readonly kind: 'log'; readonly text: string }
+  /** How far a layer is; sizes in bytes, `undefined` where the engine tells none. */
+  | {
+      readonly kind: 'pull';
+      readonly id: string;
+      readonly status: string;
+      readonly current: number | undefined;
+      readonly total: number | undefined;
+    };
+
+/** What the longer steps of our Dockerfile do. */
+const stepNames: readonly (readonly [instruction: RegExp, name: string])[] = [
+  [/^FROM .* AS build$/, 'taking the base image'],
+  [/^COPY --from=build /, 'putting the image together'],
+  [/^COPY /, 'copying the settings of the network'],
+  [/^RUN .*apt-get .*install/, 'installing Debian packages'],
+  [/^RUN /, 'setting up the agents'],
+];
+
+/** A step of our own Dockerfile as people read it, in a build with these npm packages. */
+export function withStepName(event: BuildEvent, packages: readonly string[]): BuildEvent {
+  if (event.kind !== 'step') return event;
+  const list = packages.join(' ') || 'no npm packages';
+  const name = event.text.startsWith('ARG PACKAGES=')
+    ? `choosing ${list}`
+    : /^RUN .*npm install/.test(event.text)
+      ? `installing ${list}`
+      : stepNames.find(([instruction]) => instruction.test(event.text))?.[1];
+  return { ...event, text: name ?? event.text };
+}
+
+/** How much of a failed build its error tells: of the last lines, and of the first that name a cause. */
+const tailLines = 20;
+const causeLines = 10;
+/** Of an instruction no more is told, in characters. */
+const instructionLength = 80;
+
+/** What npm and apt begin the lines with that say what was wrong. */
+const isCause = /^(?:npm (?:error|ERR!)|E:) /;
+
+/**
+ * Reads the engine's answer to a build or a pull to its end. Rejects with `CaiError('IMAGE')` if it tells of a
+ * failure: first the lines that name a cause, then the last that the step printed; `what` is what was tried, as in
+ * "cannot ...". Source: Docker Engine API, ImageBuild and ImageCreate: a JSON object per line, the HTTP status
+ * is 200 in any case.
+ */
+export async function followBuild(
+  answer: AsyncIterable<Uint8Array>,
+  what: string,
+  onEvent: (event: BuildEvent) => void,
+): Promise<void> {
+  const causes: string[] = [];
+  const printed: string[] = [];
+  let unfinished = '';
+  const tell = (line: string): void => {
+    const text = stripVTControlCharacters(line).trimEnd();
+    if (text === '') return;
+    const event = lineEvent(text);
+    // Steps that came to their end are not what failed.
+    if (event.kind === 'step') causes.length = printed.length = 0;
+    const kept = isCause.test(text) && causes.length < causeLines ? causes : printed;
+    kept.push(event.kind === 'step' ? shortened(text) : text);
+    if (printed.length > tailLines) printed.shift();
+    onEvent(event);
+  };
+  for await (const message of messagesOf(answer)) {
+    const { stream, status, id, progressDetail } = message;
+    const failure = message.errorDetail?.message ?? message.error;
+    if (stream !== undefined) {
+      // A line may come in pieces; a carriage return is how programs draw over a line.
+      const lines = (unfinished + stream).split(/\r\n|[\r\n]/);
+      unfinished = lines.pop()!;
+      lines.forEach(tell);
+    } else if (failure !== undefined) {
+      tell(unfinished);
+      const before = causes.length > 0 && printed.length > 0 ? ['Printed last, besides:'] : [];
+      const lines = [`cannot ${what}: ${withoutScript(failure.trim())}`, ...causes, ...before, ...printed];
+      throw new CaiError('IMAGE', lines.join('\n'));
+    } else if (status !== undefined && id !== undefined) {
+      const { current, total } = progressDetail ?? {};
+      onEvent({ kind: 'pull', id, status, current, total });
+    } else if (status !== undefined) {
+      tell(status);
+    }
+  }
+  tell(unfinished);
+}
+
+/** Docker says `Step 1/9 : RUN ...`, podman `STEP 1/9: RUN ...`, and before it `[1/2] ` if there are two stages. */
+function lineEvent(text: string): BuildEvent {
+  const [, step, total, instruction] = /^(?:\[\d+\/\d+\] )?step (\d+)\/(\d+) ?: (.*)$/i.exec(text) ?? [];
+  return instruction === undefined
+    ? { kind: 'log', text }
+    : { kind: 'step', text: instruction, step: Number(step), total: Number(total) };
+}
+
+/** Docker repeats the whole script: `The command '...' returned ...`; so does podman: `STEP "...": while ...`. */
+function withoutScript(failure: string): string {
+  return failure.replace(/(?<=The command '|STEP ")[^]*(?=' returned |": while )/, shortened);
+}
+
+function shortened(text: string): string {
+  return text.length <= instructionLength ? text : `${text.slice(0, instructionLength - 3)}...`;
+}
+
+interface Message {
+  readonly stream?: string;
+  readonly status?: string;
+  readonly id?: string;
+  readonly progressDetail?: { readonly current?: number; readonly total?: number };
+  readonly error?: string;
+  readonly errorDetail?: { readonly message?: string };
+}
+
+async function* messagesOf(answer: AsyncIterable<Uint8Array>): AsyncGenerator<Message> {
+  const decoder = new TextDecoder();
+  let unfinished = '';
+  for await (const chunk of answer) {
+    const lines = (unfinished + decoder.decode(chunk, { stream: true })).split('\n');
+    unfinished = lines.pop()!;
+    for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as Message;
+  }
+  if (unfinished.trim() !== '') yield JSON.parse(unfinished) as Message;
+}

@@ -1,0 +1,212 @@
+/** What an engine tells of itself and of what it has, but for a single container. */
+import type { Greeting } from './modem';
+
+/** What an engine is. */
+export interface EngineAbout {
+  /** API version that is spoken with it: `1.41`. */
+  readonly apiVersion: string;
+  /** Its own version: `20.10.24`. */
+  readonly serverVersion: string;
+  /** Whether it is podman. */
+  readonly isPodman: boolean;
+  /** Whether it runs as an ordinary user, who is root in its containers. */
+  readonly isRootless: boolean;
+  /** Memory of its machine, which is a virtual one with Docker Desktop. */
+  readonly memoryBytes: number;
+  /** Processors of that machine. */
+  readonly cpus: number;
+  /** Release of the kernel that its containers run on. */
+  readonly kernel: string;
+  /** System of its containers: `linux`. */
+  readonly osType: string;
+  /** Which limits it can enforce. Docker ignores one of memory or processes that it cannot. */
+  readonly limits: { readonly memory: boolean; readonly pids: boolean; readonly cpus: boolean };
+  /** Whether it can filter system calls. */
+  readonly hasSeccomp: boolean;
+  /** False where it is known that it cannot pause containers: without root on version 1 of cgroups. */
+  readonly canPause: boolean;
+}
+
+/** A container in a list. */
+export interface ContainerSummary {
+  /** 64 hex digits. */
+  readonly id: string;
+  /** Without a slash. */
+  readonly name: string;
+  /** As `ContainerInfo.state`. */
+  readonly state: string;
+  /** The image's included. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Milliseconds since 1970, by whole seconds. */
+  readonly createdAt: number;
+}
+
+/** An image. */
+export interface ImageInfo {
+  /** `sha256:` and 64 hex digits. */
+  readonly id: string;
+  /** Names with tags; podman writes the registry in front. */
+  readonly tags: readonly string[];
+  /** Its labels. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** `NAME=value`; empty in a list. */
+  readonly env: readonly string[];
+  /** Milliseconds since 1970; `NaN` if the image tells none. */
+  readonly createdAt: number;
+  /** Size, with the layers that it shares. */
+  readonly bytes: number;
+}
+
+/** A volume. */
+export interface VolumeInfo {
+  /** Its name is its id. */
+  readonly name: string;
+  /** Its labels. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** How an image is built. */
+export interface BuildRequest {
+  /** Name of the image, with a tag. */
+  readonly tag: string;
+  /** Path in the build context. */
+  readonly dockerfile: string;
+  /** Values of `ARG`. */
+  readonly buildArgs: Readonly<Record<string, string>>;
+  /** Labels of the image. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Stage to stop at; the last one if absent. */
+  readonly target?: string;
+  /** Whether every step is run anew. */
+  readonly noCache: boolean;
+  /** Whether a newer base image is looked for. */
+  readonly pull: boolean;
+  /** Network of the steps: `host`; the engine's standard one if absent. */
+  readonly networkMode?: string;
+}
+
+/** From podman's own answer. Source: libpod API, system info. */
+interface PodmanHost {
+  readonly security?: { readonly rootless?: boolean };
+  /** What it can hold limits with; empty without root on version 1 of cgroups. */
+  readonly cgroupControllers?: readonly string[] | null;
+}
+
+/** From the answer of SystemInfo, and on podman from that of its own API, which knows more. */
+export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting, podman?: unknown): EngineAbout {
+  const info = answer as {
+    readonly ServerVersion: string;
+    readonly MemTotal: number;
+    readonly NCPU: number;
+    readonly OSType: string;
+    readonly KernelVersion: string;
+    readonly SecurityOptions?: readonly string[] | null;
+    readonly MemoryLimit: boolean;
+    readonly PidsLimit: boolean;
+    readonly CpuCfsQuota: boolean;
+    readonly CgroupVersion?: string;
+  };
+  const host = (podman as { readonly host?: PodmanHost } | undefined)?.host;
+  const isRootlessPodman = host?.security?.rootless === true;
+  // Without root podman's answer to Docker's question knows nothing of what it cannot hold.
+  const controllers = isRootlessPodman ? (host.cgroupControllers ?? []) : ['memory', 'pids', 'cpu'];
+  // One of several in a text: `name=seccomp,profile=default`.
+  const security = (info.SecurityOptions ?? []).flatMap((option) => option.split(','));
+  const isRootless = isRootlessPodman || security.includes('name=rootless');
+  return {
+    apiVersion,
+    serverVersion: info.ServerVersion,
+    isPodman,
+    isRootless,
+    hasSeccomp: security.includes('name=seccomp'),
+    canPause: !isRootless || info.CgroupVersion !== '1',
+    memoryBytes: info.MemTotal,
+    cpus: info.NCPU,
+    kernel: info.KernelVersion,
+    osType: info.OSType,
+    limits: {
+      memory: info.MemoryLimit && controllers.includes('memory'),
+      pids: info.PidsLimit && controllers.includes('pids'),
+      cpus: info.CpuCfsQuota && controllers.includes('cpu'),
+    },
+  };
+}
+
+/** From an entry of the answer of ContainerList. */
+export function summaryOf(entry: unknown): ContainerSummary {
+  const { Id, Names, State, Labels, Created } = entry as {
+    readonly Id: string;
+    readonly Names: readonly string[];
+    readonly State: string;
+    readonly Labels?: Readonly<Record<string, string>> | null;
+    readonly Created: number;
+  };
+  const name = (Names[0] ?? '').replace(/^\//, '');
+  return { id: Id, name, state: State, labels: Labels ?? {}, createdAt: Created * 1000 };
+}
+
+/** From the answer of ImageInspect. */
+export function imageInfoOf(answer: unknown): ImageInfo {
+  const { Id, RepoTags, Config, Created, Size } = answer as {
+    readonly Id: string;
+    readonly RepoTags?: readonly string[] | null;
+    readonly Config?: {
+      readonly Labels?: Readonly<Record<string, string>> | null;
+      readonly Env?: readonly string[] | null;
+    } | null;
+    readonly Created?: string;
+    readonly Size: number;
+  };
+  return {
+    id: Id,
+    tags: RepoTags ?? [],
+    labels: Config?.Labels ?? {},
+    env: Config?.Env ?? [],
+    createdAt: Date.parse(Created ?? ''),
+    bytes: Size,
+  };
+}
+
+/** From an entry of the answer of ImageList. */
+export function listedImageOf(entry: unknown): ImageInfo {
+  const { Id, RepoTags, Labels, Created, Size } = entry as {
+    readonly Id: string;
+    readonly RepoTags?: readonly string[] | null;
+    readonly Labels?: Readonly<Record<string, string>> | null;
+    readonly Created: number;
+    readonly Size: number;
+  };
+  return {
+    id: Id,
+    tags: RepoTags ?? [],
+    labels: Labels ?? {},
+    env: [],
+    createdAt: Created * 1000,
+    bytes: Size,
+  };
+}
+
+/** From an entry of the answer of VolumeList. */
+export function volumeInfoOf(entry: unknown): VolumeInfo {
+  const { Name, Labels } = entry as { readonly Name: string; readonly Labels?: VolumeInfo['labels'] | null };
+  return { name: Name, labels: Labels ?? {} };
+}
+
+/** As parameters of ImageBuild. Version 1 is the classic builder, which needs nothing but the engine. */
+export function buildOptionsOf({ tag, dockerfile, buildArgs, labels, ...request }: BuildRequest) {
+  const { target, noCache, pull, networkMode } = request;
+  return {
+    version: '1',
+    t: tag,
+    dockerfile,
+    buildargs: buildArgs,
+    labels,
+    nocache: noCache,
+    pull,
+    // What a failed step leaves behind is of no use.
+    rm: true,
+    forcerm: true,
+    ...(target !== undefined && { target }),
+    ...(networkMode !== undefined && { networkmode: networkMode }),
+  } as const;
+}

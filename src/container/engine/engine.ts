@@ -1,0 +1,299 @@
+/** The container engine: Docker's, or podman's service of the same API. The only user of dockerode's methods. */
+import type { Readable } from 'node:stream';
+import { buffer, json } from 'node:stream/consumers';
+import type Docker from 'dockerode';
+import { CaiError, messageOf } from '../../errors';
+import type { FailureCode } from '../../errors';
+import { followBuild } from './build-stream';
+import type { BuildEvent } from './build-stream';
+import { containerInfoOf } from './container-info';
+import type { ContainerInfo } from './container-info';
+import { processColumns, processCountOf, processesOf } from './container-processes';
+import type { ContainerProcess } from './container-processes';
+import type { EngineAddress } from './context';
+import { firstFileOf, textOfFrames } from './answer';
+import { engineClient } from './client';
+import { engineError, isNameTaken, isRemovalUnderWay, statusOf } from './engine-error';
+import { aboutOf, buildOptionsOf, imageInfoOf, listedImageOf, summaryOf, volumeInfoOf } from './engine-info';
+import type { BuildRequest, ContainerSummary, EngineAbout, ImageInfo, VolumeInfo } from './engine-info';
+import { get, greet } from './modem';
+import type { Greeting, Modem } from './modem';
+
+/** Labels that all have to be there. */
+type Labels = Readonly<Record<string, string>>;
+
+/**
+ * An engine that has answered. Every method rejects with `CaiError`: `NO_ENGINE` if it cannot be reached any
+ * more, `NOT_READY` if it does not answer (`watchRequests`), `CONTAINER_NOT_FOUND` or `IMAGE` for what is not there, else
+ * as each of them says.
+ */
+export class Engine {
+  #about: Promise<EngineAbout> | undefined;
+
+  private constructor(
+    private readonly docker: Docker,
+    private readonly address: EngineAddress,
+    private readonly greeting: Greeting,
+  ) {}
+
+  /** Finds out whether it is there, and which version of the API to speak. Rejects with `NO_ENGINE`. */
+  static async connect(address: EngineAddress): Promise<Engine> {
+    const docker = engineClient(address);
+    const modem: Modem = docker.modem;
+    const greeting = await greet(modem, address);
+    modem.version = `v${greeting.apiVersion}`;
+    return new Engine(docker, address, greeting);
+  }
+
+  /** Asked for once. */
+  async about(): Promise<EngineAbout> {
+    return await (this.#about ??= this.#ask('tell what the engine is', 'NO_ENGINE', async () =>
+      aboutOf(await this.docker.info(), this.greeting, await this.#ofPodman('info')),
+    ));
+  }
+
+  /** Those with the labels, newest first; only those that run unless `all`. */
+  async listContainers(labels: Labels, { all }: { all: boolean }): Promise<ContainerSummary[]> {
+    const found = await this.#ask('list the containers', 'CONTAINER_START', () =>
+      this.docker.listContainers({ all, filters: filterOf(labels) }),
+    );
+    return found.map(summaryOf);
+  }
+
+  /** `undefined`: there is none, or it is just being made. */
+  async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
+    return await this.#askOr([404], `look at the container ${idOrName}`, 'CONTAINER_START', async () => {
+      const answer = await this.docker.getContainer(idOrName).inspect();
+      const own = (await this.#ofPodman(`containers/${answer.Id}/json`)) as {
+        BoundingCaps?: string[] | null;
+      };
+      return containerInfoOf(answer, this.greeting.isPodman ? (own.BoundingCaps ?? []) : undefined);
+    });
+  }
+
+  /** What only podman's own API tells. */
+  readonly #ofPodman = async (path: string): Promise<unknown> =>
+    this.greeting.isPodman ? await json(await get(this.docker.modem, `/libpod/${path}`)) : undefined;
+
+  /**
+   * Its id; `undefined`: somebody else has a container of that name, or is making one. `request` is the body of
+   * ContainerCreate. Rejects with `CONTAINER_START`.
+   */
+  async createContainer(name: string, request: object): Promise<string | undefined> {
+    return await this.#ask(`create the container ${name}`, 'CONTAINER_START', async () => {
+      try {
+        // Not apart they would both be sent twice, in the address, too.
+        const parts = { _query: { name }, _body: request } as Docker.ContainerCreateOptions;
+        return (await this.docker.createContainer(parts)).id;
+      } catch (reason) {
+        if (isNameTaken(reason)) return undefined;
+        throw reason;
+      }
+    });
+  }
+
+  /** Extracts a tar archive at the root of a container, whether or not it runs, with the owners in it. */
+  async putFiles(id: string, tar: Buffer): Promise<void> {
+    await this.#ask(`put files into the container ${id}`, 'CONTAINER_START', () =>
+      this.docker.getContainer(id).putArchive(tar, { path: '/' }),
+    );
+  }
+
+  /** `undefined`: there is no such file, or it is not an ordinary one; podman follows a link. */
+  async readFile(id: string, path: string): Promise<Buffer | undefined> {
+    return await this.#askOr([404], `read ${path} in the container ${id}`, 'CONTAINER_START', async () =>
+      firstFileOf(await buffer(await this.docker.getContainer(id).getArchive({ path }))),
+    );
+  }
+
+  /** One that runs stays as it is. */
+  async startContainer(id: string): Promise<void> {
+    await this.#askOr([304], `start the container ${id}`, 'CONTAINER_START', () =>
+      this.docker.getContainer(id).start(),
+    );
+  }
+
+  /** Has all its processes stand still, or go on. Rejects with `CONTAINER_START`, also if they do already. */
+  async setPaused(id: string, isPaused: boolean): Promise<void> {
+    const container = this.docker.getContainer(id);
+    await this.#ask(`${isPaused ? 'pause' : 'unpause'} the container ${id}`, 'CONTAINER_START', () =>
+      isPaused ? container.pause() : container.unpause(),
+    );
+  }
+
+  /** Asks the first process to end, and ends it after `seconds`. One that is not there or does not run is fine. */
+  async stopContainer(id: string, seconds: number): Promise<void> {
+    await this.#askOr([304, 404], `stop the container ${id}`, 'CONTAINER_START', () =>
+      this.docker.getContainer(id).stop({ t: seconds }),
+    );
+  }
+
+  /** With its volumes that have no name. One that is not there is fine, and one that somebody else removes. */
+  async removeContainer(id: string, { force }: { force: boolean }): Promise<void> {
+    await this.#ask(`remove the container ${id}`, 'CONTAINER_START', async () => {
+      try {
+        await this.docker.getContainer(id).remove({ force, v: true });
+      } catch (reason) {
+        if (statusOf(reason) !== 404 && !isRemovalUnderWay(reason)) throw reason;
+      }
+    });
+  }
+
+  /** All processes in a container; none if it does not run. */
+  async processes(id: string): Promise<ContainerProcess[]> {
+    // Docker's go to the ps of its machine, and it needs the ids. podman does that in the container, where
+    // there may be no ps, unless it knows all columns itself.
+    const columns = this.greeting.isPodman ? processColumns : `-eo ${processColumns}`;
+    const answer: unknown = await this.#askOr(
+      [409],
+      `list the processes of the container ${id}`,
+      'CONTAINER_START',
+      () => this.docker.getContainer(id).top({ ps_args: columns }),
+    );
+    return processesOf(answer);
+  }
+
+  /** How many processes and threads it has; `undefined`: not known, or it does not run. */
+  async processCount(id: string): Promise<number | undefined> {
+    const answer = await this.#askOr(
+      [404, 409],
+      `count the processes of the container ${id}`,
+      'CONTAINER_START',
+      () => this.docker.getContainer(id).stats({ stream: false, 'one-shot': true }),
+    );
+    return processCountOf(answer ?? {});
+  }
+
+  /** Its exit status, as soon as it does not run. */
+  async waitContainer(id: string): Promise<number> {
+    const answer = (await this.#ask(`wait for the container ${id}`, 'CONTAINER_START', () =>
+      this.docker.getContainer(id).wait(),
+    )) as { StatusCode: number };
+    return answer.StatusCode;
+  }
+
+  /** The last lines that its first process printed, at most so many of them. */
+  async logsTail(id: string, lines: number): Promise<string> {
+    const options = { stdout: true, stderr: true, follow: false, tail: lines } as const;
+    const frames = await this.#ask(`read the log of the container ${id}`, 'CONTAINER_START', () =>
+      this.docker.getContainer(id).logs(options),
+    );
+    return textOfFrames(frames);
+  }
+
+  /** `undefined`: there is none. */
+  async inspectImage(ref: string): Promise<ImageInfo | undefined> {
+    return await this.#askOr([404], `look at the image ${ref}`, 'IMAGE', async () =>
+      imageInfoOf(await this.docker.getImage(ref).inspect()),
+    );
+  }
+
+  /** Those with the labels. */
+  async listImages(labels: Labels): Promise<ImageInfo[]> {
+    const found = await this.#ask('list the images', 'IMAGE', () =>
+      this.docker.listImages({ filters: filterOf(labels) }),
+    );
+    return found.map(listedImageOf);
+  }
+
+  /** One that is not there is fine; rejects with `IMAGE` for one in use. */
+  async removeImage(ref: string): Promise<void> {
+    await this.#askOr([404], `remove the image ${ref}`, 'IMAGE', () => this.docker.getImage(ref).remove());
+  }
+
+  /**
+   * Builds an image with the classic builder, which needs nothing but the engine. `context` is a tar stream.
+   * Resolves with the image's id; rejects with `IMAGE` and the last lines that were printed.
+   */
+  async build(
+    context: Readable,
+    request: BuildRequest,
+    onEvent: (event: BuildEvent) => void,
+  ): Promise<string> {
+    const { tag } = request;
+    const what = `build the image ${tag}`;
+    // Without its files, of which dockerode may miss the failure, the engine would wait for ever.
+    const files = new AbortController();
+    context.once('error', (reason) => files.abort(reason));
+    return await this.#ask(what, 'IMAGE', async () => {
+      const options = { ...buildOptionsOf(request), abortSignal: files.signal };
+      try {
+        await followBuild(bytesOf(await this.docker.buildImage(context, options)), what, onEvent);
+      } catch (reason) {
+        if (!files.signal.aborted) throw reason;
+        const why = messageOf(files.signal.reason);
+        throw new CaiError('IMAGE', `cannot ${what}: its files cannot be read: ${why}`, undefined, {
+          cause: reason,
+        });
+      }
+      const image = await this.inspectImage(tag);
+      if (image === undefined) throw new CaiError('IMAGE', `cannot ${what}: the engine ended without it`);
+      return image.id;
+    });
+  }
+
+  /** Fetches an image from its registry; rejects with `IMAGE`. */
+  async pull(ref: string, onEvent: (event: BuildEvent) => void): Promise<void> {
+    const what = `pull the image ${ref}`;
+    await this.#ask(what, 'IMAGE', async () =>
+      followBuild(bytesOf(await this.docker.pull(ref)), what, onEvent),
+    );
+  }
+
+  /** Those with the labels. */
+  async listVolumes(labels: Labels): Promise<VolumeInfo[]> {
+    const { Volumes } = await this.#ask('list the volumes', 'CONTAINER_START', () =>
+      this.docker.listVolumes({ filters: JSON.stringify(filterOf(labels)) }),
+    );
+    // null, not an empty list, where there is none.
+    return ((Volumes as readonly object[] | null) ?? []).map(volumeInfoOf);
+  }
+
+  /** One that is there stays as it is. */
+  async createVolume(name: string, labels: Labels): Promise<void> {
+    await this.#ask(`create the volume ${name}`, 'CONTAINER_START', () =>
+      this.docker.createVolume({ Name: name, Labels: { ...labels } }),
+    );
+  }
+
+  /** One that is not there is fine; rejects with `CONTAINER_START` for one in use. */
+  async removeVolume(name: string): Promise<void> {
+    await this.#askOr([404], `remove the volume ${name}`, 'CONTAINER_START', () =>
+      this.docker.getVolume(name).remove(),
+    );
+  }
+
+  async #ask<T>(what: string, code: FailureCode, request: () => Promise<T>): Promise<T> {
+    try {
+      return await request();
+    } catch (reason) {
+      throw engineError(reason, { address: this.address, what, code });
+    }
+  }
+
+  /** `undefined` if the engine answers with one of these statuses. */
+  async #askOr<T>(
+    statuses: readonly number[],
+    what: string,
+    code: FailureCode,
+    request: () => Promise<T>,
+  ): Promise<T | undefined> {
+    return await this.#ask(what, code, async () => {
+      try {
+        return await request();
+      } catch (reason) {
+        if (statuses.includes(statusOf(reason) ?? 0)) return undefined;
+        throw reason;
+      }
+    });
+  }
+}
+
+function filterOf(labels: Labels): { label: string[] } {
+  return { label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) };
+}
+
+/** Streams of HTTP are in bytes unless somebody asks for text. */
+function bytesOf(answer: NodeJS.ReadableStream): AsyncIterable<Buffer> {
+  return answer as AsyncIterable<Buffer>;
+}

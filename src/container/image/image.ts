@@ -1,0 +1,296 @@
+/** The image of an agent: found, or built from the Dockerfile of this package and what the user adds. */
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { packageFile } from '../../system/package-file';
+import { catalog } from '../../agent/catalog';
+import { CaiError, messageOf } from '../../errors';
+import type { Config } from '../../config/config';
+import { ownValue } from '../../config/own-property';
+import { quoted } from '../../system/quoted';
+import { folderContext, textContext } from './build-context';
+import { withBuildLock } from './build-lock';
+import { withStepName } from '../engine/build-stream';
+import type { BuildEvent } from '../engine/build-stream';
+import type { Engine } from '../engine/engine';
+import type { ImageInfo } from '../engine/engine-info';
+import { baseSuffix, imageTagOf, shortHash } from './image-tag';
+import type { ImageOwner } from './image-tag';
+import type { Progress } from './progress';
+
+/** What decides about an image. */
+export interface ImageRequest extends ImageOwner {
+  /** The npm packages that it needs. */
+  readonly packages: readonly string[];
+  /** `[image]` of the configuration. */
+  readonly image: Config['image'];
+  /** `[network]` of the configuration. */
+  readonly network: Config['network'];
+  /** Our own state folder. */
+  readonly stateFolder: string;
+}
+
+/** How `cai build` differs from the build of a missing image. */
+export interface BuildOptions {
+  /** Nothing from earlier builds is used again. */
+  readonly noCache: boolean;
+  /** The newest base image, Debian packages and agents. Packages that the user has named stay as named. */
+  readonly upgrade: boolean;
+}
+
+/** What an engine has to do for us. */
+export type ImageEngine = Pick<Engine, 'build' | 'inspectImage' | 'pull' | 'removeImage'>;
+
+/**
+ * Labels of our images. `containai.managed` is none of them: containers inherit labels, and one that
+ * somebody else starts from our image is not ours.
+ */
+const imageLabel = {
+  /** Hash of everything that the image is made from, but for what build steps fetch. */
+  recipe: 'containai.recipe',
+  /** The npm packages that were asked for. */
+  packages: 'containai.packages',
+} as const;
+
+/** The image as it is; undefined if there is none. */
+export async function findImage(
+  engine: Pick<ImageEngine, 'inspectImage'>,
+  request: ImageRequest,
+): Promise<ImageInfo | undefined> {
+  return await engine.inspectImage(imageTagOf(request));
+}
+
+/**
+ * The image, built if there is none; of several processes one builds, and the others wait for it. One that
+ * was built from something else is reported and used. Rejects with `CaiError('IMAGE')` where it may not or
+ * cannot be built.
+ */
+export async function provideImage(
+  engine: ImageEngine,
+  request: ImageRequest,
+  progress: Progress,
+): Promise<ImageInfo> {
+  const tag = imageTagOf(request);
+  const found = await findImage(engine, request);
+  if (found !== undefined) {
+    const notice = imageNotice(request, found);
+    if (notice !== undefined) progress.say(notice);
+    return found;
+  }
+  if (!request.image.autoBuild) {
+    throw new CaiError(
+      'IMAGE',
+      `there is no image ${tag}, and "image.auto_build" is off: ${remedy(request)}`,
+    );
+  }
+  const standard = { noCache: false, upgrade: false };
+  return await locked(
+    request,
+    progress,
+    async () => (await findImage(engine, request)) ?? (await build(engine, request, standard, progress)),
+  );
+}
+
+/**
+ * What to tell of an image that was built from something else than it would be now. Fails with `CaiError('IMAGE')`
+ * where the user's Dockerfile cannot be read.
+ */
+export function imageNotice(
+  request: ImageRequest,
+  { labels }: Pick<ImageInfo, 'labels'>,
+): string | undefined {
+  const recipe = labels[imageLabel.recipe];
+  // An image without that label was made by other means, and that is how the user wants it.
+  if (recipe === undefined || recipe === readRecipe(request).hash) return undefined;
+  return `the image ${imageTagOf(request)} was built by another version or configuration: ${remedy(request)}`;
+}
+
+/** Builds the image, also if there is one. Rejects with `CaiError('IMAGE')`. */
+export async function buildImage(
+  engine: ImageEngine,
+  request: ImageRequest,
+  options: BuildOptions,
+  progress: Progress,
+): Promise<ImageInfo> {
+  return await locked(request, progress, () => build(engine, request, options, progress));
+}
+
+function remedy({ agent, repository }: ImageRequest): string {
+  return `cai build --agent ${agent}${repository === undefined ? '' : ` --workspace ${quoted(repository)}`}`;
+}
+
+async function locked<T>(request: ImageRequest, progress: Progress, work: () => Promise<T>): Promise<T> {
+  const tag = imageTagOf(request);
+  const tellWho = (pid: number) => progress.begin(`waiting for process ${pid}, which builds ${tag}`);
+  try {
+    return await withBuildLock(join(request.stateFolder, 'builds'), tag.replace(':', '-'), tellWho, work);
+  } finally {
+    progress.end();
+  }
+}
+
+/** The texts that the image is made from. */
+interface Recipe {
+  readonly dockerfile: string;
+  /** The user's. */
+  readonly addition: string | undefined;
+  readonly hash: string;
+}
+
+function readRecipe({ packages, image }: ImageRequest): Recipe {
+  const dockerfile = readFileSync(packageFile('Dockerfile'), 'utf8');
+  const addition =
+    image.dockerfileText ??
+    (image.dockerfile === undefined ? undefined : readSetting('image.dockerfile', image.dockerfile));
+  return { dockerfile, addition, hash: shortHash([dockerfile, packages, image.base, addition]) };
+}
+
+async function build(
+  engine: ImageEngine,
+  request: ImageRequest,
+  options: BuildOptions,
+  progress: Progress,
+): Promise<ImageInfo> {
+  const { agent, image, network } = request;
+  const recipe = readRecipe(request);
+  checkPossible(request, recipe);
+  const base = await provideBase(engine, image.base, options.upgrade, progress);
+  const tag = imageTagOf(request);
+  const before = await engine.inspectImage(tag);
+  const packages = options.upgrade ? request.packages.map((name) => newest(agent, name)) : request.packages;
+  const ours = image.dockerfile === undefined ? tag : tag + baseSuffix;
+  const common = {
+    labels: { [imageLabel.recipe]: recipe.hash, [imageLabel.packages]: packages.join(' ') },
+    noCache: options.noCache || options.upgrade,
+    pull: false,
+    ...(needsLoopback(network) && { networkMode: 'host' }),
+  };
+  const run = async (to: string, context: ReturnType<typeof textContext>, dockerfile: string, args: Args) => {
+    progress.begin(`building ${to}`);
+    const settings = { ...common, tag: to, dockerfile, buildArgs: { ...proxyArguments(network), ...args } };
+    const tell = (event: BuildEvent) => progress.report(to === ours ? withStepName(event, packages) : event);
+    await engine.build(context, settings, tell).catch((reason: unknown) => failWith(reason, network));
+  };
+  await run(ours, textContext({ Dockerfile: recipe.dockerfile, ...networkFiles(network) }), 'Dockerfile', {
+    BASE_IMAGE: image.base,
+    PACKAGES: packages.join(' '),
+    ...pathOf(base),
+  });
+  if (image.dockerfile !== undefined) {
+    const file = basename(image.dockerfile);
+    // Of a repository nothing gets in but the text that the user trusts.
+    const context =
+      image.dockerfileText === undefined
+        ? folderContext(dirname(image.dockerfile), file)
+        : textContext({ [file]: image.dockerfileText });
+    await run(tag, context, file, { CAI_IMAGE: ours });
+  }
+  const made = await engine.inspectImage(tag);
+  if (made === undefined) throw new CaiError('IMAGE', `${tag} was built, but the engine does not have it`);
+  if (before !== undefined && before.id !== made.id) await removeNameless(engine, before.id);
+  return made;
+}
+
+/** Steps do not know what this machine trusts: their programs only say that a certificate is none for them. */
+function failWith(reason: unknown, { caFile }: Config['network']): never {
+  if (!(reason instanceof CaiError) || !/\bcertificate\b|_CERT(?!S)/i.test(reason.message)) throw reason;
+  const file = caFile === undefined ? 'name a file with it (PEM)' : `see whether it is in ${caFile}, named`;
+  const advice = `Behind a proxy, or with a company's own certificate, ${file} as "ca_file" below [network] in your config.toml ("cai doctor" tells its path).`;
+  throw new CaiError('IMAGE', `${reason.message}\n${advice}`, undefined, { cause: reason });
+}
+
+/** What the new image has taken the name from; it stays while it has another name or a container. */
+async function removeNameless(engine: ImageEngine, id: string): Promise<void> {
+  const image = await engine.inspectImage(id);
+  if (image?.tags.length === 0) await engine.removeImage(id).catch(() => undefined);
+}
+
+type Args = Readonly<Record<string, string>>;
+
+function checkPossible({ agent, packages, image }: ImageRequest, { addition }: Recipe): void {
+  if (packages.length === 0 && addition === undefined && Object.hasOwn(catalog, agent)) {
+    throw new CaiError(
+      'IMAGE',
+      `${agent} cannot be installed from npm: write a Dockerfile that adds it, and name that file as "dockerfile" below [image] in the configuration`,
+    );
+  }
+  if (addition !== undefined && !/^\s*FROM\s.*\bCAI_IMAGE\b/im.test(addition)) {
+    throw new CaiError(
+      'IMAGE',
+      `${image.dockerfile} does not build on our image: it has to begin with the lines "ARG CAI_IMAGE" and "FROM \${CAI_IMAGE}"`,
+    );
+  }
+}
+
+/** Only the versions that we have chosen are ours to change. */
+function newest(agent: string, name: string): string {
+  const isOurs = ownValue(catalog, agent)?.packages.includes(name) === true;
+  return isOurs ? name.replace(/(?<=.)@[^@/]*$/, '@latest') : name;
+}
+
+/** The base image. A newer one that cannot be had is no reason not to build on the one that is there. */
+async function provideBase(
+  engine: ImageEngine,
+  name: string,
+  mustBeNewest: boolean,
+  progress: Progress,
+): Promise<ImageInfo | undefined> {
+  const found = await engine.inspectImage(name);
+  if (found !== undefined && !mustBeNewest) return found;
+  try {
+    progress.begin(`pulling ${name}`);
+    await engine.pull(name, (event) => progress.report(event));
+    return await engine.inspectImage(name);
+  } catch (reason) {
+    if (found !== undefined) {
+      progress.say(`no newer ${name} can be had, so the one that is there is used: ${messageOf(reason)}`);
+      return found;
+    }
+    if (!(reason instanceof CaiError) || reason.code !== 'IMAGE') throw reason;
+    const advice = `check the network, or name another one as "base" below [image] in the configuration`;
+    throw new CaiError('IMAGE', `${reason.message}\nIt is the base image: ${advice}.`, undefined, {
+      cause: reason,
+    });
+  }
+}
+
+/** What our image cannot inherit, because it begins with nothing. */
+function pathOf(base: ImageInfo | undefined): Args {
+  const path = base?.env.find((each) => each.startsWith('PATH='))?.slice('PATH='.length);
+  return path === undefined ? {} : { BASE_PATH: path };
+}
+
+function networkFiles({ caFile, npmRegistry }: Config['network']): Record<string, string> {
+  return {
+    ...(caFile !== undefined && { 'network/ca.pem': readSetting('network.ca_file', caFile) }),
+    ...(npmRegistry !== undefined && { 'network/npmrc': `registry=${npmRegistry}\n` }),
+  };
+}
+
+/** Arguments that builders know by themselves, and keep out of the history. Source: Dockerfile reference. */
+function proxyArguments({ httpProxy, httpsProxy, noProxy }: Config['network']): Args {
+  const values = { HTTP_PROXY: httpProxy, HTTPS_PROXY: httpsProxy, NO_PROXY: noProxy };
+  const pairs = Object.entries(values).flatMap(([name, value]) =>
+    // Some programs read only the one form, some only the other.
+    value === undefined ? [] : [[name, value] as const, [name.toLowerCase(), value] as const],
+  );
+  return Object.fromEntries(pairs);
+}
+
+/** Whether something is on this machine's own loopback: a container has another one. */
+function needsLoopback({ npmRegistry, httpProxy, httpsProxy }: Config['network']): boolean {
+  const isLoopback = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/;
+  return [npmRegistry, httpProxy, httpsProxy].some(
+    (each) => each !== undefined && isLoopback.test(new URL(each).hostname),
+  );
+}
+
+function readSetting(key: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (reason) {
+    throw new CaiError(
+      'IMAGE',
+      `"${key}" names ${path}, which cannot be read: ${messageOf(reason)}: put it there, or correct or remove that key ("cai config" tells the line)`,
+    );
+  }
+}

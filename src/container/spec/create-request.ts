@@ -1,0 +1,79 @@
+/** How the engine is asked for the container of a workspace and an agent. */
+import { ownIdentity } from '../../system/process-identity';
+import { agentHome } from '../../workspace/mount';
+import { protectionText } from './protection-state';
+import { rootsText } from './replaced-root';
+import { engineProfile } from '../engine/seccomp';
+import { caFile, configHash, label, mountsOf, ownerLabels, recordedOf, sshPort } from './spec';
+import type { Circumstances, ContainerUser, Settings } from './spec';
+
+/** The body of the engine's request to create the container. Source: Docker Engine API, ContainerCreate. */
+export function createRequest(settings: Settings, circumstances: Circumstances, hostKey: string) {
+  const { limits, engineCpus, seccomp } = circumstances;
+  const recorded = recordedOf(settings, circumstances);
+  const owner = ownerLabels(settings);
+  return {
+    Image: recorded.image,
+    ...(settings.hostname !== undefined && { Hostname: settings.hostname }),
+    User: recorded.user,
+    // None, whatever the image has; podman takes an empty list for nothing said.
+    Entrypoint: [''],
+    Cmd: ['/usr/bin/perl', '/run/cai/keeper'],
+    WorkingDir: settings.workingFolder,
+    Env: Object.entries(environmentOf(settings, circumstances.user)).map(
+      ([variable, value]) => `${variable}=${value}`,
+    ),
+    Labels: {
+      ...owner,
+      [label.workspace]: settings.workspace ?? '',
+      [label.configHash]: configHash(settings),
+      [label.protection]: protectionText(settings.protection),
+      [label.spec]: JSON.stringify(recorded),
+      [label.roots]: rootsText(settings.binds),
+      [label.hostKey]: hostKey,
+      [label.maker]: ownIdentity(),
+    },
+    ExposedPorts: { [`${sshPort}/tcp`]: {} },
+    HostConfig: {
+      // The keeper is the first process itself: nothing inside can stop or kill that one.
+      Init: false,
+      // One without a workspace has nothing that is worth keeping.
+      AutoRemove: settings.workspace === undefined,
+      CapDrop: ['ALL'],
+      CapAdd: [...recorded.capabilities],
+      SecurityOpt: ['no-new-privileges', ...(seccomp === engineProfile ? [] : [`seccomp=${seccomp}`])],
+      IpcMode: 'private',
+      // Engines before API 1.41 heed none.
+      CgroupnsMode: 'private',
+      Memory: recorded.memoryBytes,
+      MemorySwap: recorded.memoryBytes,
+      // The engine refuses more than there are.
+      NanoCpus: limits.cpus ? Math.round(Math.min(settings.cpus ?? 0, engineCpus) * 1e9) : 0,
+      PidsLimit: recorded.pids,
+      ExtraHosts: [...settings.extraHosts],
+      Mounts: mountsOf(settings, circumstances.user).map(({ type, source, target, isReadOnly }) => ({
+        Type: type,
+        Source: source,
+        Target: target,
+        ReadOnly: isReadOnly,
+        ...(type === 'volume' && { VolumeOptions: { NoCopy: true, Labels: owner, DriverConfig: {} } }),
+      })),
+      PortBindings: { [`${sshPort}/tcp`]: [{ HostIp: '127.0.0.1', HostPort: '' }] },
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
+    },
+  };
+}
+
+/** Added to the image's environment. Holds no secrets, because everybody with the engine can see it. */
+function environmentOf(settings: Settings, user: ContainerUser): Record<string, string> {
+  return {
+    CAI_HOST_WORKSPACE: settings.workspace ?? '',
+    CAI_DISK_BYTES: String(settings.diskBytes ?? 0),
+    CAI_IDLE_SECONDS: String(Math.ceil(settings.idleMs / 1000)),
+    // Beside the folder it would keep a file in the home folder, which does not last.
+    CLAUDE_CONFIG_DIR: `${agentHome}/.claude`,
+    // Agents refuse to work as root outside of a sandbox.
+    ...(user.uid === 0 && { IS_SANDBOX: '1' }),
+    ...(settings.certificates !== undefined && { NODE_EXTRA_CA_CERTS: caFile }),
+  };
+}

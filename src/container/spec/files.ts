@@ -1,0 +1,170 @@
+/** The files that are put into a container before its first start, so that no step in it needs root. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { pack } from 'tar-stream';
+import type { Pack } from 'tar-stream';
+import { packageFile } from '../../system/package-file';
+import { agentHome, fallbackMount } from '../../workspace/mount';
+import { seccompFile } from '../engine/seccomp';
+import { caFile, dataFolder } from './spec';
+import type { Bind } from './bind';
+import type { ContainerUser } from './spec';
+
+/** Our own files inside, owned by root: what runs there cannot change them. */
+const ownFolder = '/run/cai';
+
+/** Name of the user that everything in a container runs as. */
+export const userName = 'agent';
+
+/** Folders of the home folder that are kept in the data volume: where the agents keep what must last. */
+const keptFolders = [
+  '.claude',
+  '.codex',
+  '.config',
+  '.copilot',
+  '.cursor',
+  '.gemini',
+  '.local',
+  '.qwen',
+] as const;
+
+/** Programs and settings from our package: name, and mode in the container. */
+const packaged = {
+  keeper: 0o755,
+  disk: 0o755,
+  supervisor: 0o755,
+  'mcp-bridge': 0o755,
+  ports: 0o755,
+  watch: 0o755,
+  sshd_config: 0o644,
+} as const;
+
+/** The bundle of Debian's ca-certificates, which everything but Node reads. */
+export const systemCaFile = '/etc/ssl/certs/ca-certificates.crt';
+
+/** What the keeper compares before anything else runs: pairs of `device:inode` and path, ended by NUL. */
+const mountsFile = `${ownFolder}/mounts`;
+
+/** What goes into the files of one container. */
+export interface FilesRequest {
+  /** Owner of the home folder and of the data volume. */
+  readonly user: ContainerUser;
+  /** Where commands start; where the workspace is, if there is one. */
+  readonly workingFolder: string;
+  /** Line for `authorized_keys`. */
+  readonly authorizedKey: string;
+  /** Private host key, in OpenSSH's format. */
+  readonly hostKey: string;
+  /** `/etc/passwd` of the image. */
+  readonly passwd: string;
+  /** `/etc/group` of the image. */
+  readonly group: string;
+  /** Whom git names as author. */
+  readonly gitIdentity: { readonly name?: string; readonly email?: string };
+  /** Whether git's configuration in the workspace cannot be written. */
+  readonly isProtected: boolean;
+  /** Certificates to trust besides those of the image. */
+  readonly ca?: { readonly extra: string; readonly system: string };
+}
+
+/** A tar archive to be extracted at `/`. */
+export async function containerFiles(request: FilesRequest): Promise<Buffer> {
+  const { user, hostKey } = request;
+  const archive = pack();
+  folder(archive, ownFolder, 0o755);
+  for (const [name, mode] of Object.entries(packaged))
+    file(archive, `${ownFolder}/${name}`, readPackaged(name), mode);
+  file(archive, `${ownFolder}/authorized_keys`, `${request.authorizedKey}\n`, 0o644);
+  file(archive, `${ownFolder}/host_key`, hostKey, 0o600, user);
+  // Its time is when a command began or ended last.
+  file(archive, `${ownFolder}/used`, '', 0o600, user);
+  // Where the keeper notes how much of the disk budget is used.
+  file(archive, `${ownFolder}/disk-use`, '', 0o600, user);
+  file(archive, '/etc/passwd', withUser(request.passwd, user), 0o644);
+  file(archive, '/etc/group', withGroup(request.group, user), 0o644);
+  file(archive, '/etc/gitconfig', gitConfig(request), 0o644);
+  if (request.ca !== undefined) {
+    file(archive, caFile, request.ca.extra, 0o644);
+    file(archive, systemCaFile, `${request.ca.system.trimEnd()}\n${request.ca.extra}`, 0o644);
+  }
+  home(archive, request);
+  archive.finalize();
+  return await buffer(archive);
+}
+
+/**
+ * A tar archive with what is to be mounted, for each start: the engine mounts anew then. Empty for an
+ * engine in a machine of its own, which numbers files otherwise.
+ */
+export async function mountIdentities(binds: readonly Bind[], isNative: boolean): Promise<Buffer> {
+  const known = isNative ? binds.filter(({ identity }) => identity !== '') : [];
+  const archive = pack();
+  file(archive, mountsFile, known.map(({ identity, target }) => `${identity}\0${target}\0`).join(''), 0o644);
+  archive.finalize();
+  return await buffer(archive);
+}
+
+/** Changes when the files of our package for containers do, so that a container made by an older version is noticed. */
+export function packagedFilesHash(): string {
+  const hash = createHash('sha256').update(JSON.stringify(keptFolders)).update(seccompFile());
+  for (const name of Object.keys(packaged)) hash.update(readPackaged(name));
+  return hash.digest('hex').slice(0, 16);
+}
+
+function home(archive: Pack, { user, workingFolder }: FilesRequest): void {
+  folder(archive, agentHome, 0o755, user);
+  folder(archive, dataFolder, 0o700, user);
+  for (const name of keptFolders) {
+    folder(archive, `${dataFolder}/${name}`, 0o700, user);
+    link(archive, `${agentHome}/${name}`, posix.join(posix.basename(dataFolder), name), user);
+  }
+  if (workingFolder !== agentHome && workingFolder !== fallbackMount)
+    link(archive, fallbackMount, workingFolder, user);
+}
+
+/** The bundle of a command and this file are both two folders below the package's root. */
+function readPackaged(name: string): string {
+  return readFileSync(packageFile(`src/container/inside/${name}`), 'utf8');
+}
+
+/** First, so that the number has this name where the image gives it to another user too. */
+function withUser(passwd: string, { uid, gid }: ContainerUser): string {
+  const others = passwd.split('\n').filter((line) => !line.startsWith(`${userName}:`));
+  return [`${userName}:x:${uid}:${gid}:${userName}:${agentHome}:/bin/sh`, ...others].join('\n');
+}
+
+function withGroup(group: string, { gid }: ContainerUser): string {
+  const hasNumber = group.split('\n').some((line) => line.split(':')[2] === String(gid));
+  const others = group.split('\n').filter((line) => !line.startsWith(`${userName}:`));
+  return hasNumber ? group : [`${userName}:x:${gid}:`, ...others].join('\n');
+}
+
+function gitConfig({ gitIdentity, isProtected }: FilesRequest): string {
+  const lines = Object.entries(gitIdentity).map(([key, value]) => `\t${key} = ${gitString(value)}\n`);
+  const user = lines.length === 0 ? '' : `[user]\n${lines.join('')}`;
+  return isProtected ? user + withoutWrites : user;
+}
+
+/** A new branch and a push then need no entry in the repository's configuration. */
+const withoutWrites = '[branch]\n\tautoSetupMerge = false\n[push]\n\tdefault = current\n';
+
+/** Source: git-config(1), syntax: quotes, with these characters escaped. */
+function gitString(value: string): string {
+  return `"${value.replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n')}"`;
+}
+
+const root: ContainerUser = { uid: 0, gid: 0 };
+
+function file(archive: Pack, path: string, text: string, mode: number, { uid, gid }: ContainerUser = root) {
+  archive.entry({ name: path.slice(1), mode, uid, gid }, text);
+}
+
+function folder(archive: Pack, path: string, mode: number, { uid, gid }: ContainerUser = root) {
+  archive.entry({ name: `${path.slice(1)}/`, type: 'directory', mode, uid, gid });
+}
+
+function link(archive: Pack, path: string, target: string, { uid, gid }: ContainerUser) {
+  archive.entry({ name: path.slice(1), type: 'symlink', linkname: target, mode: 0o777, uid, gid });
+}

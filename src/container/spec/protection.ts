@@ -1,0 +1,196 @@
+/** Mounts over folders that agents can write, which keep in their place what the user's machine would execute. */
+import {
+  chownSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+} from 'node:fs';
+import { posix } from 'node:path';
+import { CaiError, messageOf } from '../../errors';
+import type { OuterGitFolder } from '../../workspace/git-folder';
+import { isInside } from '../../paths/path-map';
+import { identityIn } from '../../paths/pinned-folder';
+import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../protect/protected-paths';
+import type { ProtectedPath } from '../../paths/look-inside';
+import { quoted } from '../../system/quoted';
+import { errorCodeOf } from '../../system/real-path';
+import type { Bind } from './bind';
+
+/** What is to be protected. */
+export interface ProtectionRequest {
+  /** Its git folder outside of it. */
+  readonly git: OuterGitFolder | undefined;
+  /** What is mounted: the workspace, that folder, and what the user has chosen. */
+  readonly binds: readonly Bind[];
+  /** What is protected besides the list, by the sources of the mounts, as `patternsFor` has it. */
+  readonly patterns: ReadonlyMap<string, readonly string[]>;
+  /** Whether nothing is to be made in the workspace. */
+  readonly isOnlyLookedAt: boolean;
+}
+
+/** What protects it. */
+export interface Protection {
+  /** Mounts that come after those that are there. */
+  readonly binds: readonly Bind[];
+  /** Sentences for the user about what cannot be protected. */
+  readonly notices: readonly string[];
+}
+
+/**
+ * A read-only mount for each protected path in what the agent can write, and one for each folder on the way, on itself:
+ * a folder can be renamed with all that is mounted in it, unless something is mounted on it, too. Fails with
+ * `CaiError('WORKSPACE')` for what is just being replaced, and for more than can be protected.
+ */
+export function protectionOf({ git, binds, patterns, isOnlyLookedAt }: ProtectionRequest): Protection {
+  const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
+  const parts = writable.map((bind) => {
+    const isGitFolder = bind.source === git?.folder;
+    if (!isOnlyLookedAt) makeHooks(isGitFolder ? bind.source : posix.join(bind.source, '.git'));
+    const more = patterns.get(bind.source) ?? [];
+    if (isGitFolder) return ofGitFolder(bind, git, more);
+    return ofFolder(bind, allProtectedIn(bind.source, more));
+  });
+  const mounts = parts.flatMap((part) => part.binds);
+  const all = [...mounts, ...elsewhere(binds, mounts)];
+  return { binds: eachPlaceOnce(binds, all), notices: parts.flatMap((part) => part.notices) };
+}
+
+/**
+ * The same protection wherever else the protected can be reached: in a mount under another name of a folder above it.
+ */
+function elsewhere(binds: readonly Bind[], mounts: readonly Bind[]): Bind[] {
+  return binds
+    .filter(({ isReadOnly }) => !isReadOnly)
+    .flatMap((bind) =>
+      mounts.flatMap((mount) => {
+        if (mount.source === bind.source || !isInside(mount.source, bind.source)) return [];
+        const path = posix.relative(bind.source, mount.source);
+        const target = posix.join(bind.target, path);
+        if (target === mount.target || holderOf(target, binds) !== bind) return [];
+        const pins = parentsOf(path).map((parent) => bindOf(bind, parent, false));
+        return [...pins.filter((pin) => pin !== undefined), { ...mount, target }];
+      }),
+    );
+}
+
+/** What a path inside lies in. */
+function holderOf(path: string, binds: readonly Bind[]): Bind | undefined {
+  return binds
+    .filter(({ target }) => isInside(path, target))
+    .sort((one, other) => other.target.length - one.target.length)[0];
+}
+
+/** The engine takes one mount for each place. What must be read-only for one reason is so. */
+function eachPlaceOnce(binds: readonly Bind[], mounts: readonly Bind[]): Bind[] {
+  const taken = new Set(binds.map(({ target }) => target));
+  const byTarget = new Map<string, Bind>();
+  for (const mount of mounts)
+    if (!taken.has(mount.target) && byTarget.get(mount.target)?.isReadOnly !== true)
+      byTarget.set(mount.target, mount);
+  return [...byTarget.values()];
+}
+
+/** Where a folder is on the host and inside. */
+type Mounted = Pick<Bind, 'source' | 'target'>;
+
+function ofFolder(folder: Mounted, paths: readonly ProtectedPath[]): Protection {
+  const [protectable, others] = [paths.filter(isProtectable), paths.filter((path) => !isProtectable(path))];
+  // What lies in one that is read-only is so already.
+  const kept = protectable
+    .map(({ path }) => path)
+    .filter((path, _, all) => !all.some((other) => other !== path && isInside(`/${path}`, `/${other}`)));
+  const pins = [...new Set(kept.flatMap(parentsOf))].sort();
+  const mounts = [
+    ...pins.map((path) => bindOf(folder, path, false)),
+    ...kept.map((path) => bindOf(folder, path, true)),
+  ];
+  return {
+    binds: mounts.filter((bind) => bind !== undefined),
+    notices: others.map(
+      ({ path }) =>
+        `${quoted(posix.join(folder.source, path))} cannot be protected from the agent, because it is neither a file nor a folder: put the file or folder itself there`,
+    ),
+  };
+}
+
+/**
+ * The folder itself stays writable, because git replaces `packed-refs` in it. Of a linked worktree, the state of the
+ * others and the submodules are nothing that it needs to write.
+ */
+function ofGitFolder(folder: Mounted, { worktree }: OuterGitFolder, patterns: readonly string[]): Protection {
+  const paths = protectedInGitFolder(folder.source, patterns);
+  if (worktree === undefined) return ofFolder(folder, paths);
+  const shared = paths.filter(({ path }) => !['worktrees', 'modules'].includes(path.split('/')[0]!));
+  const [worktrees, modules] = ['worktrees', 'modules'].map((path) => ({ path, kind: 'folder' }) as const);
+  const common = ofFolder(folder, [...shared, worktrees!, modules!]);
+  const own = bindOf(folder, worktree, false);
+  const gitdir = { path: posix.join(worktree, 'gitdir'), kind: 'file' } as const;
+  const inOwn = ofFolder(folder, [...paths.filter(({ path }) => path.startsWith(`${worktree}/`)), gitdir]);
+  // Below `worktrees`, which is read-only, nothing else needs to be kept in its place.
+  const pointers = inOwn.binds.filter(({ source }) =>
+    source.startsWith(`${posix.join(folder.source, worktree)}/`),
+  );
+  const mounts = [...common.binds, own, ...pointers].filter((bind) => bind !== undefined);
+  return { binds: mounts, notices: [...common.notices, ...inOwn.notices] };
+}
+
+function isProtectable({ kind }: ProtectedPath): boolean {
+  return kind === 'file' || kind === 'folder';
+}
+
+/** A repository without hooks has most often this folder all the same; where it is missing, the agent could make it. */
+function makeHooks(gitFolder: string): void {
+  let folder: number | undefined;
+  try {
+    if (!lstatSync(posix.join(gitFolder, 'HEAD')).isFile()) return;
+    folder = openSync(gitFolder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    const hooks = hasOpenFiles() ? `/proc/self/fd/${folder}/hooks` : posix.join(gitFolder, 'hooks');
+    mkdirSync(hooks);
+    const { uid, gid } = fstatSync(folder);
+    chownSync(hooks, uid, gid);
+  } catch {
+    // No repository, or they are there, or it cannot be written: not by the agent either.
+  } finally {
+    if (folder !== undefined) closeSync(folder);
+  }
+}
+
+function bindOf({ source, target }: Mounted, path: string, isReadOnly: boolean): Bind | undefined {
+  const place = posix.join(source, path);
+  const identity = identityNow(place);
+  return identity === undefined
+    ? undefined
+    : { source: place, target: posix.join(target, path), isReadOnly, identity, isRoot: false };
+}
+
+/** Whether the system tells of open files what they are: Linux. Source: proc(5). */
+function hasOpenFiles(): boolean {
+  return existsSync('/proc/self/fd');
+}
+
+/** `device:inode` as `Bind` has it; `undefined` if nothing is there any more. */
+function identityNow(path: string): string | undefined {
+  let file: number | undefined;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    // Elsewhere the engine runs in a machine of its own, with numbers of its own.
+    if (!hasOpenFiles()) return '';
+    if (readlinkSync(`/proc/self/fd/${file}`) !== path)
+      throw new Error('it is being replaced by something else');
+    return identityIn(fstatSync(file, { bigint: true }));
+  } catch (reason) {
+    const code = errorCodeOf(reason);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new CaiError(
+      'WORKSPACE',
+      `${path} cannot be protected from the agent: ${messageOf(reason)}: correct that, or leave all unprotected with "cai exec --writable"`,
+    );
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}

@@ -1,0 +1,208 @@
+import { readFile, realpath } from 'node:fs/promises';
+import { isAbsolute, posix } from 'node:path';
+import { catalog } from '../../agent/catalog';
+import { CaiError, messageOf } from '../../errors';
+import { readBaseline, recordBaseline } from '../../protect/baseline';
+import { recordBeside } from '../../protect/outer-folders';
+import type { Config } from '../../config/config';
+import { AgentFolders, rememberAgentFolders } from '../../paths/agent-folders';
+import { checkFilePath, checkMountPath } from '../../config/chosen-path';
+import { placeOfValue } from '../../config/effective-config';
+import type { OuterGitFolder } from '../../workspace/git-folder';
+import { kernelPlaceOn } from '../../paths/kernel-place';
+import { agentHome, fallbackMount, isMountable, mountPointOf } from '../../workspace/mount';
+import { findOuterGit } from '../../workspace/outer-git';
+import { ownValue } from '../../config/own-property';
+import { patternsFor } from '../../protect/git-named-paths';
+import { isInside } from '../../paths/path-map';
+import { identify, replaced } from '../../paths/pinned-folder';
+import { quoted } from '../../system/quoted';
+import { rootRules } from '../../workspace/refused-root';
+import { packagedFilesHash } from './files';
+import type { Bind } from './bind';
+import { protectionOf } from './protection';
+import type { ContainerUser, Settings } from './spec';
+
+/** What decides how a container is to be. */
+export interface SettingsRequest {
+  /** The configuration in effect for the workspace. */
+  readonly config: Config;
+  /** Root of the workspace; `undefined`: none. */
+  readonly workspace: string | undefined;
+  /** What that root must be, as `identify` says it; `undefined`: whatever is there. */
+  readonly rootIdentity?: string | undefined;
+  /** Name of the agent. */
+  readonly agent: string;
+  /** Our public key, as a line of `authorized_keys`. */
+  readonly authorizedKey: string;
+  /** Whom `cai` runs as. */
+  readonly hostUser: ContainerUser;
+  /** May name another mount point; git runs in it. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Whether nothing in the workspace is protected, whatever the configuration says. */
+  readonly isWritable?: boolean;
+  /** Whether no container is made of them: then nothing is recorded, and nothing made in the workspace. */
+  readonly isOnlyLookedAt?: boolean;
+}
+
+/**
+ * The settings of a container. Rejects with `CaiError('CONFIG')` for a folder or file that is not there, and with
+ * `REPLACED` for another root than the one that is meant: several processes look at it, and each at several moments.
+ */
+export async function settingsOf(request: SettingsRequest): Promise<Settings> {
+  const { config, workspace, agent, hostUser, authorizedKey, env, isOnlyLookedAt = false } = request;
+  const { container, network } = config;
+  const folders = await foldersOf(request);
+  if (network.caFile !== undefined)
+    checkFilePath(env, { key: 'network.ca_file', path: network.caFile, root: workspace }, folders);
+  const certificates =
+    network.caFile === undefined
+      ? undefined
+      : await existing(request, 'network.ca_file', network.caFile, (file) => readFile(file, 'utf8'));
+  const { git, notice } =
+    workspace === undefined ? { git: undefined } : await findOuterGit(workspace, env, isOnlyLookedAt);
+  const binds = [...(await ofWorkspace(request, git)), ...(await chosenMounts(request, folders))];
+  const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
+  if (!isOnlyLookedAt)
+    rememberAgentFolders(
+      env,
+      writable.map(({ source }) => source),
+    );
+  const isOff = config.protect.isOff || request.isWritable === true;
+  const patterns = await patternsOf(request, writable, git);
+  const protection = isOff ? undefined : protectionOf({ binds, git, patterns, isOnlyLookedAt });
+  if (workspace !== undefined && !isOnlyLookedAt) {
+    const readOnly = (protection?.binds ?? []).filter((bind) => bind.isReadOnly).map(({ source }) => source);
+    recordBaseline(env, workspace, { readOnly, patterns: patterns.get(workspace) });
+    const beside = writable.filter(({ source, isRoot }) => isRoot && source !== workspace);
+    const besideFolders = beside.map(({ source }) => ({
+      folder: source,
+      isGit: source === git?.folder,
+      patterns: patterns.get(source),
+    }));
+    recordBeside(env, workspace, besideFolders, readOnly);
+  }
+  const hostname = ownValue(catalog, agent)?.hostname;
+  return {
+    agent,
+    ...(hostname !== undefined && { hostname }),
+    workspace,
+    workingFolder: workspace === undefined ? agentHome : mountOf(workspace, env),
+    hostUser,
+    binds,
+    protection: protection?.binds,
+    notices: [...(notice === undefined ? [] : [notice]), ...(protection?.notices ?? [])],
+    data: config.agent.data,
+    memoryBytes: container.memoryBytes,
+    memoryAtMostBytes: container.memoryAtMostBytes,
+    cpus: container.cpus,
+    diskBytes: container.diskBytes,
+    pids: container.pids,
+    idleMs: container.idleMs,
+    extraHosts: container.extraHosts,
+    certificates,
+    authorizedKey,
+    filesHash: packagedFilesHash(),
+  };
+}
+
+/** Where the workspace is inside. Fails with `CaiError('CONFIG')` for a mount point that cannot be. */
+export function mountOf(root: string, env: NodeJS.ProcessEnv): string {
+  const forced = env.CAI_ACP_WORKSPACE_MOUNT;
+  if (forced === undefined || forced === fallbackMount) return forced ?? mountPointOf(root);
+  if (isAbsolute(forced) && isMountable(posix.resolve(forced))) return posix.resolve(forced);
+  throw new CaiError(
+    'CONFIG',
+    `CAI_ACP_WORKSPACE_MOUNT is ${quoted(forced)}, where nothing can be mounted: unset it, or use ${fallbackMount}`,
+  );
+}
+
+async function ofWorkspace(
+  { workspace: root, rootIdentity, env }: SettingsRequest,
+  git: OuterGitFolder | undefined,
+): Promise<Bind[]> {
+  if (root === undefined) return [];
+  const sources = git === undefined || !isMountable(git.folder) ? [root] : [root, git.folder];
+  const binds = await Promise.all(
+    sources.map(async (source) => ({
+      source,
+      target: source === root ? mountOf(root, env) : source,
+      isReadOnly: false,
+      ...(await whatIs(source)),
+    })),
+  );
+  if (rootIdentity !== undefined && binds[0]!.identity !== rootIdentity) throw replaced(root);
+  return binds;
+}
+
+/** What is protected besides the list in each folder that the container can write. */
+async function patternsOf(
+  { config, workspace, env }: SettingsRequest,
+  writable: readonly Bind[],
+  git: OuterGitFolder | undefined,
+): Promise<Map<string, string[]>> {
+  const found = writable.map(async ({ source }) => {
+    const isGit = source === git?.folder;
+    const workTree = isGit && workspace !== undefined ? workspace : source;
+    const known = readBaseline(env, source)?.patterns ?? [];
+    const paths = isGit ? [] : config.protect.paths;
+    return [source, await patternsFor({ workTree, within: source, env }, paths, known)] as const;
+  });
+  return new Map(await Promise.all(found));
+}
+
+/** What agents can write, or could once this container runs. */
+async function foldersOf({ config, workspace, env }: SettingsRequest): Promise<AgentFolders> {
+  const writable = config.mounts.filter(({ isReadOnly }) => !isReadOnly);
+  const sources = await Promise.all(writable.map(({ path }) => realpath(path).catch(() => path)));
+  return new AgentFolders(env, workspace === undefined ? sources : [workspace, ...sources]);
+}
+
+/** `[[mounts]]`, but for those that the workspace has anyway. */
+async function chosenMounts(request: SettingsRequest, folders: AgentFolders): Promise<Bind[]> {
+  const { config, workspace, env } = request;
+  const { refusalOfMount, refusalOfCwd } = rootRules(env);
+  const binds = await Promise.all(
+    config.mounts.map(async ({ path, isReadOnly }): Promise<Bind | undefined> => {
+      const source = await existing(request, 'mounts[].path', path, (each) => realpath(each));
+      const isThere = workspace !== undefined && [path, source].some((each) => isInside(each, workspace));
+      if (isThere && !isReadOnly) return undefined;
+      if (!isThere) checkMountPath(env, { key: 'mounts[].path', path, root: workspace }, folders);
+      const refusal = isThere
+        ? 'it lies in the workspace, where it cannot be kept from being written'
+        : isMountable(path)
+          ? (refusalOfMount(source) ?? refusalOfCwd(source) ?? (await kernelPlaceOn(path, source)))
+          : 'the container needs its own files there';
+      if (refusal !== undefined)
+        throw new CaiError(
+          'CONFIG',
+          `${placeOfValue(env, workspace, 'mounts[].path', path)} names ${path}, which cannot be mounted, because ${refusal}`,
+        );
+      return { source, target: path, isReadOnly, ...(await whatIs(source)) };
+    }),
+  );
+  return binds.filter((bind) => bind !== undefined);
+}
+
+/** A file is another one whenever it is saved; a folder stays what it is. */
+async function whatIs(source: string): Promise<Pick<Bind, 'identity' | 'isRoot'>> {
+  const { identity, isFolder } = await identify(source);
+  return { identity, isRoot: isFolder };
+}
+
+async function existing<T>(
+  { env, workspace }: SettingsRequest,
+  key: string,
+  path: string,
+  read: (path: string) => Promise<T>,
+): Promise<T> {
+  try {
+    return await read(path);
+  } catch (reason) {
+    const place = placeOfValue(env, workspace, key, path);
+    throw new CaiError(
+      'CONFIG',
+      `${place} names ${path}, which cannot be used: ${messageOf(reason)}: put it there, or correct or remove that key`,
+    );
+  }
+}

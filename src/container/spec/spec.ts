@@ -1,0 +1,232 @@
+/** What the container of a workspace and an agent is to be: its name, what is mounted, and its rights. */
+import { createHash } from 'node:crypto';
+import { posix } from 'node:path';
+import { agentHome } from '../../workspace/mount';
+import type { ContainerMount } from '../engine/container-info';
+import type { EngineAbout } from '../engine/engine-info';
+import { profileName } from '../engine/seccomp';
+import type { Bind } from './bind';
+
+/** Where a container's sshd listens, inside. */
+export const sshPort = 2222;
+
+/** The labels that tell our containers, and what they were made for. */
+export const label = {
+  /** `true` on containers and volumes that we made; on no image, because containers inherit its labels. */
+  managed: 'containai.managed',
+  /** Root of the workspace, empty without one. */
+  workspace: 'containai.workspace',
+  /** Name of the agent. */
+  agent: 'containai.agent',
+  /** Of `Settings`: tells a container that was made for another configuration. */
+  configHash: 'containai.config-hash',
+  /** What is protected in it, as `protectionText` tells it. */
+  protection: 'containai.protection',
+  /** JSON of `Recorded`: what the container was made with. */
+  spec: 'containai.spec',
+  /** JSON: what was mounted of the host, `device:inode` by its place inside, for each bind that is a root. */
+  roots: 'containai.roots',
+  /** Fingerprint of its SSH host key, `SHA256:...`. */
+  hostKey: 'containai.host-key',
+  /** Process that made it, until it has been started. */
+  maker: 'containai.maker',
+  /** Id of the host's user that made it. */
+  user: 'containai.user',
+} as const;
+
+/** A folder of the host or a volume, and where it is inside. */
+export interface Mount extends ContainerMount {
+  /** `bind`: `source` is a path of the host; `volume`: the name of a volume. */
+  readonly type: 'bind' | 'volume';
+}
+
+/** Whom the commands in a container run as, by number. */
+export interface ContainerUser {
+  /** User id. */
+  readonly uid: number;
+  /** Group id. */
+  readonly gid: number;
+}
+
+/** What the user's configuration and the workspace say of a container, before any engine is asked. */
+export interface Settings {
+  /** Name of the agent. */
+  readonly agent: string;
+  /** Its host name; none: the engine gives it one of its own. */
+  readonly hostname?: string;
+  /** Root of the workspace; `undefined`: none. */
+  readonly workspace: string | undefined;
+  /** Where commands start: where the workspace is mounted, or the home folder. */
+  readonly workingFolder: string;
+  /** The host's user that `cai` runs as. */
+  readonly hostUser: ContainerUser;
+  /** What is mounted of the host: the workspace, and what belongs to git or was chosen by the user. */
+  readonly binds: readonly Bind[];
+  /** Mounts over those, which keep what the host would execute from being written; `undefined`: none are wanted. */
+  readonly protection: readonly Bind[] | undefined;
+  /** Sentences for the user about what is not as it may be expected. */
+  readonly notices: readonly string[];
+  /** Whether the agent's data volume serves all workspaces or this one. */
+  readonly data: 'shared' | 'workspace';
+  /** Limit of memory; `undefined`: by the size of the machine. */
+  readonly memoryBytes: number | undefined;
+  /** Lowers that which goes by the size; `undefined`: no. */
+  readonly memoryAtMostBytes: number | undefined;
+  /** Limit of processors; `undefined`: none. */
+  readonly cpus: number | undefined;
+  /** Limit of what it may write to the disk; `undefined`: none. */
+  readonly diskBytes: number | undefined;
+  /** Limit of processes and threads. */
+  readonly pids: number;
+  /** After how long without a command the container ends; 0: never. */
+  readonly idleMs: number;
+  /** Lines for /etc/hosts, `name:address`. */
+  readonly extraHosts: readonly string[];
+  /** Certificates to trust besides those of the image, as PEM. */
+  readonly certificates: string | undefined;
+  /** Public key that sshd lets in, as a line of `authorized_keys`. */
+  readonly authorizedKey: string;
+  /** Hash of the files of our package that are put in, of which a later version may have others. */
+  readonly filesHash: string;
+}
+
+/** What the engine and the file system add to that when a container is made. */
+export interface Circumstances {
+  /** Id of the image, not its tag. */
+  readonly image: string;
+  /** Whom everything in it runs as. */
+  readonly user: ContainerUser;
+  /** Memory of the engine's machine. */
+  readonly engineMemoryBytes: number;
+  /** Processors of that machine. */
+  readonly engineCpus: number;
+  /** What the engine can limit: it takes no notice of a limit that it cannot hold. */
+  readonly limits: EngineAbout['limits'];
+  /** As `profileFor` in `seccomp.ts` has it. */
+  readonly seccomp: string;
+}
+
+/** What a container is made with and the engine tells of it: the two must stay equal. */
+export interface Recorded {
+  /** Id of the image. */
+  readonly image: string;
+  /** `uid:gid`. */
+  readonly user: string;
+  /** `type source target ro|rw`, sorted. */
+  readonly mounts: readonly string[];
+  /** Capabilities beyond none, sorted, without the prefix `CAP_`. */
+  readonly capabilities: readonly string[];
+  /** Whether all other capabilities are dropped and none can be gained, and nothing is shared with the host. */
+  readonly isConfined: boolean;
+  /** `private`, if the engine has control groups apart for each container. */
+  readonly cgroups: string;
+  /** Which system calls it may make, as `profileName` in `seccomp.ts` has it. */
+  readonly seccomp: string;
+  /** Limit in bytes; 0: none. */
+  readonly memoryBytes: number;
+  /** Limit of processes; 0: none. */
+  readonly pids: number;
+  /** Addresses of the host on which sshd is published. */
+  readonly publishedOn: readonly string[];
+}
+
+/** `cai-<folder>-<12 hex digits>`, the same for the same user, key of that user, workspace and agent. */
+export function containerName(settings: Settings): string {
+  // A user with several state folders has a key in each, which does not open the containers of the others.
+  return nameOf(settings, [settings.authorizedKey]);
+}
+
+function nameOf({ workspace = '', agent, hostUser }: Settings, more: readonly string[]): string {
+  const folder = posix
+    .basename(workspace)
+    .toLowerCase()
+    .replace(/[^a-z0-9_.-]+/g, '-')
+    .slice(0, 30);
+  const id = hash([workspace, agent, hostUser.uid, ...more]).slice(0, 12);
+  return `cai-${folder.replace(/^[^a-z0-9]+/, '') || 'none'}-${id}`;
+}
+
+/** Two containers with the same hash, the same image and the same protection are alike. */
+export function configHash(settings: Settings): string {
+  const binds = settings.binds.map((bind) => mountText({ type: 'bind', ...bind }));
+  const entries = Object.entries({ ...settings, binds, protection: undefined, notices: [] });
+  return hash(entries.sort(([a], [b]) => (a < b ? -1 : 1))).slice(0, 16);
+}
+
+/** All mounts of the host, each after that in which it lies. */
+export const allBinds = ({ binds, protection = [] }: Settings): Bind[] => [...binds, ...protection];
+
+/** Root on a rootless engine is the user of the host, and sshd needs these to let it in. */
+const rootCapabilities = ['SETGID', 'SETUID', 'SYS_CHROOT'];
+
+/** No agent needs more, and the machine keeps half. */
+const mostMemoryBytes = 8 * 2 ** 30;
+
+/** What a container with these settings is made with, and compared with at each later use. */
+export function recordedOf(settings: Settings, circumstances: Circumstances): Recorded {
+  const { image, user, engineMemoryBytes, limits, seccomp } = circumstances;
+  const { memoryAtMostBytes = mostMemoryBytes } = settings;
+  const memoryBytes =
+    settings.memoryBytes ?? Math.min(mostMemoryBytes, Math.floor(engineMemoryBytes / 2), memoryAtMostBytes);
+  return {
+    image,
+    user: `${user.uid}:${user.gid}`,
+    mounts: mountsOf(settings, user).map(mountText).sort(),
+    capabilities: user.uid === 0 ? rootCapabilities : [],
+    isConfined: true,
+    seccomp: profileName(seccomp),
+    cgroups: 'private',
+    memoryBytes: limits.memory ? memoryBytes : 0,
+    pids: limits.pids ? settings.pids : 0,
+    publishedOn: ['127.0.0.1'],
+  };
+}
+
+/** One line for a mount. */
+export function mountText({ type, source, target, isReadOnly }: ContainerMount): string {
+  return `${type} ${source} ${target} ${isReadOnly ? 'ro' : 'rw'}`;
+}
+
+/** What is mounted; the data volume first. */
+export function mountsOf(settings: Settings, user: ContainerUser): [Mount, ...Mount[]] {
+  return [
+    { type: 'volume', source: dataVolumeName(settings, user), target: dataFolder, isReadOnly: false },
+    ...allBinds(settings).map(
+      ({ source, target, isReadOnly }) => ({ type: 'bind', source, target, isReadOnly }) as const,
+    ),
+  ];
+}
+
+/** The data volume that the container needs: podman makes one with the container, but without labels. */
+export function dataVolumeOf(
+  settings: Settings,
+  user: ContainerUser,
+): { readonly name: string; readonly labels: Readonly<Record<string, string>> } {
+  return { name: dataVolumeName(settings, user), labels: ownerLabels(settings) };
+}
+
+/** On all that is made for a user. */
+export function ownerLabels({ agent, hostUser }: Settings): Record<string, string> {
+  return { [label.managed]: 'true', [label.agent]: agent, [label.user]: String(hostUser.uid) };
+}
+
+/** Where an agent keeps sign-ins and history: outlives the container. */
+export const dataFolder = `${agentHome}/.data`;
+
+/** Where programs inside find the certificates of the user's configuration. */
+export const caFile = '/run/cai/ca.pem';
+
+/** The volume of an agent: the user's for all workspaces, or one for each; the same with another key. */
+function dataVolumeName(settings: Settings, user: ContainerUser): string {
+  const { agent, hostUser, data } = settings;
+  if (data === 'workspace') return `${nameOf(settings, [])}-data`;
+  // Its files belong to one user: root works for several.
+  const owner = user.uid === hostUser.uid ? `${user.uid}` : `${hostUser.uid}-${user.uid}`;
+  // A name that engines do not take becomes one.
+  const text = /^[a-z0-9][a-z0-9_.-]{0,30}$/.test(agent) ? agent : hash(agent).slice(0, 12);
+  return `cai-data-${text}-${owner}`;
+}
+
+function hash(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+}

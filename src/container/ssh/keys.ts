@@ -1,0 +1,138 @@
+/** The two kinds of SSH keys: ours, with which we log in everywhere, and the one of each container. */
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { link, mkdir, open, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { utils } from 'ssh2';
+import { CaiError, messageOf } from '../../errors';
+import { stateRemedy } from '../../system/state-folder';
+
+const keyType = 'ssh-ed25519';
+const comment = 'containai';
+
+/** The key that we log in with. */
+export interface ClientKey {
+  /** In OpenSSH's format. */
+  readonly privateKey: string;
+  /** One line for `authorized_keys`, without a newline. */
+  readonly publicKey: string;
+}
+
+/** The key by which a container is known. */
+export interface HostKey {
+  /** In OpenSSH's format. */
+  readonly privateKey: string;
+  /** `SHA256:...`, as `fingerprintOf` gives it. */
+  readonly fingerprint: string;
+}
+
+/**
+ * Our key, `ssh/id_ed25519` below the state folder; made when it is first wanted, and one only if several processes
+ * want it at once. Rejects with `SSH_SETUP` if it cannot be read or made, or others can read it.
+ */
+export async function clientKey(stateFolder: string): Promise<ClientKey> {
+  const path = join(stateFolder, 'ssh', 'id_ed25519');
+  try {
+    const privateKey = (await read(path)) ?? (await make(path));
+    return { privateKey, publicKey: `${keyType} ${publicBlobOf(privateKey).toString('base64')} ${comment}` };
+  } catch (reason) {
+    if (reason instanceof CaiError) throw reason;
+    const [what, remedy] = existsSync(path)
+      ? [`the SSH key ${path} cannot be used`, 'remove the key to get a new one']
+      : [`there can be no SSH key in ${dirname(path)}`, stateRemedy(stateFolder)];
+    throw new CaiError('SSH_SETUP', `${what}: ${messageOf(reason)}: ${remedy}`);
+  }
+}
+
+/** A new key for a container. */
+export function newHostKey(): HostKey {
+  const privateKey = newPrivateKey();
+  return { privateKey, fingerprint: fingerprintOf(publicBlobOf(privateKey)) };
+}
+
+/** Fingerprint of a public key in the form that SSH sends it, as `ssh-keygen -l` prints it. */
+export function fingerprintOf(publicBlob: Buffer): string {
+  return `SHA256:${createHash('sha256').update(publicBlob).digest('base64').replace(/=+$/, '')}`;
+}
+
+async function read(path: string): Promise<string | undefined> {
+  const file = await open(path).catch(unless('ENOENT'));
+  if (file === undefined) return undefined;
+  try {
+    const { mode } = await file.stat();
+    if ((mode & 0o077) !== 0)
+      throw new CaiError(
+        'SSH_SETUP',
+        `others can read the SSH key ${path}: run "chmod 600 ${path}", or remove it`,
+      );
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+/** The file appears whole or not at all, and never takes the place of another. */
+async function make(path: string): Promise<string> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${randomBytes(8).toString('hex')}`;
+  try {
+    await writeFile(draft, newPrivateKey(), { mode: 0o600, flag: 'wx', flush: true });
+    await link(draft, path).catch(unless('EEXIST'));
+  } finally {
+    await rm(draft, { force: true });
+  }
+  const key = await read(path);
+  if (key === undefined) throw new Error('it has just been removed');
+  return key;
+}
+
+function unless(code: string): (reason: unknown) => undefined {
+  return (reason) => {
+    if ((reason as NodeJS.ErrnoException).code !== code) throw reason;
+  };
+}
+
+/**
+ * A new key in OpenSSH's format. Made here, because the generator of ssh2 loses the leading zero bytes of a public
+ * key, one key in 256. Source: OpenSSH, PROTOCOL.key.
+ */
+function newPrivateKey(): string {
+  const { x, d } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
+  const publicKey = Buffer.from(x!, 'base64url');
+  const publicBlob = Buffer.concat([field(keyType), field(publicKey)]);
+  const check = randomBytes(4);
+  const secret = Buffer.concat([
+    check,
+    check,
+    publicBlob,
+    field(Buffer.concat([Buffer.from(d!, 'base64url'), publicKey])),
+    field(comment),
+  ]);
+  const padding = Buffer.from([1, 2, 3, 4, 5, 6, 7].slice(0, -secret.length & 7));
+  const whole = Buffer.concat([
+    Buffer.from('openssh-key-v1\0'),
+    field('none'),
+    field('none'),
+    field(''),
+    Buffer.from([0, 0, 0, 1]),
+    field(publicBlob),
+    field(Buffer.concat([secret, padding])),
+  ]);
+  const lines = whole.toString('base64').match(/.{1,70}/g)!;
+  return ['-----BEGIN OPENSSH PRIVATE KEY-----', ...lines, '-----END OPENSSH PRIVATE KEY-----', ''].join(
+    '\n',
+  );
+}
+
+/** With its length before it. Source: RFC 4251, 5, string. */
+function field(value: string | Buffer): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(value.length);
+  return Buffer.concat([length, Buffer.from(value)]);
+}
+
+function publicBlobOf(privateKey: string): Buffer {
+  const key = utils.parseKey(privateKey);
+  if (key instanceof Error) throw key;
+  return key.getPublicSSH();
+}

@@ -1,0 +1,141 @@
+/** A command that runs in a container, on a channel of its SSH connection. */
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { CaiError } from '../../errors';
+import { openOutput } from './channel-output';
+
+/** A terminal for a command. */
+export interface RemoteTerminal {
+  /** Its width, in characters. */
+  readonly columns: number;
+  /** Its height, in lines. */
+  readonly rows: number;
+  /** Its type, as in `TERM`; the command's `TERM` comes from its environment. */
+  readonly term: string;
+}
+
+/** The signals that can be sent to a command. */
+export type RemoteSignal = 'TERM' | 'INT' | 'HUP' | 'QUIT' | 'USR1' | 'USR2';
+
+/** A command that runs in a container. */
+export interface RemoteProcess {
+  /** Its end is passed on, and ends nothing else. */
+  readonly stdin: Writable;
+  /**
+   * With a terminal, all output. It and `stderr` share one window: who leaves one of them unread gets no more of the
+   * other after a while.
+   */
+  readonly stdout: Readable;
+  /** Must be read or resumed, like `stdout`. */
+  readonly stderr: Readable;
+  /** For the command and its process group; nothing once the command has ended. */
+  signal(name: RemoteSignal): void;
+  /** Tells a new size of the terminal. */
+  resize(columns: number, rows: number): void;
+  /**
+   * Resolves with its exit status, 128 + N if signal N ended it, once all its output has arrived. Rejects with
+   * `SSH_CONNECT` if the connection is lost before.
+   */
+  readonly exited: Promise<{ readonly status: number }>;
+  /** Whether it has ended. What it has said may still be on its way. */
+  readonly hasEnded: boolean;
+}
+
+/** A session channel of ssh2, as far as we use it. */
+export type SessionChannel = Duplex & { readonly stderr: Readable };
+
+/** How a command is reached beside its channel. */
+export interface Surroundings {
+  /** Why the connection has ended, if it has. */
+  readonly lost: () => CaiError | undefined;
+  /** Sends a signal to a process inside, where sshd cannot do it. */
+  readonly kill: (name: RemoteSignal, pid: string) => void;
+}
+
+/**
+ * Sends the header to the supervisor on a new channel; resolves when the supervisor has read it. A signal that is
+ * sent before would be lost if sshd had not executed anything yet.
+ */
+export function startProcess(
+  channel: SessionChannel,
+  header: Buffer,
+  { lost, kill }: Surroundings,
+): Promise<RemoteProcess> {
+  // What is written when the command has ended is nobody's loss.
+  channel.on('error', () => undefined);
+  const { stdout, stderr } = openOutput(channel);
+  const { id, requests } = requestsOf(channel);
+  const exited = exitOf(channel, lost);
+  let isOpen = true;
+  channel.on('close', () => (isOpen = false));
+  let hasEnded = false;
+  channel.on('exit', () => (hasEnded = true));
+  channel.write(header);
+  return readiness(stdout).then((pid) => ({
+    stdin: channel,
+    stdout,
+    stderr,
+    signal(name) {
+      if (!isOpen) return;
+      if (pid === '') requests.signal(id, name);
+      else kill(name, pid);
+    },
+    resize(columns, rows) {
+      if (isOpen) requests.windowChange(id, rows, columns, 0, 0);
+    },
+    exited,
+    get hasEnded() {
+      return hasEnded || !isOpen;
+    },
+  }));
+}
+
+/**
+ * Takes from the output what the supervisor says of itself: its pid, if sshd will not pass signals on, and a NUL
+ * byte. What is no supervisor says something else, which stays where it is and tells why.
+ */
+async function readiness(stdout: Readable): Promise<string> {
+  await once(stdout, 'readable');
+  const output = (stdout.read() ?? Buffer.alloc(0)) as Buffer;
+  const [said, pid = ''] = /^([0-9]*)\0/.exec(output.toString('latin1', 0, 16)) ?? [''];
+  if (output.length > said.length) stdout.unshift(output.subarray(said.length));
+  return pid;
+}
+
+function exitOf(channel: SessionChannel, lost: Surroundings['lost']): RemoteProcess['exited'] {
+  const exited = new Promise<{ status: number }>((resolve, reject) => {
+    let status: number | undefined;
+    channel.on('exit', (code: number | null, signal?: NodeJS.Signals) => {
+      status = code ?? 128 + constants.signals[signal!];
+    });
+    channel.on('close', () => {
+      // The status comes before the last output, which a lost connection may have kept back.
+      const failure = lost();
+      if (failure !== undefined) reject(failure);
+      else if (status !== undefined) resolve({ status });
+      else reject(new CaiError('SSH_CONNECT', 'sshd gave no exit status of the command: start it again'));
+    });
+  });
+  // Who does not wait for it need not be told.
+  exited.catch(() => undefined);
+  return exited;
+}
+
+/** What ssh2 sends requests with. */
+interface Requests {
+  signal(channel: number, name: RemoteSignal): void;
+  windowChange(channel: number, rows: number, columns: number, height: number, width: number): void;
+}
+
+/**
+ * ssh2's own methods for these requests do nothing once stdin has ended, though a channel takes requests until it is
+ * closed. Source: RFC 4254, 5.3.
+ */
+function requestsOf(channel: SessionChannel): { readonly id: number; readonly requests: Requests } {
+  const { outgoing, _client } = channel as unknown as {
+    readonly outgoing: { readonly id: number };
+    readonly _client: { readonly _protocol: Requests };
+  };
+  return { id: outgoing.id, requests: _client._protocol };
+}

@@ -1,0 +1,290 @@
+/** The SSH side of a container: a connection to its sshd, commands on it, and ways to its ports. */
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client } from 'ssh2';
+import type { Algorithms, ClientChannel, ExecOptions } from 'ssh2';
+import { CaiError, messageOf } from '../../errors';
+import { printableLine } from '../../system/quoted';
+import { userName } from '../spec/files';
+import { fingerprintOf } from './keys';
+import { encodeHeader } from './remote-command';
+import type { RemoteCommand } from './remote-command';
+import { startProcess } from './remote-process';
+import type { RemoteProcess, RemoteSignal, RemoteTerminal } from './remote-process';
+
+/** The one command that sshd is ever asked to run. */
+const supervisor = 'exec /run/cai/supervisor';
+
+/** A container that no longer answers is noticed after one interval more than that: 16 seconds. */
+const keepalive = { keepaliveInterval: 4_000, keepaliveCountMax: 3 };
+/** How long after its end a connection may take to close, in milliseconds. */
+const closeMs = 1_000;
+/** How long the container may take to answer a request, in milliseconds: one that is hostile never does. */
+const answerMs = 30_000;
+/** How much may wait for a container that does not read, in bytes: of stdin no more than a window does. */
+const maxUnreadBytes = 16 * 2 ** 20;
+/** Between two attempts, in milliseconds: sshd needs some tens of them to start. */
+const firstPauseMs = 5;
+const maxPauseMs = 100;
+
+/** Quick in Node without native code, and known to every sshd of the last ten years. */
+const algorithms: Algorithms = {
+  kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org'],
+  serverHostKey: ['ssh-ed25519'],
+  cipher: ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com'],
+  compress: ['none'],
+};
+
+/** While the supervisor reads its header, the terminal passes every byte as it is, and repeats none. */
+const rawTerminal = { ECHO: 0, ICANON: 0, ISIG: 0, IEXTEN: 0, ICRNL: 0, IXON: 0, OPOST: 0 } as const;
+
+/** Where a container's sshd is, and by what it is known. */
+export interface SshTarget {
+  /** On 127.0.0.1. */
+  readonly port: number;
+  /** The only host key that is accepted: `SHA256:...`. */
+  readonly hostKey: string;
+  /** The key that we log in with, in OpenSSH's format. */
+  readonly privateKey: string;
+  /** Name of the container, for messages. */
+  readonly container: string;
+}
+
+/** A connection to the sshd of a container. When it ends, for whatever reason, its commands are ended. */
+export class SshConnection {
+  /** Resolves when the connection has ended without our doing. */
+  readonly lost: Promise<CaiError>;
+  #loss: CaiError | undefined;
+  #hasEnded = false;
+  /** Who takes the connections that come from the container, by the port or socket that we asked for. */
+  readonly #takers = new Map<string, (stream: Duplex) => void>();
+
+  /**
+   * Connects and logs in, and waits for an sshd that is still starting. Rejects with `HOST_KEY` if something else
+   * answers, and with `SSH_CONNECT` if nothing does within `timeoutMs` or it does not let us in.
+   */
+  static async open(target: SshTarget, timeoutMs = 10_000): Promise<SshConnection> {
+    const deadline = Date.now() + timeoutMs;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+      try {
+        return await SshConnection.#attempt(target, deadline - Date.now());
+      } catch (reason) {
+        if (reason instanceof CaiError) throw reason;
+        if (!isStarting(reason) || Date.now() + pauseMs >= deadline) throw cannotConnect(target, reason);
+      }
+      await pause(pauseMs);
+    }
+  }
+
+  static #attempt(target: SshTarget, timeoutMs: number): Promise<SshConnection> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: '127.0.0.1', port: target.port, noDelay: true });
+      const client = new Client();
+      client.on('error', (error) => {
+        socket.destroy();
+        reject(error);
+      });
+      client.on('close', () => reject(new Error(closedEarly)));
+      client.on('ready', () => resolve(new SshConnection(target, client, socket)));
+      client.connect({
+        sock: socket,
+        username: userName,
+        privateKey: target.privateKey,
+        authHandler: ['publickey'],
+        readyTimeout: Math.max(timeoutMs, 1),
+        hostVerifier: (key: Buffer) => {
+          const offered = fingerprintOf(key);
+          if (offered !== target.hostKey) reject(wrongHostKey(target, offered));
+          return offered === target.hostKey;
+        },
+        algorithms,
+        ...keepalive,
+      });
+    });
+  }
+
+  private constructor(
+    private readonly target: SshTarget,
+    private readonly client: Client,
+    private readonly socket: Socket,
+  ) {
+    client.on('tcp connection', ({ destPort }, accept, reject) => this.#take(destPort, accept, reject));
+    client.on('unix connection', ({ socketPath }, accept, reject) => this.#take(socketPath, accept, reject));
+    let reason = 'it was closed';
+    client.on('error', (error) => (reason = printableLine(error.message)));
+    // Answers to what it asks for, which ssh2 sends by itself, would pile up.
+    const watch = setInterval(() => {
+      if (socket.writableLength <= maxUnreadBytes) return;
+      reason = 'it does not read what it is sent';
+      socket.destroy();
+    }, 1_000).unref();
+    this.lost = new Promise((resolve) => {
+      client.on('close', () => {
+        clearInterval(watch);
+        this.#loss = connectionLost(target, this.#hasEnded ? 'we ended it' : reason);
+        if (!this.#hasEnded) resolve(this.#loss);
+      });
+    });
+  }
+
+  /**
+   * Starts a command, with a terminal if one is given. That the program is not there is told by its status, as a
+   * shell does. Rejects with `USAGE` for text that cannot be passed on, and with `SSH_CONNECT`.
+   */
+  async run(command: RemoteCommand, terminal?: RemoteTerminal): Promise<RemoteProcess> {
+    const header = encodeHeader(command);
+    const size = terminal && { cols: terminal.columns, rows: terminal.rows, width: 0, height: 0 };
+    const options: ExecOptions = size ? { pty: { ...size, term: terminal.term, modes: rawTerminal } } : {};
+    const surroundings = {
+      lost: () => this.#loss,
+      kill: (name: RemoteSignal, pid: string) => this.#kill(name, pid),
+    };
+    const failed = `a command cannot be started in container "${this.target.container}"`;
+    return await this.#request<RemoteProcess>(failed, (done) => {
+      this.client.exec(supervisor, options, (error, channel) => {
+        // At once: what comes with the same packet must not be missed.
+        if (error) done(error);
+        else startProcess(channel, header, surroundings).then((process) => done(undefined, process), done);
+      });
+    });
+  }
+
+  /**
+   * A stream to a port of the container, on its loopback address. Rejects with `SSH_CONNECT`, also if nothing
+   * listens there.
+   */
+  async openTunnel(port: number, address: '127.0.0.1' | '::1' = '127.0.0.1'): Promise<Duplex> {
+    const failed = `port ${port} of container "${this.target.container}" cannot be reached, does anything listen there?`;
+    return await this.#request<ClientChannel>(failed, (done) =>
+      this.client.forwardOut('127.0.0.1', 0, address, port, done),
+    );
+  }
+
+  /**
+   * Listens on a port of the container, on its loopback address (0: one that is free), until the connection ends;
+   * `take` gets each stream that is opened there. Rejects with `SSH_CONNECT`, also if the port is taken: sshd does
+   * not tell why it refuses.
+   */
+  async listen(port: number, take: (stream: Duplex) => void): Promise<void> {
+    const failed = `port ${port} of container "${this.target.container}" cannot be listened on`;
+    await this.#listen(port, failed, take, (done) => this.client.forwardIn('127.0.0.1', port, done));
+  }
+
+  /** As `listen`, on a socket of the container, which only its user can open. Its file is left there. */
+  async listenAt(socket: string, take: (stream: Duplex) => void): Promise<void> {
+    const failed = `${socket} of container "${this.target.container}" cannot be listened on`;
+    await this.#listen(socket, failed, take, (done) =>
+      this.client.openssh_forwardInStreamLocal(socket, done),
+    );
+  }
+
+  /** Whether it has ended. */
+  get isOver(): boolean {
+    return this.#loss !== undefined;
+  }
+
+  /** Ends the connection, with what is already sent, and so whatever runs on it. */
+  end(): void {
+    this.#hasEnded = true;
+    this.client.end();
+    // Who no longer answers does not hold us.
+    setTimeout(() => this.socket.destroy(), closeMs).unref();
+  }
+
+  /** Ends the connection at once. */
+  destroy(): void {
+    this.#hasEnded = true;
+    this.socket.destroy();
+  }
+
+  async #listen(
+    at: number | string,
+    failed: string,
+    take: (stream: Duplex) => void,
+    ask: (done: (error?: Error | null) => void) => void,
+  ): Promise<void> {
+    // At once: the first connection can come with the answer.
+    this.#takers.set(String(at), take);
+    try {
+      await this.#request<undefined>(failed, (done) => ask((error) => done(error ?? undefined)));
+    } catch (reason) {
+      this.#takers.delete(String(at));
+      throw reason;
+    }
+  }
+
+  #take(at: number | string, accept: () => Duplex, reject: () => void): void {
+    const take = this.#takers.get(String(at));
+    if (take === undefined) reject();
+    else take(accept());
+  }
+
+  /** As sshd would, if it did so for root. Source: OpenSSH, session.c, `session_signal_req`. */
+  #kill(name: RemoteSignal, pid: string): void {
+    const argv = ['/bin/sh', '-c', 'kill -s "$1" "$2"', 'sh', name, pid] as const;
+    this.run({ argv, cwd: '/', env: [] }).then(
+      ({ stdout, stderr }) => [stdout, stderr].forEach((output) => output.resume()),
+      // The connection is lost, and the command with it.
+      () => undefined,
+    );
+  }
+
+  #request<T>(
+    failed: string,
+    send: (done: (error: Error | undefined, result?: T) => void) => void,
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const limit = setTimeout(() => fail(`no answer in ${answerMs / 1_000} s`), answerMs);
+      const fail = (reason: unknown) => {
+        clearTimeout(limit);
+        reject(this.#loss ?? new CaiError('SSH_CONNECT', `${failed}: ${printableLine(messageOf(reason))}`));
+      };
+      try {
+        send((error, result) => {
+          clearTimeout(limit);
+          if (error === undefined) resolve(result!);
+          else fail(error);
+        });
+      } catch (reason) {
+        fail(reason);
+      }
+    });
+  }
+}
+
+/** As sshd does with a client that has not logged in in time, which on a busy machine need not be its fault. */
+const closedEarly = 'the connection was closed before we were logged in';
+
+/** Whether it looks as if sshd were only not there yet, or overrun. */
+function isStarting(reason: unknown): boolean {
+  const { code, message } = reason as NodeJS.ErrnoException;
+  return (
+    ['ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code ?? '') ||
+    message.includes('before handshake') ||
+    message === closedEarly
+  );
+}
+
+function cannotConnect({ container, port }: SshTarget, reason: unknown): CaiError {
+  const isRefused = (reason as { level?: string }).level === 'client-authentication';
+  const why = isRefused
+    ? 'does not accept our SSH key: remove it with "cai rm", and it is made anew when it is wanted'
+    : `cannot be reached on port ${port} (${printableLine(messageOf(reason))}): see "docker logs ${container}"`;
+  return new CaiError('SSH_CONNECT', `container "${container}" ${why}`, undefined, { cause: reason });
+}
+
+function connectionLost({ container }: SshTarget, reason: string): CaiError {
+  return new CaiError(
+    'SSH_CONNECT',
+    `the connection to container "${container}" is lost (${reason}): see "docker logs ${container}"`,
+  );
+}
+
+function wrongHostKey({ container, port, hostKey }: SshTarget, offered: string): CaiError {
+  return new CaiError(
+    'HOST_KEY',
+    `port ${port} answers with host key ${offered}, but container "${container}" was made with ${hostKey}: if you have not changed it yourself, remove it with "cai rm"`,
+  );
+}

@@ -1,0 +1,80 @@
+/** The containers and volumes that `cai` has made for one user. Others do not exist for it. */
+import type { Engine } from './engine/engine';
+import { dataFolder, label } from './spec/spec';
+import type { Recorded } from './spec/spec';
+
+/** A container of ours. */
+export interface OwnContainer {
+  /** The engine's id of it. */
+  readonly id: string;
+  /** Its name. */
+  readonly name: string;
+  /** Root of its workspace; `undefined`: none. */
+  readonly workspace: string | undefined;
+  /** Name of its agent. */
+  readonly agent: string;
+  /** The engine's word: `running`, `exited`, ... */
+  readonly state: string;
+  /** When it was made, in milliseconds since 1970. */
+  readonly createdAt: number;
+  /** What it was made with, as its label tells it: JSON of `Recorded`. */
+  readonly record: string | undefined;
+  /** Name of the volume with its agent's data; `undefined`: its record cannot be read. */
+  readonly dataVolume: string | undefined;
+}
+
+/** A volume of ours, with the data of an agent. */
+export interface OwnVolume {
+  /** Its name. */
+  readonly name: string;
+  /** Name of the agent. */
+  readonly agent: string;
+}
+
+/** Those of the host's user with that id, also the ones that do not run; by workspace, then agent. */
+export async function ownContainers(engine: Engine, hostUser: number): Promise<OwnContainer[]> {
+  const listed = await engine.listContainers(labelsOf(hostUser), { all: true });
+  const found = listed.filter(({ labels }) => isOwn(labels, hostUser));
+  const containers = found.map(({ id, name, state, labels, createdAt }) => ({
+    id,
+    name,
+    workspace: labels[label.workspace] === '' ? undefined : labels[label.workspace],
+    agent: labels[label.agent] ?? '',
+    state,
+    createdAt,
+    record: labels[label.spec],
+    dataVolume: dataVolumeIn(labels[label.spec]),
+  }));
+  const key = ({ workspace = '', agent, name }: OwnContainer) => [workspace, agent, name].join('\0');
+  return containers.sort((one, other) => (key(one) < key(other) ? -1 : 1));
+}
+
+/** Those of the host's user with that id, by name. */
+export async function ownVolumes(engine: Engine, hostUser: number): Promise<OwnVolume[]> {
+  const listed = await engine.listVolumes(labelsOf(hostUser));
+  const found = listed.filter(({ labels }) => isOwn(labels, hostUser));
+  const volumes = found.map(({ name, labels }) => ({ name, agent: labels[label.agent] ?? '' }));
+  return volumes.sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+function labelsOf(hostUser: number): Record<string, string> {
+  return { [label.managed]: 'true', [label.user]: String(hostUser) };
+}
+
+/** Engines differ in how they combine filters, and nothing else is ever touched. */
+function isOwn(labels: Readonly<Record<string, string>>, hostUser: number): boolean {
+  return Object.entries(labelsOf(hostUser)).every(([name, value]) => labels[name] === value);
+}
+
+/** In the record of what a container was made with, which has a line for each mount. */
+function dataVolumeIn(record: string | undefined): string | undefined {
+  try {
+    const { mounts } = JSON.parse(record ?? '') as Recorded;
+    return mounts
+      .map((line) => /^volume (\S+) (.*) rw$/.exec(line))
+      .find((found) => found?.[2] === dataFolder)?.[1];
+  } catch {
+    // Then nothing is known of it, and no volume is touched for it.
+    return undefined;
+  }
+}

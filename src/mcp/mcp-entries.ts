@@ -1,0 +1,112 @@
+/** Reads the MCP servers that the editor names in a call that opens a session. */
+import type { Message } from '../rpc/message';
+import { jsonOf, textOf } from '../rpc/message';
+
+/** A place in the line of the call. */
+interface Span {
+  /** Offset of its first byte. */
+  readonly start: number;
+  /** Offset after its last one. */
+  readonly end: number;
+}
+
+/** A server that is a program on stdin and stdout. */
+export interface McpProgram {
+  /** Its form. */
+  readonly kind: 'program';
+  /** What the editor calls it. */
+  readonly name: string;
+  /** The whole entry. */
+  readonly span: Span;
+  /** Whether it says that it is of this form, which it need not. */
+  readonly hasType: boolean;
+  /** Path or name of the program, as the editor has it. */
+  readonly command: string;
+  /** Its arguments. */
+  readonly args: readonly string[];
+  /** Its environment, pairs of name and value; secret. */
+  readonly env: readonly (readonly [string, string])[];
+}
+
+/** A server at a loopback address of this machine. */
+export interface McpAddress {
+  /** Its form. */
+  readonly kind: 'loopback';
+  /** What the editor calls it. */
+  readonly name: string;
+  /** The string with its URL. */
+  readonly span: Span;
+  /** Where it listens: `localhost`, which is 127.0.0.1 and ::1, or another address of 127.0.0.0/8. */
+  readonly host: string;
+  /** Its port. */
+  readonly port: number;
+  /** Its URL for an agent that has this port on its own 127.0.0.1; undefined: the same. */
+  readonly url: string | undefined;
+}
+
+/** One that something has to be done for; all others pass as they are. */
+export type McpEntry = McpProgram | McpAddress;
+
+/**
+ * Those of a call, in order. An entry that is not as the protocol has it is left out: the agent is the one
+ * to refuse it. Source: ACP v1, `McpServer`.
+ */
+export function mcpEntries(message: Message): McpEntry[] {
+  return message.fields.flatMap((field) => {
+    if (field.kind !== 'mcpEntry') return [];
+    // No key that counts stands twice, so that this is what every parser reads.
+    const value: unknown = JSON.parse(jsonOf(message, field));
+    if (!isRecord(value) || typeof value.name !== 'string') return [];
+    const entry =
+      value.type === undefined || value.type === 'stdio'
+        ? programOf(value, value.name, field)
+        : addressOf(message, value.name, field);
+    return entry ?? [];
+  });
+}
+
+function programOf(value: Record<string, unknown>, name: string, span: Span): McpProgram | undefined {
+  const { command, args = [], env = [] } = value;
+  if (typeof command !== 'string' || command === '') return undefined;
+  if (!isList(args, isString) || !isList(env, isVariable)) return undefined;
+  const variables = env.map((each) => [each.name, each.value] as const);
+  return { kind: 'program', name, span, hasType: value.type !== undefined, command, args, env: variables };
+}
+
+function addressOf(message: Message, name: string, span: Span): McpAddress | undefined {
+  const field = message.fields.find(
+    ({ kind, start, isString: is }) => kind === 'mcpUrl' && is && start > span.start && start < span.end,
+  );
+  const loopback = field === undefined ? undefined : loopbackOf(textOf(message, field));
+  return loopback === undefined ? undefined : { kind: 'loopback', name, span: field!, ...loopback };
+}
+
+/** Where a URL of `http` or `https` leads, if that is a loopback address. */
+export function loopbackOf(url: string): Pick<McpAddress, 'host' | 'port' | 'url'> | undefined {
+  const { protocol, hostname, port } = URL.canParse(url) ? new URL(url) : { protocol: '' };
+  if (protocol !== 'http:' && protocol !== 'https:') return undefined;
+  const isName = hostname === 'localhost' || hostname === '127.0.0.1';
+  if (!isName && hostname !== '[::1]' && !/^127\.\d+\.\d+\.\d+$/.test(hostname!)) return undefined;
+  return {
+    host: isName || hostname === '[::1]' ? 'localhost' : hostname!,
+    port: port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port),
+    // Inside, nothing listens at any other address; many containers have no IPv6 at all.
+    url: isName ? undefined : url.replace(/^([^:]*:\/\/(?:[^/?#]*@)?)(?:\[[^\]]*\]|[^:/?#]*)/, '$1127.0.0.1'),
+  };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function isList<T>(value: unknown, isElement: (element: unknown) => element is T): value is readonly T[] {
+  return Array.isArray(value) && value.every(isElement);
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === 'string' && !value.includes('\0');
+}
+
+function isVariable(value: unknown): value is { name: string; value: string } {
+  return isRecord(value) && isString(value.name) && /^[^=]+$/.test(value.name) && isString(value.value);
+}

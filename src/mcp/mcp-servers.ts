@@ -1,0 +1,300 @@
+/**
+ * The MCP servers that the editor names for a session, as far as they are on this machine and the agent is
+ * not: what listens on its loopback address is made reachable inside, what the user allows runs here, and of
+ * what cannot run there the user is told. Helpers do it, processes of their own.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import type { AgentCommand } from '../agent/catalog';
+import { Helper } from '../agent/helper';
+import type { HelperOptions } from '../agent/helper';
+import type { Log } from '../system/log';
+import type { Plan } from '../rpc/json/wanted-places';
+import { scanCall } from '../rpc/message';
+import type { Message } from '../rpc/message';
+import { joined, replacing, splice } from '../rpc/splice';
+import type { Edit } from '../rpc/splice';
+import { Attempts } from '../child/retry';
+import type { Session } from '../child/workspace-child';
+import type { Config } from '../config/config';
+import { mcpEntries } from './mcp-entries';
+import type { McpAddress, McpProgram } from './mcp-entries';
+import type { SessionObserver } from '../routing/observer';
+import { within } from '../system/time-limit';
+
+/** How long a call waits for what its session needs, in milliseconds: then the session goes on without. */
+const readyMs = 10_000;
+
+/** Ports below are not for ordinary users, and the agent's sshd is one. */
+const firstPort = 1_024;
+
+/** The program inside that joins an agent to a server on this machine. Source: `container/inside/mcp-bridge`. */
+const bridge = '/run/cai/mcp-bridge';
+
+/**
+ * Prints the index of each argument that is missing. `$1` says how many of the following are programs, looked up as
+ * the shell does; the rest are files.
+ */
+const lookUp = [
+  'n=$1; shift; i=0',
+  'for each',
+  'do if [ $i -lt $n ]',
+  'then command -v -- "$each" > /dev/null',
+  'else [ -e "$each" ]',
+  'fi || echo $i',
+  'i=$((i + 1))',
+  'done',
+].join('; ');
+
+/** How many ports and programs of this machine may be in use at once: each is a process. */
+const maxShared = 32;
+
+/** How servers are served. */
+export interface McpServersOptions {
+  /** The user's configuration. */
+  readonly config: Pick<Config, 'mcp' | 'restart'>;
+  /** The agent. */
+  readonly agent: Pick<AgentCommand, 'name'>;
+  /** Environment of the helpers, and so of the servers that run here. */
+  readonly env: NodeJS.ProcessEnv;
+  /** For what the user has to know. */
+  readonly log: Log;
+  /** Our own program with these arguments; undefined where the agents are not in containers. */
+  readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
+}
+
+/** A helper that sessions share. */
+interface Shared {
+  readonly key: string;
+  readonly helper: Helper;
+  /** Where an agent reaches what it runs, if it runs something. */
+  readonly socket: string;
+  /** How many leases name it. */
+  users: number;
+}
+
+/** What one call needs, and its session from then on. */
+interface Lease {
+  readonly root: string;
+  readonly place: Pick<Session, 'roots' | 'map'>;
+  readonly shared: Shared[];
+  /** Programs that have to be there inside. */
+  readonly programs: McpProgram[];
+}
+
+/** The MCP servers of one proxy's sessions. Must be among the observers. */
+export class McpServers implements SessionObserver {
+  readonly #shared = new Map<string, Shared>();
+  /** Of calls whose session is not open yet, by the editor's message. */
+  readonly #pending = new Map<Message, Lease>();
+  readonly #leases = new Map<Session, Lease>();
+  /** Workspaces and programs that have been looked up. */
+  readonly #lookedUp = new Set<string>();
+  readonly #running = new Set<Helper>();
+
+  /** No helper is started yet. */
+  constructor(private readonly options: McpServersOptions) {}
+
+  /**
+   * The message to send instead of the editor's that opens a session in the workspace of `root`; both are read
+   * by `plan`. A promise only where something has to be waited for, at most 10 s. What was started for it lasts
+   * until `drop`, or, once `onOpen` was told of the editor's message and a session, until that one closes. The
+   * same message can be prepared again later, for an agent that has been started again.
+   */
+  prepare(
+    message: Message,
+    plan: Plan,
+    root: string | undefined,
+    place: Pick<Session, 'roots' | 'map'>,
+  ): Message | Promise<Message> {
+    const entries = this.options.helper === undefined || root === undefined ? [] : mcpEntries(message);
+    if (entries.length === 0) return message;
+    const lease: Lease = { root: root!, place, shared: [], programs: [] };
+    const edits: Edit[] = [];
+    for (const entry of entries) {
+      const text = entry.kind === 'program' ? this.#hosted(entry, lease) : this.#forwarded(entry, lease);
+      if (text !== undefined) edits.push(replacing(entry.span, text));
+    }
+    // Read anew, with the edits.
+    const prepared = edits.length === 0 ? message : scanCall(joined(splice(message.line, edits)), plan);
+    this.#pending.set(message, lease);
+    // Who runs a program is not waited for: its bridge inside waits.
+    const opening = lease.shared.filter(({ helper, socket }) => socket === '' && !helper.isSettled);
+    if (opening.length === 0) return prepared;
+    return within(readyMs, Promise.all(opening.map(({ helper }) => helper.settled))).then(() => prepared);
+  }
+
+  /** The editor's message opens no session, or is not sent at all; nothing if it has opened one. */
+  drop(message: Message): void {
+    const lease = this.#pending.get(message);
+    if (lease === undefined) return;
+    this.#pending.delete(message);
+    this.#release(lease);
+    // That may be why.
+    this.#lookUp(lease);
+  }
+
+  /** The message has opened the session, also one that was open before. */
+  onOpen(session: Session, message: Message): void {
+    const earlier = [...this.#leases].filter(([{ editorId }]) => editorId === session.editorId);
+    for (const [older] of earlier) this.#leases.delete(older);
+    const lease = this.#pending.get(message);
+    this.#pending.delete(message);
+    if (lease !== undefined) this.#leases.set(session, lease);
+    if (lease !== undefined) this.#lookUp(lease);
+    for (const [, left] of earlier) this.#release(left);
+  }
+
+  /** Ends what no other session needs. */
+  onClose(session: Session): void {
+    for (const [each, lease] of this.#leases) {
+      // One that was to be opened again, and has lost its agent over that, is not told of.
+      const isLost = each.editorId === session.editorId && !each.child.isUsable;
+      if (each !== session && !isLost) continue;
+      this.#leases.delete(each);
+      this.#release(lease);
+    }
+  }
+
+  /** Ends everything; resolves when nothing of it is left. */
+  async stop(): Promise<void> {
+    this.#shared.clear();
+    await Promise.all([...this.#running].map((helper) => helper.stop()));
+  }
+
+  /** Makes a port of this machine reachable inside. Returns the new URL, if it needs one. */
+  #forwarded({ name, host, port, url }: McpAddress, lease: Lease): string | undefined {
+    if (!this.options.config.mcp.forwardLoopback) return undefined;
+    if (port < firstPort) {
+      const text = `port ${port} cannot be made reachable in the container, where no agent may listen below ${firstPort}: let the server listen on another`;
+      this.#warn(lease, name, text);
+      return undefined;
+    }
+    this.#share(lease, name, `${host}:${port}`);
+    return url === undefined ? undefined : JSON.stringify(url);
+  }
+
+  /** Has a program run on this machine if the user allows it. Returns the entry for the agent then. */
+  #hosted(entry: McpProgram, lease: Lease): string | undefined {
+    const { name, command, args, env, hasType } = entry;
+    if (!this.options.config.mcp.hostServers.includes(name)) {
+      lease.programs.push(entry);
+      return undefined;
+    }
+    const shared = this.#share(lease, name, 'program', { name, command, args, env });
+    const socket = shared?.socket ?? '/none';
+    // Nothing of the editor's but the name: the agent need not know how it is run.
+    const seen = { name, command: bridge, args: [socket], env: [] };
+    return JSON.stringify(hasType ? { type: 'stdio', ...seen } : seen);
+  }
+
+  /** The helper that does this for a workspace, started if there is none. */
+  #share(lease: Lease, server: string, what: string, order?: object): Shared | undefined {
+    const key = JSON.stringify([lease.root, what, order]);
+    const known = this.#shared.get(key);
+    if (known === undefined && this.#shared.size >= maxShared) {
+      const text = `no more than ${maxShared} servers of this machine can be used: end a session`;
+      this.#warn(lease, server, text);
+      return undefined;
+    }
+    const shared = known?.helper.isOver === false ? known : this.#start(lease, server, key, what, order);
+    this.#shared.set(key, shared);
+    shared.users++;
+    lease.shared.push(shared);
+    return shared;
+  }
+
+  #start(lease: Lease, server: string, key: string, what: string, order: object | undefined): Shared {
+    // Nobody else can know its name.
+    const socket = order === undefined ? '' : `/tmp/cai-mcp-${randomBytes(16).toString('hex')}`;
+    const { config, log } = this.options;
+    // It says itself what has failed.
+    const attempts = new Attempts(config.restart, { ...log, warn: log.debug });
+    const warn = (text: string): void => this.#warn(lease, server, text);
+    const helper = this.#run(lease, 'bridge', [what], {
+      ...(order !== undefined && { input: JSON.stringify({ ...order, socket }) }),
+      onNotice: warn,
+      onFailure: (reason, hasTold) => {
+        if (attempts.failed(reason) === undefined) return attempts.delayMs;
+        const why = hasTold ? 'the container has no way to it' : reason.message;
+        warn(`${why}: see cai doctor; a new session that names it tries again`);
+        return undefined;
+      },
+    });
+    return { key, helper, socket, users: 0 };
+  }
+
+  #release({ shared }: Lease): void {
+    for (const each of shared) {
+      if (--each.users > 0) continue;
+      if (this.#shared.get(each.key) === each) this.#shared.delete(each.key);
+      void each.helper.stop();
+    }
+  }
+
+  /** Tells of programs, and of files of this machine that they are given, that are not there inside, each once. */
+  #lookUp(lease: Lease): void {
+    const { root, place } = lease;
+    const isNew = (path: string): boolean => {
+      const key = JSON.stringify([root, path]);
+      const isKnown = this.#lookedUp.has(key);
+      this.#lookedUp.add(key);
+      return !isKnown;
+    };
+    // One with a PATH of its own may be found there.
+    const programs = lease.programs
+      .filter(({ command, env }) => !env.some(([variable]) => variable === 'PATH') && isNew(command))
+      .map((program) => ({ path: program.command, name: program.name, text: missing(program) }));
+    const files = lease.programs.flatMap(({ name, args }) =>
+      args
+        .filter((path) => path.startsWith('/') && existsSync(path) && isNew(path))
+        .map((path) => ({ path, name, text: missingFile(path) })),
+    );
+    const all = [...programs, ...files];
+    if (all.length === 0) return;
+    const paths = all.map(({ path }) => place.map.toAgent(path));
+    const cwd = place.map.toAgent(place.roots[0]!.spelled);
+    const count = String(programs.length);
+    this.#run(lease, 'exec', ['--cwd', cwd, '--', 'sh', '-c', lookUp, 'sh', count, ...paths], {
+      onLine: (index) => {
+        const found = all[Number(index)];
+        if (found !== undefined) this.#warn(lease, found.name, found.text);
+      },
+    });
+  }
+
+  /** Runs a command of ours for the container of a workspace. */
+  #run(
+    { root }: Lease,
+    command: string,
+    args: readonly string[],
+    more: Pick<HelperOptions, 'input' | 'onLine' | 'onNotice' | 'onFailure'>,
+  ): Helper {
+    const { agent, env, log } = this.options;
+    const target = ['--workspace', root, '--agent', agent.name, '--quiet', '--status-fd', '3'];
+    const helper = new Helper({
+      command: this.options.helper!([command, ...target, ...args]),
+      cwd: root,
+      env,
+      log,
+      ...more,
+    });
+    this.#running.add(helper);
+    void helper.ended.then(() => this.#running.delete(helper));
+    return helper;
+  }
+
+  #warn({ root }: Lease, server: string, text: string): void {
+    this.options.log.warn({ root }, `MCP server "${server}": ${text}`);
+  }
+}
+
+/** What to do about a program that the container does not have. */
+function missing({ name, command }: McpProgram): string {
+  return `the container has no program "${command}": install it in the image ("dockerfile" below [image]), have the editor name a server that speaks HTTP, or let it run on this machine: host_servers = [${JSON.stringify(name)}] below [mcp]`;
+}
+
+/** The same of an argument that names a file of this machine. */
+function missingFile(path: string): string {
+  return `the container does not have ${JSON.stringify(path)} of this machine: put it into the workspace, list its folder below [[mounts]], or let the server run on this machine ([mcp] host_servers)`;
+}

@@ -1,0 +1,187 @@
+/**
+ * Every folder of this machine that an agent was ever given to write in: workspaces, git folders beside them, and
+ * mounts, of any container of this user. What a path leads to that touches one of them is up to that agent.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { CaiError, messageOf } from '../errors';
+import { ownFolders } from '../system/cai-folders';
+import { PathResolver } from '../system/real-path';
+import { stateRemedy } from '../system/state-folder';
+
+/** Tells of paths whether agents decide what they lead to. */
+export class AgentFolders {
+  readonly #records: string;
+  readonly #more: ReadonlyMap<string, string>;
+
+  /** All that are recorded, and `more`: folders that an agent is about to get. */
+  constructor(env: NodeJS.ProcessEnv, more: readonly string[] = []) {
+    this.#records = folderOf(env);
+    const known = existsSync(this.#records) ? more : [...rootsBefore(env), ...more];
+    this.#more = new Map(known.flatMap((folder) => [folder, identityOf(folder)].map((key) => [key, folder])));
+  }
+
+  /**
+   * The first of the folders that the way to `path` touches: the path as it is spelled, each link that is followed,
+   * and where it ends. `undefined` if none does: no agent can then put anything else there, neither now nor later.
+   * Folders are known by name and by what they are: one that was moved is still in its container, and a file system
+   * that ignores case has many names for each.
+   * Throws the system's error where the way cannot be followed.
+   */
+  onWayTo(path: string): string | undefined {
+    return this.#first(placesOn(path));
+  }
+
+  /**
+   * As `onWayTo`, but for one that the path itself stands for: its agent changes what is in it, and cannot put
+   * anything else in its place.
+   */
+  above(path: string): string | undefined {
+    return this.#first(placesOn(path).slice(0, -1));
+  }
+
+  #first(places: readonly string[]): string | undefined {
+    for (const place of places) {
+      const found = this.#known(place) ?? this.#known(identityOf(place));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** The folder of that path or identity. */
+  #known(key: string): string | undefined {
+    return key === '' ? undefined : (this.#more.get(key) ?? recordIn(this.#records, key));
+  }
+}
+
+/** From now on agents can write in these (real paths). Fails with `CaiError('CONFIG')` where that cannot be recorded. */
+export function rememberAgentFolders(env: NodeJS.ProcessEnv, folders: readonly string[]): void {
+  recording(env, () => {
+    takeOver(env);
+    const records = folderOf(env);
+    for (const folder of folders)
+      for (const key of [folder, identityOf(folder)])
+        if (key !== '' && recordIn(records, key) !== folder) write(records, key, folder);
+  });
+}
+
+/** From now on `folder` is as if no agent had ever had it; whether one had. Fails with `CaiError('CONFIG')`. */
+export function forgetAgentFolder(env: NodeJS.ProcessEnv, folder: string): boolean {
+  const records = folderOf(env);
+  const names = existsSync(records) ? readdirSync(records) : [];
+  // One that was moved is recorded under what it is, too.
+  const found = names.map((name) => join(records, name)).filter((file) => targetOf(file) === folder);
+  recording(env, () => found.forEach((file) => rmSync(file, { force: true })));
+  return found.length > 0;
+}
+
+/**
+ * Where the records are: links, because a link is made whole and read in one step. There is one for each path and
+ * one for each identity, so that a look-up takes as long with thousands as with one.
+ */
+function folderOf(env: NodeJS.ProcessEnv): string {
+  return join(ownFolders(env).state, 'agent-folders');
+}
+
+/** Begins the records. */
+function takeOver(env: NodeJS.ProcessEnv): void {
+  const records = folderOf(env);
+  if (existsSync(records)) return;
+  const draft = `${records}.${randomUUID()}`;
+  mkdirSync(draft, { recursive: true, mode: 0o700 });
+  for (const root of rootsBefore(env)) write(draft, root, root);
+  try {
+    renameSync(draft, records);
+  } catch (reason) {
+    rmSync(draft, { recursive: true, force: true });
+    // Another process has been faster.
+    if (!existsSync(records)) throw reason;
+  }
+}
+
+/** The workspaces that earlier versions of ours have recorded. */
+function rootsBefore(env: NodeJS.ProcessEnv): string[] {
+  const roots = join(ownFolders(env).state, 'roots');
+  try {
+    return [...new Set(readdirSync(roots).flatMap((name) => rootIn(join(roots, name)) ?? []))];
+  } catch {
+    // There are none.
+    return [];
+  }
+}
+
+/** The root in a record of `trust.ts`. */
+function rootIn(file: string): string | undefined {
+  try {
+    const { value } = JSON.parse(readFileSync(file, 'utf8')) as { value?: unknown };
+    return typeof value === 'string' && value.startsWith('/') ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function recordIn(records: string, key: string): string | undefined {
+  return targetOf(fileOf(records, key));
+}
+
+function targetOf(record: string): string | undefined {
+  try {
+    // Most often there is none, and an error takes longer than all else.
+    return lstatSync(record, { throwIfNoEntry: false }) && readlinkSync(record);
+  } catch {
+    return undefined;
+  }
+}
+
+/** By renaming, in the place of an earlier one. */
+function write(records: string, key: string, path: string): void {
+  const draft = join(records, randomUUID());
+  symlinkSync(path, draft);
+  renameSync(draft, fileOf(records, key));
+}
+
+function fileOf(records: string, key: string): string {
+  return `${records}/${createHash('sha256').update(key).digest('hex')}`;
+}
+
+function recording(env: NodeJS.ProcessEnv, record: () => void): void {
+  try {
+    record();
+  } catch (reason) {
+    const { state } = ownFolders(env);
+    throw new CaiError(
+      'CONFIG',
+      `which folders agents can write cannot be recorded: ${messageOf(reason)}: ${stateRemedy(state)}`,
+    );
+  }
+}
+
+function placesOn(path: string): string[] {
+  const places: string[] = [];
+  new PathResolver().resolve(path, (place) => places.push(place));
+  return places;
+}
+
+/**
+ * What is there, links not followed, whatever its name: its number, and when it was made, because the number of a
+ * folder that is gone is given to another. Empty if nothing is there.
+ */
+function identityOf(place: string): string {
+  try {
+    const there = lstatSync(place, { bigint: true, throwIfNoEntry: false });
+    return there === undefined ? '' : `${there.dev}:${there.ino}:${there.birthtimeNs}`;
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Folders that are known by what they are. What a session or a container may touch is decided once; each later use
+ * compares, because an agent can rename folders and put links and other folders in their places.
+ */
+import { constants } from 'node:fs';
+import { lstat, open, readlink, realpath } from 'node:fs/promises';
+import type { BigIntStats } from 'node:fs';
+import { posix } from 'node:path';
+import { CaiError, messageOf } from '../errors';
+import { quoted } from '../system/quoted';
+
+/** A folder of the host, as it was when it was pinned. */
+export interface PinnedFolder {
+  /** As the editor names it: absolute, normalised, with the links that the user has on the way. */
+  readonly spelled: string;
+  /** Its path without links. */
+  readonly real: string;
+  /** What it is, as `identityIn` says it; empty for what is no folder of its own, but cannot be written in one. */
+  readonly identity: string;
+  /** Nothing may be written in it. */
+  readonly isReadOnly: boolean;
+}
+
+/** What was found at a path. */
+export interface Identified {
+  /** As `identityIn` says it. */
+  readonly identity: string;
+  /** It is a folder, not a file. */
+  readonly isFolder: boolean;
+}
+
+/** `device:inode`: the same as long as it is the same file or folder, whatever its path. */
+export function identityIn({ dev, ino }: Pick<BigIntStats, 'dev' | 'ino'>): string {
+  return `${dev}:${ino}`;
+}
+
+/**
+ * What really has the path `real` at this moment. It is opened without following a link in its place, and what was
+ * opened must still have that path, so that no link above it was followed either. Rejects with
+ * `CaiError('WORKSPACE')` if a link has come into the path since it was found. Source: proc(5), /proc/PID/fd.
+ */
+export async function identify(real: string): Promise<Identified> {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const file = await open(real, flags).catch((reason: unknown) => {
+    throw new CaiError('WORKSPACE', `${quoted(real)} cannot be opened: ${messageOf(reason)}`);
+  });
+  try {
+    const what = await file.stat({ bigint: true });
+    // Systems without such links tell the path by name only.
+    const opened = await readlink(`/proc/self/fd/${file.fd}`).catch(() => realpath(real));
+    if (opened === real) return { identity: identityIn(what), isFolder: what.isDirectory() };
+  } finally {
+    await file.close();
+  }
+  throw new CaiError(
+    'WORKSPACE',
+    `${quoted(real)} is being replaced by something else: try again, and look for what does that`,
+  );
+}
+
+/**
+ * Pins a folder. `real` is its path without links if that has been looked up already, and decides. Rejects with
+ * `CaiError('WORKSPACE')` where there is no such folder.
+ */
+export async function pinFolder(spelled: string, real?: string, isReadOnly = false): Promise<PinnedFolder> {
+  const path = real ?? (await realFolderOf(spelled));
+  const { identity, isFolder } = await identify(path);
+  if (!isFolder) throw notAFolder(spelled);
+  return { spelled: posix.resolve(spelled), real: path, identity, isReadOnly };
+}
+
+/** Rejects with `CaiError('REPLACED')` unless both paths of the pin still lead to the very folder. */
+export async function checkPinned({ spelled, real, identity }: PinnedFolder): Promise<void> {
+  const [leadsTo, now] = await Promise.all([
+    realpath(spelled).catch(() => undefined),
+    lstat(real, { bigint: true }).catch(() => undefined),
+  ]);
+  if (leadsTo !== real || now === undefined || identityIn(now) !== identity) throw replaced(spelled);
+}
+
+/** Fails with `CaiError('REPLACED')` if a folder that was pinned twice was not the same both times. */
+export function checkSamePins(then: readonly PinnedFolder[], now: readonly PinnedFolder[]): void {
+  for (const pin of then.filter(({ identity }) => identity !== '')) {
+    const again = now.find(({ spelled }) => spelled === pin.spelled);
+    if (again?.real !== pin.real || again.identity !== pin.identity) throw replaced(pin.spelled);
+  }
+}
+
+/** For a folder of a session: what it was opened with has gone, and something else has its name. */
+export function replaced(spelled: string): CaiError {
+  return new CaiError(
+    'REPLACED',
+    `${quoted(spelled)} is not the folder any more that the session was opened with: if you have moved or replaced it yourself, start a new session; if not, look for what has done that`,
+  );
+}
+
+async function realFolderOf(spelled: string): Promise<string> {
+  try {
+    return await realpath(spelled);
+  } catch {
+    throw notAFolder(spelled);
+  }
+}
+
+function notAFolder(spelled: string): CaiError {
+  return new CaiError('WORKSPACE', `${quoted(spelled)} is not a folder that can be opened: create it`);
+}

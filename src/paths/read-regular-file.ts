@@ -1,0 +1,74 @@
+/** Reads files that a stranger may have prepared. */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
+import { CaiError, messageOf } from '../errors';
+import { isInside } from './path-map';
+import { errorCodeOf } from '../system/real-path';
+
+/**
+ * The bytes of a regular file, `undefined` if there is none. Never waits for what is no file, and follows
+ * no link in the file's place. With `root` (a real path) the file must lie below it, wherever links in
+ * the path lead. Fails with `CaiError('CONFIG')` for anything else, also for more than `maxBytes`.
+ */
+export function readRegularFile(file: string, maxBytes: number, root?: string): Buffer | undefined {
+  const open = openIfThere(file);
+  if (open === undefined) return undefined;
+  try {
+    if (!fstatSync(open).isFile()) throw refuse(file, 'is not a regular file');
+    if (root !== undefined && !isBelow(open, file, root))
+      throw refuse(file, `leads out of ${root} through a symbolic link: put the file itself there`);
+    return readUpTo(open, file, maxBytes);
+  } finally {
+    closeSync(open);
+  }
+}
+
+function openIfThere(file: string): number | undefined {
+  try {
+    // To open a device can do something; after this look it takes a race.
+    const there = lstatSync(file, { throwIfNoEntry: false });
+    if (there === undefined) return undefined;
+    if (there.isSymbolicLink()) throw refuse(file, 'is a symbolic link: put the file itself there');
+    if (!there.isFile()) throw refuse(file, 'is not a regular file');
+    return openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (reason) {
+    if (reason instanceof CaiError) throw reason;
+    const code = errorCodeOf(reason);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw refuse(file, `cannot be read: ${messageOf(reason)}`);
+  }
+}
+
+/** Looks after opening: whoever swaps folders meanwhile cannot make another file the one that is open. */
+function isBelow(open: number, file: string, root: string): boolean {
+  try {
+    const real = realpathSync(file);
+    const [opened, named] = [fstatSync(open), statSync(real)];
+    return isInside(real, root) && opened.dev === named.dev && opened.ino === named.ino;
+  } catch {
+    // It is gone again.
+    return false;
+  }
+}
+
+function readUpTo(open: number, file: string, maxBytes: number): Buffer {
+  const buffer = Buffer.alloc(maxBytes + 1);
+  let length = 0;
+  for (let count = -1; count !== 0 && length < buffer.length; length += count) {
+    count = readSync(open, buffer, length, buffer.length - length, null);
+  }
+  if (length > maxBytes) throw refuse(file, `is longer than ${maxBytes} bytes`);
+  return buffer.subarray(0, length);
+}
+
+function refuse(file: string, why: string): CaiError {
+  return new CaiError('CONFIG', `${file} ${why}`);
+}

@@ -1,0 +1,30 @@
+/** Where programs of this machine are looked for. */
+import { existsSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { isInside } from './path-map';
+import { ancestry, realOrSame } from '../system/real-path';
+
+/** Of a system whose PATH names nothing. An empty PATH would mean the current folder. */
+const systemFolders = ['/usr/bin', '/bin'];
+
+/**
+ * The folders of a PATH, without entries that depend on the current folder, as empty ones do, and without those
+ * in `project`, which need not exist: there a repository or an agent could lay a `git` of its own. Those of the
+ * system if none is left.
+ */
+export function searchFolders(path: string | undefined, project?: string): string[] {
+  const real = project === undefined ? undefined : realOrSame(project);
+  const isForeign = (folder: string): boolean => real !== undefined && isInside(realOrSame(folder), real);
+  const folders = (path ?? '').split(delimiter).filter((folder) => isAbsolute(folder) && !isForeign(folder));
+  return folders.length > 0 ? folders : systemFolders;
+}
+
+/**
+ * What agents may write around a folder, without asking `git`: its outermost repository, else the folder itself.
+ * Neither the home folder nor what it lies in counts, as the user's own programs are there; undefined if nothing
+ * is left.
+ */
+export function projectAround(folder: string, home: string): string | undefined {
+  const projects = ancestry(folder).filter((each) => !isInside(realOrSame(home), realOrSame(each)));
+  return projects.findLast((each) => existsSync(join(each, '.git'))) ?? projects[0];
+}

@@ -1,0 +1,98 @@
+/**
+ * `initialize`, both sides of it: what a child is told of the editor, what the editor is told of the
+ * agent. What is withheld would act on the host, or is switched off.
+ */
+import { CaiError } from '../errors';
+import { bodyOf, fieldOf, jsonOf } from '../rpc/message';
+import type { Message } from '../rpc/message';
+import { editedText, replacing } from '../rpc/splice';
+import type { Edit } from '../rpc/splice';
+import type { JsonObject } from '../child/workspace-child';
+import type { Config } from '../config/config';
+import type { SignIn } from '../sign-in/sign-in';
+
+/** The one protocol version that is spoken. Source: ACP v1, initialization. */
+export const protocolVersion = 1;
+
+/** What the editor's `initialize` says, as far as it matters here. */
+export interface EditorHello {
+  /** Params for every child, JSON text: the editor's own bytes but for what is withheld. */
+  readonly childParams: string;
+  /** `clientCapabilities` as the editor sent them. */
+  readonly capabilities: JsonObject;
+}
+
+/** What children are told of depends on these, besides what they always are. */
+export interface HelloOptions {
+  /** The configuration: whether agents have the editor's files. */
+  readonly config: { readonly acp: Pick<Config['acp'], 'fs'> };
+  /** Whether they have its terminals. */
+  readonly terminals: Config['acp']['terminal'];
+  /** Whether the editor may run sign-ins for them in a terminal. */
+  readonly signIn: Pick<SignIn, 'isPossible'>;
+}
+
+/** Reads the editor's `initialize`. Fails with `INVALID_PARAMS` when it names no version. */
+export function readHello(message: Message, options: HelloOptions): EditorHello {
+  const version = fieldOf(message, 'version');
+  const wanted = version === undefined ? undefined : jsonOf(message, version);
+  if (wanted === undefined || !/^\d+$/.test(wanted)) {
+    throw new CaiError('INVALID_PARAMS', 'initialize: protocolVersion must be an integer');
+  }
+  const edits: Edit[] = [];
+  for (const field of message.fields) {
+    const { kind } = field;
+    if (kind === 'version') edits.push(replacing(field, String(protocolVersion)));
+    const isWithheld =
+      (kind === 'fileCapability' && options.config.acp.fs !== 'editor') ||
+      (kind === 'terminalCapability' && options.terminals !== 'container') ||
+      (kind === 'signInCapability' && !options.signIn.isPossible);
+    if (isWithheld) edits.push(replacing(field, 'false'));
+  }
+  const params = (bodyOf(message) ?? {}) as { clientCapabilities?: JsonObject | null };
+  return { childParams: editedBody(message, edits), capabilities: params.clientCapabilities ?? {} };
+}
+
+/** What a child's answer to `initialize` says. */
+export interface AgentHello {
+  /** Result for the editor, JSON text: the agent's own bytes but for what would run on the host. */
+  readonly editorResult: string;
+  /** The same as the agent gave it. */
+  readonly agentResult: string;
+  /** `agentCapabilities` as the agent sent them. */
+  readonly capabilities: JsonObject;
+}
+
+/**
+ * Reads a child's answer to `initialize`; `edits` make it one for the editor. Fails with `AGENT_START` when the
+ * agent cannot be used.
+ */
+export function readAgentHello(answer: Message, agent: string, edits: readonly Edit[]): AgentHello {
+  if (answer.isError) {
+    const error = bodyOf(answer) as { message?: unknown } | null;
+    const said = typeof error?.message === 'string' ? error.message : 'no reason given';
+    throw new CaiError('AGENT_START', `agent "${agent}" refused to initialize: ${said}`);
+  }
+  const result = bodyOf(answer) as {
+    protocolVersion?: unknown;
+    agentCapabilities?: JsonObject | null;
+  } | null;
+  if (result?.protocolVersion !== protocolVersion) {
+    throw new CaiError(
+      'AGENT_START',
+      `agent "${agent}" does not speak ACP version ${protocolVersion}: use a version of it that does`,
+    );
+  }
+  return {
+    editorResult: editedBody(answer, edits),
+    agentResult: editedBody(answer),
+    capabilities: result.agentCapabilities ?? {},
+  };
+}
+
+/** The answer when no agent's answer is to be had: nothing is promised. */
+export const minimalResult = JSON.stringify({ protocolVersion, agentCapabilities: {}, authMethods: [] });
+
+function editedBody(message: Message, edits: readonly Edit[] = []): string {
+  return message.bodyStart < 0 ? '{}' : editedText(message.line, message.bodyStart, message.bodyEnd, edits);
+}

@@ -1,0 +1,141 @@
+/**
+ * What agents answered to `initialize` in earlier processes, kept in files: one a key, replaced as a whole. A
+ * help and never a condition: a file that is damaged or cannot be written is as none.
+ */
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { builtin } from '../system/builtin';
+import { messageOf } from '../errors';
+import type { Log } from '../system/log';
+import { readRegularFile } from '../paths/read-regular-file';
+
+/** All that an agent's answer may depend on and that is known before it runs. */
+export interface ProfileKey {
+  /** Program and arguments. */
+  readonly command: readonly string[];
+  /** Name of the image that it runs in; without one it is a process of this machine. */
+  readonly image?: string;
+  /** As the agent is asked for it. */
+  readonly protocolVersion: number;
+  /** `clientInfo.name`; absent where the editor gives none. */
+  readonly client?: string;
+  /** `clientCapabilities` as the agent is told of them. */
+  readonly capabilities: unknown;
+  /**
+   * The working directory for which alone the answer counts, because the agent of its workspace has given it; absent:
+   * it was given by an agent without a workspace, which no workspace's agent can have changed.
+   */
+  readonly folder?: string;
+}
+
+/** An agent's answer, and which program gave it. */
+export interface Profile {
+  /** Result of `initialize`, JSON text on one line: the agent's own bytes. */
+  readonly result: string;
+  /** Tells versions of the program apart: id of the image, or what the file system says of the program. */
+  readonly program: string;
+}
+
+/** A longer answer is not kept, in bytes; those of today's agents have 1 to 4 KiB. */
+const maxBytes = 256 * 1024;
+/** With more files than this, those that were written longest ago are removed. */
+const maxFiles = 100;
+/** Age of a file that was begun and never finished, in milliseconds. */
+const abandonedMs = 60_000;
+/** Of the files' form; those of another are as none. */
+const version = 2;
+
+/** The profiles in one folder. */
+export class ProfileStore {
+  /** The part of a file's name that does not depend on the folder, for the key without it that was looked for last. */
+  #base = { text: '', hash: '' };
+
+  /** `folder` is made when first needed, for its owner alone. */
+  constructor(
+    private readonly folder: string,
+    private readonly log: Log,
+  ) {}
+
+  /** The profile for exactly this key. */
+  find(key: ProfileKey): Profile | undefined {
+    const file = this.#fileOf(key);
+    try {
+      const text = readRegularFile(file, 2 * maxBytes)?.toString('utf8');
+      if (text === undefined) return undefined;
+      const profile = parse(text, key);
+      if (profile === undefined) this.log.info({ file }, 'a damaged profile is ignored');
+      return profile;
+    } catch (reason) {
+      this.log.info({ file, reason: messageOf(reason) }, 'a profile cannot be read');
+      return undefined;
+    }
+  }
+
+  /** Keeps a profile for later processes in place of the one that there is. */
+  keep(key: ProfileKey, { result, program }: Profile): void {
+    if (Buffer.byteLength(result) > maxBytes) return;
+    const file = this.#fileOf(key);
+    // Of its own, since another process may write the same profile now.
+    const begun = `${file}.${builtin('node:crypto').randomUUID()}.new`;
+    try {
+      mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+      writeFileSync(begun, JSON.stringify({ version, key, program, result }), { mode: 0o600, flag: 'wx' });
+      renameSync(begun, file);
+      this.#sweep();
+    } catch (reason) {
+      this.log.warn({ file, reason: messageOf(reason) }, 'a profile could not be kept');
+    }
+  }
+
+  /** There is none for this key any more. */
+  drop(key: ProfileKey): void {
+    try {
+      rmSync(this.#fileOf(key), { force: true });
+    } catch (reason) {
+      this.log.warn({ reason: messageOf(reason) }, 'a profile could not be removed');
+    }
+  }
+
+  #fileOf({ folder, ...rest }: ProfileKey): string {
+    const text = JSON.stringify(rest);
+    if (this.#base.text !== text) this.#base = { text, hash: hashOf(text) };
+    const of = folder === undefined ? '' : `-${hashOf(folder)}`;
+    return join(this.folder, `${this.#base.hash}${of}.json`);
+  }
+
+  /** Editors choose much of the key, so there is no end of them. */
+  #sweep(): void {
+    const files = readdirSync(this.folder)
+      .map((name) => join(this.folder, name))
+      .map((path) => ({ path, writtenAt: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+      .sort((a, b) => b.writtenAt - a.writtenAt);
+    const abandoned = files.filter(
+      ({ path, writtenAt }) => path.endsWith('.new') && writtenAt < Date.now() - abandonedMs,
+    );
+    for (const { path } of [...abandoned, ...files.slice(maxFiles)]) rmSync(path, { force: true });
+  }
+}
+
+/**
+ * FNV-1a of 64 bits. The key stands in the file as well, so that two of one name only replace each other; an
+ * editor would wait 3 ms for `node:crypto` to be loaded.
+ */
+function hashOf(text: string): string {
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of Buffer.from(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+  return hash.toString(16).padStart(16, '0');
+}
+
+/** `undefined` for what is no profile for this key. */
+function parse(text: string, key: ProfileKey): Profile | undefined {
+  try {
+    const kept = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
+    if (kept?.version !== version || JSON.stringify(kept.key) !== JSON.stringify(key)) return undefined;
+    const { result, program } = kept;
+    if (typeof result !== 'string' || typeof program !== 'string') return undefined;
+    // It becomes part of one line.
+    return /[\r\n]/.test(result) ? undefined : { result, program };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * What may be answered to `initialize` before an agent runs, and what becomes of that once one has answered
+ * itself: it is kept for next time, and what turns out to be wrong is told.
+ */
+import type { AgentCommand } from '../agent/catalog';
+import type { Profile, ProfileKey, ProfileStore } from './profile';
+import { messageOf } from '../errors';
+import type { Log } from '../system/log';
+import { compilePlan } from '../rpc/json/wanted-places';
+import { scan } from '../rpc/message';
+import type { JsonObject, WorkspaceChild } from '../child/workspace-child';
+import type { Config } from '../config/config';
+import * as fields from '../protocol/fields';
+import { protocolVersion, readAgentHello } from './initialize';
+import { shippedProfile } from './shipped-profile';
+import type { SignIn } from '../sign-in/sign-in';
+
+/** What profiles are found by, besides what the editor says. */
+export interface ProfilesOptions {
+  /** The agent; every child runs it. */
+  readonly agent: AgentCommand;
+  /** The user's configuration. */
+  readonly config: Config;
+  /** Name of the image that agents run in for this user; without one they are processes of this machine. */
+  readonly imageName: string | undefined;
+  /** What there is from earlier processes; absent where nothing is to be kept. */
+  readonly profiles: ProfileStore | undefined;
+  /** The proxy's own working directory. */
+  readonly cwd: string;
+  /** Tells versions of an agent apart that is a process of this machine. */
+  programIdentity(): string;
+  /** What becomes of sign-ins in a terminal. */
+  readonly signIn: SignIn;
+  /** For what is wrong with a profile. */
+  readonly log: Log;
+}
+
+/** An answer that needs no agent. */
+export interface KnownAnswer {
+  /** Where it is from: an earlier process, or this package. */
+  readonly source: 'recorded' | 'shipped';
+  /** Result for the editor, JSON text. */
+  readonly result: string;
+}
+
+/** Where a profile is kept, and what is there. */
+interface Slot {
+  readonly key: ProfileKey;
+  profile: Profile | undefined;
+}
+
+/** Members of the answer that promise something. */
+const promising = ['agentCapabilities', 'authMethods'] as const;
+/** How many differences are named. */
+const maxNamed = 10;
+/** Of each, in characters: an agent chooses them. */
+const maxNameLength = 100;
+const helloPlan = compilePlan(fields.initializeResult);
+
+/** The profiles of one proxy. */
+export class Profiles {
+  /** Root of the workspace of the proxy's working directory, once that is known and if it is one. */
+  ownRoot: string | undefined;
+  /** What is kept for every working directory: of agents that have no workspace, or no container. */
+  #general: Slot | undefined;
+  /** What the agent of the working directory's workspace has said: no other workspace is shown it. */
+  #own: Slot | undefined;
+  /** What the editor was told, as the agent gave it; the minimal answer is none. */
+  #answered: string | undefined;
+  #hasWarned = false;
+  /** Which of the two was looked at, as it was then. */
+  #used: Slot | undefined;
+  /** What was found last, and for which params. */
+  #found: { readonly childParams: string; readonly answer: KnownAnswer | undefined } | undefined;
+
+  /** Nothing is looked up before `find`. */
+  constructor(private readonly options: ProfilesOptions) {}
+
+  /**
+   * The answer for an editor whose `initialize` gives children these params (JSON text), if there is one. Called again
+   * with the same params, it returns the same answer.
+   */
+  find(childParams: string): KnownAnswer | undefined {
+    if (this.#found?.childParams !== childParams)
+      this.#found = { childParams, answer: this.#lookUp(childParams) };
+    return this.#found.answer;
+  }
+
+  #lookUp(childParams: string): KnownAnswer | undefined {
+    try {
+      const { client, capabilities } = readParams(childParams);
+      const recorded = this.#recorded(client, capabilities);
+      // Whichever workspace's agent gave it: its login would run in another's container.
+      const isElsewhere = this.#isDataSplit || this.options.signIn.ownRoot !== undefined;
+      if (!(isElsewhere && this.#isAsShipped(recorded, capabilities))) {
+        const result = this.#answer(recorded, capabilities, isElsewhere);
+        if (result !== undefined) return { source: 'recorded', result };
+      }
+      const result = this.#answer(this.#shipped(capabilities), capabilities, false);
+      return result === undefined ? undefined : { source: 'shipped', result };
+    } catch (reason) {
+      // As capabilities that are nested so deeply that no key can be made of them.
+      this.options.log.warn({ reason: messageOf(reason) }, 'no profile can be looked for');
+      return undefined;
+    }
+  }
+
+  /** The editor was told what this child says. */
+  answeredFrom(child: WorkspaceChild): void {
+    this.#answered = child.ownInitializeResult;
+  }
+
+  /**
+   * Of a child the answer or the image has become known; nothing happens before both are. `hasOwnData`: its
+   * workspace has data, and so sign-ins, of its own.
+   */
+  heard(child: WorkspaceChild, hasOwnData: boolean): void {
+    const { imageName } = this.options;
+    const result = child.ownInitializeResult;
+    const program = imageName === undefined ? this.options.programIdentity() : child.image?.id;
+    if (result === '' || program === undefined) return;
+    const { profile } = this.#used ?? {};
+    this.#tellDifference(child, result, profile !== undefined && profile.program !== program);
+    // The image of a workspace that has one of its own says nothing of the usual one.
+    if (child.image?.name !== imageName) return;
+    // It was told something else of the editor.
+    if (child.files !== this.options.config.acp.fs) return;
+    // A workspace with data of its own has logins of its own; they are not for others.
+    if (hasOwnData && !this.#isDataSplit) return;
+    const isGeneral = imageName === undefined || child.root === undefined;
+    if (isGeneral) this.#keep(this.#general, { result, program });
+    else {
+      if (child.root === this.ownRoot) this.#keep(this.#own, { result, program });
+      this.#checkGeneral({ result, program });
+    }
+  }
+
+  /** What was said by another version of the agent does not count; what is to, an agent without a workspace says. */
+  #checkGeneral(now: Profile): void {
+    const slot = this.#general;
+    if (slot?.profile === undefined || slot.profile.program === now.program) return;
+    if (slot.profile.result === now.result) {
+      this.#keep(slot, now);
+      return;
+    }
+    slot.profile = undefined;
+    this.options.profiles?.drop(slot.key);
+  }
+
+  /** What is kept and counts here, as the agent gave it. */
+  #recorded(client: string | undefined, capabilities: JsonObject): string | undefined {
+    const { agent, imageName, profiles, cwd } = this.options;
+    const key: ProfileKey = {
+      command: agent.command,
+      ...(imageName !== undefined && { image: imageName }),
+      protocolVersion,
+      ...(client !== undefined && { client }),
+      capabilities,
+    };
+    const slotOf = (each: ProfileKey): Slot => ({ key: each, profile: profiles?.find(each) });
+    this.#general = slotOf(key);
+    // Agents without a container have all of the user's files, whatever the workspace.
+    this.#own = imageName === undefined ? undefined : slotOf({ ...key, folder: cwd });
+    this.#used = [this.#own, this.#general].find((slot) => slot?.profile !== undefined);
+    const profile = this.#used?.profile;
+    // Whether an image is still the same is known only when the engine is reached.
+    const isUsable = imageName !== undefined || profile?.program === this.options.programIdentity();
+    return isUsable ? profile?.result : undefined;
+  }
+
+  #shipped(capabilities: JsonObject): string | undefined {
+    const { agent, config, imageName } = this.options;
+    return imageName === undefined ? undefined : shippedProfile(agent, config, capabilities);
+  }
+
+  /** Whether an agent's answer promises what ours does: its logins are those that we know, and so can run anywhere. */
+  #isAsShipped(result: string | undefined, capabilities: JsonObject): boolean {
+    const shipped = this.#shipped(capabilities);
+    return result !== undefined && shipped !== undefined && differences(result, shipped).length === 0;
+  }
+
+  /** Whether each workspace has data of its own, for all that the user says. */
+  get #isDataSplit(): boolean {
+    const { config, imageName } = this.options;
+    return imageName !== undefined && config.agent.data === 'workspace';
+  }
+
+  #keep(slot: Slot | undefined, profile: Profile): void {
+    const { profiles, log } = this.options;
+    if (slot === undefined || profiles === undefined) return;
+    const { result, program } = slot.profile ?? {};
+    if (profile.result === result && profile.program === program) return;
+    slot.profile = profile;
+    profiles.keep(slot.key, profile);
+    log.info('what the agent says to initialize is kept for next time');
+  }
+
+  /** An agent's result as the editor may see it: what is kept passes what a child's answer passes. */
+  #answer(
+    result: string | undefined,
+    editorCapabilities: JsonObject,
+    isElsewhere: boolean,
+  ): string | undefined {
+    if (result === undefined) return undefined;
+    try {
+      const line = Buffer.from(`{"jsonrpc":"2.0","id":0,"result":${result}}`);
+      const message = scan(line, { params: () => undefined, result: () => helloPlan, error: undefined });
+      if (message.kind !== 'response') throw new Error('it is no JSON');
+      // Its workspace is not known yet.
+      const edits = this.options.signIn.edits(message, { root: undefined, editorCapabilities, isElsewhere });
+      const { editorResult, agentResult } = readAgentHello(message, this.options.agent.name, edits);
+      this.#answered = agentResult;
+      return editorResult;
+    } catch (reason) {
+      this.options.log.info({ reason: messageOf(reason) }, 'a profile cannot be used');
+      return undefined;
+    }
+  }
+
+  #tellDifference(child: WorkspaceChild, result: string, isNew: boolean): void {
+    if (this.#answered === undefined || this.#hasWarned) return;
+    const differs = differences(this.#answered, result);
+    if (differs.length === 0) return;
+    this.#hasWarned = true;
+    const because = isNew ? 'the agent or its image is another version' : undefined;
+    this.options.log.warn(
+      {
+        root: child.root,
+        differs: differs.slice(0, maxNamed).map((name) => name.slice(0, maxNameLength)),
+        because,
+      },
+      'initialize was answered with what the agent said earlier or elsewhere, and here it says something else: what it lacks is refused; start the proxy again to get the rest',
+    );
+  }
+}
+
+/** What the editor says of itself in `initialize`. */
+function readParams(text: string): { client: string | undefined; capabilities: JsonObject } {
+  const params = JSON.parse(text) as {
+    readonly clientInfo?: { readonly name?: unknown } | null;
+    readonly clientCapabilities?: JsonObject | null;
+  };
+  const name = params.clientInfo?.name;
+  return {
+    client: typeof name === 'string' ? name : undefined,
+    capabilities: params.clientCapabilities ?? {},
+  };
+}
+
+/** Dotted names of the promises that differ between two results of `initialize`, JSON text. */
+function differences(one: string, other: string): string[] {
+  const [first, second] = [JSON.parse(one) as JsonObject, JSON.parse(other) as JsonObject];
+  try {
+    return promising.flatMap((name) => differing(first[name], second[name], name));
+  } catch {
+    // Nested more deeply than can be followed, which no agent needs.
+    return [...promising];
+  }
+}
+
+function differing(one: unknown, other: unknown, name: string): string[] {
+  if (isObject(one) && isObject(other)) {
+    const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])];
+    return keys.flatMap((key) => differing(one[key], other[key], `${name}.${key}`));
+  }
+  return textOf(one) === textOf(other) ? [] : [name];
+}
+
+/** Where a program lies that signs in is no promise. */
+function textOf(value: unknown): string | undefined {
+  return JSON.stringify(value, (key, each: unknown) => (key === 'terminal-auth' ? Boolean(each) : each));
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

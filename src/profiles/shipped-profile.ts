@@ -1,0 +1,46 @@
+/**
+ * What the pinned agents of our image answer to `initialize`, recorded before a release by
+ * `fixtures/peers/profiles.mjs`.
+ */
+import { catalog } from '../agent/catalog';
+import type { AgentCommand } from '../agent/catalog';
+import recorded from './shipped-profiles.json';
+import type { JsonObject } from '../child/workspace-child';
+import type { Config } from '../config/config';
+import { ownValue } from '../config/own-property';
+import { offers } from '../routing/refusals';
+
+/** The answers of one agent. */
+interface ShippedProfile {
+  /** The npm packages that answered so. */
+  readonly packages: readonly string[];
+  /** What the answer depends on: dotted paths in the client capabilities. */
+  readonly dependsOn: readonly string[];
+  /** By those of `dependsOn` that the client offers, in that order, parted by commas. */
+  readonly answers: Readonly<Record<string, unknown>>;
+}
+
+const profiles: Readonly<Record<string, ShippedProfile>> = recorded;
+
+/**
+ * The result of `initialize`, JSON text, of an agent that runs as it does in our image: our command, the
+ * packages that we have chosen, and nothing that the user has added. `undefined` for any other.
+ */
+export function shippedProfile(
+  { name, command }: AgentCommand,
+  { agents, image }: Pick<Config, 'agents' | 'image'>,
+  clientCapabilities: JsonObject,
+): string | undefined {
+  const known = ownValue(catalog, name);
+  const profile = ownValue(profiles, name);
+  if (known === undefined || profile === undefined || image.dockerfile !== undefined) return undefined;
+  const configured = ownValue(agents, name);
+  const packages = configured?.packages ?? known.packages;
+  if (!isSame(command, known.command) || !isSame(packages, profile.packages)) return undefined;
+  const answer = profile.answers[profile.dependsOn.filter((path) => offers(clientCapabilities, path)).join()];
+  return answer === undefined ? undefined : JSON.stringify(answer);
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((each, index) => each === other[index]);
+}

@@ -1,0 +1,59 @@
+/** A change as text for people: what of a file is another, or what is there instead of a file. */
+import { printable, printableLine } from '../system/quoted';
+import type { Change } from './changes';
+import { crowd, linkIn } from './inventory';
+
+/** More lines of one file are only counted. */
+const maxLines = 400;
+/** Equal lines that are shown around those that differ. */
+const around = 3;
+
+/**
+ * Lines that tell a change, each with its line end; what could steer a terminal is replaced. `before`: the bytes that
+ * were there, if they are known.
+ */
+export function differenceOf({ name, before, now }: Change, beforeBytes: Buffer | undefined): string {
+  const [was, is] = [described(before, beforeBytes), described(now?.state, now?.bytes)];
+  const title = printableLine(name);
+  const heads = [before === undefined ? '--- nothing' : `--- ${title}`, now === undefined ? '+++ nothing' : `+++ ${title}`]; // prettier-ignore
+  const lines = linesOf(was, is);
+  const shown = lines.slice(0, maxLines);
+  const rest = lines.length - shown.length;
+  const more = rest === 0 ? [] : [`(${rest} more lines)`];
+  return [...heads, ...shown, ...more].map((line) => `${line}\n`).join('');
+}
+
+/** Lines of what is in a place; for what is no text, a line that says so. */
+function described(state: string | undefined, bytes: Buffer | undefined): string[] {
+  if (state === undefined) return [];
+  const target = linkIn(state);
+  if (target !== undefined) return [`(symbolic link to ${printableLine(target)})`];
+  if (state === crowd) return ['(too many files to look at)'];
+  if (state === 'other') return ['(neither a file nor a folder)'];
+  const mode = /^file ([0-7]+)/.exec(state)?.[1] ?? '';
+  return [`(file, mode ${mode})`, ...textOf(bytes)];
+}
+
+function textOf(bytes: Buffer | undefined): string[] {
+  if (bytes === undefined) return ['(content not shown: too long, not readable, or no copy was kept)'];
+  if (bytes.includes(0)) return [`(no text, ${bytes.length} bytes)`];
+  const lines = printable(bytes.toString()).split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}
+
+/** What is between the lines that both begin and end with, with some of these around it. */
+function linesOf(was: readonly string[], is: readonly string[]): string[] {
+  const most = Math.min(was.length, is.length);
+  let start = 0;
+  while (start < most && was[start] === is[start]) start++;
+  let end = 0;
+  while (end < most - start && was[was.length - 1 - end] === is[is.length - 1 - end]) end++;
+  const first = Math.max(0, start - around);
+  return [
+    ...is.slice(first, start).map((line) => ` ${line}`),
+    ...was.slice(start, was.length - end).map((line) => `-${line}`),
+    ...is.slice(start, is.length - end).map((line) => `+${line}`),
+    ...is.slice(is.length - end, is.length - end + Math.min(end, around)).map((line) => ` ${line}`),
+  ];
+}

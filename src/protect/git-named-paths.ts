@@ -1,0 +1,88 @@
+/** What git's configuration makes git execute, or read as configuration, that lies in the workspace. */
+import { posix } from 'node:path';
+import { askGit, readGitFile } from '../workspace/git';
+import { gitFoldersOf, workTreesIn } from './git-layout';
+import { homeFolder } from '../system/cai-folders';
+import { isInside } from '../paths/path-map';
+import { realOrSame } from '../system/real-path';
+import { safeProgram } from '../paths/safe-program';
+
+/** Where is looked for what git names. */
+export interface NamedByGit {
+  /** The work tree whose repository it is (real path), with those in it. */
+  readonly workTree: string;
+  /** What is named counts as far as it lies in here (real path): the work tree, or its git folder elsewhere. */
+  readonly within: string;
+  /** git runs in it. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/**
+ * What is protected besides the list: what `paths` of the configuration add, and what git's configuration names. The
+ * containers, the files that go through the editor and `cai review` have the same protection by it. `known` is taken
+ * instead where git cannot tell: an agent can see to that.
+ */
+export async function patternsFor(
+  place: NamedByGit,
+  paths: readonly string[],
+  known: readonly string[],
+): Promise<string[]> {
+  const named = await pathsNamedByGit(place).catch(() => known);
+  return [...new Set([...paths, ...named])];
+}
+
+/**
+ * The hooks' folders of `core.hooksPath` and the files that configuration includes, on whatever condition, there or not;
+ * relative to `within`. Git is asked only about files of configuration that speak of such things, because it takes
+ * longer than all else. Rejects where git cannot read them. Without git, nothing is named.
+ */
+export async function pathsNamedByGit({ workTree, within, env }: NamedByGit): Promise<string[]> {
+  const trees = workTreesIn(workTree);
+  const own = trees.flatMap((tree) =>
+    gitFoldersOf(tree).flatMap((folder) =>
+      ['config', 'config.worktree'].map((name) => ({ file: posix.join(folder, name), trees: [tree] })),
+    ),
+  );
+  const all = [...own, ...userFiles(env).map((file) => ({ file, trees }))];
+  const speaking = all.filter(({ file }) => speaksOfPaths(file));
+  if (speaking.length === 0 || safeProgram('git', env) === undefined) return [];
+  const named = await Promise.all(speaking.map((each) => namedIn(each.file, each.trees, env)));
+  const places = named.flat().flatMap((place) => [place, realOrSame(place)]);
+  const inside = places.filter((place) => place !== within && isInside(place, within));
+  return [...new Set(inside)].map((place) => posix.relative(within, place)).sort();
+}
+
+/** Absolute paths. Source: git-config(1), core.hooksPath and include.path. */
+async function namedIn(file: string, trees: readonly string[], env: NodeJS.ProcessEnv): Promise<string[]> {
+  const args = ['config', '--file', file, '--includes', '-z', '--show-origin', '--list'];
+  // Outside of any repository, whose state an agent may have broken.
+  const fields = (await askGit(['-C', '/', ...args], { env })).split('\0');
+  const places: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const [origin = '', entry = ''] = [fields[i], fields[i + 1]];
+    const [, key, named] = /^(core\.hookspath|include(?:if\..*)?\.path)\n(.+)$/s.exec(entry) ?? [];
+    if (named === undefined || !origin.startsWith('file:')) continue;
+    const path = named.replace(/^~(?=\/)/, homeFolder(env));
+    const folders = key === 'core.hookspath' ? trees : [posix.dirname(origin.slice('file:'.length))];
+    places.push(...folders.map((folder) => posix.resolve(folder, path)));
+  }
+  return places;
+}
+
+function userFiles(env: NodeJS.ProcessEnv): string[] {
+  const home = homeFolder(env);
+  const named = env.XDG_CONFIG_HOME ?? '';
+  const configHome = named.startsWith('/') ? named : posix.join(home, '.config');
+  return [posix.join(home, '.gitconfig'), posix.join(configHome, 'git/config'), '/etc/gitconfig'];
+}
+
+function speaksOfPaths(file: string): boolean {
+  try {
+    return /hookspath|include/i.test(readGitFile(file, maxConfigBytes));
+  } catch {
+    // Only git itself may be able to make something of it.
+    return true;
+  }
+}
+
+const maxConfigBytes = 1024 * 1024;

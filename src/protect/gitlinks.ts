@@ -1,0 +1,90 @@
+/** The repositories inside a repository that its index names: git on the user's machine looks into each of them. */
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { posix } from 'node:path';
+import { readGitFile } from '../workspace/git';
+
+/** What is read of an index: some 150 000 files. An agent can make it as long as it likes. */
+const maxIndexBytes = 16 * 1024 * 1024;
+/** And can have it name any number of repositories. */
+const mostLinks = 256;
+
+const maxConfigBytes = 1024 * 1024;
+
+/** A longer path is none. */
+const maxPathBytes = 4_096;
+
+/**
+ * The folders, relative to its work tree, that the index of a git folder has as submodules, whether `.gitmodules` knows
+ * of them or not. Empty where there is no index, or none that can be read; an agent may have written it.
+ */
+export function gitlinksOf(gitFolder: string): string[] {
+  try {
+    const config = readGitFile(posix.join(gitFolder, 'config'), maxConfigBytes);
+    const hashBytes = /objectformat\s*=\s*"?sha256/i.test(config) ? 32 : 20;
+    // A split index has most of its entries in another file.
+    const names = readdirSync(gitFolder).filter((name) => /^(?:index|sharedindex\.[0-9a-f]+)$/.test(name));
+    const links = names.flatMap((name) => linksOf(startOf(posix.join(gitFolder, name)), hashBytes));
+    return [...new Set(links)].sort();
+  } catch {
+    return [];
+  }
+}
+
+function startOf(file: string): Buffer {
+  const open = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(open);
+    if (!stats.isFile()) return Buffer.alloc(0);
+    const buffer = Buffer.alloc(Math.min(stats.size, maxIndexBytes));
+    return buffer.subarray(0, readSync(open, buffer, 0, buffer.length, 0));
+  } finally {
+    closeSync(open);
+  }
+}
+
+/** Of the mode of an entry, and of a repository in it. Source: gitformat-index(5). */
+const [kindMask, gitlink] = [0o170000, 0o160000];
+
+/**
+ * Source: gitformat-index(5), versions 2 to 4. Each entry has 40 bytes of which the mode is at 24, the hash, two bytes
+ * of flags of which one bit announces two more, and the path, which version 4 abbreviates by the one before.
+ */
+function linksOf(index: Buffer, hashBytes: number): string[] {
+  if (index.length < 12 || index.toString('latin1', 0, 4) !== 'DIRC') return [];
+  const [version, count] = [index.readUInt32BE(4), index.readUInt32BE(8)];
+  if (version < 2 || version > 4) return [];
+  const links: string[] = [];
+  let before = Buffer.alloc(0);
+  let start = 12;
+  for (let i = 0; i < count && links.length < mostLinks; i += 1) {
+    const flags = start + 40 + hashBytes;
+    if (flags + 2 > index.length) break;
+    let at = flags + ((index[flags]! & 0x40) === 0 ? 2 : 4);
+    let kept = 0;
+    if (version === 4) [kept, at] = stripped(index, at, before.length);
+    const end = index.indexOf(0, at);
+    if (end < 0 || kept + end - at > maxPathBytes) break;
+    const isLink = (index.readUInt32BE(start + 24) & kindMask) === gitlink;
+    if (version === 4) before = Buffer.concat([before.subarray(0, kept), index.subarray(at, end)]);
+    if (isLink) links.push((version === 4 ? before : index.subarray(at, end)).toString());
+    start = version === 4 ? end + 1 : start + Math.floor((end - start + 8) / 8) * 8;
+  }
+  return links.filter(isBelow);
+}
+
+/** How much of the path before is kept, and where the number of what is not ends. */
+function stripped(index: Buffer, at: number, length: number): [kept: number, at: number] {
+  let byte = index[at]!;
+  let value = byte & 0x7f;
+  let next = at + 1;
+  // As many digits as any path needs.
+  while ((byte & 0x80) !== 0 && next < at + 5) {
+    byte = index[next++]!;
+    value = (value + 1) * 128 + (byte & 0x7f);
+  }
+  return [Math.max(0, length - value), next];
+}
+
+function isBelow(path: string): boolean {
+  return path !== '' && !path.split('/').some((name) => name === '' || name === '.' || name === '..');
+}

@@ -1,0 +1,53 @@
+/**
+ * Folders outside of a workspace that its container can write: what `[[mounts]]` names, and the git folder of a linked
+ * worktree. They are looked at together with it.
+ */
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { isInside } from '../paths/path-map';
+import { replaceFile } from '../system/replace-file';
+import { folderFor, recordBaseline } from './baseline';
+import type { Scope } from './inventory';
+
+/** One such folder. */
+export interface BesideFolder extends Scope {
+  /** Its real path. */
+  readonly folder: string;
+}
+
+/** Writes down which they are from now on, and what is in them. Without a place for records, work goes on. */
+export function recordBeside(
+  env: NodeJS.ProcessEnv,
+  root: string,
+  folders: readonly BesideFolder[],
+  readOnly: readonly string[],
+): void {
+  for (const { folder, ...scope } of folders) recordBaseline(env, folder, { ...scope, readOnly });
+  const known = besidesOf(env, root);
+  const now = folders.map(({ folder }) => folder).sort();
+  if (JSON.stringify(known) === JSON.stringify(now)) return;
+  try {
+    replaceFile(fileOf(env, root), `${JSON.stringify(now)}\n`);
+  } catch {
+    // As in `recordBaseline`.
+  }
+}
+
+/** Those of the workspace with that root. */
+export function besidesOf(env: NodeJS.ProcessEnv, root: string): string[] {
+  try {
+    const folders: unknown = JSON.parse(readFileSync(fileOf(env, root), 'utf8'));
+    return Array.isArray(folders) ? folders.filter((each) => typeof each === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+/** A path in a folder, for people: below the root, or as a whole if it lies outside. */
+export function nameOf(root: string, folder: string, path: string): string {
+  return posix.join(isInside(folder, root) ? posix.relative(root, folder) : folder, path);
+}
+
+function fileOf(env: NodeJS.ProcessEnv, root: string): string {
+  return posix.join(folderFor(env, root), 'beside.json');
+}

@@ -1,0 +1,147 @@
+/** What in a workspace a program on the user's machine would execute: the list, and what of it is there. */
+import { realpathSync } from 'node:fs';
+import { posix } from 'node:path';
+import { CaiError } from '../errors';
+import { workTreesIn } from './git-layout';
+import { kindOf, linksIn, lookAt, matches, mostInOnePlace, mostNames, namesIn } from '../paths/look-inside';
+import type { ProtectedPath } from '../paths/look-inside';
+import { isInside } from '../paths/path-map';
+import { gitFoldersIn, inGitFolder, inGitFolders, itself } from './protected-git';
+import { quoted } from '../system/quoted';
+
+/**
+ * The list, relative to the root of a workspace: what editors, shells, agents on the host and their tools run or take
+ * commands from. A `*` stands for any part of one name. What git reads is found by `protectedPathsIn` itself, because
+ * a repository has as many git folders as worktrees and submodules.
+ */
+export const protectedPatterns: readonly string[] = [
+  '.husky',
+  '.vscode',
+  '.idea',
+  '.zed',
+  '.devcontainer',
+  '.devcontainer.json',
+  '.containai',
+  '.envrc',
+  'mise*.toml',
+  '.mise*.toml',
+  'mise/config*.toml',
+  '.mise/config*.toml',
+  '.config/mise*',
+  '.mcp.json',
+  '.cursor',
+  '.claude/settings*.json',
+  '.claude/hooks',
+  '.claude/commands',
+  '.claude/agents',
+  '.claude/skills',
+  '.codex',
+  '.github/hooks',
+  '.gemini/settings.json',
+  '.gemini/commands',
+  '.gemini/extensions',
+  '.opencode',
+  'opencode.json*',
+  '.kiro',
+  '.roo',
+  '.run',
+  '.fleet',
+  '.helix',
+  '.nvim.lua',
+  '.exrc',
+  '.vs',
+  '.theia',
+  'lefthook*.*',
+  '.lefthook*.*',
+  '.config/lefthook*',
+  '.yarnrc.yml',
+  '*.code-workspace',
+];
+
+/**
+ * What of the list is there now, without following links; each path once, sorted. Only looks at names, and runs
+ * nothing, so that it can be asked at the end of each turn: what is there then and was not before has come into being.
+ * A `.git` that is a file or a link is protected itself, and with it the git folder that it names, if that is inside.
+ */
+export function protectedPathsIn(
+  root: string,
+  patterns: readonly string[] = protectedPatterns,
+  gitNames = inGitFolder,
+): ProtectedPath[] {
+  const trees = workTreesIn(root);
+  const found = [
+    ...possibleIn(root, patterns).flatMap((pattern) => matches(root, '', pattern.split('/'))),
+    ...trees.flatMap((tree) => itself(root, posix.join(tree, '.git'))),
+    ...gitFoldersIn(root, trees).flatMap((folder) => inGitFolders(root, folder, gitNames)),
+  ];
+  return once([...found, ...found.flatMap((each) => behindLinks(root, each))]);
+}
+
+/** Without those that begin with a name that is not there: one look takes less time than one for each. */
+function possibleIn(root: string, patterns: readonly string[]): readonly string[] {
+  const names = namesIn(root, '')?.map((name) => name.toLowerCase());
+  if (names === undefined) return patterns;
+  // A file system may take names in any case.
+  const there = new Set(names);
+  return patterns.filter((pattern) => {
+    const [first = ''] = pattern.split('/');
+    return first.includes('*') || there.has(first.toLowerCase());
+  });
+}
+
+/**
+ * All that has to be protected in a folder that agents can write (real path): what is on the list and what `patterns`
+ * add. Fails with `CaiError('WORKSPACE')` for more names than can be.
+ */
+export function allProtectedIn(folder: string, patterns: readonly string[]): ProtectedPath[] {
+  const found = protectedPathsIn(folder, [...protectedPatterns, ...patterns]);
+  const crowd = found.find(({ kind }) => kind === 'crowd');
+  if (crowd !== undefined)
+    throw new CaiError(
+      'WORKSPACE',
+      `${quoted(folder)} has more than ${mostInOnePlace} names that fit ${quoted(crowd.path)}, or more than ${mostNames} in all, and not so many can be protected from agents: remove those that you do not know, or move some into a folder; "off = true" below [protect] leaves all unprotected`,
+    );
+  return found;
+}
+
+/**
+ * What git would execute that lies in a git folder (real path) and those of its worktrees and submodules, relative to
+ * it, and what of it fits `patterns`; `protectedPathsIn` has it for a `.git` in the workspace.
+ */
+export function protectedInGitFolder(
+  gitFolder: string,
+  patterns: readonly string[] = [],
+  gitNames = inGitFolder,
+): ProtectedPath[] {
+  return once([
+    ...inGitFolders(gitFolder, '', gitNames),
+    ...patterns.flatMap((pattern) => matches(gitFolder, '', pattern.split('/'))),
+  ]);
+}
+
+/** The folders on the way to a protected path: each can be renamed, with all in it, unless it is kept in its place. */
+export function parentsOf(path: string): string[] {
+  const parent = posix.dirname(path);
+  return parent === '.' ? [] : [...parentsOf(parent), parent];
+}
+
+function once(found: readonly ProtectedPath[]): ProtectedPath[] {
+  const byPath = new Map(found.map((each) => [each.path, each]));
+  return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** What links in a protected folder, or in its place, lead to, if that is inside. Git has to write in its folders. */
+function behindLinks(root: string, { path, kind }: ProtectedPath): ProtectedPath[] {
+  if (['.git', 'modules', 'worktrees'].includes(posix.basename(path))) return [];
+  const links = kind === 'link' ? [path] : kind === 'folder' ? linksIn(root, path).links : [];
+  return links.flatMap((link) => {
+    try {
+      const target = posix.relative(root, realpathSync(posix.join(root, link)));
+      const there = isInside(posix.join(root, target), root) && target !== '' && lookAt(root, target);
+      return there ? [{ path: target, kind: kindOf(there) }] : [];
+    } catch {
+      // It leads nowhere.
+      return [];
+    }
+  });
+}

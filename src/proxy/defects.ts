@@ -1,0 +1,128 @@
+/**
+ * Lines that are no messages. An editor is told; an agent's are kept from the editor. Either way a
+ * request that such a line would have answered gets an error, so that nobody waits for ever.
+ */
+import { hastyStop } from '../agent/process';
+import { CaiError, rpcCode } from '../errors';
+import { errorLine } from '../rpc/answer';
+import type { RpcError } from '../rpc/answer';
+import type { Message } from '../rpc/message';
+import type { Field } from '../rpc/json/walk';
+import type { Skim } from '../rpc/long-line';
+import type { WorkspaceChild } from '../child/workspace-child';
+import type { Core } from '../relay/core';
+import type { FieldKind } from '../protocol/fields';
+
+const texts = {
+  json: 'Parse error: the line is not JSON in UTF-8',
+  batch: 'Invalid request: batches are not part of ACP',
+  envelope: 'Invalid request: not a JSON-RPC 2.0 request, notification or response',
+  long: 'Invalid request: an id is longer than 4 KiB',
+  duplicate: 'Invalid request: a key that the message is routed by stands twice',
+} as const;
+
+/** Kinds of fields whose text is kept beyond the message, and the most of it that is, in bytes. */
+const keptKinds: ReadonlySet<string> = new Set<FieldKind>([
+  'session',
+  'sessionRef',
+  'listed',
+  'elicitationId',
+  'mcpServer',
+  'mcpRequest',
+  'cursor',
+]);
+const maxKeptBytes = 4_096;
+
+/** The message, or a defect in its place when an id in it is longer than what is kept. */
+export function refuseLongIds(message: Message): Message {
+  const isLong = (field: Field): boolean =>
+    field.end - field.start > maxKeptBytes && keptKinds.has(field.kind);
+  return message.fields.some(isLong) ? { ...message, kind: 'defect', defect: 'long' } : message;
+}
+
+const overlong = 'the line is longer than the limit';
+
+/** Answers for lines that cannot be passed on. */
+export class Defects {
+  /** Works on the tables of `core`. */
+  constructor(private readonly core: Core) {}
+
+  /** Refuses a request of the editor; `id` is JSON text. Source: JSON-RPC 2.0, Invalid Request. */
+  refuse(id: string, reason: string): void {
+    const error = { code: rpcCode.invalidRequest, message: `Invalid request: ${reason}` };
+    this.core.lane.queue(errorLine(id, error));
+  }
+
+  /** A line of the editor that is no message. Source: ACP SDK: -32700 and -32600, `id` null if unknown. */
+  fromEditor(message: Message): void {
+    const defect = message.defect!;
+    const { id } = message;
+    if (message.method === '' && id !== undefined && this.#failAgentRequest(id)) return;
+    const isNotification = defect === 'duplicate' && id === undefined;
+    if (isNotification) return;
+    const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;
+    this.core.lane.queue(errorLine(id ?? 'null', { code, message: texts[defect] }));
+  }
+
+  /** A line of an agent that is no message: logged without its content, which could be anything. */
+  fromAgent(child: WorkspaceChild, message: Message): void {
+    const { id, method } = message;
+    const defect = message.defect!;
+    this.core.log.warn(
+      { root: child.root, bytes: message.line.length, defect },
+      'a line of the agent was dropped',
+    );
+    if (id === undefined) return;
+    const error = { code: rpcCode.invalidRequest, message: texts[defect] };
+    if (method !== '') child.answer(errorLine(id, error));
+    else
+      child.open.fail(id, new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${texts[defect]}`));
+  }
+
+  /** A line of the editor above the limit. */
+  overlongFromEditor(skim: Skim): void {
+    this.core.log.warn({ bytes: skim.length }, 'an over-long line of the editor was refused');
+    const { id } = skim;
+    if (skim.isResponse && id !== undefined && this.#failAgentRequest(id)) return;
+    if (id !== undefined || !skim.isMethod) this.refuse(id ?? 'null', overlong);
+  }
+
+  /** A line of an agent above the limit. One that does not say whom it is for cannot be made good. */
+  overlongFromAgent(child: WorkspaceChild, skim: Skim): void {
+    this.core.log.error({ root: child.root }, 'an over-long line of the agent was refused');
+    const { id } = skim;
+    if (id === undefined || !skim.isKnown) {
+      const text = `the agent was ended: ${overlong} and has no id at its beginning`;
+      end(child, new CaiError('AGENT_EXITED', text));
+    } else if (skim.isResponse) {
+      child.open.fail(id, new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${overlong}`));
+    } else {
+      child.answer(errorLine(id, { code: rpcCode.invalidRequest, message: `Invalid request: ${overlong}` }));
+    }
+  }
+
+  /** A line of an agent over which we have failed: a bug of ours. Nobody knows what the agent is owed now. */
+  unservedFromAgent(child: WorkspaceChild, reason: unknown): void {
+    this.core.log.error({ root: child.root, err: reason }, 'internal error: the agent is ended');
+    const text = 'what the agent has sent could not be served, and the agent was ended: try again';
+    end(child, new CaiError('AGENT_ANSWER', text));
+  }
+
+  /** An agent waits for the editor's answer with that id: it gets an error. */
+  #failAgentRequest(editorId: string): boolean {
+    const request = this.core.requests.take(editorId);
+    if (request === undefined) return false;
+    request.onOver?.(false);
+    const error: RpcError = {
+      code: rpcCode.internalError,
+      message: "the client's answer could not be passed on",
+    };
+    request.child.answer(errorLine(request.childId, error));
+    return true;
+  }
+}
+
+/** The agent is no use any more. One that is being ended already would only get more time. */
+function end(child: WorkspaceChild, reason: CaiError): void {
+  if (child.isUsable) child.abandon(reason, hastyStop);
+}

@@ -1,0 +1,180 @@
+/**
+ * `initialize`: answered once and for all, before any workspace is known. With what the agent is known to say,
+ * else with what a first child says, if it says so in time, else with a promise of nothing.
+ */
+import { loggedFailure } from '../agent/agent-end';
+import type { LoggedFailure } from '../agent/agent-end';
+import { messageOf } from '../errors';
+import { resultLine } from '../rpc/answer';
+import type { Config } from '../config/config';
+import { mayHaveOwnData } from '../config/workspace-data';
+import type { Workspace } from '../workspace/root';
+import { findCheckedWorkspace } from '../workspace/trust';
+import type { Children } from '../relay/children';
+import type { Call } from '../relay/call';
+import type { Core } from '../relay/core';
+import { minimalResult, readHello } from '../profiles/initialize';
+import type { KnownAnswer, Profiles } from '../profiles/profiles';
+import type { SignIn } from '../sign-in/sign-in';
+
+/** What the greeting is made from. */
+export interface GreetingOptions {
+  /** The user's configuration. */
+  readonly config: Config;
+  /** As in `ProxyOptions`. */
+  readonly terminals: Config['acp']['terminal'];
+  /** Where our own folders are found. */
+  readonly env: NodeJS.ProcessEnv;
+  /** The proxy's own working directory. */
+  readonly cwd: string;
+  /** What becomes of sign-ins in a terminal. */
+  readonly signIn: SignIn;
+  /** What may be answered before an agent runs. */
+  readonly profiles: Profiles;
+  /** What the editor's first line, an `initialize`, has been answered with already. */
+  readonly answered: KnownAnswer | undefined;
+  /** As in `ProxyOptions`. */
+  hasOwnData(root: string): boolean;
+  /** After `isUnderWay`: the editor may be read on. */
+  onRoom(): void;
+}
+
+/** What comes of a first child: its answer, or for the log why there is none. */
+interface Outcome {
+  readonly hello?: string;
+  readonly why?: LoggedFailure | { readonly reason: string };
+}
+
+/** How long `initialize` waits for an agent's answer before it promises nothing, in milliseconds. */
+const bootstrapMs = 15_000;
+
+/** Answers `initialize`. */
+export class Greeting {
+  /** The result of `initialize`, JSON text, once it is answered: it never changes. */
+  #result: string | undefined;
+  #isUnderWay = false;
+  #workspace: Promise<Workspace | undefined> | undefined;
+
+  /** Works on the tables of `core`. */
+  constructor(
+    private readonly core: Core,
+    private readonly children: Children,
+    private readonly options: GreetingOptions,
+  ) {}
+
+  /**
+   * `initialize` is being answered, or the first child is about to be started, which the editor's next line will most
+   * likely need: do not read the editor until `onRoom`.
+   */
+  get isUnderWay(): boolean {
+    return this.#isUnderWay;
+  }
+
+  /** It has been answered. */
+  get isOver(): boolean {
+    return this.#result !== undefined;
+  }
+
+  /** Serves a call; again, the answer is the same. */
+  serve(call: Call): void {
+    if (call.request !== undefined) this.#answer(call).catch((error: unknown) => this.core.fail(call, error));
+  }
+
+  async #answer(call: Call): Promise<void> {
+    const id = call.request!.id;
+    if (this.#result !== undefined) {
+      this.core.answer(call, resultLine(id, this.#result));
+      return;
+    }
+    const hello = readHello(call.message, this.options);
+    this.core.editorCapabilities = hello.capabilities;
+    const paramsWith = (fs: Config['acp']['fs']): string =>
+      readHello(call.message, { ...this.options, config: { acp: { fs } } }).childParams;
+    this.children.hellos = { editor: paramsWith('editor'), off: paramsWith('off') };
+    this.#isUnderWay = true;
+    await this.#placeSignIns();
+    const { answered } = this.options;
+    const known = answered ?? this.options.profiles.find(hello.childParams);
+    if (known !== undefined) {
+      this.#result = known.result;
+      if (answered === undefined) this.core.answer(call, resultLine(id, known.result));
+      else this.core.requests.finish(call.request!);
+      // The answer is written before anything else is done.
+      await new Promise(setImmediate);
+      this.core.log.info({ source: known.source }, 'initialize is answered with a profile');
+      await this.#warmUp();
+    } else {
+      this.#result = await this.#bootstrap();
+      this.core.answer(call, resultLine(id, this.#result));
+    }
+    this.core.initializeResult = this.#result;
+    this.#isUnderWay = false;
+    this.options.onRoom();
+  }
+
+  /**
+   * The answer of a first child, or the minimal one. That child serves the proxy's own working directory, if
+   * that is a workspace, since some editors start agents in the project.
+   */
+  async #bootstrap(): Promise<string> {
+    const workspace = await this.#ownWorkspace();
+    const child = workspace === undefined ? this.children.primary() : this.children.forWorkspace(workspace);
+    const { hello, why } = await new Promise<Outcome>((resolve) => {
+      const late = { why: { reason: `no answer in ${bootstrapMs / 1_000} s` } };
+      const timer = setTimeout(() => resolve(late), bootstrapMs);
+      const over = (outcome: Outcome): void => {
+        clearTimeout(timer);
+        resolve(outcome);
+      };
+      child.onDelay = (reason) => over({ why: { reason } });
+      child.whenReady({
+        bytes: 0,
+        run: () => over({ hello: child.initializeResult }),
+        onFailure: (failure) => over({ why: loggedFailure(failure) }),
+      });
+    });
+    if (hello !== undefined) {
+      this.options.profiles.answeredFrom(child);
+      return hello;
+    }
+    this.core.log.warn(why, 'initialize is answered without the agent: no optional capability is offered');
+    return minimalResult;
+  }
+
+  /** Starts what will most likely be wanted first, and does not wait for it. Its failure is told when it is. */
+  async #warmUp(): Promise<void> {
+    const workspace = await this.#ownWorkspace();
+    // A child that was started for no session is of no use to one.
+    if (this.options.config.agent.process === 'session') return;
+    try {
+      if (workspace !== undefined) this.children.forWorkspace(workspace);
+    } catch (error) {
+      // As when the editor has gone meanwhile.
+      this.core.log.info({ reason: messageOf(error) }, 'no agent is started yet');
+    }
+  }
+
+  /** Where the workspace that we are in has sign-ins of its own, one that no agent has offered yet is for that. */
+  async #placeSignIns(): Promise<void> {
+    const { config, cwd, env, signIn } = this.options;
+    if (!mayHaveOwnData(config, cwd, env)) return;
+    const root = (await this.#ownWorkspace())?.root;
+    if (root !== undefined && this.options.hasOwnData(root)) signIn.ownRoot = root;
+  }
+
+  /** Looked up once: `git` has to be asked for it. */
+  async #ownWorkspace(): Promise<Workspace | undefined> {
+    return await (this.#workspace ??= this.#findWorkspace());
+  }
+
+  async #findWorkspace(): Promise<Workspace | undefined> {
+    try {
+      const workspace = await findCheckedWorkspace(this.options.cwd, this.options.env);
+      this.options.profiles.ownRoot = workspace.root;
+      return workspace;
+    } catch (error) {
+      this.core.log.info({ reason: messageOf(error) }, 'the working directory is no workspace');
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,294 @@
+/**
+ * The flow. `fromEditor` and `fromAgent` take one line each and pass it on, in the same turn, to where
+ * the tables say; what a method needs beyond that is in the files named after it.
+ */
+import type { AgentCommand } from '../agent/catalog';
+import { rpcCode } from '../errors';
+import type { Log } from '../system/log';
+import type { OverlongLine } from '../rpc/line';
+import type { Plan } from '../rpc/json/wanted-places';
+import { fieldOf, stringOf } from '../rpc/message';
+import type { Message } from '../rpc/message';
+import { Scanner } from '../rpc/scanner';
+import { splice } from '../rpc/splice';
+import type { LineWriter } from '../rpc/writer';
+import type { SessionTable } from '../routing/session-table';
+import type { UsageFile } from '../usage/usage';
+import type { WorkspaceChild } from '../child/workspace-child';
+import type { Config } from '../config/config';
+import type { Workspace } from '../workspace/root';
+import { AgentRequests } from './agent-requests';
+import { Children } from '../relay/children';
+import { Core } from '../relay/core';
+import type { AgentCall, Call } from '../relay/call';
+import { Defects, refuseLongIds } from './defects';
+import { EditorCalls } from './editor-calls';
+import { agentRow } from '../protocol/acting-methods';
+import { errorObject } from '../protocol/fields';
+import { Greeting } from './greeting';
+import { WaitingRoom } from '../sessions/waiting-calls';
+import { McpServers } from '../mcp/mcp-servers';
+import {
+  actingAgentMethod,
+  editorMethods,
+  unknownAgentMethod,
+  unknownEditorMethod,
+} from '../protocol/methods';
+import type { AgentRoute, EditorRoute, Method } from '../protocol/methods';
+import type { SessionObserver } from '../routing/observer';
+import type { KnownAnswer, Profiles } from '../profiles/profiles';
+import type { ChildRecorder, Recorder } from '../recording/recorder';
+import { sessionIdOf } from '../routing/session-ids';
+import { SessionMemory } from '../sessions/session-memory';
+import { endAll } from './shutdown';
+import { Terminals } from '../terminals/terminals';
+import type { SignIn } from '../sign-in/sign-in';
+
+/** What a proxy is made from. */
+export interface ProxyOptions {
+  /** The agent to run. */
+  readonly agent: AgentCommand;
+  /** The user's configuration. */
+  readonly config: Config;
+  /** Environment of the agents, and where our own folders are found. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Where commands run that agents give to a terminal of the editor; `off`: nowhere. */
+  readonly terminals: Config['acp']['terminal'];
+  /** The proxy's own working directory. */
+  readonly cwd: string;
+  /** What becomes of sign-ins in a terminal. */
+  readonly signIn: SignIn;
+  /** What `initialize` may be answered with before an agent runs. */
+  readonly profiles: Profiles;
+  /** As in `GreetingOptions`. */
+  readonly answered: KnownAnswer | undefined;
+  /** The sessions of this and earlier processes. */
+  readonly sessions: SessionTable;
+  /** Where is written down what turns cost; undefined: nothing is kept. */
+  readonly usage: UsageFile | undefined;
+  /** Writes to the editor. */
+  readonly writer: LineWriter;
+  /** Writes down all that passes; undefined: nobody asked for it. */
+  readonly recorder: Recorder | undefined;
+  /** For everything that is not for the editor. */
+  readonly log: Log;
+  /** Who else follows its sessions. */
+  observers(core: Core): readonly SessionObserver[];
+  /** Whether agents in a workspace have data, and so sign-ins, of their own; undefined: in none. */
+  hasOwnData(root: string | undefined): boolean;
+  /** As in `ChildStartOptions`. */
+  filesOf(root: string | undefined): Config['acp']['fs'];
+  /** As in `ChildrenOptions`. */
+  placesOf(root: string): readonly [string, ...string[]] | undefined;
+  /** The command that runs the agent for a workspace, or, without one, for none. */
+  commandFor(workspace: Workspace | undefined): AgentCommand;
+  /** As in `McpServersOptions`. */
+  readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
+  /** After `stopIfBusy` was true: the editor may be read on. */
+  onRoom(): void;
+}
+
+/** One editor connection. */
+export class Proxy {
+  readonly #core: Core;
+  readonly #children: Children;
+  readonly #calls: EditorCalls;
+  readonly #mcp: McpServers;
+  readonly #agentRequests: AgentRequests;
+  readonly #terminals: Terminals;
+  readonly #defects: Defects;
+  readonly #editorScanner: Scanner;
+  readonly #agentScanners = new WeakMap<WorkspaceChild, Scanner>();
+  readonly #greeting: Greeting;
+
+  /** Nothing is started before the editor's first line. */
+  constructor(private readonly options: ProxyOptions) {
+    const { config, env, writer, log, sessions } = options;
+    const core = new Core(
+      sessions,
+      writer.lane(() => options.onRoom()),
+      log,
+      options.signIn,
+    );
+    this.#core = core;
+    core.observers.push(new SessionMemory(sessions), ...options.observers(core));
+    this.#children = new Children(core, {
+      ...options,
+      onLine: (child, line, records) => this.fromAgent(child, line, records),
+      onLines: (child, buffers) => core.passChunks(child, this.#agentScanners.get(child)?.pattern, buffers),
+      onHello: (child) => options.profiles.heard(child, options.hasOwnData(child.root)),
+      onEnd: (child) => this.#agentRequests.forget(child),
+    });
+    this.#terminals = new Terminals(core, options);
+    this.#agentRequests = new AgentRequests(
+      core,
+      this.#children,
+      this.#terminals,
+      config.acp.maxLineFromEditorBytes,
+    );
+    this.#mcp = new McpServers(options);
+    core.observers.push(this.#mcp);
+    this.#calls = new EditorCalls(core, this.#children, {
+      env,
+      agentRequests: this.#agentRequests,
+      ownProcess: config.agent.process === 'session',
+      mcp: this.#mcp,
+      agent: options.agent.name,
+      attempts: config.restart.attempts,
+      limitMs: config.acp.startTimeoutMs,
+      room: new WaitingRoom(config.acp.queueToAgentBytes),
+    });
+    this.#greeting = new Greeting(core, this.#children, options);
+    this.#defects = new Defects(core);
+    this.#editorScanner = new Scanner({
+      params: (method) => core.planOf(editorRow(method).params),
+      result: (id) => this.#resultPlan(id),
+      error: undefined,
+    });
+  }
+
+  /**
+   * True: `initialize` is being answered, or the editor does not read its answers, and `onRoom` will be called
+   * once that is over. Stop reading the editor.
+   */
+  stopIfBusy(): boolean {
+    return this.#greeting.isUnderWay || this.#core.lane.stopIfFull();
+  }
+
+  /** Takes one line of the editor. */
+  fromEditor(line: Buffer | OverlongLine): void {
+    if (!Buffer.isBuffer(line)) {
+      this.#defects.overlongFromEditor(line.skim);
+      return;
+    }
+    const message = refuseLongIds(this.#editorScanner.scan(line));
+    this.options.log.debug({ id: message.id, method: message.method }, 'from editor');
+    if (message.kind === 'request' || message.kind === 'notification') this.#call(message);
+    else if (message.kind === 'response') this.#answerToAgent(message);
+    else this.#defects.fromEditor(message);
+  }
+
+  /** Takes one line of an agent. What goes wrong with it costs that agent and no other. */
+  fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine, records?: ChildRecorder): void {
+    try {
+      this.#fromAgent(child, line, records);
+    } catch (reason) {
+      this.#defects.unservedFromAgent(child, reason);
+    }
+  }
+
+  #fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine, records: ChildRecorder | undefined): void {
+    if (!Buffer.isBuffer(line)) {
+      records?.fromAgent(line, false, child);
+      this.#defects.overlongFromAgent(child, line.skim);
+      return;
+    }
+    const message = refuseLongIds(this.#scannerOf(child).scan(line));
+    records?.fromAgent(line, message.kind === 'defect', child);
+    if (message.kind === 'request' || message.kind === 'notification') this.#callOfAgent(child, message);
+    else if (message.kind === 'response') this.#answerOfAgent(child, message);
+    else this.#defects.fromAgent(child, message);
+  }
+
+  /**
+   * The editor is gone: everything open is ended; resolves when no agent is left. Until `hurry` resolves,
+   * agents may still answer what is due.
+   */
+  async end(hurry: Promise<void>): Promise<void> {
+    await endAll(this.#core, this.#children, hurry);
+    await this.#mcp.stop();
+    await this.options.usage?.end();
+  }
+
+  /** A request or notification of the editor. */
+  #call(message: Message): void {
+    const { id, method } = message;
+    if (id !== undefined && this.#core.requests.isFull) {
+      this.#defects.refuse(id, 'too many requests are open');
+      return;
+    }
+    const request = id === undefined ? undefined : this.#core.requests.begin(id, method);
+    if (id !== undefined && request === undefined) {
+      this.#defects.refuse(id, 'a request with this id is still open');
+      return;
+    }
+    const call: Call = { message, row: editorRow(method), request };
+    if (call.row.route === 'initialize') {
+      this.#greeting.serve(call);
+    } else if (this.#greeting.isOver) {
+      this.#calls.serve(call);
+    } else if (request !== undefined) {
+      this.#core.requests.finish(request);
+      this.#defects.refuse(request.id, 'initialize must come first');
+    }
+  }
+
+  /** The editor's answer to an agent's request. */
+  #answerToAgent(message: Message): void {
+    this.#terminals.hear(message);
+    const request = this.#core.requests.take(message.id!);
+    if (request === undefined) return;
+    request.onOver?.(stringOf(message, 'elicitationAction') === 'accept');
+    const edit = { start: message.idStart, end: message.idEnd, text: request.childId };
+    request.child.answer(splice(message.line, [edit]));
+  }
+
+  /** A request or notification of an agent. */
+  #callOfAgent(child: WorkspaceChild, message: Message): void {
+    const row = agentRow(message.method);
+    // A question about signing in again is answered below; nothing else can be asked yet.
+    if (child.state === 'starting' && message.kind === 'request' && row.route !== 'elicitation') {
+      this.#core.refuse(child, message, {
+        code: rpcCode.invalidRequest,
+        message: 'Invalid request: answer initialize first',
+      });
+      return;
+    }
+    const session = this.#core.ids.sessionOf(child, message);
+    const call: AgentCall = { child, message, row, session };
+    if (session === undefined && fieldOf(message, 'session') !== undefined && !this.#isOwn(row, message)) {
+      // Of a session that was closed, or that was never opened.
+      this.options.log.debug({ method: message.method }, 'from an agent, for no open session');
+      this.#core.refuse(child, message, { code: rpcCode.resourceNotFound, message: 'Session not found' });
+    } else {
+      this.#agentRequests.serve(call);
+    }
+  }
+
+  /** A method of an agent's own may name a session of its own, but not one that we gave to somebody. */
+  #isOwn(row: Method<AgentRoute>, message: Message): boolean {
+    const named = sessionIdOf(message);
+    const isUnknown = row === unknownAgentMethod || row === actingAgentMethod;
+    return isUnknown && (named === undefined || !this.#core.sessions.isGiven(named));
+  }
+
+  /** An agent's answer to a request of the editor or of ours. */
+  #answerOfAgent(child: WorkspaceChild, message: Message): void {
+    if (!child.open.settle(message.id!, message))
+      this.options.log.info({ id: message.id }, 'an answer that nobody waits for');
+    this.#children.stopWhenIdle(child);
+  }
+
+  #scannerOf(child: WorkspaceChild): Scanner {
+    let scanner = this.#agentScanners.get(child);
+    if (scanner === undefined) {
+      scanner = new Scanner({
+        params: (method) => this.#core.planOf(agentRow(method).params),
+        result: (id) => child.open.find(id)?.resultPlan,
+        error: this.#core.planOf(errorObject),
+      });
+      this.#agentScanners.set(child, scanner);
+    }
+    return scanner;
+  }
+
+  /** What is wanted of the editor's answer to an agent's request. */
+  #resultPlan(editorId: string): Plan | undefined {
+    const method = this.#core.requests.peek(editorId)?.method;
+    return method === undefined ? undefined : this.#core.planOf(agentRow(method).result);
+  }
+}
+
+function editorRow(method: string): Method<EditorRoute> {
+  return Object.hasOwn(editorMethods, method) ? editorMethods[method]! : unknownEditorMethod;
+}

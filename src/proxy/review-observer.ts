@@ -1,0 +1,94 @@
+/**
+ * Tells the user at the end of each turn what has come into being in the workspace that a program on this machine
+ * would execute.
+ */
+import { messageOf } from '../errors';
+import type { Message } from '../rpc/message';
+import type { Watch } from '../protect/watch';
+import type { Session } from '../child/workspace-child';
+import { isInside } from '../paths/path-map';
+import { printableLine } from '../system/quoted';
+import type { Core } from '../relay/core';
+import type { SessionObserver } from '../routing/observer';
+import { tellInThread } from '../relay/thread';
+
+/** More are only counted; `cai review` lists all. */
+const maxNamed = 10;
+/** Of longer names the end is left out. */
+const maxNameLength = 200;
+
+/** Follows the sessions of one proxy whose agents run in containers. */
+export class ReviewObserver implements SessionObserver {
+  readonly #watches = new Map<string, Watch>();
+
+  /** `watch` begins to follow the workspace with that root. */
+  constructor(
+    private readonly core: Pick<Core, 'isEditorGone' | 'editorCapabilities' | 'log'>,
+    private readonly watch: (root: string) => Watch,
+  ) {}
+
+  /** What is there then is not told. */
+  onOpen(session: Session): void {
+    // The editor waits for the answer that has opened it.
+    setImmediate(() => this.#safely(() => this.#follow(session)));
+  }
+
+  /** The turn is over: before its answer the editor gets what is to be told. */
+  onAnswer(session: Session, method: string): void {
+    if (method === 'session/prompt') this.#safely(() => this.#look(session));
+  }
+
+  /** The turn is over in its own way. */
+  onLost(session: Session, call: Message): void {
+    if (call.method === 'session/prompt') this.#safely(() => this.#look(session));
+  }
+
+  #look(session: Session): void {
+    const watch = this.#follow(session);
+    if (watch === undefined || this.core.isEditorGone) return;
+    const tell = (paths: readonly string[]): void =>
+      tellInThread(this.core, session, {
+        title: 'There are new or changed files that programs on your machine may run.',
+        description: `Made or changed: ${named(paths)}. If that was not you, look at them before you go on: \`cai review\` shows them, and \`cai review --restore\` puts them aside.`,
+      });
+    watch.look(foldersOf(session), (paths) => this.#safely(() => tell(paths)));
+  }
+
+  #follow(session: Session): Watch | undefined {
+    const { root } = session.child;
+    if (root === undefined) return undefined;
+    let watch = this.#watches.get(root);
+    if (watch === undefined) {
+      watch = this.watch(root);
+      this.#watches.set(root, watch);
+    }
+    for (const folder of foldersOf(session)) watch.open(folder);
+    return watch;
+  }
+
+  /** Observers must not fail. */
+  #safely(action: () => void): void {
+    try {
+      action();
+    } catch (reason) {
+      this.core.log.warn({ reason: messageOf(reason) }, 'the workspace could not be looked at');
+    }
+  }
+}
+
+/** The root of a session's workspace, and its own folders in it, as they were when it was opened. */
+function foldersOf({ child, roots }: Session): string[] {
+  const root = child.root!;
+  const inside = roots.map(({ real }) => real).filter((real) => isInside(real, root));
+  return [...new Set([root, ...inside])];
+}
+
+/** An agent chooses the names, and an editor may show the text with markup. */
+function named(paths: readonly string[]): string {
+  const names = paths.slice(0, maxNamed).map((path) => {
+    const text = printableLine(path).replaceAll('`', '\ufffd');
+    return `\`${text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text}\``;
+  });
+  const rest = paths.length - names.length;
+  return rest === 0 ? names.join(', ') : `${names.join(', ')} and ${rest} more`;
+}

@@ -1,0 +1,64 @@
+/**
+ * A recording may come from a stranger and is trusted no more than an agent without a container: before its agent is
+ * played, everything that would act on the editor's machine is taken out.
+ * Why: docs/decisions/0017-recording-and-usage.md.
+ */
+import { compilePlan } from '../rpc/json/wanted-places';
+import { scan } from '../rpc/message';
+import type { Message, Plans } from '../rpc/message';
+import { editedText } from '../rpc/splice';
+import { restrictionOf } from '../protocol/acting-methods';
+import * as fields from '../protocol/fields';
+import type { RecordedLine } from './recording';
+import type { SignIn } from '../sign-in/sign-in';
+
+/** How a recording is made harmless. */
+export interface HarmlessOptions {
+  /** The agent whose connection with the proxy is played; undefined: the editor's connection. */
+  readonly child: number | undefined;
+  /** Whether files may be written. */
+  readonly writesFiles: boolean;
+  /** Of no agent, so that it leaves no command of any. */
+  readonly signIn: SignIn;
+  /** Told a sentence for each line that is left out or changed. */
+  note(text: string): void;
+}
+
+const result = compilePlan(fields.initializeResult);
+const plans: Plans = {
+  params: () => undefined,
+  result: () => result,
+  error: compilePlan(fields.errorObject),
+};
+
+/** The lines without what would run or write something where the editor is, and without the answers to that. */
+export function harmless(lines: readonly RecordedLine[], options: HarmlessOptions): RecordedLine[] {
+  const ofAgent = options.child === undefined ? 'to editor' : 'from agent';
+  /** Ids of requests that are left out, until their answer. */
+  const gone = new Set<string>();
+  return lines.flatMap((line) => {
+    if (line.child !== options.child) return [line];
+    const message = scan(line.bytes, plans);
+    if (line.side !== ofAgent) {
+      return message.kind === 'response' && gone.delete(message.id!) ? [] : [line];
+    }
+    const { number } = line;
+    if (message.kind === 'defect' || actsThere(message, options.writesFiles)) {
+      if (message.id !== undefined) gone.add(message.id);
+      const what = message.kind === 'defect' ? 'no message' : message.method;
+      options.note(`line ${number} of the recording is left out: ${what}`);
+      return [];
+    }
+    const edits = options.signIn.edits(message, { root: undefined, editorCapabilities: {} });
+    if (edits.length === 0) return [line];
+    options.note(`line ${number} of the recording is played without its sign-in commands`);
+    return [{ ...line, bytes: Buffer.from(editedText(message.line, 0, message.line.length, edits)) }];
+  });
+}
+
+function actsThere({ kind, method }: Message, writesFiles: boolean): boolean {
+  if (kind === 'response') return false;
+  if (method === 'fs/read_text_file') return false;
+  if (method === 'fs/write_text_file') return !writesFiles;
+  return restrictionOf(method) !== undefined;
+}

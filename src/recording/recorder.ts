@@ -1,0 +1,195 @@
+/**
+ * Writes down all lines between the editor, the proxy and its agents, without secrets, for `cai replay` and
+ * for people. `recording.ts` has the form. A disk that is slow stops the reading of lines for as long; one
+ * that is full ends the recording and nothing else, as does a recording that is full.
+ */
+import { isUtf8 } from 'node:buffer';
+import { createWriteStream, existsSync, openSync } from 'node:fs';
+import type { WriteStream } from 'node:fs';
+import { posix } from 'node:path';
+import { CaiError, messageOf } from '../errors';
+import type { Log } from '../system/log';
+import type { OverlongLine } from '../rpc/line';
+import { joined } from '../rpc/splice';
+import type { Line } from '../rpc/splice';
+import { maxRecordingBytes, recordingVersion } from './recording';
+import type { Side } from './recording';
+import { redact } from './redact';
+
+/** Bytes that may wait for the disk before nothing more is read. */
+const maxWaitingBytes = 8 * 1024 * 1024;
+/** A line of an agent that is no message goes nowhere; of a longer one only so much is written down. */
+const maxDefectLength = 4_096;
+/** How many files of one name there may be. */
+const maxFiles = 10_000;
+/** How long the disk may take at the end, in milliseconds. */
+const endMs = 5_000;
+
+/** What a recording is about. */
+export interface RecorderOptions {
+  /** Name of the agent. */
+  readonly agent: string;
+  /** Our version. */
+  readonly version: string;
+  /** For where it is written, and for why it ended. */
+  readonly log: Log;
+  /** How long the file may get, in bytes; without it: `maxRecordingBytes`. */
+  readonly maxBytes?: number;
+}
+
+/** The two directions of one agent process. */
+export interface ChildRecorder {
+  /** A line for the agent's stdin, with its line end. */
+  readonly toAgent: (line: Line) => void;
+  /**
+   * A line of its stdout, and whether that is no message. The agent is not read on while too much waits for the
+   * disk.
+   */
+  fromAgent(line: Buffer | OverlongLine, isDefect: boolean, agent: { pause(): void; resume(): void }): void;
+  /** The agent has ended. */
+  ended(): void;
+}
+
+/** One recording of one connection. */
+export class Recorder {
+  readonly #file: string;
+  readonly #stream: WriteStream;
+  readonly #startedAt = performance.now();
+  #waiting: (() => void)[] = [];
+  #childCount = 0;
+  #isOver = false;
+  #bytes = 0;
+
+  /**
+   * Begins a file that did not exist: `path`, or with the first free number before its last dot. Fails with
+   * `CaiError('USAGE')` if there can be none.
+   */
+  constructor(
+    path: string,
+    private readonly options: RecorderOptions,
+  ) {
+    const { agent, version, log } = options;
+    const { file, descriptor } = create(posix.resolve(path));
+    this.#file = file;
+    this.#stream = createWriteStream(file, { fd: descriptor, highWaterMark: maxWaitingBytes });
+    this.#stream.on('error', (reason) => {
+      this.#isOver = true;
+      log.warn({ file, reason: messageOf(reason) }, 'the recording has ended: it cannot be written');
+      this.#release();
+    });
+    this.#stream.on('drain', () => this.#release());
+    this.#write({ recording: recordingVersion, cai: version, agent, at: new Date().toISOString() });
+    log.warn({ file }, 'all messages are recorded, also what you and the agent write');
+  }
+
+  /** Too much waits for the disk: nothing should be read until `whenRoom`. */
+  get isFull(): boolean {
+    return !this.#isOver && this.#stream.writableNeedDrain;
+  }
+
+  /** Calls `run` once, when there is room again. */
+  whenRoom(run: () => void): void {
+    this.#waiting.push(run);
+  }
+
+  /** A line of the editor. */
+  fromEditor(line: Buffer | OverlongLine): void {
+    this.#line('from editor', line, {});
+  }
+
+  /** A line for the editor, with its line end, when it is written. */
+  toEditor(line: Line): void {
+    this.#line('to editor', joined(line), {});
+  }
+
+  /** What an agent process that is being started will say and hear; without a root it serves no workspace. */
+  child(root: string | undefined): ChildRecorder {
+    const child = ++this.#childCount;
+    this.#write({ ms: this.#now(), event: 'agent started', child, workspace: root ?? null });
+    return {
+      toAgent: (line) => this.#line('to agent', joined(line), { child }),
+      fromAgent: (line, isDefect, agent) => {
+        this.#line('from agent', line, { child }, isDefect);
+        if (!this.isFull) return;
+        agent.pause();
+        this.whenRoom(() => agent.resume());
+      },
+      ended: () => this.#write({ ms: this.#now(), event: 'agent ended', child }),
+    };
+  }
+
+  /** Resolves when all is written, or when the disk has had its time. */
+  async end(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, endMs).unref();
+      this.#stream.on('error', () => resolve());
+      this.#stream.end(() => resolve());
+    });
+  }
+
+  #line(side: Side, line: Buffer | OverlongLine, about: { readonly child?: number }, isDefect = false): void {
+    if (this.#isClosed) return;
+    const head = { ms: this.#now(), side, ...about };
+    if (!Buffer.isBuffer(line)) {
+      this.#write({ ...head, overlong: true });
+    } else {
+      const { text, isRedacted } = redact(line);
+      const flag = isRedacted ? { redacted: true } : {};
+      if (isDefect && line.length > maxDefectLength)
+        this.#write({ ...head, ...flag, begins: text.slice(0, maxDefectLength), bytes: line.length });
+      else if (isRedacted || isUtf8(line)) this.#write({ ...head, ...flag, line: text });
+      else this.#write({ ...head, base64: line.toString('base64') });
+    }
+  }
+
+  /** Nothing more is written down. */
+  get #isClosed(): boolean {
+    return this.#isOver || this.#bytes > this.#maxBytes;
+  }
+
+  get #maxBytes(): number {
+    return this.options.maxBytes ?? maxRecordingBytes;
+  }
+
+  #write(record: Readonly<Record<string, unknown>>): void {
+    if (this.#isClosed) return;
+    const { log } = this.options;
+    const maxBytes = this.#maxBytes;
+    const text = `${JSON.stringify(record)}\n`;
+    this.#bytes += Buffer.byteLength(text);
+    if (this.#bytes <= maxBytes) {
+      this.#stream.write(text);
+    } else {
+      this.#stream.write(`${JSON.stringify({ ms: this.#now(), event: 'recording ended: too long' })}\n`);
+      log.warn({ file: this.#file, maxBytes }, 'the recording has ended: it is as long as it may be');
+    }
+  }
+
+  #now(): number {
+    return Math.round((performance.now() - this.#startedAt) * 100) / 100;
+  }
+
+  #release(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const run of waiting) run();
+  }
+}
+
+/** An editor starts us again and again with the same arguments: each time has a file of its own. */
+function create(path: string): { file: string; descriptor: number } {
+  const { dir, name, ext } = posix.parse(path);
+  for (let number = 1; ; number++) {
+    const file = number === 1 ? path : posix.join(dir, `${name}-${number}${ext}`);
+    try {
+      return { file, descriptor: openSync(file, 'wx', 0o600) };
+    } catch (reason) {
+      if (existsSync(`${path}/`))
+        throw new CaiError('USAGE', `--record: ${path} is a folder: name a file in it`);
+      const isTaken = (reason as NodeJS.ErrnoException).code === 'EEXIST' && number < maxFiles;
+      if (!isTaken) throw new CaiError('USAGE', `--record: ${file} cannot be made: ${messageOf(reason)}`);
+    }
+  }
+}

@@ -1,0 +1,151 @@
+/** What an agent is told when it has been started, and has to answer before it is given work. What its program tells. */
+import type { AgentCommand } from '../agent/catalog';
+import { hastyStop } from '../agent/process';
+import type { AgentStatus } from '../agent/status';
+import { CaiError } from '../errors';
+import type { Log } from '../system/log';
+import { compilePlan } from '../rpc/json/wanted-places';
+import type { Message } from '../rpc/message';
+import type { WorkspaceChild } from '../child/workspace-child';
+import type { Config } from '../config/config';
+import type { Core } from './core';
+import * as fields from '../protocol/fields';
+import { readAgentHello } from '../profiles/initialize';
+import type { Repeat, Repeats } from './repeated-requests';
+import { tellInThread } from './thread';
+
+/** `initialize` params, JSON text, for a child that may use the editor's files, and for one that may not. */
+export type Hellos = Readonly<Record<Config['acp']['fs'], string>>;
+
+/** What is told to whom. */
+export interface ChildStartOptions {
+  /** The command that is started. */
+  readonly agent: AgentCommand;
+  /** The user's configuration. */
+  readonly config: Config;
+  /** For what delays it, and what could not be repeated. */
+  readonly log: Log;
+  /** Whether agents in a workspace, or without one, may use the editor's files. */
+  filesOf(root: string | undefined): Config['acp']['fs'];
+  /** The answer to `initialize`, or the image that the agent runs in, has become known. */
+  onHello(child: WorkspaceChild): void;
+  /** It has been given what waited for it. */
+  onReady(child: WorkspaceChild): void;
+  /** Its program tells that the agent is stopped, or that nobody can know whether it is. */
+  onStopped(child: WorkspaceChild, kind: 'stopped' | 'unwatchable'): void;
+  /** Its program tells that the way to the agent is lost, and how much of its input may have got there. */
+  onLost(child: WorkspaceChild, takenBytes: number): void;
+}
+
+const helloPlan = compilePlan(fields.initializeResult);
+
+/** The start of one child. */
+export class ChildStart {
+  /** Requests that come from now on are sent to this child as to the others, so they are not repeated. */
+  readonly #repeats: readonly Repeat[];
+  /** The agent itself runs. */
+  #hasStarted = false;
+
+  /** `repeats`: what children are told of earlier sign-ins. */
+  constructor(
+    private readonly core: Core,
+    private readonly child: WorkspaceChild,
+    private readonly repeats: Repeats,
+    private readonly options: ChildStartOptions,
+  ) {
+    this.#repeats = repeats.all();
+  }
+
+  /** The process is there: it is asked the first thing. */
+  greet(hellos: Hellos): void {
+    this.child.files = this.options.filesOf(this.child.root);
+    this.child.ask('initialize', hellos[this.child.files], {
+      resultPlan: helloPlan,
+      editorId: undefined,
+      onAnswer: (answer) => this.#onHello(answer),
+      onFailure: (reason) => this.#abandon(reason),
+    });
+    this.#hasStarted = this.options.agent.hasStatus !== true;
+    this.#limit();
+  }
+
+  /** What the program of the agent tells. What it says that it takes, as building an image, has no limit of time. */
+  hear(status: AgentStatus): void {
+    const { child } = this;
+    if (status.kind === 'started') {
+      child.image = { id: status.image, name: status.imageName };
+      this.options.onHello(child);
+      this.#hasStarted = true;
+      this.#limit();
+      return;
+    }
+    if (status.kind === 'stopped' || status.kind === 'unwatchable')
+      this.options.onStopped(child, status.kind);
+    if (status.kind === 'lost') this.options.onLost(child, status.takenBytes);
+    if (status.kind === 'resumed') this.#limit();
+    if (status.kind === 'warning')
+      for (const session of child.sessions.values()) tellInThread(this.core, session, status);
+    if (status.kind !== 'notice' && status.kind !== 'delay') return;
+    this.options.log.warn({ root: child.root }, status.text);
+    if (status.kind !== 'delay') return;
+    this.#limit(Infinity);
+    child.onDelay?.(status.text);
+  }
+
+  /** A container that never gets ready, or an agent that never answers `initialize`, fails what waits for it. */
+  #limit(limitMs = this.options.config.acp.startTimeoutMs): void {
+    const { agent } = this.options;
+    const inTime = `in ${limitMs / 1_000} s`;
+    const reason = this.#hasStarted
+      ? new CaiError(
+          'AGENT_TIMEOUT',
+          `agent "${agent.name}" did not answer initialize ${inTime}: see what it says on its own`,
+        )
+      : new CaiError(
+          'NOT_READY',
+          `the container of agent "${agent.name}" was not ready ${inTime}: see cai doctor, or raise [acp] start_timeout`,
+        );
+    this.child.limitStart(limitMs, reason);
+  }
+
+  /** A child that did not get through its start is no use. */
+  #abandon(reason: CaiError): void {
+    if (this.child.isUsable) this.child.abandon(reason, hastyStop);
+  }
+
+  /** The agent has answered `initialize`: it is told of sign-ins, then gets what waits for it. */
+  #onHello(answer: Message): void {
+    const { child, core, options } = this;
+    try {
+      const hello = readAgentHello(answer, options.agent.name, core.signInEdits(child, answer));
+      child.capabilities = hello.capabilities;
+      child.initializeResult = hello.editorResult;
+      child.ownInitializeResult = hello.agentResult;
+    } catch (error) {
+      this.#abandon(error as CaiError);
+      return;
+    }
+    options.onHello(child);
+    this.#repeat(this.#repeats.filter((repeat) => this.repeats.has(repeat)));
+  }
+
+  #repeat(repeats: readonly Repeat[]): void {
+    const [next, ...rest] = repeats;
+    if (next === undefined) {
+      this.child.setReady();
+      this.options.onReady(this.child);
+      return;
+    }
+    const goOn = (failure?: string): void => {
+      if (failure !== undefined)
+        this.options.log.warn({ method: next.method, reason: failure }, 'could not be repeated');
+      this.#repeat(rest);
+    };
+    this.child.ask(next.method, next.params, {
+      resultPlan: undefined,
+      editorId: undefined,
+      onAnswer: (answer) => goOn(answer.isError ? 'the agent refused it' : undefined),
+      onFailure: (reason) => this.#abandon(reason),
+    });
+  }
+}

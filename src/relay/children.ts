@@ -1,0 +1,299 @@
+/**
+ * The children: which one serves a workspace, how one is started, what of it is over when it ends, and when
+ * one is no longer needed.
+ */
+import { posix } from 'node:path';
+import { loggedFailure } from '../agent/agent-end';
+import type { AgentCommand } from '../agent/catalog';
+import { patientStop } from '../agent/process';
+import type { StopLadder } from '../agent/process';
+import { CaiError } from '../errors';
+import type { Log } from '../system/log';
+import { notificationLine } from '../rpc/answer';
+import type { OverlongLine } from '../rpc/line';
+import type { LineWriter } from '../rpc/writer';
+import { Attempts } from '../child/retry';
+import { WorkspaceChild } from '../child/workspace-child';
+import type { Config } from '../config/config';
+import { emptyFolder } from '../workspace/empty-folder';
+import { createPathMap, isInside } from '../paths/path-map';
+import type { PathMap } from '../paths/path-map';
+import type { Workspace } from '../workspace/root';
+import { ChildStart } from './child-start';
+import type { ChildStartOptions, Hellos } from './child-start';
+import type { Core } from './core';
+import type { ChildRecorder, Recorder } from '../recording/recorder';
+import { Repeats } from './repeated-requests';
+import { Vitals } from './child-health';
+
+/** What children are made from. */
+export interface ChildrenOptions extends Pick<ChildStartOptions, 'filesOf'> {
+  /** The agent, as it was named; every child runs it. */
+  readonly agent: AgentCommand;
+  /** The user's configuration. */
+  readonly config: Config;
+  /** Environment of every child. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Writes to the editor; each child gets a lane. */
+  readonly writer: LineWriter;
+  /** For starts, ends and what could not be repeated. */
+  readonly log: Log;
+  /**
+   * What an agent calls the root of a workspace: where it is mounted, then links to that. `undefined`: the
+   * agent sees the files of this machine.
+   */
+  placesOf(root: string): readonly [string, ...string[]] | undefined;
+  /** The command that runs the agent for a workspace, or, without one, for none. */
+  commandFor(workspace: Workspace | undefined): AgentCommand;
+  /** Writes down what passes between us and the children. */
+  readonly recorder?: Recorder | undefined;
+  /** Each line of a child, in order, and who has to be told of it first. */
+  onLine(child: WorkspaceChild, line: Buffer | OverlongLine, records: ChildRecorder | undefined): void;
+  /** As in `AgentProcessOptions`; not asked where all that passes is written down, line by line. */
+  onLines(child: WorkspaceChild, pieces: readonly Buffer[]): number;
+  /** Of a child the answer to `initialize` or the image that it runs in has become known. */
+  onHello(child: WorkspaceChild): void;
+  /** A child has ended. */
+  onEnd(child: WorkspaceChild): void;
+}
+
+/** What an agent said before its connection was lost arrives within this time, in milliseconds. */
+const lastWordsMs = 50;
+
+/** The children of one proxy. */
+export class Children {
+  /** Every child that has not ended, oldest first. */
+  readonly all: WorkspaceChild[] = [];
+  /** The child that was used last. */
+  lastUsed: WorkspaceChild | undefined;
+  /** What a new child is asked first. */
+  hellos: Hellos = { editor: '', off: '' };
+  /** What every new child is told of earlier sign-ins. */
+  readonly repeats = new Repeats();
+  readonly #vitals = new Vitals(this.all, (child, reason) => this.#giveUp(child, reason));
+  #isEnding = false;
+  readonly #idleTimers = new Map<WorkspaceChild, NodeJS.Timeout>();
+  /** By the root of the workspace; `undefined` for the children that serve none. */
+  readonly #attempts = new Map<string | undefined, Attempts>();
+
+  /** No child is started yet. */
+  constructor(
+    private readonly core: Core,
+    private readonly options: ChildrenOptions,
+  ) {}
+
+  /** The child that serves a workspace, started if there is none. `isFresh` asks for one of its own. */
+  forWorkspace(workspace: Workspace, isFresh = false): WorkspaceChild {
+    const existing = this.#serving(workspace.root).find(({ identity }) => identity === workspace.identity);
+    const child = existing === undefined || isFresh ? this.#start(workspace) : existing;
+    this.#use(child);
+    return child;
+  }
+
+  /**
+   * Ends the children that serve another folder, which had the root's name before, and have nothing to do. They have
+   * that folder as long as they run; one that is at work keeps it, and its container cannot be used for this one.
+   */
+  async retire(workspace: Workspace): Promise<void> {
+    const { root, identity } = workspace;
+    const strays = this.#serving(root).filter((child) => child.identity !== identity);
+    if (strays.length === 0) return;
+    this.options.log.warn({ root }, 'the folder of a workspace was replaced by another');
+    await Promise.all(strays.filter((child) => child.isIdle).map((child) => child.stop(patientStop)));
+  }
+
+  #serving(root: string): WorkspaceChild[] {
+    return this.all.filter((child) => child.root === root && child.isUsable);
+  }
+
+  /** The first child that can be used, or one that serves no workspace. */
+  primary(): WorkspaceChild {
+    const child = this.usable()[0] ?? this.#start(undefined);
+    this.#use(child);
+    return child;
+  }
+
+  /** The children that can be used, oldest first. */
+  usable(): WorkspaceChild[] {
+    return this.all.filter((child) => child.isUsable);
+  }
+
+  /** Between the editor's paths and the agent's, for a session opened in `workspace`. */
+  mapFor(workspace: Workspace): PathMap {
+    const { root, spelledRoot, cwd, realCwd } = workspace;
+    const places = this.options.placesOf(root);
+    // Where a link leads into the midst of the workspace, only the part below it has a name that way.
+    const isBelow = isInside(cwd, spelledRoot);
+    const hostRoots = isBelow ? [spelledRoot, root] : [cwd, realCwd];
+    const below = isBelow ? '' : posix.relative(root, realCwd);
+    return createPathMap({
+      hostRoots,
+      agentRoots: places?.map((place) => posix.join(place, below)) ?? hostRoots,
+    });
+  }
+
+  /** What the user has mounted besides workspaces, and what is protected in these. */
+  get given(): Pick<Config, 'mounts' | 'protect'> {
+    return this.options.config;
+  }
+
+  /** Whether the agents of a workspace see the files of this machine. */
+  seesAll({ root }: Workspace): boolean {
+    return this.options.placesOf(root) === undefined;
+  }
+
+  /** Whether the editor serves files to agents of a workspace: to those that run, or by its configuration now. */
+  servesFiles({ root }: Workspace): boolean {
+    return [this.options.filesOf(root), ...this.#serving(root).map(({ files }) => files)].includes('editor');
+  }
+
+  /** Whether the agents of `workspace` have something under that name, which is one of the host's. */
+  canSee(folder: string, workspace: Workspace): boolean {
+    const { root, spelledRoot, cwd } = workspace;
+    if (this.seesAll(workspace)) return true;
+    const mounted = this.options.config.mounts.map(({ path }) => path);
+    return [root, spelledRoot, cwd, ...mounted].some((each) => isInside(posix.normalize(folder), each));
+  }
+
+  /** Ends a child that has no session and nothing open, after the idle time. */
+  stopWhenIdle(child: WorkspaceChild): void {
+    clearTimeout(this.#idleTimers.get(child));
+    if (!child.isIdle) return;
+    const timer = setTimeout(() => {
+      if (child.isIdle) void child.stop(patientStop);
+    }, this.options.config.acp.idleMs);
+    this.#idleTimers.set(child, timer.unref());
+  }
+
+  /** From now on none is started: what would need one fails. */
+  refuseNew(): void {
+    this.#isEnding = true;
+  }
+
+  /** Ends every child; resolves when nothing of them is left. */
+  async stopAll(ladder: StopLadder): Promise<void> {
+    this.refuseNew();
+    await Promise.all(this.all.map((child) => child.stop(ladder)));
+  }
+
+  #use(child: WorkspaceChild): void {
+    this.lastUsed = child;
+    clearTimeout(this.#idleTimers.get(child));
+  }
+
+  #start(workspace: Workspace | undefined): WorkspaceChild {
+    if (this.#isEnding)
+      throw new CaiError('AGENT_EXITED', 'the proxy is ending: no agent is started any more');
+    const agent = this.options.commandFor(workspace);
+    const records = this.options.recorder?.child(workspace?.root);
+    const child = this.#newChild(workspace, agent, records);
+    this.all.push(child);
+    this.#vitals.watch();
+    const start = new ChildStart(this.core, child, this.repeats, {
+      ...this.options,
+      agent,
+      onHello: () => this.options.onHello(child),
+      onReady: () => this.stopWhenIdle(child),
+      onStopped: (_, kind) => this.#vitals.isStopped(child, kind),
+      onLost: (_, takenBytes) => void setTimeout(() => this.#cutOff(child, takenBytes), lastWordsMs),
+    });
+    child.start({
+      onLine: (line) => this.options.onLine(child, line, records),
+      onLines: records === undefined ? (pieces) => this.options.onLines(child, pieces) : undefined,
+      onEnd: () => {
+        records?.ended();
+        this.#onEnd(child);
+      },
+      onStatus: (status) => start.hear(status),
+      onStart: () => {
+        this.options.log.info({ root: workspace?.root }, 'agent started');
+        this.#takeBack(child);
+        start.greet(this.hellos);
+      },
+    });
+    return child;
+  }
+
+  /** One that has not been started. */
+  #newChild(
+    workspace: Workspace | undefined,
+    agent: AgentCommand,
+    records: ChildRecorder | undefined,
+  ): WorkspaceChild {
+    const { config, env, log, writer } = this.options;
+    const root = workspace?.root ?? emptyFolder(this.options.env);
+    return new WorkspaceChild({
+      process: {
+        agent,
+        cwd: root,
+        env,
+        limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: 1024 * 1024 },
+        log,
+        isAlone: () => this.all.length === 1,
+        onSend: records?.toAgent,
+      },
+      root: workspace?.root,
+      identity: workspace?.identity,
+      map: createPathMap({ hostRoots: [root], agentRoots: this.options.placesOf(root) ?? [root] }),
+      writer,
+      inputBudgetBytes: config.acp.queueToAgentBytes,
+      attempts: this.#attemptsFor(workspace?.root),
+      log,
+    });
+  }
+
+  #attemptsFor(root: string | undefined): Attempts {
+    const { config, log } = this.options;
+    const attempts = this.#attempts.get(root) ?? new Attempts(config.restart, log);
+    this.#attempts.set(root, attempts);
+    return attempts;
+  }
+
+  /** A child that will never go on is ended at once. What it was asked fails, and its sessions go on in another. */
+  #giveUp(child: WorkspaceChild, reason: CaiError): void {
+    this.options.log.warn({ root: child.root, reason: reason.message }, 'agent given up');
+    if (child.state === 'starting') {
+      child.limitStart(0, reason);
+      return;
+    }
+    child.abandon(reason, { termAfterMs: 0, killAfterMs: 0 });
+    this.#lose(child);
+  }
+
+  /** Its sessions go on in another at once, though it may take a while to say why it has ended. */
+  #cutOff(child: WorkspaceChild, takenBytes: number): void {
+    if (child.cutOff(takenBytes)) this.#lose(child);
+  }
+
+  #lose(child: WorkspaceChild): void {
+    for (const session of [...child.sessions.values()]) this.core.sessions.lose(session);
+    this.#takeBack(child);
+  }
+
+  /** All that was open at the child has failed; what it has open at the editor is taken back. */
+  #onEnd(child: WorkspaceChild): void {
+    this.#logEnd(child);
+    this.all.splice(this.all.indexOf(child), 1);
+    if (this.lastUsed === child) this.lastUsed = undefined;
+    clearTimeout(this.#idleTimers.get(child));
+    this.#idleTimers.delete(child);
+    this.#lose(child);
+    this.options.onEnd(child);
+  }
+
+  /** Where that was the end of a start, its failure has been told. */
+  #logEnd({ root, wasStopped, isGivenUp, endReason }: WorkspaceChild): void {
+    const { log } = this.options;
+    if (wasStopped || isGivenUp) log.info({ root }, 'agent ended');
+    else log.warn({ root, ...loggedFailure(endReason!) }, 'agent ended unexpectedly');
+  }
+
+  /** What a process has asked that is gone. */
+  #takeBack(child: WorkspaceChild): void {
+    for (const request of this.core.requests.openOfAgents(child)) {
+      this.core.requests.take(request.editorId);
+      request.onOver?.(false);
+      child.deliver(notificationLine('$/cancel_request', `{"requestId":${request.editorId}}`));
+    }
+  }
+}

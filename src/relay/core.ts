@@ -1,0 +1,288 @@
+/**
+ * What every part of the proxy works with: the tables, the two ways of passing a message on, and the one
+ * way of answering. What is done with which method is decided in the files beside this one.
+ */
+import { CaiError } from '../errors';
+import type { Log } from '../system/log';
+import { errorLine, notificationLine, rpcErrorOf } from '../rpc/answer';
+import type { RpcError } from '../rpc/answer';
+import { compilePlan } from '../rpc/json/wanted-places';
+import type { Plan } from '../rpc/json/wanted-places';
+import type { Message } from '../rpc/message';
+import type { Field } from '../rpc/json/walk';
+import { RunRewriter } from '../rpc/webassembly/repeated-lines';
+import type { Pattern } from '../rpc/webassembly/repeated-lines';
+import { joined, splice } from '../rpc/splice';
+import type { Edit, Line } from '../rpc/splice';
+import type { Lane } from '../rpc/writer';
+import { newOwnId } from '../child/proxy-request-id';
+import { RequestTable } from '../routing/request-table';
+import type { SessionTable } from '../routing/session-table';
+import type { JsonObject, Session, WorkspaceChild } from '../child/workspace-child';
+import type { Call, CallContext } from './call';
+import type { FieldTree } from '../protocol/fields';
+import { isMessageChunk, updateKindOf } from '../routing/observer';
+import type { SessionObserver } from '../routing/observer';
+import { cancelled, notOffered, offers } from '../routing/refusals';
+import { editsOf, pathsToAgent, pathsToEditor, shorteningOf } from './rewrite';
+import { SessionIds } from '../routing/session-ids';
+import type { SignIn } from '../sign-in/sign-in';
+import { within } from '../system/time-limit';
+
+/** How long a session that is being closed may take to end its turn, in milliseconds. */
+export const turnEndMs = 5_000;
+
+/** The edits of a child's last message. They hold for every message of the session with the same `fields` array. */
+interface KnownEdits {
+  readonly session: Session;
+  readonly fields: readonly Field[];
+  readonly edits: readonly Edit[];
+  /** It is a message chunk. */
+  readonly isChunk: boolean;
+  rewriter?: RunRewriter;
+}
+
+/** The state of one proxy and the primitives on it. */
+export class Core {
+  /** What is open between the editor and the agents. */
+  readonly requests = new RequestTable();
+  /** Nobody is there any more to answer what agents ask. */
+  isEditorGone = false;
+  /** The editor's `clientCapabilities`, from its `initialize`. */
+  editorCapabilities: JsonObject = {};
+  /** What the editor's `initialize` was answered with, JSON text; empty before that. */
+  initializeResult = '';
+  /** Called in this order for what passes in open sessions, except message chunks (`isMessageChunk`). */
+  readonly observers: SessionObserver[] = [];
+  /** Serves a call again that no agent has got. */
+  serveAgain: (call: Call) => void = () => undefined;
+  /** Which session an id stands for. */
+  readonly ids: SessionIds;
+  readonly #plans = new Map<FieldTree, Plan>();
+  /** By child. A `Scanner` gives lines that differ in one free string the same `fields` array. */
+  readonly #lastEdits = new WeakMap<WorkspaceChild, KnownEdits>();
+
+  /** `lane` carries the proxy's own answers. */
+  constructor(
+    readonly sessions: SessionTable,
+    readonly lane: Lane,
+    readonly log: Log,
+    private readonly signIn: SignIn,
+  ) {
+    this.ids = new SessionIds(sessions, log);
+    sessions.onClose = (session) => {
+      for (const observer of this.observers) observer.onClose?.(session);
+    };
+  }
+
+  /** The compiled form of a tree of fields. */
+  planOf(tree: FieldTree): Plan {
+    const known = this.#plans.get(tree);
+    if (known !== undefined) return known;
+    const plan = compilePlan(tree);
+    this.#plans.set(tree, plan);
+    return plan;
+  }
+
+  /** Answers a request of the editor with a complete response line, unless it is over already. */
+  answer(call: Call, line: Line, lane: Lane = this.lane): void {
+    if (call.request !== undefined && this.requests.finish(call.request)) lane.queue(line);
+  }
+
+  /** Answers a request of the editor with an error; nothing happens for a notification. */
+  fail(call: Call, reason: unknown, lane: Lane = this.lane): void {
+    const { request } = call;
+    if (request === undefined) return;
+    if (!(reason instanceof CaiError)) this.log.error({ err: reason }, 'internal error');
+    this.answer(call, errorLine(request.id, rpcErrorOf(reason)), lane);
+  }
+
+  /** Answers a request of the editor with a child's answer to a request of ours, fields untouched. */
+  passOn(child: WorkspaceChild, call: Call, answer: Message): void {
+    const id = call.request?.id ?? 'null';
+    const edit = { start: answer.idStart, end: answer.idEnd, text: id };
+    this.answer(call, splice(answer.line, [edit, ...this.signInEdits(child, answer)]), child.lane);
+  }
+
+  /** The edits that leave an editor nothing of an agent to run when somebody signs in, and no endless message. */
+  signInEdits(child: WorkspaceChild, answer: Message): Edit[] {
+    const place = { root: child.root, editorCapabilities: this.editorCapabilities };
+    return [...this.signIn.edits(answer, place), ...shorteningOf(answer)];
+  }
+
+  /** Answers a request of an agent with an error. */
+  refuse(child: WorkspaceChild, message: Message, error: RpcError): void {
+    if (message.id !== undefined) child.answer(errorLine(message.id, error));
+  }
+
+  /** Passes a call on to a child, now or when it has started. */
+  toAgent(child: WorkspaceChild, call: Call, context: CallContext): void {
+    child.whenReady({
+      bytes: call.message.line.length,
+      run: () => {
+        // It may have been cancelled, and so answered, while it waited.
+        const { request } = call;
+        if (request === undefined || this.requests.isWanted(request)) {
+          this.#send(child, call, context);
+        } else {
+          context.onNoResult?.(cancelled());
+        }
+      },
+      onFailure: (reason) => {
+        context.onNoResult?.(reason);
+        this.fail(call, reason);
+      },
+    });
+  }
+
+  /**
+   * Asks a child on behalf of a call, with params of our own (JSON text). Resolves with its answer, its
+   * fields those of the call's method, or with why there is none.
+   */
+  ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Message | CaiError> {
+    const { message, row } = call;
+    const request = call.request!;
+    return new Promise((resolve) => {
+      child.whenReady({
+        bytes: message.line.length,
+        run: () => {
+          if (request.isCancelled) {
+            resolve(cancelled());
+          } else if (row.capability !== undefined && !offers(child.capabilities, row.capability)) {
+            resolve(notOffered(message.method));
+          } else {
+            const childId = child.ask(message.method, params, {
+              resultPlan: this.planOf(row.result),
+              editorId: request.id,
+              onAnswer: resolve,
+              onFailure: resolve,
+            });
+            request.targets.push({ child, childId });
+          }
+        },
+        onFailure: resolve,
+      });
+    });
+  }
+
+  /** Passes a message of an agent on to the editor, with `more` edits besides those of its fields. */
+  toEditor(
+    child: WorkspaceChild,
+    message: Message,
+    context: Pick<CallContext, 'map' | 'session'>,
+    more: readonly Edit[] = [],
+  ): void {
+    const edits = this.editsToEditor(child, message, context);
+    child.deliver(splice(message.line, more.length === 0 ? edits : [...edits, ...more]));
+  }
+
+  /** The edits that make a message of an agent one for the editor, in order. */
+  editsToEditor(
+    child: WorkspaceChild,
+    message: Message,
+    context: Pick<CallContext, 'map' | 'session'>,
+  ): readonly Edit[] {
+    const { map, session } = context;
+    const last = this.#lastEdits.get(child);
+    if (last !== undefined && last.session === session && last.fields === message.fields) return last.edits;
+    const edits = editsOf(message, {
+      ...pathsToEditor(map),
+      session: (id) => this.ids.editorIdOf(child, id, session),
+      listed: (id, cwd) => this.ids.listedIdOf(child, id, cwd, map),
+    });
+    const { fields } = message;
+    if (session !== undefined && fields.every(({ kind }) => kind !== 'sessionRef' && kind !== 'listed'))
+      this.#lastEdits.set(child, { session, fields, edits, isChunk: isMessageChunk(updateKindOf(message)) });
+    else this.#lastEdits.delete(child);
+    return edits;
+  }
+
+  /**
+   * Passes on all at once the lines at the start of `buffers` that repeat the last message except for its text;
+   * returns how many bytes these were, 0 for none. `pattern` is what the child's scanner knows such lines to have in
+   * common.
+   */
+  passChunks(child: WorkspaceChild, pattern: Pattern | undefined, buffers: readonly Buffer[]): number {
+    const last = this.#lastEdits.get(child);
+    if (last?.isChunk !== true || last.fields !== pattern?.fields) return 0;
+    const { session } = last;
+    if (session.isRestoring === true || child.sessions.get(session.agentId) !== session) return 0;
+    last.rewriter ??= new RunRewriter(pattern, joined(splice(pattern.head, last.edits)));
+    const run = last.rewriter.take(buffers);
+    if (run === undefined) return 0;
+    child.deliver(run.lines);
+    return run.bytes;
+  }
+
+  /** Resolves when no prompt of the session is open, or after a bounded time. */
+  async whenTurnEnded(session: Session): Promise<void> {
+    await within(turnEndMs, new Promise<void>((resolve) => session.child.open.whenQuiet(session, resolve)));
+  }
+
+  /** Tells the agent to end the session's turn, if it is at one. */
+  cancelTurn(session: Session): void {
+    if (!session.child.open.hasPrompt(session)) return;
+    const params = JSON.stringify({ sessionId: session.agentId });
+    session.child.notify(notificationLine('session/cancel', params), true);
+  }
+
+  #send(child: WorkspaceChild, call: Call, context: CallContext): void {
+    const { message, row, request } = call;
+    if (row.capability !== undefined && !offers(child.capabilities, row.capability)) {
+      const reason = notOffered(message.method);
+      context.onNoResult?.(reason);
+      this.fail(call, reason);
+      return;
+    }
+    const { session } = context;
+    if (session !== undefined) for (const observer of this.observers) observer.onCall?.(session, message);
+    const edits = editsOf(message, {
+      ...pathsToAgent(context.map),
+      session: (id) => this.ids.agentIdOf(child, id, session),
+    });
+    if (request === undefined) {
+      child.notify(splice(message.line, edits), message.method === 'session/cancel');
+      context.onNoResult?.(undefined);
+      return;
+    }
+    // `null` is a legal id in v1, but a receiver may take such a request for a notification.
+    const childId = request.id === 'null' ? newOwnId() : request.id;
+    if (childId !== request.id) edits.push({ start: message.idStart, end: message.idEnd, text: childId });
+    request.targets.push({ child, childId });
+    child.request(childId, splice(message.line, edits), {
+      method: message.method,
+      resultPlan: this.planOf(row.result),
+      editorId: request.isOurs ? undefined : request.id,
+      session,
+      onAnswer: (answer) => this.#passAnswer(child, call, context, answer),
+      onFailure: (reason) => {
+        if (session !== undefined) for (const observer of this.observers) observer.onLost?.(session, message);
+        const isWanted = session !== undefined && !request.isCancelled && request.isOurs !== true;
+        if (isWanted && reason.code === 'UNDELIVERED' && context.onNoResult === undefined) {
+          request.targets.length = 0;
+          // Once its session is known to be lost.
+          queueMicrotask(() => this.serveAgain(call));
+          return;
+        }
+        context.onNoResult?.(reason);
+        this.fail(call, reason, child.lane);
+      },
+    });
+  }
+
+  #passAnswer(child: WorkspaceChild, call: Call, context: CallContext, answer: Message): void {
+    const { request, message } = call;
+    const { session } = context;
+    if (!answer.isError) context.onResult?.(answer);
+    if (session !== undefined)
+      for (const observer of this.observers) observer.onAnswer?.(session, message.method, answer);
+    if (request?.isOurs !== true) child.setServed();
+    if (request !== undefined && this.requests.find(request.id) === request) {
+      const id = { start: answer.idStart, end: answer.idEnd, text: request.id };
+      this.toEditor(child, answer, { map: context.map }, [id, ...this.signInEdits(child, answer)]);
+      this.requests.finish(request);
+    }
+    // Last, because the error may name the session that was to be opened.
+    if (answer.isError) context.onNoResult?.(answer);
+  }
+}

@@ -1,0 +1,58 @@
+/** What is not to be had, and what a side is told that asks for it. */
+import { CaiError, rpcCode } from '../errors';
+import type { RpcError } from '../rpc/answer';
+import { bodyOf } from '../rpc/message';
+import type { Message } from '../rpc/message';
+import type { JsonObject } from '../child/workspace-child';
+
+/** Whether a dotted path of capabilities stands for something: neither absent, `null` nor `false`. */
+export function offers(capabilities: JsonObject, path: string): boolean {
+  let value: unknown = capabilities;
+  for (const key of path.split('.')) {
+    // An agent may choose the name, and must not find what every object inherits.
+    if (value === undefined || value === null || !Object.hasOwn(value, key)) return false;
+    value = (value as JsonObject)[key];
+  }
+  return value !== undefined && value !== null && value !== false;
+}
+
+/** Whether what came instead of a result is an agent's error with that code. Source of codes: ACP v1, `ErrorCode`. */
+export function isAgentError(reason: CaiError | Message | undefined, code: number): boolean {
+  if (reason === undefined || reason instanceof CaiError) return false;
+  return (bodyOf(reason) as { code?: unknown } | null | undefined)?.code === code;
+}
+
+/** The failure of a method that this agent does not have. */
+export function notOffered(method: string): CaiError {
+  return new CaiError('NOT_OFFERED', `"Method not found": this agent does not offer ${method}`, { method });
+}
+
+/** The failure of a session id that names no open session. */
+export function unknownSession(editorId: string): CaiError {
+  return new CaiError(
+    'SESSION_UNKNOWN',
+    `Session not found: ${editorId}. Load it again or start a new one.`,
+    { sessionId: editorId },
+  );
+}
+
+/** The failure of a fork that wants its session outside the workspace `root` of the one that is forked. */
+export function forkElsewhere(root = ''): CaiError {
+  const text = `session/fork: cwd must lie in the workspace of the session, ${root}`;
+  return new CaiError('WORKSPACE', text);
+}
+
+/** The failure of a `session/new` whose answer names no session. */
+export function noSession(): CaiError {
+  return new CaiError('AGENT_ANSWER', 'the agent has answered session/new without a sessionId');
+}
+
+/** The failure of a request that was cancelled before it reached an agent. */
+export function cancelled(): CaiError {
+  return new CaiError('CANCELLED', 'Request cancelled');
+}
+
+/** What an agent is told that calls something it was not offered. */
+export function methodNotFound(method: string): RpcError {
+  return { code: rpcCode.methodNotFound, message: `"Method not found": ${method}`, data: { method } };
+}

@@ -1,0 +1,136 @@
+/**
+ * What is open between the editor and the agents. A request is in here from the moment it is read until
+ * its one answer is queued; an answer to anything else is nobody's.
+ */
+import type { WorkspaceChild } from '../child/workspace-child';
+
+/** A request of the editor. Ids are JSON text. */
+export interface EditorRequest {
+  /** The editor's id, as it was written. */
+  readonly id: string;
+  /** Its method. */
+  readonly method: string;
+  /** The requests at children that serve it: none while the proxy itself holds it, several when fanned out. */
+  readonly targets: { readonly child: WorkspaceChild; readonly childId: string }[];
+  /** The editor has cancelled it, or we ours: what no child has got of it yet, none gets. */
+  isCancelled: boolean;
+  /** It is one of our own in the editor's words: it is in no table, and its answer is for us. */
+  readonly isOurs?: true;
+}
+
+/** A request of an agent that the editor has to answer. */
+export interface AgentRequest {
+  /** Who asks. */
+  readonly child: WorkspaceChild;
+  /** The agent's id for it, JSON text. */
+  readonly childId: string;
+  /** Our id for it towards the editor, JSON text. */
+  readonly editorId: string;
+  /** Its method. */
+  readonly method: string;
+  /** Called when it is over, answered or not; `isAccepted`: the user agreed to an elicitation. */
+  readonly onOver?: ((isAccepted: boolean) => void) | undefined;
+}
+
+/** How many requests one peer may have open: far more than any needs, and few enough to be kept. */
+export const maxOpenRequests = 10_000;
+
+/** The requests of both sides. */
+export class RequestTable {
+  readonly #ofEditor = new Map<string, EditorRequest>();
+  readonly #ofAgents = new Map<string, AgentRequest>();
+  readonly #byChild = new Map<WorkspaceChild, Set<AgentRequest>>();
+  #waits: { matches: (method: string) => boolean; resolve: () => void }[] = [];
+  #lastEditorId = 0;
+
+  /** The editor has as many requests open as are kept. */
+  get isFull(): boolean {
+    return this.#ofEditor.size >= maxOpenRequests;
+  }
+
+  /** A request of the editor was read; undefined when one with that id is still open. */
+  begin(id: string, method: string): EditorRequest | undefined {
+    if (this.#ofEditor.has(id)) return undefined;
+    const request: EditorRequest = { id, method, targets: [], isCancelled: false };
+    this.#ofEditor.set(id, request);
+    return request;
+  }
+
+  /** The open request of the editor with that id. */
+  find(id: string): EditorRequest | undefined {
+    return this.#ofEditor.get(id);
+  }
+
+  /** Whether somebody waits for the answer to a request, which may be one of our own. */
+  isWanted(request: EditorRequest): boolean {
+    return request.isOurs === true ? !request.isCancelled : this.#ofEditor.get(request.id) === request;
+  }
+
+  /** Ends a request of the editor; false when it is over already, and must not be answered again. */
+  finish(request: EditorRequest): boolean {
+    if (this.#ofEditor.get(request.id) !== request) return false;
+    this.#ofEditor.delete(request.id);
+    this.#wake();
+    return true;
+  }
+
+  /** Resolves when no request of the editor is open whose method `matches`. */
+  async whenNone(matches: (method: string) => boolean): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#waits.push({ matches, resolve });
+      this.#wake();
+    });
+  }
+
+  /** The editor's open requests, oldest first. */
+  openOfEditor(): EditorRequest[] {
+    return [...this.#ofEditor.values()];
+  }
+
+  /**
+   * A request of an agent is passed to the editor under an id of ours, never used before; undefined when
+   * that agent has too many open.
+   */
+  pass(request: Omit<AgentRequest, 'editorId'>): AgentRequest | undefined {
+    const open = this.#byChild.get(request.child) ?? new Set();
+    if (open.size >= maxOpenRequests) return undefined;
+    const passed = { ...request, editorId: this.newEditorId() };
+    this.#ofAgents.set(passed.editorId, passed);
+    this.#byChild.set(request.child, open.add(passed));
+    return passed;
+  }
+
+  /** An id for a request of our own to the editor, whose answer nobody waits for. JSON text. */
+  newEditorId(): string {
+    return String(++this.#lastEditorId);
+  }
+
+  /** The request of an agent that the editor knows under `editorId`. */
+  peek(editorId: string): AgentRequest | undefined {
+    return this.#ofAgents.get(editorId);
+  }
+
+  /** Takes out the request of an agent that the editor knows under `editorId`. */
+  take(editorId: string): AgentRequest | undefined {
+    const request = this.#ofAgents.get(editorId);
+    if (request === undefined) return undefined;
+    this.#ofAgents.delete(editorId);
+    const open = this.#byChild.get(request.child);
+    open?.delete(request);
+    if (open?.size === 0) this.#byChild.delete(request.child);
+    return request;
+  }
+
+  /** The open requests of one agent, or of all. */
+  openOfAgents(child?: WorkspaceChild): AgentRequest[] {
+    return [...(child === undefined ? this.#ofAgents.values() : (this.#byChild.get(child) ?? []))];
+  }
+
+  #wake(): void {
+    if (this.#waits.length === 0) return;
+    const methods = this.openOfEditor().map((request) => request.method);
+    const ready = this.#waits.filter((wait) => !methods.some(wait.matches));
+    this.#waits = this.#waits.filter((wait) => !ready.includes(wait));
+    for (const wait of ready) wait.resolve();
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Between agents' ids of sessions and the editor's, and the sessions that an agent opens by naming them:
+ * subagents, and those whose `session/new` it has not answered yet.
+ */
+import type { Log } from '../system/log';
+import { stringOf } from '../rpc/message';
+import type { Message } from '../rpc/message';
+import type { SessionTable } from './session-table';
+import type { Session, WorkspaceChild } from '../child/workspace-child';
+import { isInside } from '../paths/path-map';
+import type { PathMap } from '../paths/path-map';
+
+/** How many sessions one agent may open by merely naming them. */
+const maxSessions = 1_000;
+/** How many that the agents of one workspace have only listed are written down. */
+const maxListed = 1_000;
+
+/** The ids of one proxy's sessions. */
+export class SessionIds {
+  /** How many of those were written down, by the root of the workspace. */
+  readonly #listed = new Map<string | undefined, number>();
+  /** The children of which it was told that they name too many. */
+  readonly #told = new WeakSet<WorkspaceChild>();
+
+  /** Opens what is new in `sessions`. */
+  constructor(
+    private readonly sessions: SessionTable,
+    private readonly log: Log,
+  ) {}
+
+  /** The open session of a child that a message of its agent names, if any. */
+  sessionOf(child: WorkspaceChild, message: Message): Session | undefined {
+    const agentId = sessionIdOf(message);
+    if (agentId === undefined) return undefined;
+    return child.sessions.get(agentId) ?? this.#openEarly(child, agentId);
+  }
+
+  /**
+   * The editor's id for an agent's. Besides open sessions, one that the agent names for the first time
+   * in the context of another (a subagent) is opened with that one's roots, and restored as that one is.
+   */
+  editorIdOf(child: WorkspaceChild, agentId: string, like: Session | undefined): string | undefined {
+    const known = child.sessions.get(agentId);
+    if (known !== undefined) return known.editorId;
+    if (like === undefined) return undefined;
+    if (child.sessions.size >= maxSessions) {
+      this.#tellTooMany(child);
+      return undefined;
+    }
+    const given = this.#derivedId(child, agentId, like.roots[0]?.spelled ?? '', like.map);
+    if (this.sessions.find(given) !== undefined) return this.openNew(child, agentId, like).editorId;
+    const { roots, map, openParams } = like;
+    this.sessions.open({ editorId: given, agentId, child, roots, map, openParams });
+    return given;
+  }
+
+  /**
+   * The editor's id for an agent's that stands in a list, with its folder as the agent names it. A list may have
+   * any number of sessions that nobody ever opens, so that only some of them are written down.
+   */
+  listedIdOf(child: WorkspaceChild, agentId: string, cwd: string, map: PathMap): string {
+    const isWritten = (): boolean => {
+      const count = (this.#listed.get(child.root) ?? 0) + 1;
+      this.#listed.set(child.root, count);
+      return count <= maxListed;
+    };
+    const open = child.sessions.get(agentId)?.editorId;
+    return open ?? this.#derivedId(child, agentId, map.toEditor(cwd), map, isWritten);
+  }
+
+  /** The agent's id for an editor's: that of an open session of the child, else the remembered one. */
+  agentIdOf(child: WorkspaceChild, editorId: string, session?: Session): string | undefined {
+    if (session?.editorId === editorId) return session.agentId;
+    const open = this.sessions.find(editorId);
+    return open?.child === child ? open.agentId : this.sessions.recall(editorId)?.agentId;
+  }
+
+  /** Opens a session that the agent has just made. */
+  openNew(
+    child: WorkspaceChild,
+    agentId: string,
+    { roots, map, openParams }: Pick<Session, 'roots' | 'map' | 'openParams'>,
+  ): Session {
+    const editorId = this.sessions.idForNew(agentId, child.root ?? '', roots[0]?.spelled ?? '');
+    const session: Session = { editorId, agentId, child, roots, map, openParams };
+    this.sessions.open(session);
+    return session;
+  }
+
+  /** A session whose `session/new` is still open: its updates may come before that is answered. */
+  #openEarly(child: WorkspaceChild, agentId: string): Session | undefined {
+    const opening = child.openings[0];
+    if (opening === undefined || child.early.size >= child.openings.length) return undefined;
+    const session = this.openNew(child, agentId, opening);
+    child.early.add(session);
+    return session;
+  }
+
+  /**
+   * A session that only a list speaks of belongs to the workspace of its own working directory. Where agents of
+   * several workspaces see theirs at the same place, one that is known is where it is known to be.
+   */
+  #derivedId(
+    child: WorkspaceChild,
+    agentId: string,
+    cwd: string,
+    map: PathMap,
+    isWritten?: () => boolean,
+  ): string {
+    const names = child.root === undefined ? [] : [child.root, ...map.hostRoots];
+    const own = names.some((name) => isInside(cwd, name)) ? child.root : undefined;
+    const root = own ?? this.sessions.rootOf(cwd) ?? cwd;
+    return this.sessions.idForKnown(agentId, root, cwd, own !== undefined && !map.isIdentity, isWritten);
+  }
+
+  #tellTooMany(child: WorkspaceChild): void {
+    if (this.#told.has(child)) return;
+    this.#told.add(child);
+    this.log.warn(
+      { root: child.root, maxSessions },
+      'the agent has too many sessions open: what it names besides is not served, and has its own id for the editor',
+    );
+  }
+}
+
+/** The session id that a message's params or result name first. */
+export function sessionIdOf(message: Message): string | undefined {
+  return stringOf(message, 'session');
+}

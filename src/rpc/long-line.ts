@@ -1,0 +1,114 @@
+/**
+ * Reads the envelope of a line that is too long to keep, piece by piece: enough to answer or fail the
+ * request that it belongs to. The line is thrown away, so its grammar is not checked.
+ */
+import {
+  backslash,
+  carriageReturn,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  openBrace,
+  openBracket,
+  quote,
+  space,
+  tab,
+} from './json/bytes';
+import { scalarEnd } from './json/tokens';
+import { stringEnd, unquote } from './json/string';
+
+/** Longest key or id that is kept, in bytes. */
+const maxWordBytes = 256;
+
+/** The envelope of one over-long line, as far as it has been read. */
+export class Skim {
+  /** JSON text of the id: a string, number or null. */
+  id: string | undefined;
+  /** It has `result` or `error`. */
+  isResponse = false;
+  /** It has `method` or `params`. */
+  isMethod = false;
+  /** Bytes read. */
+  length = 0;
+
+  #depth = 0;
+  #inString = false;
+  #afterBackslash = false;
+  /** The string or scalar at depth 1 that is being read or was read last. */
+  #word: number[] = [];
+  #inScalar = false;
+  #key = '';
+
+  /** The line is over for the asker: what it is and whom it concerns is known. */
+  get isKnown(): boolean {
+    return this.id !== undefined && (this.isResponse || this.isMethod);
+  }
+
+  /** Reads on. */
+  push(bytes: Buffer): void {
+    this.length += bytes.length;
+    for (const c of bytes) {
+      if (this.#inString) this.#stringByte(c);
+      else this.#byte(c);
+    }
+  }
+
+  #stringByte(c: number): void {
+    this.#keep(c);
+    if (this.#afterBackslash) this.#afterBackslash = false;
+    else if (c === backslash) this.#afterBackslash = true;
+    else if (c === quote) this.#inString = false;
+  }
+
+  #byte(c: number): void {
+    if (c === quote) {
+      this.#inString = true;
+      this.#word = [];
+      this.#keep(c);
+    } else if (c === openBrace || c === openBracket) {
+      this.#depth++;
+    } else if (c === closeBrace || c === closeBracket) {
+      this.#endMember();
+      this.#depth--;
+    } else if (this.#depth !== 1 || c === space || c === tab || c === carriageReturn) {
+      this.#inScalar = false;
+    } else if (c === colon) {
+      this.#setKey();
+    } else if (c === comma) {
+      this.#endMember();
+    } else {
+      if (!this.#inScalar) this.#word = [];
+      this.#inScalar = true;
+      this.#keep(c);
+    }
+  }
+
+  #keep(c: number): void {
+    if (this.#depth === 1 && this.#word.length <= maxWordBytes) this.#word.push(c);
+  }
+
+  #setKey(): void {
+    const word = this.#takeWord();
+    this.#key = word?.[0] === quote ? unquote(word, 0, word.length) : '';
+    if (this.#key === 'result' || this.#key === 'error') this.isResponse = true;
+    if (this.#key === 'method' || this.#key === 'params') this.isMethod = true;
+  }
+
+  #endMember(): void {
+    if (this.#depth !== 1) return;
+    const text = this.#takeWord()?.toString('utf8');
+    if (this.#key === 'id' && text !== undefined && text !== 'true' && text !== 'false') this.id = text;
+    this.#inScalar = false;
+    this.#key = '';
+  }
+
+  /** The word, if it was kept whole and is JSON: it may go into an answer. */
+  #takeWord(): Buffer | undefined {
+    const word = Buffer.from(this.#word);
+    this.#word = [];
+    if (word.length > maxWordBytes) return undefined;
+    const end = word[0] === quote ? stringEnd(word, 1) : scalarEnd(word, 0);
+    return end === word.length ? word : undefined;
+  }
+}

@@ -1,0 +1,160 @@
+/** Sessions end here: `session/close`, `session/delete`, and `session/end` for clients that were promised it. */
+import { existsSync } from 'node:fs';
+import { patientStop } from '../agent/process';
+import { loggedFailure } from '../agent/agent-end';
+import { CaiError, rpcCode } from '../errors';
+import { resultLine } from '../rpc/answer';
+import type { SessionRecord } from '../routing/session-record';
+import type { Session, WorkspaceChild } from '../child/workspace-child';
+import { quoted } from '../system/quoted';
+import { findWorkspace } from '../workspace/root';
+import { isKnownRoot } from '../workspace/trust';
+import type { Children } from '../relay/children';
+import { turnEndMs } from '../relay/core';
+import type { Call } from '../relay/call';
+import type { Core } from '../relay/core';
+import { isAgentError, offers, unknownSession } from '../routing/refusals';
+import { within } from '../system/time-limit';
+
+/** Ends sessions. */
+export class SessionEnder {
+  /** Works on the tables of `core`. */
+  constructor(
+    private readonly core: Core,
+    private readonly children: Children,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  /**
+   * `session/close`: the agent's own, where it has it. Where it has not, the turn is cancelled and its
+   * end awaited, so that the prompt is answered first. What the agent says of the session afterwards is
+   * nobody's.
+   */
+  close(call: Call, session: Session): void {
+    const { child } = session;
+    child.whenReady({
+      bytes: call.message.line.length,
+      run: () => {
+        if (offers(child.capabilities, 'sessionCapabilities.close')) {
+          this.core.toAgent(child, call, { map: session.map, session, onResult: () => this.#drop(session) });
+        } else {
+          void this.#endTurn(call, session);
+        }
+      },
+      onFailure: (reason) => this.core.fail(call, reason),
+    });
+  }
+
+  /**
+   * `session/end`, which ACP does not have: never sent on. As `session/close`; and a child that has lost
+   * its last session by it is ended at once.
+   */
+  async end(call: Call, session: Session): Promise<void> {
+    const { child } = session;
+    if (offers(child.capabilities, 'sessionCapabilities.close')) {
+      await this.#askToClose(session);
+      this.#drop(session);
+      this.#answerEmpty(call);
+    } else {
+      await this.#endTurn(call, session);
+    }
+    if (child.sessions.size === 0 && child.openings.length === 0) void child.stop(patientStop);
+  }
+
+  /** `session/delete`, also of a session that is not open. One that nobody knows is deleted already. */
+  async delete(call: Call, editorId: string): Promise<void> {
+    const open = this.core.sessions.find(editorId);
+    const record = this.core.sessions.recall(editorId);
+    if (open === undefined && record === undefined) {
+      this.#answerEmpty(call);
+      return;
+    }
+    const child = open?.child ?? (await this.#childOf(record!));
+    if (child === undefined) {
+      // Nobody can be asked. What its agent keeps of it goes with the agent's data.
+      this.core.sessions.forget(editorId);
+      this.#answerEmpty(call);
+      return;
+    }
+    this.core.toAgent(child, call, {
+      map: open?.map ?? child.map,
+      session: open,
+      onResult: () => {
+        this.core.sessions.forget(editorId);
+        if (open !== undefined) this.#drop(open);
+      },
+      onNoResult: (reason) => {
+        if (open === undefined && isAgentError(reason, rpcCode.resourceNotFound))
+          this.core.sessions.forget(editorId);
+      },
+    });
+  }
+
+  /** A call for a session that is not open but remembered, and that its agent can serve all the same. */
+  async serveClosed(call: Call, editorId: string): Promise<void> {
+    const record = this.recordOf(editorId);
+    const child = await this.#childOf(record);
+    if (child === undefined) {
+      throw new CaiError(
+        'WORKSPACE',
+        `${call.message.method}: ${quoted(record.root)}, the workspace of the session, is not there, belongs to a larger one now, or is none that you have worked in: restore it, or delete the session`,
+      );
+    }
+    this.core.toAgent(child, call, { map: child.map });
+  }
+
+  /** What is remembered of a session. Fails with `SESSION_UNKNOWN` if that is nothing. */
+  recordOf(editorId: string): SessionRecord {
+    const record = this.core.sessions.recall(editorId);
+    if (record === undefined) throw unknownSession(editorId);
+    return record;
+  }
+
+  /**
+   * Undefined where the session's workspace is no longer there, or is another one now, which may hold more: its agent
+   * has no part in the session. Nor is one started where the user has never worked: agents choose the folders of what
+   * they list.
+   */
+  async #childOf({ root }: SessionRecord): Promise<WorkspaceChild | undefined> {
+    const running = this.children.usable().find((child) => child.root === root);
+    if (running !== undefined || !existsSync(root) || !isKnownRoot(this.env, root)) return running;
+    const workspace = await findWorkspace(root, { env: this.env });
+    return workspace.root === root ? this.children.forWorkspace(workspace) : undefined;
+  }
+
+  async #endTurn(call: Call, session: Session): Promise<void> {
+    this.core.cancelTurn(session);
+    await this.core.whenTurnEnded(session);
+    this.#drop(session);
+    this.#answerEmpty(call, session.child);
+  }
+
+  /** Resolves when the agent has closed the session, failed to, or takes too long. */
+  async #askToClose(session: Session): Promise<void> {
+    const params = JSON.stringify({ sessionId: session.agentId });
+    await within(
+      turnEndMs,
+      new Promise<void>((resolve) => {
+        session.child.ask('session/close', params, {
+          resultPlan: undefined,
+          editorId: undefined,
+          session,
+          onAnswer: () => resolve(),
+          onFailure: (reason) => {
+            this.core.log.info(loggedFailure(reason), 'session/close failed');
+            resolve();
+          },
+        });
+      }),
+    );
+  }
+
+  #drop(session: Session): void {
+    this.core.sessions.close(session);
+    this.children.stopWhenIdle(session.child);
+  }
+
+  #answerEmpty(call: Call, child?: WorkspaceChild): void {
+    if (call.request !== undefined) this.core.answer(call, resultLine(call.request.id, '{}'), child?.lane);
+  }
+}

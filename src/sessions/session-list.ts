@@ -1,0 +1,296 @@
+/**
+ * `session/list`: the sessions of all children, page by page, then those that are remembered of workspaces
+ * without one. A page is one child's; the cursor that the editor gets is ours and stands for where in which
+ * child the list goes on. No child is started for a list as long as there is something to remember from.
+ */
+import { randomUUID } from 'node:crypto';
+import { CaiError, rpcCode } from '../errors';
+import { resultLine } from '../rpc/answer';
+import { fieldOf, jsonOf, textOf } from '../rpc/message';
+import type { Message } from '../rpc/message';
+import { editedText, replacing } from '../rpc/splice';
+import type { Edit } from '../rpc/splice';
+import type { SessionRecord } from '../routing/session-record';
+import type { JsonObject, WorkspaceChild } from '../child/workspace-child';
+import { isInside } from '../paths/path-map';
+import type { PathMap } from '../paths/path-map';
+import { findWorkspace } from '../workspace/root';
+import type { Workspace } from '../workspace/root';
+import { findCheckedWorkspace } from '../workspace/trust';
+import type { Children } from '../relay/children';
+import type { Call } from '../relay/call';
+import type { Core } from '../relay/core';
+import { pageParams, pageText } from './list-page';
+import { isAgentError, notOffered, offers } from '../routing/refusals';
+import { rememberRow, rememberedSessions, rowOf } from './remembered-sessions';
+import { within } from '../system/time-limit';
+
+/** Why a child gave no page: its error, or why there is no answer. */
+interface Failure {
+  readonly child: WorkspaceChild;
+  readonly reason: Message | CaiError;
+}
+
+/** Where a list goes on. */
+interface ListPosition {
+  /** The children that are still to be asked, the current one first. */
+  readonly children: readonly WorkspaceChild[];
+  /** Between the editor's paths and the current child's; the child's own when undefined. */
+  readonly map?: PathMap;
+  /** The current child's own cursor, JSON text. */
+  readonly cursor?: string;
+  /** Editor's ids of the sessions that were listed: children that share a home list the same ones. */
+  readonly seen: ReadonlySet<string>;
+  /** Workspaces whose children have listed all that they have. */
+  readonly answered: ReadonlySet<string | undefined>;
+  /** What to answer if there is nothing to list; one that asks for a sign-in comes before others. */
+  readonly failure?: Failure | undefined;
+  /** The folder that was asked for. */
+  readonly folder?: Workspace;
+  /** What is remembered and still to be listed, once it is its turn. */
+  readonly rest?: readonly SessionRecord[];
+}
+
+/** How long a child may take for a page where others have sessions too, or memory has its own; in milliseconds. */
+const pageMs = 5_000;
+/** Sessions of a page that is not a child's. */
+const pageRows = 200;
+/** Cursors that are remembered; an editor follows one list at a time. */
+const maxCursors = 64;
+
+/** Lists sessions. */
+export class SessionList {
+  readonly #positions = new Map<string, ListPosition>();
+
+  /** Works on the tables of `core`. */
+  constructor(
+    private readonly core: Core,
+    private readonly children: Children,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  /** Serves a call. */
+  async serve(call: Call): Promise<void> {
+    if (!this.#isOffered(call)) throw notOffered(call.message.method);
+    const position = await this.#positionOf(call.message);
+    if (call.request !== undefined) await this.#serveFrom(call, position);
+  }
+
+  /** Serves a call for the rows of sessions that it names, which may be those of several children. */
+  async serveNamed(call: Call): Promise<void> {
+    const { message, request } = call;
+    const list = fieldOf(message, 'sessionRefs');
+    if (request === undefined || list === undefined) return;
+    const pages: { child: WorkspaceChild; page: Message }[] = [];
+    for (const [child, ids] of this.#byChild(message)) {
+      const edit = replacing(list, JSON.stringify(ids));
+      const page = await this.#ask(
+        child,
+        call,
+        editedText(message.line, message.bodyStart, message.bodyEnd, [edit]),
+      );
+      if (page instanceof CaiError || page.isError) {
+        this.#fail(call, { child, reason: page });
+        return;
+      }
+      pages.push({ child, page });
+    }
+    const seen = new Set<string>();
+    const rows = pages.flatMap(({ child, page }) => this.#rowsOf(child, page, seen));
+    const first = pages[0]?.page;
+    const text = first === undefined ? '{"sessions":[]}' : pageText(first, rows, 'null');
+    this.core.answer(call, resultLine(request.id, text), pages.at(-1)?.child.lane);
+  }
+
+  /** As long as no agent has said for itself what it has, it has what the editor was told. */
+  #isOffered({ row }: Call): boolean {
+    const { initializeResult } = this.core;
+    const known = this.children.usable().filter((child) => child.initializeResult !== '');
+    if (known.length > 0) return known.some((child) => offers(child.capabilities, row.capability!));
+    if (initializeResult === '') return true;
+    const { agentCapabilities } = JSON.parse(initializeResult) as { agentCapabilities?: JsonObject | null };
+    return offers(agentCapabilities ?? {}, row.capability!);
+  }
+
+  /** The agents' ids of the sessions that a call names, by the open child that has them. */
+  #byChild(message: Message): Map<WorkspaceChild, string[]> {
+    const groups = new Map<WorkspaceChild, string[]>();
+    for (const field of message.fields.filter((each) => each.kind === 'sessionRef' && each.isString)) {
+      const editorId = textOf(message, field);
+      const open = this.core.sessions.find(editorId);
+      const record = this.core.sessions.recall(editorId);
+      const child = open?.child ?? this.children.usable().find((each) => each.root === record?.root);
+      const agentId = open?.agentId ?? record?.agentId;
+      if (child === undefined || agentId === undefined) continue;
+      groups.set(child, [...(groups.get(child) ?? []), agentId]);
+    }
+    return groups;
+  }
+
+  /** Where the call's list begins or goes on. With `cwd` it is that of one child. */
+  async #positionOf(message: Message): Promise<ListPosition> {
+    const cursor = fieldOf(message, 'cursor');
+    if (cursor?.isString === true) {
+      const position = this.#positions.get(textOf(message, cursor));
+      if (position === undefined) {
+        throw new CaiError('INVALID_PARAMS', 'session/list: unknown cursor; start again without one');
+      }
+      return position;
+    }
+    const cwd = fieldOf(message, 'cwd');
+    const start = { seen: new Set<string>(), answered: new Set<string>() };
+    if (cwd?.isString !== true) return { ...start, children: this.children.usable() };
+    const path = textOf(message, cwd);
+    // Without a memory an agent may be started for it.
+    const folder = this.core.sessions.isKept
+      ? await findWorkspace(path, { env: this.env })
+      : await findCheckedWorkspace(path, this.env);
+    const running = this.children.usable().filter((child) => child.root === folder.root);
+    const position = { ...start, folder, map: this.children.mapFor(folder) };
+    if (running.length > 0 || this.core.sessions.isKept)
+      return { ...position, children: running.slice(0, 1) };
+    return { ...position, children: [this.children.forWorkspace(folder)] };
+  }
+
+  /** Answers with the page at `position`; a child that has nothing (more), or fails, is passed over. */
+  async #serveFrom(call: Call, position: ListPosition): Promise<void> {
+    const [child, ...others] = position.children;
+    if (child === undefined) {
+      this.#answerRemembered(call, position);
+      return;
+    }
+    const { map = child.map, cursor } = position;
+    const page = await this.#ask(child, call, pageParams(call.message, map, cursor));
+    if (!(page instanceof CaiError) && !page.isError) {
+      await this.#answerPage(call, page, child, position);
+      return;
+    }
+    if (call.request?.isCancelled === true) {
+      this.#fail(call, { child, reason: page });
+      return;
+    }
+    this.core.log.info({ root: child.root }, 'a child is left out of session/list');
+    const isOutweighed = asksToSignIn(position.failure) || this.#isNotNeeded(child);
+    const failure = isOutweighed ? position.failure : { child, reason: page };
+    const next = { ...withoutChild(position), children: others, failure };
+    await this.#serveFrom(call, next);
+  }
+
+  /** One that never answered `initialize` is asked for no more than what is remembered. */
+  #isNotNeeded(child: WorkspaceChild): boolean {
+    return this.core.sessions.isKept && child.initializeResult === '';
+  }
+
+  #answerRemembered(call: Call, position: ListPosition): void {
+    const { rows, next } = this.#rememberedAt(position);
+    const { failure, seen } = position;
+    if (failure !== undefined && seen.size === 0 && (rows.length === 0 || asksToSignIn(failure))) {
+      this.#fail(call, failure);
+      return;
+    }
+    const text = `{"sessions":[${rows.join(',')}]${next === undefined ? '' : `,"nextCursor":${this.#keep(next)}`}}`;
+    this.core.answer(call, resultLine(call.request!.id, text));
+  }
+
+  /** A page of what is remembered, once no child is left to be asked, and where the list goes on. */
+  #rememberedAt(position: ListPosition): { rows: string[]; next: ListPosition | undefined } {
+    const { folder, answered, seen } = position;
+    const all = position.rest ?? rememberedSessions(this.core.sessions, { folder, besides: answered, seen });
+    const next = all.length > pageRows ? { ...position, rest: all.slice(pageRows) } : undefined;
+    return { rows: all.slice(0, pageRows).map(rowOf), next };
+  }
+
+  async #answerPage(call: Call, page: Message, child: WorkspaceChild, position: ListPosition): Promise<void> {
+    const seen = new Set(position.seen);
+    const rows = this.#rowsOf(child, page, seen, position.map);
+    const cursor = page.fields.find((field) => field.kind === 'cursor' && field.isString);
+    let next: ListPosition | undefined;
+    if (cursor !== undefined) {
+      next = { ...position, cursor: jsonOf(page, cursor), seen };
+    } else {
+      const answered = new Set([...position.answered, child.root]);
+      next = { ...withoutChild(position), children: position.children.slice(1), seen, answered };
+      if (rows.length === 0 && (next.children.length > 0 || next.failure !== undefined)) {
+        await this.#serveFrom(call, next);
+        return;
+      }
+      if (next.children.length === 0) {
+        const remembered = this.#rememberedAt(next);
+        rows.push(...remembered.rows);
+        next = remembered.next;
+      }
+    }
+    const text = pageText(page, rows, this.#keep(next));
+    this.core.answer(call, resultLine(call.request!.id, text), child.lane);
+  }
+
+  /** The page's sessions as the editor may see them, JSON texts, without those that were listed before. */
+  #rowsOf(child: WorkspaceChild, page: Message, seen: Set<string>, map = child.map): string[] {
+    // Another process may have written of the same sessions since.
+    this.core.sessions.refresh();
+    const edits = this.core.editsToEditor(child, page, { map });
+    const rows: string[] = [];
+    let next = 0;
+    for (const row of page.fields.filter((field) => field.kind === 'row')) {
+      const inRow: Edit[] = [];
+      while (next < edits.length && edits[next]!.start < row.end) inRow.push(edits[next++]!);
+      const text = editedText(page.line, row.start, row.end, inRow);
+      const info = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
+      const id = info?.sessionId;
+      if (info === null || typeof id !== 'string' || seen.has(id) || this.#isElsewhere(child, id, info.cwd))
+        continue;
+      seen.add(id);
+      rememberRow(this.core.sessions, id, info);
+      rows.push(text);
+    }
+    return rows;
+  }
+
+  /**
+   * Agents of several workspaces may have theirs at the same place: a session of one is then listed by another
+   * as if it worked here.
+   */
+  #isElsewhere({ root: own }: WorkspaceChild, id: string, cwd: unknown): boolean {
+    const root = this.core.sessions.recall(id)?.root;
+    if (own === undefined || root === undefined || typeof cwd !== 'string') return false;
+    return isInside(cwd, own) && !isInside(cwd, root) && !isInside(root, own);
+  }
+
+  /**
+   * The child's answer, or why it gives none. It may not keep waiting the sessions of others, nor those that are
+   * remembered.
+   */
+  async #ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Message | CaiError> {
+    const answer = this.core.ask(child, call, params);
+    if (!this.core.sessions.isKept && this.children.usable().length === 1) return await answer;
+    return (await within(pageMs, answer)) ?? late(call.message.method);
+  }
+
+  #fail(call: Call, { child, reason }: Failure): void {
+    if (reason instanceof CaiError) this.core.fail(call, reason);
+    else this.core.passOn(child, call, reason);
+  }
+
+  /** The cursor that stands for a position, JSON text; `null` for the end. */
+  #keep(position: ListPosition | undefined): string {
+    if (position === undefined) return 'null';
+    const cursor = randomUUID();
+    this.#positions.set(cursor, position);
+    const [oldest] = this.#positions.keys();
+    if (this.#positions.size > maxCursors) this.#positions.delete(oldest!);
+    return JSON.stringify(cursor);
+  }
+}
+
+/** The position without what is about its current child alone. */
+function withoutChild({ seen, answered, folder, failure }: ListPosition): Omit<ListPosition, 'children'> {
+  return { seen, answered, failure, ...(folder !== undefined && { folder }) };
+}
+
+function asksToSignIn(failure: Failure | undefined): boolean {
+  return isAgentError(failure?.reason, rpcCode.authRequired);
+}
+
+function late(method: string): CaiError {
+  return new CaiError('AGENT_STALLED', `${method}: no answer in ${pageMs / 1_000} s`);
+}

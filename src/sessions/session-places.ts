@@ -1,0 +1,207 @@
+/** Where a call wants its session: the workspace of its `cwd`, and the folders besides. */
+import { realpath } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { CaiError } from '../errors';
+import { bodyTextOf, stringOf, textOf } from '../rpc/message';
+import type { Message } from '../rpc/message';
+import { readBaseline } from '../protect/baseline';
+import type { Session } from '../child/workspace-child';
+import { patternsFor } from '../protect/git-named-paths';
+import { kernelPlaceOn } from '../paths/kernel-place';
+import { isInside } from '../paths/path-map';
+import { checkSamePins, identify, pinFolder } from '../paths/pinned-folder';
+import type { PinnedFolder } from '../paths/pinned-folder';
+import { allProtectedIn } from '../protect/protected-paths';
+import { quoted } from '../system/quoted';
+import { isFilePath, resolvePath } from '../system/real-path';
+import type { Workspace } from '../workspace/root';
+import { findCheckedWorkspace, recordedRoots } from '../workspace/trust';
+import type { Children } from '../relay/children';
+
+/** Where a session belongs: its folders as they are now, the mapping of its paths, the call's params. */
+export type Place = Pick<Session, 'roots' | 'map' | 'openParams'>;
+
+/** What was found for a call. */
+export interface Found {
+  /** The workspace that its `cwd` lies in. */
+  readonly workspace: Workspace;
+  /** What its session is to have. */
+  readonly place: Place;
+}
+
+/** A folder that agents are given, without links. */
+interface Given {
+  readonly real: string;
+  readonly isReadOnly: boolean;
+}
+
+/** Finds the places of sessions. */
+export class SessionPlaces {
+  /** The look-up that is going on for each folder. */
+  readonly #lookUps = new Map<string, Promise<Workspace>>();
+  /** The last call for each folder: calls for the same one go on in the order of their arrival. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  /** `children` know what their agents see of this machine. */
+  constructor(
+    private readonly children: Children,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  /** For a call that opens a session, in `folder` or else its `cwd`. Rejects where it cannot be served. */
+  async find(message: Message, folder = cwdOf(message)): Promise<Found> {
+    if (folder === undefined) {
+      throw new CaiError('INVALID_PARAMS', `${message.method}: cwd must be an absolute path`);
+    }
+    const found = this.#find(message, folder);
+    const earlier = this.#turns.get(folder);
+    const turn = Promise.allSettled([earlier, found]);
+    this.#turns.set(folder, turn);
+    await earlier;
+    try {
+      return await found;
+    } finally {
+      if (this.#turns.get(folder) === turn) this.#turns.delete(folder);
+    }
+  }
+
+  /** For the call that opens a lost session again. Rejects with `CaiError('REPLACED')` if it has other folders now. */
+  async findAgain(message: Message, { roots }: Pick<Session, 'roots'>): Promise<Found> {
+    const found = await this.find(message);
+    checkSamePins(roots, found.place.roots);
+    return found;
+  }
+
+  async #find(message: Message, folder: string): Promise<Found> {
+    const workspace = await this.#lookUp(folder);
+    const roots = await this.#pinsFor(workspace, furtherRoots(message));
+    await this.children.retire(workspace);
+    // Without a folder of its own, the call could not be repeated.
+    const openParams = cwdOf(message) === undefined ? undefined : bodyTextOf(message);
+    return { workspace, place: { roots, map: this.children.mapFor(workspace), openParams } };
+  }
+
+  #lookUp(cwd: string): Promise<Workspace> {
+    const known = this.#lookUps.get(cwd);
+    const found = known ?? findCheckedWorkspace(cwd, this.env).finally(() => this.#lookUps.delete(cwd));
+    this.#lookUps.set(cwd, found);
+    return found;
+  }
+
+  /** The working directory and the further folders, each where agents have it, and what cannot be written in them. */
+  async #pinsFor(workspace: Workspace, further: readonly string[]): Promise<PinnedFolder[]> {
+    const { root, cwd, realCwd, identity } = workspace;
+    const given = [{ real: root, isReadOnly: false }, ...(await this.#mounts(workspace))];
+    const pinned =
+      cwd === root
+        ? { spelled: root, real: root, identity, isReadOnly: false }
+        : await this.#pinCwd(cwd, realCwd, root);
+    const others = await Promise.all(further.map((folder) => this.#pinFurther(folder, workspace, given)));
+    const pins = [pinned, ...others.filter((pin) => pin !== undefined)];
+    const unwritable = given.filter(
+      ({ real, isReadOnly }) => isReadOnly && pins.some((pin) => isInside(real, pin.real)),
+    );
+    const writable = given.filter(
+      ({ real, isReadOnly }) =>
+        !isReadOnly && pins.some((pin) => isInside(real, pin.real) || isInside(pin.real, real)),
+    );
+    const protectedHere = await Promise.all(writable.map(({ real }) => this.#protectedIn(real, workspace)));
+    const below = unwritable.map(async ({ real }) => {
+      const { identity: itself } = await identify(real);
+      return { spelled: real, real, identity: itself, isReadOnly: true };
+    });
+    return [...pins, ...(await Promise.all(below)), ...protectedHere.flat()];
+  }
+
+  /** What cannot be written inside cannot be written through the editor either. */
+  async #protectedIn(folder: string, workspace: Workspace): Promise<PinnedFolder[]> {
+    const { isOff, paths } = this.children.given.protect;
+    if (isOff || this.children.seesAll(workspace) || !this.children.servesFiles(workspace)) return [];
+    const known = readBaseline(this.env, folder)?.patterns ?? [];
+    const patterns = await patternsFor({ workTree: folder, within: folder, env: this.env }, paths, known);
+    return allProtectedIn(folder, patterns).map(({ path }) => {
+      const real = posix.join(folder, path);
+      return { spelled: real, real, identity: '', isReadOnly: true };
+    });
+  }
+
+  async #pinCwd(cwd: string, realCwd: string, root: string): Promise<PinnedFolder> {
+    if (cwd !== realCwd) await refuseLinks('cwd', cwd, realCwd, [root]);
+    return await pinFolder(cwd, realCwd);
+  }
+
+  /**
+   * Source: ACP v1, session setup: additional directories are absolute, and served or refused. `undefined`: nothing is
+   * there, and what comes there later is not served.
+   */
+  async #pinFurther(
+    folder: string,
+    workspace: Workspace,
+    given: readonly Given[],
+  ): Promise<PinnedFolder | undefined> {
+    const key = 'additionalDirectories';
+    if (!isFilePath(folder))
+      throw new CaiError('INVALID_PARAMS', `${key}: ${quoted(folder)} is not an absolute path`);
+    const spelled = posix.resolve(folder);
+    const isEverywhere = this.children.seesAll(workspace);
+    if (!isEverywhere && !this.children.canSee(spelled, workspace)) throw notServed(folder);
+    const real = await realpath(spelled).catch(() => undefined);
+    if (real === undefined) return undefined;
+    const why = await kernelPlaceOn(spelled, real);
+    if (why !== undefined)
+      throw new CaiError('WORKSPACE', `${key}: ${quoted(folder)} cannot be served, because ${why}`);
+    if (real !== spelled) {
+      const writable = given.filter(({ isReadOnly }) => !isReadOnly).map((each) => each.real);
+      await refuseLinks(key, spelled, real, [...writable, ...recordedRoots(this.env)]);
+    }
+    const [holder] = given
+      .filter((each) => isInside(real, each.real))
+      .sort((one, other) => other.real.length - one.real.length);
+    if (holder === undefined && !isEverywhere) throw notServed(folder);
+    return await pinFolder(spelled, real, holder?.isReadOnly);
+  }
+
+  /** What the user has mounted for agents that do not see all of this machine, as far as it is there. */
+  async #mounts(workspace: Workspace): Promise<Given[]> {
+    if (this.children.seesAll(workspace)) return [];
+    const found = await Promise.all(
+      this.children.given.mounts.map(async ({ path, isReadOnly }) => {
+        const real = await realpath(path).catch(() => undefined);
+        return real === undefined ? undefined : { real, isReadOnly };
+      }),
+    );
+    return found.filter((mount) => mount !== undefined);
+  }
+}
+
+/** A link in a folder that agents can write can be theirs, and lead elsewhere at any later time. */
+async function refuseLinks(
+  key: string,
+  path: string,
+  real: string,
+  folders: readonly string[],
+): Promise<void> {
+  const { links } = await resolvePath(path);
+  const link = links.find((each) => folders.some((folder) => isInside(each, folder)));
+  if (link === undefined) return;
+  throw new CaiError(
+    'WORKSPACE',
+    `${key}: ${quoted(path)} leads through the link ${quoted(link)}, where an agent can make links: if that is right, name ${quoted(real)} instead`,
+  );
+}
+
+function cwdOf(message: Message): string | undefined {
+  return stringOf(message, 'cwd');
+}
+
+function furtherRoots(message: Message): string[] {
+  const fields = message.fields.filter((field) => field.kind === 'root');
+  return fields.map((field) => (field.isString ? textOf(message, field) : ''));
+}
+
+function notServed(folder: string): CaiError {
+  return new CaiError(
+    'WORKSPACE',
+    `additionalDirectories: "${folder}" lies outside the workspace and is not mounted for the agent: add a table [[mounts]] with path = "${folder}" to your configuration`,
+  );
+}

@@ -1,0 +1,63 @@
+/**
+ * An id of ours that is not remembered: the session file was lost, or is not kept. The ids are derived from
+ * those of the agents, so that an agent's own list tells which of its sessions the id stands for.
+ */
+import { jsonOf } from '../rpc/message';
+import type { Message } from '../rpc/message';
+import type { WorkspaceChild } from '../child/workspace-child';
+import type { PathMap } from '../paths/path-map';
+import type { Core } from '../relay/core';
+import { editorMethods } from '../protocol/methods';
+import { offers } from '../routing/refusals';
+import { within } from '../system/time-limit';
+
+/** How long the agent may take for its lists, in milliseconds. */
+const listMs = 5_000;
+/** How many pages are asked for. */
+const maxPages = 20;
+/** A UUID of version 5: an id that `SessionTable` derives. Source: RFC 9562, section 5.5. */
+const derivedId = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** Whether an id is not remembered, and may be one of ours all the same. */
+export function canRelearn(core: Core, editorId: string): boolean {
+  return derivedId.test(editorId) && core.sessions.recall(editorId) === undefined;
+}
+
+/**
+ * Has the agent list its sessions, until the one with that id is known or there are no more. Resolves whatever
+ * comes of it. `map` is the one of the folder that the session is to be in.
+ */
+export async function relearn(
+  core: Core,
+  editorId: string,
+  child: WorkspaceChild,
+  map: PathMap,
+): Promise<void> {
+  await new Promise<void>((done) => child.whenReady({ bytes: 0, run: done, onFailure: () => done() }));
+  if (child.state !== 'ready' || !offers(child.capabilities, 'sessionCapabilities.list')) return;
+  await within(listMs, listUntil(core, editorId, child, map));
+}
+
+async function listUntil(core: Core, editorId: string, child: WorkspaceChild, map: PathMap): Promise<void> {
+  let params = '{}';
+  for (let page = 0; page < maxPages; page++) {
+    const answer = await ask(core, child, params);
+    if (answer === undefined || answer.isError) return;
+    // Each session of the list is given its id by this.
+    core.editsToEditor(child, answer, { map });
+    const cursor = answer.fields.find(({ kind, isString }) => kind === 'cursor' && isString);
+    if (cursor === undefined || core.sessions.recall(editorId) !== undefined) return;
+    params = `{"cursor":${jsonOf(answer, cursor)}}`;
+  }
+}
+
+async function ask(core: Core, child: WorkspaceChild, params: string): Promise<Message | undefined> {
+  return await new Promise((resolve) => {
+    child.ask('session/list', params, {
+      resultPlan: core.planOf(editorMethods['session/list']!.result),
+      editorId: undefined,
+      onAnswer: resolve,
+      onFailure: () => resolve(undefined),
+    });
+  });
+}

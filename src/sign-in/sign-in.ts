@@ -1,0 +1,248 @@
+/**
+ * The sign-in methods of an agent that an editor would run as a command. An editor runs on the host whatever
+ * command it is given. It therefore gets a command of ours with a token, which runs the agent's own command in the
+ * container.
+ */
+import type { AgentCommand } from '../agent/catalog';
+import { isPassable, isVariableName } from '../agent/argument-text';
+import { signInArgument } from './sign-in-argument';
+import { dropToken, hostCommand, sweepTokens, writeToken } from '../agent/editor-token';
+import type { TerminalOrder } from '../agent/editor-token';
+import { messageOf } from '../errors';
+import type { Log } from '../system/log';
+import { openBracket } from '../rpc/json/bytes';
+import { compilePlan } from '../rpc/json/wanted-places';
+import type { Message } from '../rpc/message';
+import { replacing } from '../rpc/splice';
+import type { Edit } from '../rpc/splice';
+import { Walk } from '../rpc/json/walk';
+import type { JsonObject } from '../child/workspace-child';
+
+/** In each method what is looked at: two parsers must not read it differently. */
+const methodsPlan = compilePlan({
+  '*': {
+    '=': 'method',
+    type: 'type',
+    command: 'command',
+    args: 'args',
+    env: 'env',
+    vars: { '*': { name: 'name' } },
+    varName: 'name',
+    _meta: {
+      'terminal-auth': { '=': 'command', command: 'command', args: 'args', env: 'env', label: 'label' },
+    },
+  },
+});
+
+/** What only an editor could take for something to run, in a method that is none of ours. */
+const nothingRunnable = { command: undefined, args: undefined, env: undefined };
+/** Variables by which programs of the host are steered: an editor would set them at the word of an agent. */
+const steering = /^(?:CAI_|NODE_|LD_|DYLD_|DOCKER_|XDG_|GIT_|PATH$|HOME$)/i;
+
+/** How many different logins one proxy keeps ready for each workspace; agents have one to three. */
+const maxLogins = 32;
+
+/** What a login needs besides what the agent says. */
+export interface SignInOptions {
+  /** The agent as it runs in a container; undefined where it does not: then nothing is offered. */
+  readonly agent: AgentCommand | undefined;
+  /** Where our own folders are found. */
+  readonly env: NodeJS.ProcessEnv;
+  /** For what cannot be offered. */
+  readonly log: Log;
+}
+
+/** Where an answer comes from and goes to. */
+export interface SignInPlace {
+  /** Root of the workspace whose agent gave it; undefined: that of none. */
+  readonly root: string | undefined;
+  /** What the editor offers. */
+  readonly editorCapabilities: JsonObject;
+  /** An agent of one workspace gave it that is not known, and a login would run for another: none is offered. */
+  readonly isElsewhere?: boolean;
+}
+
+/** The logins of one proxy. */
+export class SignIn {
+  /** Root of the workspace in whose container a login runs that no workspace's agent has offered; undefined: none. */
+  ownRoot: string | undefined;
+  /** Tokens by their orders, by the workspace in which these run. */
+  readonly #tokens = new Map<string | undefined, Map<string, string>>();
+
+  /** Nothing is written before an agent offers a login. */
+  constructor(private readonly options: SignInOptions) {}
+
+  /** Nobody can sign in any more by what was offered. */
+  end(): void {
+    const { env } = this.options;
+    for (const tokens of this.#tokens.values()) for (const token of tokens.values()) dropToken(env, token);
+    this.#tokens.clear();
+    sweepTokens(env);
+  }
+
+  /** Whether agents may offer what the editor is to run in a terminal. */
+  get isPossible(): boolean {
+    return this.options.agent !== undefined;
+  }
+
+  /**
+   * The edits that make an answer, an error as well, one for the editor: of what it would run on the host, none
+   * is left but ours. Where two parsers could see different methods, none is left at all.
+   */
+  edits(answer: Message, place: SignInPlace): Edit[] {
+    const edits: Edit[] = [];
+    for (const field of answer.fields) {
+      if (field.kind === 'hostCommand') edits.push(replacing(field, 'null'));
+      if (field.kind !== 'authMethods') continue;
+      const json = answer.line.subarray(field.start, field.end);
+      const isNull = json.toString('latin1') === 'null';
+      const methods = methodsOf(json);
+      const kept = (methods ?? []).flatMap((method) => this.#offered(method, place) ?? []);
+      const isArray = json[0] === openBracket;
+      const isSame =
+        kept.length === methods?.length && kept.every((method, index) => method === methods[index]);
+      if (!(isNull || (isArray && isSame))) edits.push(replacing(field, `[${kept.join(',')}]`));
+    }
+    return edits;
+  }
+
+  /** As `#forEditor`; a method that cannot be written again, nested too deeply, is left out. */
+  #offered(text: string, place: SignInPlace): string | undefined {
+    try {
+      return this.#forEditor(text, place);
+    } catch (reason) {
+      this.options.log.warn({ reason: messageOf(reason) }, 'a sign-in method cannot be offered');
+      return undefined;
+    }
+  }
+
+  /**
+   * A sign-in method for the editor, JSON text: unchanged if it names nothing to run, undefined if it cannot be
+   * offered.
+   */
+  #forEditor(text: string, place: SignInPlace): string | undefined {
+    const method = JSON.parse(text) as JsonObject | null;
+    if (!isObject(method)) return undefined;
+    const meta = isObject(method._meta) ? method._meta : {};
+    const isTerminal = method.type === 'terminal';
+    if (variablesOf(method).some((name) => typeof name !== 'string' || steering.test(name))) return undefined;
+    if (!isTerminal && !Object.hasOwn(meta, 'terminal-auth')) {
+      if (!Object.keys(nothingRunnable).some((key) => Object.hasOwn(method, key))) return text;
+      return JSON.stringify({ ...method, ...nothingRunnable });
+    }
+    const offers = offersOf(place.isElsewhere === true ? {} : place.editorCapabilities);
+    const { 'terminal-auth': given, ...others } = meta;
+    const run = offers.runs ? this.#commandFor(given, place) : undefined;
+    const command = run === undefined ? undefined : { 'terminal-auth': run };
+    const _meta = method._meta === undefined ? {} : { _meta: { ...others, ...command } };
+    if (!isTerminal) return JSON.stringify({ ...method, ...nothingRunnable, ..._meta });
+    const token = offers.terminal ? this.#tokenForMethod(method, place) : undefined;
+    if (token === undefined && run === undefined) return undefined;
+    // For an editor that only knows the other way it is a method like any.
+    const asTerminal =
+      token === undefined
+        ? { type: undefined, ...nothingRunnable }
+        : { args: [signInArgument(token)], env: {} };
+    // It may have no command, but an editor could take one for what is to be run.
+    return JSON.stringify({ ...method, command: undefined, ...asTerminal, ..._meta });
+  }
+
+  /** The editor runs the command that it is configured with, and so the agent's gets these arguments. */
+  #tokenForMethod({ args, env }: JsonObject, place: SignInPlace): string | undefined {
+    const { agent } = this.options;
+    return agent === undefined ? undefined : this.#token(agent.command, args ?? [], env ?? {}, place);
+  }
+
+  /** What Zed and others run, besides their label. */
+  #commandFor(given: unknown, place: SignInPlace): JsonObject | undefined {
+    if (!isObject(given) || typeof given.command !== 'string' || given.command === '') return undefined;
+    const token = this.#token([given.command], given.args ?? [], given.env ?? {}, place);
+    if (token === undefined) return undefined;
+    const label = typeof given.label === 'string' ? { label: given.label } : {};
+    return { ...label, ...hostCommand(token), env: {} };
+  }
+
+  /** The token for a command, the same for the same; undefined where there can be none. */
+  #token(
+    program: readonly string[],
+    args: unknown,
+    variables: unknown,
+    { root }: SignInPlace,
+  ): string | undefined {
+    const { agent, env, log } = this.options;
+    const pairs = pairsOf(variables);
+    if (agent === undefined || pairs === undefined || !isTexts(args) || !isTexts(program)) return undefined;
+    const order: TerminalOrder = {
+      kind: 'login',
+      agent: agent.name,
+      workspace: root ?? this.ownRoot,
+      argv: [...program, ...args],
+      env: pairs,
+    };
+    const key = JSON.stringify(order);
+    const tokens = this.#tokens.get(order.workspace) ?? new Map<string, string>();
+    this.#tokens.set(order.workspace, tokens);
+    const known = tokens.get(key);
+    if (known !== undefined || tokens.size >= maxLogins) return known;
+    try {
+      const token = writeToken(env, order);
+      tokens.set(key, token);
+      return token;
+    } catch (reason) {
+      log.warn({ reason: messageOf(reason) }, 'a sign-in in a terminal cannot be offered');
+      return undefined;
+    }
+  }
+}
+
+/** Names of the variables that the editor is to set. Source: ACP, authentication, `env_var`. */
+function variablesOf({ vars, varName }: JsonObject): unknown[] {
+  const listed = Array.isArray(vars)
+    ? vars.map((each: unknown) => (isObject(each) ? each.name : each))
+    : isObject(vars)
+      ? Object.keys(vars)
+      : [];
+  return varName === undefined ? listed : [...listed, varName];
+}
+
+/** Which of the two ways the editor knows. */
+function offersOf(capabilities: JsonObject): { terminal: boolean; runs: boolean } {
+  const { auth, _meta } = capabilities;
+  return {
+    terminal: isObject(auth) && auth.terminal === true,
+    runs: isObject(_meta) && (_meta['terminal-auth'] ?? false) !== false,
+  };
+}
+
+/** The texts of the sign-in methods; undefined where a key that is looked at stands twice. */
+function methodsOf(json: Buffer): string[] | undefined {
+  const walk = new Walk(json);
+  walk.value(0, methodsPlan);
+  if (walk.hasDuplicate) return undefined;
+  const methods = walk.fields.filter((field) => field.kind === 'method');
+  return methods.map(({ start, end }) => json.toString('utf8', start, end));
+}
+
+/** Environment variables, of an object as in v1 or a list as in v2; undefined for anything else. */
+function pairsOf(value: unknown): [string, string][] | undefined {
+  const pairs = Array.isArray(value)
+    ? value.map((each: unknown) => (isObject(each) ? [each.name, each.value] : []))
+    : isObject(value)
+      ? Object.entries(value)
+      : [[]];
+  return pairs.every(isPair) ? pairs : undefined;
+}
+
+function isPair(value: unknown[]): value is [string, string] {
+  const [name, text] = value;
+  return isVariableName(name) && isPassable(text);
+}
+
+/** Texts that can be arguments of a command: NUL would end one. */
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every(isPassable);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

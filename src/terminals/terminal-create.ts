@@ -1,0 +1,77 @@
+/**
+ * `terminal/create`: what the agent wants to run, and what the editor runs for it. Of the command, arguments,
+ * environment and folder that the agent gives, the editor gets none.
+ */
+import { posix } from 'node:path';
+import { isPassable, isVariableName } from '../agent/argument-text';
+import type { HostCommand, TerminalOrder } from '../agent/editor-token';
+import { CaiError } from '../errors';
+import { replacing } from '../rpc/splice';
+import type { Edit } from '../rpc/splice';
+import { bodyOf } from '../rpc/message';
+import type { Message } from '../rpc/message';
+import type { JsonObject } from '../child/workspace-child';
+
+/** What an agent asks to run in a terminal. */
+export type TerminalWish = Pick<TerminalOrder, 'argv' | 'env' | 'shell'> & {
+  /** Its folder as the agent names it; undefined: that of its session. */
+  readonly cwd: string | undefined;
+};
+
+/**
+ * Reads the params. Fails with `INVALID_PARAMS` for what cannot be run: a wrong type, a relative folder, a NUL. The
+ * message names no value. Keys that other readers could take for ours were refused with the line. Source: ACP v1,
+ * terminals; without arguments a command is a line for a shell, as editors take it.
+ */
+export function wishOf(message: Message): TerminalWish {
+  const params = (bodyOf(message) ?? {}) as JsonObject;
+  const { command, outputByteLimit } = params;
+  const args = params.args ?? [];
+  const cwd = params.cwd ?? undefined;
+  if (!isPassable(command) || command === '') throw invalid('"command" must be a string that is not empty');
+  if (!Array.isArray(args) || !args.every(isPassable)) throw invalid('"args" must be an array of strings');
+  if (!(cwd === undefined || (isPassable(cwd) && posix.isAbsolute(cwd))))
+    throw invalid('"cwd" must be an absolute path');
+  if (!isLimit(outputByteLimit)) throw invalid('"outputByteLimit" must be a number of bytes');
+  return { argv: [command, ...args], env: variablesOf(params.env ?? []), cwd, shell: args.length === 0 };
+}
+
+/** The edits by which the editor runs `host` in `cwd`, a folder as it names it. All other params stay. */
+export function editsOfCreate(message: Message, host: HostCommand, cwd: string): Edit[] {
+  const texts = {
+    terminalArgs: JSON.stringify(host.args),
+    terminalEnv: '[]',
+    terminalCwd: JSON.stringify(cwd),
+  };
+  const edits: Edit[] = [];
+  for (const [kind, text] of Object.entries(texts)) {
+    const field = message.fields.find((each) => each.kind === kind);
+    if (field !== undefined) edits.push(replacing(field, text));
+  }
+  const has = (kind: string): boolean => message.fields.some((field) => field.kind === kind);
+  const args = has('terminalArgs') ? '' : `,"args":${texts.terminalArgs}`;
+  const folder = has('terminalCwd') ? '' : `,"cwd":${texts.terminalCwd}`;
+  const command = message.fields.find(({ kind }) => kind === 'terminalCommand')!;
+  const text = JSON.stringify(host.command) + args + folder;
+  return [...edits, replacing(command, text)];
+}
+
+function variablesOf(env: unknown): [string, string][] {
+  const pairs = Array.isArray(env) ? env.map((each: unknown) => pairOf(each)) : [undefined];
+  if (pairs.every((pair) => pair !== undefined)) return pairs;
+  throw invalid('"env" must be an array of names and values');
+}
+
+function pairOf(variable: unknown): [string, string] | undefined {
+  if (typeof variable !== 'object' || variable === null) return undefined;
+  const { name, value } = variable as JsonObject;
+  return isVariableName(name) && isPassable(value) ? [name, value] : undefined;
+}
+
+function isLimit(value: unknown): boolean {
+  return value === undefined || value === null || (Number.isInteger(value) && (value as number) >= 0);
+}
+
+function invalid(what: string): CaiError {
+  return new CaiError('INVALID_PARAMS', `terminal/create: ${what}`);
+}

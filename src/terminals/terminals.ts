@@ -1,0 +1,176 @@
+/**
+ * Terminals that the editor shows and in which a container's commands run: `terminal/*` of agents. Who may use
+ * which, and that none outlives whom it was for.
+ */
+import { dropToken, hostCommand, writeToken } from '../agent/editor-token';
+import { ownIdentity } from '../system/process-identity';
+import { CaiError, messageOf } from '../errors';
+import { requestLine, rpcErrorOf } from '../rpc/answer';
+import { bodyOf, stringOf } from '../rpc/message';
+import type { Message } from '../rpc/message';
+import type { Edit } from '../rpc/splice';
+import type { JsonObject, Session, WorkspaceChild } from '../child/workspace-child';
+import type { Config } from '../config/config';
+import type { AgentCall } from '../relay/call';
+import type { Core } from '../relay/core';
+import { RateLimit } from './rate-limit';
+import { methodNotFound, offers } from '../routing/refusals';
+import { editsOfCreate, wishOf } from './terminal-create';
+
+/** What terminals are made from. */
+export interface TerminalsOptions {
+  /** Whose containers commands run in. */
+  readonly agent: { readonly name: string };
+  /** Where our own folders are found, and how a container's engine is. */
+  readonly env: NodeJS.ProcessEnv;
+  /** As in `ProxyOptions`. */
+  readonly terminals: Config['acp']['terminal'];
+}
+
+/** Passes a call on to the editor; returns the id that it has there, undefined if it could not be passed. */
+export type PassOn = (edits: readonly Edit[]) => string | undefined;
+
+/** How many terminals one agent may have that it has not released: more than anybody can look at. */
+const maxTerminals = 64;
+/** How many it may create at once and, since each costs processes on both sides, in the long run. */
+const burst = 2 * maxTerminals;
+const perSecond = 16;
+
+/** One that the editor has, or is about to have. */
+interface Terminal {
+  readonly child: WorkspaceChild;
+  /** The session's id on the editor's side. */
+  readonly sessionId: string;
+  readonly token: string;
+  /** Nobody is left who could use it. */
+  isOver: boolean;
+}
+
+/** The terminals of one proxy. */
+export class Terminals {
+  /** By the id that the editor gave. */
+  readonly #terminals = new Map<string, Terminal>();
+  /** Those that the editor has not answered for, by the id of the request. */
+  readonly #opening = new Map<string, Terminal>();
+  readonly #rates = new WeakMap<WorkspaceChild, RateLimit>();
+
+  /** Listens for the ends of sessions. */
+  constructor(
+    private readonly core: Core,
+    private readonly options: TerminalsOptions,
+  ) {
+    core.observers.push({
+      onClose: ({ child, editorId }) => {
+        this.#end((each) => each.child === child && each.sessionId === editorId);
+      },
+    });
+  }
+
+  /** Serves a call: passed on if the editor offers terminals and this one is the session's own. */
+  serve(call: Omit<AgentCall, 'row'>, passOn: PassOn): void {
+    const { child, message, session } = call;
+    if (this.options.terminals === 'off' || !offers(this.core.editorCapabilities, 'terminal')) {
+      this.core.refuse(child, message, methodNotFound(message.method));
+      return;
+    }
+    // A notification is never answered, so nobody would learn of the terminal.
+    if (message.kind !== 'request') return;
+    try {
+      if (session === undefined)
+        throw new CaiError('INVALID_PARAMS', `${message.method}: an open session is needed`);
+      if (message.method === 'terminal/create') this.#create(session, message, passOn);
+      else this.#use(session, message, passOn);
+    } catch (error) {
+      this.core.log.info({ method: message.method, reason: messageOf(error) }, 'refused to an agent');
+      this.core.refuse(child, message, rpcErrorOf(error));
+    }
+  }
+
+  /** An answer of the editor: of an agent's request, or of one whose agent is gone. */
+  hear(answer: Message): void {
+    const terminal = this.#opening.get(answer.id!);
+    if (terminal === undefined) return;
+    this.#opening.delete(answer.id!);
+    const id = answer.isError ? undefined : terminalIdOf(answer);
+    if (id === undefined) dropToken(this.options.env, terminal.token);
+    else if (terminal.isOver) this.#release(id, terminal);
+    else this.#terminals.set(id, terminal);
+  }
+
+  /** The child is gone: what runs in its terminals is ended, and the editor needs them no more. */
+  forget(child: WorkspaceChild): void {
+    this.#end((each) => each.child === child);
+  }
+
+  #create(session: Session, message: Message, passOn: PassOn): void {
+    const { child, map, editorId, roots } = session;
+    const { agent, env } = this.options;
+    const { cwd, ...wish } = wishOf(message);
+    const folder = roots[0]?.spelled ?? '/';
+    if (this.#countOf(child) >= maxTerminals)
+      throw new CaiError('TOO_MANY_TERMINALS', `${maxTerminals} terminals are open: release some`);
+    this.#limitRate(child);
+    const token = writeToken(env, {
+      kind: 'command',
+      agent: agent.name,
+      workspace: child.root,
+      ...wish,
+      cwd: map.toAgent(cwd ?? folder),
+      wantedBy: ownIdentity(),
+    });
+    const requestId = passOn(editsOfCreate(message, hostCommand(token), folder));
+    if (requestId === undefined) dropToken(env, token);
+    else this.#opening.set(requestId, { child, sessionId: editorId, token, isOver: false });
+  }
+
+  /** An id that the editor gave to somebody else, or to nobody, means nothing. */
+  #use({ child, editorId }: Session, message: Message, passOn: PassOn): void {
+    const id = stringOf(message, 'terminal');
+    if (id === undefined)
+      throw new CaiError('INVALID_PARAMS', `${message.method}: "terminalId" must be a string`);
+    const terminal = this.#terminals.get(id);
+    if (terminal?.child !== child || terminal.sessionId !== editorId)
+      throw new CaiError('TERMINAL_UNKNOWN', 'Terminal not found: this session has none of that id');
+    if (passOn([]) === undefined || message.method !== 'terminal/release') return;
+    this.#terminals.delete(id);
+    dropToken(this.options.env, terminal.token);
+  }
+
+  #limitRate(child: WorkspaceChild): void {
+    const rate = this.#rates.get(child) ?? new RateLimit(burst, perSecond);
+    this.#rates.set(child, rate);
+    const waitMs = rate.take();
+    if (waitMs === 0) return;
+    const text = `terminals are created too fast: try again in ${waitMs} ms`;
+    throw new CaiError('TOO_MANY_TERMINALS', text);
+  }
+
+  #countOf(child: WorkspaceChild): number {
+    const all = [...this.#terminals.values(), ...this.#opening.values()];
+    return all.filter((each) => each.child === child).length;
+  }
+
+  #end(isOver: (terminal: Terminal) => boolean): void {
+    for (const [id, terminal] of this.#terminals) if (isOver(terminal)) this.#release(id, terminal);
+    for (const terminal of this.#opening.values()) {
+      if (!isOver(terminal)) continue;
+      terminal.isOver = true;
+      dropToken(this.options.env, terminal.token);
+    }
+  }
+
+  #release(id: string, terminal: Terminal): void {
+    this.#terminals.delete(id);
+    dropToken(this.options.env, terminal.token);
+    if (this.core.isEditorGone) return;
+    const params = JSON.stringify({ sessionId: terminal.sessionId, terminalId: id });
+    for (const method of ['terminal/kill', 'terminal/release'])
+      terminal.child.deliver(requestLine(this.core.requests.newEditorId(), method, params));
+  }
+}
+
+/** Its fields are not looked at where nobody waits for the answer any more. */
+function terminalIdOf(answer: Message): string | undefined {
+  const result = bodyOf(answer) as JsonObject | null;
+  return typeof result?.terminalId === 'string' ? result.terminalId : undefined;
+}

@@ -1,0 +1,258 @@
+/**
+ * Follows turns, for `cai usage`: how long they and their tool calls took, which tokens and costs the agent
+ * tells. Sources: ACP v1, `usage_update` (the cost is the session's so far) and `usage` of a prompt's result
+ * (unstable, the turn's tokens); `_meta.quota` and `_meta["_claude/model"]` as claude-agent-acp 0.100, codex-acp
+ * 2.6 and gemini-cli 0.61 send them.
+ */
+import { bodyOf, bodyTextOf, fieldOf, stringOf, textOf } from '../rpc/message';
+import type { Message } from '../rpc/message';
+import type { Cost, UsageFile } from './usage';
+import type { Session } from '../child/workspace-child';
+import { updateOf } from '../routing/observer';
+import type { SessionObserver } from '../routing/observer';
+import { costOf, modelIn, spentIn } from './usage-fields';
+import type { Spent } from './usage-fields';
+
+/** Tool calls of a turn that are followed at once. */
+const maxTools = 1_000;
+/** Longest id of a tool call that is followed, in bytes of JSON text. */
+const maxToolIdBytes = 1_024;
+/** Prompts of a session that are followed at once. */
+const maxTurns = 100;
+/** Longer results are not kept until they are read, in bytes. */
+const maxKeptBytes = 16 * 1_024;
+
+/** A prompt that is not answered. */
+interface Turn {
+  readonly startedAt: number;
+  /** From the first one on. */
+  tools: Tools | undefined;
+}
+
+/** The tool calls of a turn. */
+interface Tools {
+  /** When the tool calls that still run were begun, by their ids. */
+  readonly running: Map<string, number>;
+  /** Ids of those that are over. */
+  readonly over: Set<string>;
+  failed: number;
+  timed: number;
+  toolMs: number;
+}
+
+/** What is known of an open session. */
+interface Followed {
+  /** Oldest first; by the id of the prompt. */
+  readonly turns: Map<string, Turn>;
+  /** Its history is being told again. */
+  isLoading: boolean;
+  model: string | undefined;
+  /** As the agent told it last. */
+  cost: Cost | undefined;
+  /** How much of that is recorded; undefined: the next one that is told says what was spent before. */
+  counted: Cost | undefined;
+  /** While `counted` is looked for in what is recorded. */
+  lookUp: Promise<void> | undefined;
+}
+
+/** Follows all sessions of one proxy. */
+export class UsageObserver implements SessionObserver {
+  /** By the editor's ids, since a session may go on in another process of its agent. */
+  readonly #sessions = new Map<string, Followed>();
+
+  /** `agent`: its name. */
+  constructor(
+    private readonly file: UsageFile,
+    private readonly agent: string,
+  ) {}
+
+  /** A new session has cost nothing; of another, what is recorded of it counts as before. */
+  onOpen(session: Session, request: Message, result: Message): void {
+    const followed = this.#follow(session);
+    followed.model = modelIn(bodyOf(result)) ?? followed.model;
+    if (request.method === 'session/new') {
+      followed.counted = { amount: 0, currency: '' };
+    } else if (followed.counted === undefined) {
+      followed.lookUp = this.file.costOf(session.editorId).then((cost) => {
+        followed.counted ??= cost;
+        followed.lookUp = undefined;
+      });
+    }
+  }
+
+  /** A prompt begins a turn; a load tells old turns again. */
+  onCall(session: Session, call: Message): void {
+    const { method, id } = call;
+    if (method === 'session/prompt' && id !== undefined) {
+      const { turns } = this.#follow(session);
+      if (turns.size >= maxTurns) return;
+      turns.set(id, { startedAt: performance.now(), tools: undefined });
+    } else if (method === 'session/load') {
+      this.#follow(session).isLoading = true;
+    } else if (method === 'session/set_model') {
+      const followed = this.#follow(session);
+      followed.model = modelIn({ models: { currentModelId: modelIdIn(bodyOf(call)) } }) ?? followed.model;
+    }
+  }
+
+  /** A turn whose agent has ended has no answer. */
+  onLost(session: Session, call: Message): void {
+    const followed = this.#sessions.get(session.editorId);
+    if (followed?.turns.has(call.id ?? '') === true) this.#end(session, followed, call.id!, undefined);
+    if (followed !== undefined && call.method === 'session/load') followed.isLoading = false;
+  }
+
+  /** The answer to a prompt ends its turn. */
+  onAnswer(session: Session, method: string, answer: Message): void {
+    const followed = this.#sessions.get(session.editorId);
+    if (followed === undefined) return;
+    if (method === 'session/prompt') {
+      const [oldest] = followed.turns.keys();
+      const id = followed.turns.has(answer.id!) ? answer.id! : oldest;
+      if (id !== undefined) this.#end(session, followed, id, answer);
+    } else if (method === 'session/load') {
+      followed.isLoading = false;
+    } else if (method === 'session/set_config_option' && !answer.isError) {
+      followed.model = modelIn(bodyOf(answer)) ?? followed.model;
+    }
+  }
+
+  /** Only rare and small updates are parsed. */
+  onUpdate(session: Session, kind: string, update: Message): void {
+    switch (kind) {
+      case 'tool_call':
+      case 'tool_call_update':
+        this.#onTool(session, update);
+        break;
+      case 'usage_update':
+        this.#onUsage(session, update);
+        break;
+      case 'config_option_update': {
+        const followed = this.#follow(session);
+        followed.model = modelIn(updateOf(update)) ?? followed.model;
+      }
+    }
+  }
+
+  /** What was open has ended without an answer; what it cost since the last turn is recorded. */
+  onClose(session: Session): void {
+    const followed = this.#sessions.get(session.editorId);
+    if (followed === undefined) return;
+    for (const id of [...followed.turns.keys()]) this.#end(session, followed, id, undefined);
+    this.#record(session, followed, undefined, () => ({ stop: 'ended', models: [] }));
+    this.#sessions.delete(session.editorId);
+  }
+
+  #follow(session: Session): Followed {
+    const known = this.#sessions.get(session.editorId);
+    if (known !== undefined) return known;
+    const followed: Followed = {
+      turns: new Map(),
+      isLoading: false,
+      model: undefined,
+      cost: undefined,
+      counted: undefined,
+      lookUp: undefined,
+    };
+    this.#sessions.set(session.editorId, followed);
+    return followed;
+  }
+
+  #onTool(session: Session, update: Message): void {
+    const followed = this.#sessions.get(session.editorId);
+    const [turn] = followed?.turns.values() ?? [];
+    const id = fieldOf(update, 'toolCallId');
+    if (turn === undefined || followed?.isLoading !== false || id?.isString !== true) return;
+    if (id.end - id.start > maxToolIdBytes) return;
+    const toolCallId = textOf(update, id);
+    const tools = (turn.tools ??= newTools());
+    if (tools.over.has(toolCallId)) return;
+    const status = stringOf(update, 'toolStatus') ?? '';
+    const startedAt = tools.running.get(toolCallId);
+    if (status === 'completed' || status === 'failed') {
+      if (tools.over.size < maxTools) tools.over.add(toolCallId);
+      if (status === 'failed') tools.failed++;
+      if (startedAt === undefined) return;
+      tools.running.delete(toolCallId);
+      tools.timed++;
+      tools.toolMs += performance.now() - startedAt;
+    } else if (startedAt === undefined ? tools.running.size < maxTools : status === 'in_progress') {
+      tools.running.set(toolCallId, performance.now());
+    }
+  }
+
+  #onUsage(session: Session, update: Message): void {
+    const followed = this.#follow(session);
+    const told = updateOf(update);
+    followed.model = modelIn(told) ?? followed.model;
+    const cost = costOf(told);
+    if (cost === undefined) return;
+    followed.cost = cost;
+    // Of a session that we know nothing of, the first one tells what was spent before us.
+    if (followed.turns.size === 0 || followed.isLoading) followed.counted ??= cost;
+  }
+
+  #end(session: Session, followed: Followed, id: string, answer: Message | undefined): void {
+    const turn = followed.turns.get(id)!;
+    followed.turns.delete(id);
+    if (answer !== undefined && !answer.isError) {
+      this.#record(session, followed, turn, spentLater(answer, followed.model));
+    } else {
+      const models = followed.model === undefined ? [] : [{ model: followed.model }];
+      const stop = answer === undefined ? 'ended' : 'error';
+      this.#record(session, followed, turn, () => ({ stop, models }));
+    }
+  }
+
+  /** Writes down a turn or, without one, what the session has cost since the last, if anything. */
+  #record(session: Session, followed: Followed, turn: Turn | undefined, told: () => Spent): void {
+    const { cost: sessionCost } = followed;
+    const tools = turn?.tools;
+    const record = {
+      session: session.editorId,
+      agent: this.agent,
+      root: session.child.root ?? '',
+      turns: turn === undefined ? 0 : 1,
+      durationMs: turn === undefined ? 0 : Math.round(performance.now() - turn.startedAt),
+      sessionCost,
+      tools: tools === undefined ? 0 : tools.running.size + tools.over.size,
+      failedTools: tools?.failed ?? 0,
+      timedTools: tools?.timed ?? 0,
+      toolMs: Math.round(tools?.toolMs ?? 0),
+    };
+    const write = (): void => {
+      const cost = costBetween(followed.counted, sessionCost);
+      followed.counted = sessionCost ?? followed.counted;
+      if (turn === undefined && cost === undefined) return;
+      this.file.append(() => Object.assign(record, told(), { cost }));
+    };
+    if (followed.lookUp === undefined) write();
+    else void followed.lookUp.then(write);
+  }
+}
+
+function newTools(): Tools {
+  return { running: new Map(), over: new Set(), failed: 0, timed: 0, toolMs: 0 };
+}
+
+/** What the answer to a prompt tells, read when that is asked for: the editor waits for the answer. */
+function spentLater(answer: Message, model: string | undefined): () => Spent {
+  if (answer.bodyEnd - answer.bodyStart > maxKeptBytes) {
+    const spent = spentIn(bodyOf(answer), model);
+    return () => spent;
+  }
+  const text = bodyTextOf(answer) ?? 'null';
+  return () => spentIn(JSON.parse(text), model);
+}
+
+/** What a session has cost meanwhile; an agent that counts from 0 again is taken at its word. */
+function costBetween(before: Cost | undefined, now: Cost | undefined): Cost | undefined {
+  if (before === undefined || now === undefined) return undefined;
+  const isOn = before.currency === now.currency && before.amount <= now.amount;
+  const amount = isOn ? now.amount - before.amount : now.amount;
+  return amount > 0 ? { amount, currency: now.currency } : undefined;
+}
+
+function modelIdIn(params: unknown): unknown {
+  return (params as { modelId?: unknown } | undefined)?.modelId;
+}

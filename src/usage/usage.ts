@@ -1,0 +1,254 @@
+/**
+ * What turns have cost, on disk: one JSON record a line, in a file a month, appended shortly after each turn and so
+ * never while an editor waits for its end. Several processes may write at once. Like the session table it is a help
+ * and never a condition.
+ */
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { messageOf } from '../errors';
+import type { Log } from '../system/log';
+import { stateRemedy, unlessGone } from '../system/state-folder';
+import { endsWhole } from '../system/whole-lines';
+
+/** Tokens by what they were spent on. Cached ones are counted in `input` or beside it, as the agent does. */
+export interface TokenCounts {
+  /** What the model has read. */
+  readonly input: number;
+  /** What it has written. */
+  readonly output: number;
+  /** Read from a cache. */
+  readonly cachedRead: number;
+  /** Written to a cache. */
+  readonly cachedWrite: number;
+  /** Spent on thoughts. */
+  readonly thought: number;
+  /** All, by the agent's own sum. */
+  readonly total: number;
+}
+
+/** Money, or what an agent counts in its place. */
+export interface Cost {
+  /** How much, in units of the currency. */
+  readonly amount: number;
+  /** ISO 4217, or another word such as `credits`. */
+  readonly currency: string;
+}
+
+/** One turn, or what a session has cost outside of its turns. */
+export interface UsageRecord {
+  /** When it ended, ISO 8601. */
+  readonly at: string;
+  /** The session's id on the editor's side. */
+  readonly session: string;
+  /** Name of the agent. */
+  readonly agent: string;
+  /** Real path of the workspace's root; empty without one. */
+  readonly root: string;
+  /** 1, or 0 for what was spent outside of turns. */
+  readonly turns: number;
+  /** From the prompt to its answer, in milliseconds. */
+  readonly durationMs: number;
+  /** Stop reason, or `error`, or `ended` when the session or its agent ended first. */
+  readonly stop: string;
+  /** Where the agent tells. */
+  readonly tokens?: TokenCounts | undefined;
+  /** The models that took part as far as the agent names them, with their part of the tokens. */
+  readonly models: readonly { readonly model: string; readonly tokens?: TokenCounts }[];
+  /** What it added to the session's cost. */
+  readonly cost?: Cost | undefined;
+  /** The session's cost so far, as the agent tells it. */
+  readonly sessionCost?: Cost | undefined;
+  /** Tool calls that were begun. */
+  readonly tools: number;
+  /** Those of them that failed. */
+  readonly failedTools: number;
+  /** Those whose duration is known. */
+  readonly timedTools: number;
+  /** The sum of these durations, waiting for a permission included, in milliseconds. */
+  readonly toolMs: number;
+}
+
+/** A record before it is written. */
+export type NewRecord = Omit<UsageRecord, 'at'>;
+
+/** A file that has grown beyond this gets no more records. */
+const maxFileBytes = 32 * 1024 * 1024;
+/** How long a record waits for others that are written with it, in milliseconds. */
+const gatherMs = 100;
+
+/** The records of a folder. */
+export class UsageFile {
+  /** What is not written yet, oldest first, and when it came. */
+  #waiting: { readonly atMs: number; readonly make: () => NewRecord }[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  readonly #lookUps = new Set<Promise<unknown>>();
+  #isTidy = false;
+  #hasWarned = false;
+
+  /** `folder` is made when first written; `keepMs`: how long a record counts. */
+  constructor(
+    private readonly folder: string,
+    private readonly keepMs: number,
+    private readonly log: Log,
+  ) {}
+
+  /**
+   * Adds a record of what has ended now. It is made and written soon, together with others: before this process exits,
+   * `end` has to be called.
+   */
+  append(make: () => NewRecord): void {
+    if (this.#waiting.length === 0) this.#timer = setTimeout(() => this.flush(), gatherMs).unref();
+    this.#waiting.push({ atMs: Date.now(), make });
+  }
+
+  /** Writes at once what has been added. */
+  flush(): void {
+    if (this.#waiting.length === 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    clearTimeout(this.#timer);
+    try {
+      if (!this.#isTidy) this.#tidy();
+      const texts = new Map<string, string>();
+      for (const { atMs, make } of waiting) {
+        const name = nameOf(atMs);
+        const line = JSON.stringify({ at: new Date(atMs).toISOString(), ...make() });
+        texts.set(name, `${texts.get(name) ?? ''}${line}\n`);
+      }
+      for (const [name, text] of texts) this.#appendText(join(this.folder, name), text);
+    } catch (error) {
+      const remedy = stateRemedy(dirname(this.folder));
+      this.#warn({ folder: this.folder, reason: messageOf(error), remedy }, 'usage could not be written');
+    }
+  }
+
+  /** Adds whole lines in one write, as others may write at the same time. */
+  #appendText(path: string, text: string): void {
+    const file = openSync(path, 'a+', 0o600);
+    try {
+      const { size } = fstatSync(file);
+      if (size < maxFileBytes) writeSync(file, endsWhole(file, size) ? text : `\n${text}`);
+      else this.#warn({ file: path, maxBytes: maxFileBytes }, 'no more usage is written down this month');
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  /** Once, and not again and again. */
+  #warn(fields: object, message: string): void {
+    if (!this.#hasWarned) this.log.warn(fields, message);
+    this.#hasWarned = true;
+  }
+
+  /** Before the process exits: writes all, also what is added by those who have asked for a cost and not been told. */
+  async end(): Promise<void> {
+    await Promise.all(this.#lookUps);
+    await new Promise((resolve) => setImmediate(resolve));
+    this.flush();
+  }
+
+  /** The cost of a session when it was last told, this month or the one before; undefined if it never was. */
+  costOf(session: string): Promise<Cost | undefined> {
+    const lookUp = this.#lastCost(session).finally(() => this.#lookUps.delete(lookUp));
+    this.#lookUps.add(lookUp);
+    return lookUp;
+  }
+
+  async #lastCost(session: string): Promise<Cost | undefined> {
+    this.flush();
+    const names = await readdir(this.folder).catch(() => []);
+    for (const name of monthsOf(names).slice(-2).reverse()) {
+      const text = await readFile(join(this.folder, name), 'utf8').catch(() => '');
+      const told = parse(text).findLast((record) => record.session === session && record.sessionCost);
+      if (told !== undefined) return told.sessionCost;
+    }
+    return undefined;
+  }
+
+  /** Makes the folder, and removes the months that do not count any more. */
+  #tidy(): void {
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    const oldest = nameOf(Date.now() - this.keepMs);
+    for (const name of monthsOf(readdirSync(this.folder)))
+      if (name < oldest) rmSync(join(this.folder, name), { force: true });
+    this.#isTidy = true;
+  }
+}
+
+/**
+ * The records in `folder` since that time, in the order in which they were written; none without a folder. Fails
+ * with the system's error for one that cannot be read.
+ */
+export function readUsage(folder: string, sinceMs: number): UsageRecord[] {
+  const all = unlessGone(() => readdirSync(folder)) ?? [];
+  const names = monthsOf(all).filter((name) => name >= nameOf(sinceMs));
+  const records = names.flatMap((name) => parse(readFileSync(join(folder, name), 'utf8')));
+  return records.filter(({ at }) => Date.parse(at) >= sinceMs);
+}
+
+/** The file of the month, in UTC, that a time lies in. Names sort by time. */
+function nameOf(ms: number): string {
+  return `${new Date(Math.max(ms, 0)).toISOString().slice(0, 7)}.ndjson`;
+}
+
+/** The files among `names`, by time. */
+function monthsOf(names: readonly string[]): string[] {
+  return names.filter((name) => /^\d{4}-\d{2}\.ndjson$/.test(name)).sort();
+}
+
+/** The records of a text; lines that are damaged or of another version are left out. */
+function parse(text: string): UsageRecord[] {
+  return text.split('\n').flatMap((line) => {
+    try {
+      const value = JSON.parse(line) as unknown;
+      return isRecord(value) ? [value] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function isRecord(value: unknown): value is UsageRecord {
+  if (typeof value !== 'object' || value === null) return false;
+  const record = value as Readonly<Record<string, unknown>>;
+  const texts = [record.at, record.session, record.agent, record.root, record.stop];
+  const numbers = [record.turns, record.durationMs, record.tools, record.failedTools];
+  return (
+    texts.every((text) => typeof text === 'string') &&
+    [...numbers, record.timedTools, record.toolMs].every(Number.isFinite) &&
+    isCount(record.tokens) &&
+    [record.cost, record.sessionCost].every(isCost) &&
+    Array.isArray(record.models) &&
+    record.models.every(isModel)
+  );
+}
+
+function isModel(value: unknown): boolean {
+  const { model, tokens } = Object(value) as Readonly<Record<string, unknown>>;
+  return typeof model === 'string' && isCount(tokens);
+}
+
+/** A cost as it is written, or none. */
+function isCost(value: unknown): boolean {
+  if (value === undefined) return true;
+  const { amount, currency } = Object(value) as Readonly<Record<string, unknown>>;
+  return Number.isFinite(amount) && typeof currency === 'string';
+}
+
+/** Tokens as they are written, or none. */
+function isCount(value: unknown): boolean {
+  if (value === undefined) return true;
+  const { input, output, cachedRead, cachedWrite, thought, total } = Object(value) as TokenCounts;
+  const counts: unknown[] = [input, output, cachedRead, cachedWrite, thought, total];
+  return counts.every(Number.isFinite);
+}

@@ -1,0 +1,42 @@
+import { runCli, userWith } from '../../support/cli';
+
+const nowhere = { DOCKER_HOST: 'unix:///nowhere/docker.sock' };
+
+describe('cai build', () => {
+  test('explains itself', async () => {
+    const { status, stdout } = await runCli(['build', '--help'], userWith(''));
+
+    expect(status).toBe(0);
+    for (const option of ['--agent', '--workspace', '--no-cache', '--upgrade', '--context', '--quiet'])
+      expect(stdout).toContain(option);
+  });
+
+  test('says what is wrong with the engine, and exits with 11', async () => {
+    const { status, stdout, stderr } = await runCli(['build'], userWith('', nowhere));
+
+    expect({ status, stdout }).toEqual({ status: 11, stdout: '' });
+    expect(stderr).toMatch(/^cai: .*\/nowhere\/docker\.sock/);
+  });
+
+  test('refuses an agent that is none, before it looks for an engine', async () => {
+    const { status, stderr } = await runCli(['build', '--agent', 'nobody'], userWith('', nowhere));
+
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^cai: Unsupported agent: nobody/);
+  });
+
+  test.each([[['--unknown']], [['extra']]])('refuses %j', async (args) => {
+    const { status, stderr } = await runCli(['build', ...args], userWith('', nowhere));
+
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^cai: .*see "cai build --help"\n$/);
+  });
+
+  test('takes the agent from the configuration where none is named', async () => {
+    const user = userWith('[agent]\ndefault = "nobody"\n', nowhere);
+
+    const { status, stderr } = await runCli(['build'], user);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^cai: Unsupported agent: nobody/);
+  });
+});

@@ -1,0 +1,249 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Check } from '../../../src/commands/doctor/checks';
+import { filesFinding, installedBy, userFinding } from '../../../src/commands/doctor/engine';
+import { trustRoot } from '../../../src/workspace/trust';
+import { cai, runCli, userWith } from '../../support/cli';
+import type { CliOptions } from '../../support/cli';
+import { newFolder } from '../../support/temp-folder';
+
+const nowhere = { DOCKER_HOST: 'unix:///no/such/engine.sock' };
+
+/** A user without an engine, in a new repository. */
+function userInRepository(config = '', env: NodeJS.ProcessEnv = nowhere) {
+  const cwd = newFolder();
+  execFileSync('git', ['init', '--quiet', cwd], { env: { PATH: process.env.PATH } });
+  return { ...userWith(config, env), cwd };
+}
+
+async function examine(options: CliOptions, args: readonly string[] = []) {
+  const { status, stdout, stderr } = await runCli(['doctor', '--json', ...args], options);
+  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] };
+  const find = (name: string): Check => checks.find((check) => check.name === name)!;
+  return { status, stderr, ok, checks, find };
+}
+
+describe('cai doctor without an engine', () => {
+  test('looks at all that needs none, and fails', async () => {
+    const options = userInRepository();
+
+    const { status, stderr, ok, checks, find } = await examine(options);
+
+    expect({ status, stderr, ok }).toEqual({ status: 1, stderr: '', ok: false });
+    expect(checks.map(({ name }) => name)).toEqual([
+      ...['node', 'workspace', 'state folder', 'keys', 'configuration', 'editor', 'context', 'engine'],
+      ...['user', 'memory', 'image', 'container', 'as made', 'ssh', 'agent', 'data'],
+    ]);
+    const failed = checks.filter((check) => check.status === 'fail').map(({ name }) => name);
+    expect(failed).toEqual(['engine']);
+    expect(find('workspace')).toEqual({
+      name: 'workspace',
+      status: 'ok',
+      detail: `"${options.cwd}", mounted under its own path`,
+    });
+    expect(find('engine').detail).toContain('start it');
+    expect(find('ssh')).toEqual({ name: 'ssh', status: 'skip', detail: 'this needs the engine' });
+  });
+
+  test('tells people the same, with what to do below', async () => {
+    const { status, stdout, stderr } = await runCli(['doctor'], userWith('', nowhere));
+
+    expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+    expect(stdout).toMatch(/^ok {4}node {10}\d+\.\d+\.\d+$/m);
+    expect(stdout).toMatch(/^warn {2}workspace {5}.* cannot be a workspace, because it is the home folder/m);
+    expect(stdout).toContain('\n                    -> name one: cai doctor --workspace FOLDER\n');
+    expect(stdout).toMatch(/\n\n\d+ ok, \d+ to look at, 1 failed\n$/);
+  });
+
+  test('changes nothing', async () => {
+    const options = userInRepository();
+
+    await examine(options);
+
+    expect(existsSync(join(options.env!.HOME!, '.local'))).toBe(false);
+  });
+
+  test('fails for a state folder that cannot be made, and says what to do', async () => {
+    const file = join(newFolder(), 'file');
+    writeFileSync(file, '');
+
+    const { status, find } = await examine(userInRepository('', { ...nowhere, XDG_STATE_HOME: file }));
+
+    expect(status).toBe(1);
+    expect(find('state folder')).toMatchObject({
+      status: 'fail',
+      detail: expect.stringMatching(/file\/containai cannot be used, .*ENOTDIR/) as string,
+      remedy: expect.stringContaining('or set XDG_STATE_HOME') as string,
+    });
+    expect(find('keys')).toMatchObject({ status: 'skip', detail: 'this needs the state folder' });
+  });
+
+  test('traces an agent that is none to the line that names it', async () => {
+    const options = userInRepository('[agent]\ndefault = "nobody"');
+
+    const { find } = await examine(options);
+
+    expect(find('configuration').detail).toContain(
+      `Unsupported agent: nobody (${options.file}:2: "agent.default")\n`,
+    );
+  });
+
+  test('says where the configuration is wrong, and goes on', async () => {
+    const options = userInRepository('[agent]\ndefualt = "x"');
+
+    const { status, find } = await examine(options);
+
+    expect(status).toBe(1);
+    expect(find('configuration').detail).toContain(`${options.file}:2:`);
+    expect(find('context').status).toBe('ok');
+    expect(find('engine').status).toBe('fail');
+  });
+
+  test('tells what a repository asks for in vain', async () => {
+    const options = userInRepository();
+    mkdirSync(join(options.cwd, '.containai'));
+    writeFileSync(join(options.cwd, '.containai/config.toml'), '[image]\nbase = "theirs"\n');
+
+    const { find } = await examine(options);
+
+    expect(find('configuration').status).toBe('warn');
+    expect(find('configuration').detail).toContain('"image.base" is ignored');
+  });
+
+  test('refuses an agent that is none', async () => {
+    const { find } = await examine(userInRepository(), ['--agent', 'nobody']);
+
+    expect(find('configuration').status).toBe('fail');
+    expect(find('configuration').detail).toContain('Unsupported agent: nobody\n');
+    expect(JSON.stringify(find('editor'))).not.toContain('nobody');
+  });
+
+  test('fails for a folder that is named and can be no workspace', async () => {
+    const { find } = await examine(userInRepository(), ['--workspace', '/gone']);
+
+    expect(find('workspace').status).toBe('fail');
+    expect(find('workspace').detail).toContain('does not exist');
+  });
+
+  test('fails for a folder whose workspace has become a wider one, with one remedy', async () => {
+    const { cwd, ...user } = userInRepository();
+    const folder = join(cwd, 'sub');
+    mkdirSync(folder);
+    trustRoot({ ...user.env, PATH: process.env.PATH }, folder, folder);
+
+    const { status, find } = await examine({ ...user, cwd: folder });
+
+    expect(status).toBe(1);
+    expect(find('workspace')).toEqual({
+      name: 'workspace',
+      status: 'fail',
+      detail: expect.stringMatching(/belonged to the workspace .*: cai trust "[^"]*\/sub"$/) as string,
+    });
+    expect(find('container').status).toBe('skip');
+  });
+
+  test('warns where nothing is protected, and says what sets that', async () => {
+    const options = userInRepository('[protect]\noff = true');
+
+    const { find } = await examine(options);
+
+    expect(find('protection')).toMatchObject({
+      status: 'warn',
+      detail: expect.stringContaining('agents can write what programs on this machine execute') as string,
+      remedy: expect.stringMatching(/^remove this .* done: .*config\.toml:2: "protect\.off"$/) as string,
+    });
+  });
+
+  // Giving a file to somebody else takes root.
+  (process.getuid?.() === 0 ? test : test.skip)('warns of a repository of another user', async () => {
+    const { cwd, ...user } = userInRepository();
+    const folder = join(cwd, 'sub');
+    mkdirSync(folder);
+    for (const each of [cwd, join(cwd, '.git')]) chownSync(each, 54_321, 54_321);
+
+    const { find } = await examine({ ...user, cwd: folder });
+
+    expect(find('workspace')).toMatchObject({
+      status: 'warn',
+      detail: expect.stringContaining(`safe.directory "${cwd}"`) as string,
+    });
+  });
+
+  test('fails for a key that others can read', async () => {
+    const options = userInRepository();
+    const folder = join(options.env!.HOME!, '.local/state/containai/ssh');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(join(folder, 'id_ed25519'), 'x');
+    chmodSync(join(folder, 'id_ed25519'), 0o644);
+
+    const { find } = await examine(options);
+
+    expect(find('keys').status).toBe('fail');
+    expect(find('keys').detail).toContain('chmod 600');
+  });
+
+  test('names the contexts that there are', async () => {
+    const { find } = await examine(userInRepository('', { DOCKER_CONTEXT: 'gone' }));
+
+    expect(find('context').status).toBe('fail');
+    expect(find('context').detail).toContain('choose one of');
+    expect(find('engine').status).toBe('skip');
+  });
+
+  test('gives the whole command for an editor that would not find it', async () => {
+    const { find } = await examine(userInRepository(), ['--agent', 'gemini']);
+
+    const { status, detail, remedy } = find('editor');
+    expect(status === 'ok' ? detail : remedy).toContain(
+      status === 'ok'
+        ? 'cai --acp gemini'
+        : `"${process.execPath}" with the arguments "${cai}" "--acp" "gemini"`,
+    );
+  });
+});
+
+const root = { uid: 0, gid: 0 };
+
+describe('userFinding', () => {
+  test('warns where cai runs as root and commands cannot write in the workspace', async () => {
+    expect(await userFinding(root, '/usr', false)).toEqual({
+      status: 'warn',
+      detail: expect.stringMatching(/with the user id 1000, which cannot write in "\/usr"$/) as string,
+      remedy: expect.stringMatching(/^run cai as .*, or: chown -R 1000:1000 "\/usr"$/) as string,
+    });
+  });
+
+  test.each([
+    ['all can write in the workspace', root, '/tmp', false],
+    ['there is no workspace', root, undefined, false],
+    ['the user is an ordinary one', { uid: 4711, gid: 4711 }, '/usr', false],
+    ['the engine is rootless', { uid: 4711, gid: 4711 }, '/usr', true],
+  ])('warns of nothing where %s', async (_where, user, workspace, isRootless) => {
+    expect((await userFinding(user, workspace, isRootless)).status).toBe('ok');
+  });
+});
+
+describe('installedBy', () => {
+  const request = { agent: 'mine', packages: [], image: { autoBuild: true, base: 'x' }, network: {}, stateFolder: '/s' }; // prettier-ignore
+
+  test('says how an agent gets into its image that nothing installs', () => {
+    expect(installedBy(request)).toMatch(/"packages" below \[agents\.mine\].*"dockerfile" below \[image\]/);
+  });
+
+  test.each([
+    ['packages', { packages: ['mine@1'] }],
+    ['a Dockerfile', { image: { ...request.image, dockerfile: '/Dockerfile' } }],
+  ])('says nothing where there are %s', (_what, changes) => {
+    expect(installedBy({ ...request, ...changes })).toBeUndefined();
+  });
+});
+
+test('the files of the editor are looked at where they are wanted and the engine cannot pause containers', () => {
+  expect(filesFinding('editor', { canPause: false })).toMatchObject({
+    status: 'warn',
+    detail: expect.stringContaining('cannot pause') as unknown,
+  });
+  expect(filesFinding('editor', { canPause: true })).toBeUndefined();
+  expect(filesFinding('off', { canPause: false })).toBeUndefined();
+});

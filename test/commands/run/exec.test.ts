@@ -1,0 +1,44 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCli } from '../../support/cli';
+
+describe('cai exec', () => {
+  let folder: string;
+  let workspace: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'cai-exec-'));
+    workspace = join(folder, 'workspace');
+    mkdirSync(workspace);
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const exec = (...args: string[]) =>
+    runCli(['exec', ...args], {
+      env: { HOME: join(folder, 'home'), DOCKER_HOST: 'unix:///nowhere/docker.sock' },
+    });
+
+  test('says that no engine is there, where it was looked for, and what to do', async () => {
+    const { status, stdout, stderr } = await exec('--workspace', workspace, '--', 'true');
+
+    expect(status).toBe(11);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(/^cai: .*unix:\/\/\/nowhere\/docker\.sock.*start/s);
+  });
+
+  test.each([
+    ['no command', []],
+    ['an option that there is none of', ['--verbos', '--', 'true']],
+    ['a variable without a name', ['-e', '=x', '--', 'true']],
+    ['a terminal that is not there', ['-t', '--', 'true']],
+    ['a status on what is no descriptor', ['--status-fd', 'abc', '--', 'true']],
+    ['a status on a descriptor that is not open', ['--status-fd', '99', '--', 'true']],
+    ['a status on stdout', ['--status-fd', '1', '--', 'true']],
+  ])('refuses %s before anything is looked for', async (_what, args) => {
+    const { status, stdout, stderr } = await exec('--workspace', workspace, ...args);
+
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^cai: [^\n]+\n$/);
+  });
+});

@@ -1,0 +1,180 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AgentFolders, rememberAgentFolders } from '../../../src/paths/agent-folders';
+import { loadWorkspaceConfig } from '../../../src/config/effective-config';
+import { findOuterGit } from '../../../src/workspace/outer-git';
+import { checkRoot, recordGitFolder, trustRoot } from '../../../src/workspace/trust';
+import { runCli, runInTerminal, userWith } from '../../support/cli';
+import type { CliOptions } from '../../support/cli';
+import { newFolder } from '../../support/temp-folder';
+
+let root: string;
+let file: string;
+let user: CliOptions;
+
+beforeEach(() => {
+  root = newFolder();
+  file = join(root, '.containai/config.toml');
+  mkdirSync(join(root, '.containai'));
+  mkdirSync(join(root, 'src'));
+  user = { ...userWith('container.memory = "4GiB"'), cwd: root };
+});
+
+const pids = (): number => loadWorkspaceConfig(user.env!, root).config.container.pids;
+
+const widening =
+  '[container]\nmemory = "16GiB"\npids = 2000\ncpus = 1\n[[mounts]]\npath = "/srv/\\u202edata"\n';
+const shown = [
+  '/.containai/config.toml widens what the agent may do:',
+  '  line 2: container.memory: "4GiB" -> "16GiB"',
+  '  line 3: container.pids: 1024 -> 2000',
+  '  line 6: mounts[0].path: not set -> "/srv/\\u202edata"',
+];
+
+describe('cai trust', () => {
+  test('shows what widens, and with --yes records the file as it is', async () => {
+    writeFileSync(file, widening);
+
+    const { status, stdout, stderr } = await runCli(['trust', '--yes', 'src'], user);
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toBe(
+      `${root}${shown.join('\n')}\nRecorded. If the file changes, it waits for this again.\n`,
+    );
+    expect(pids()).toBe(2_000);
+    expect((await runCli(['trust'], user)).stdout).toBe(`${file} is trusted as it is now.\n`);
+    writeFileSync(file, `${widening}#`);
+    expect(pids()).toBe(1_024);
+  });
+
+  test('lets a workspace have a git folder that it had not when it was first used', async () => {
+    const main = newFolder();
+    const tree = join(newFolder(), 'tree');
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', '-C', main, ...args], {
+        stdio: 'pipe',
+      });
+    git('init', '-q');
+    git('commit', '-q', '--allow-empty', '-m', 'first');
+    git('worktree', 'add', '-q', tree);
+    recordGitFolder(user.env!, tree, '');
+    expect(await findOuterGit(tree, user.env!)).toMatchObject({ git: undefined });
+
+    const { status, stdout } = await runCli(['trust', '--yes'], { ...user, cwd: tree });
+
+    expect({ status, stdout }).toEqual({
+      status: 0,
+      stdout: `The git folder of "${tree}": "${join(main, '.git')}"\nRecorded.\n`,
+    });
+    expect(await findOuterGit(tree, user.env!)).toMatchObject({ git: { folder: join(main, '.git') } });
+    expect((await runCli(['trust', '--forget'], { ...user, cwd: tree })).stdout).toBe('Forgotten.\n');
+  });
+
+  test('shows it, and records nothing where nobody can be asked', async () => {
+    writeFileSync(file, widening);
+
+    const { status, stdout, stderr } = await runCli(['trust'], { ...user, input: 'y\n' });
+
+    expect(status).toBe(2);
+    expect(stdout).toBe(`${root}${shown.join('\n')}\n`);
+    expect(stderr).toBe(
+      'cai: there is no terminal to ask on, so nothing is recorded: run this in a terminal, or with --yes\n',
+    );
+    expect(pids()).toBe(1_024);
+  });
+
+  test.each([
+    ['y', 2_000, 'Recorded.'],
+    ['YES', 2_000, 'Recorded.'],
+    ['n', 1_024, 'Nothing is recorded.'],
+    ['', 1_024, 'Nothing is recorded.'],
+    ['yet', 1_024, 'Nothing is recorded.'],
+  ])('asks in a terminal, and takes %j for what it is', async (answer, expected, words) => {
+    writeFileSync(file, widening);
+
+    const { status, stdout } = await runInTerminal(['trust'], { ...user, input: `${answer}\n` });
+
+    expect(stdout).toContain('Allow this? [y/N]');
+    expect(stdout).toContain(words);
+    expect(status).toBe(expected === 2_000 ? 0 : 1);
+    expect(pids()).toBe(expected);
+  });
+
+  test.each([
+    ['there is no file', undefined, () => `Nothing to trust: there is no ${file}.\n`],
+    ['the file only narrows', 'container.pids = 100', () => `Nothing to trust: ${file} widens nothing.\n`],
+    [
+      'the file sets what it cannot',
+      'acp.terminal = "off"',
+      () => `Nothing to trust: ${file} widens nothing.\n`,
+    ],
+  ])('has nothing to record where %s', async (_, content, words) => {
+    if (content !== undefined) writeFileSync(file, content);
+
+    expect(await runCli(['trust', '--yes'], user)).toEqual({ status: 0, stdout: words(), stderr: '' });
+  });
+
+  test('shows and records a workspace that has grown', async () => {
+    const cwd = join(root, 'src');
+    checkRoot(user.env!, cwd, cwd);
+    writeFileSync(file, '');
+    expect(() => checkRoot(user.env!, cwd, root)).toThrow('cai trust');
+
+    const { status, stdout } = await runCli(['trust', cwd, '--yes'], user);
+
+    expect(status).toBe(0);
+    expect(stdout).toBe(`The workspace of "${cwd}": "${cwd}" -> "${root}"\nRecorded.\n`);
+    expect(() => checkRoot(user.env!, cwd, root)).not.toThrow();
+  });
+
+  test('shows and records a link that leads out of a workspace', async () => {
+    const [known, link] = [join(root, 'known'), join(root, 'known/link')];
+    mkdirSync(known);
+    symlinkSync(root, link);
+    trustRoot(user.env!, known, known);
+    writeFileSync(file, '');
+
+    const { status, stdout } = await runCli(['trust', link, '--yes'], user);
+
+    expect(status).toBe(0);
+    expect(stdout).toBe(`The workspace of "${link}": "${known}" -> "${root}"\nRecorded.\n`);
+    expect((await runCli(['trust', link, '--yes'], user)).stdout).toMatch(/^Nothing to trust/);
+  });
+
+  test('forgets what was recorded, also of a folder that is gone', async () => {
+    writeFileSync(file, widening);
+    await runCli(['trust', '--yes'], user);
+    checkRoot(user.env!, root, root);
+
+    expect((await runCli(['trust', '--forget', root], user)).stdout).toBe('Forgotten.\n');
+    expect(pids()).toBe(1_024);
+    expect(() => checkRoot(user.env!, root, '/')).not.toThrow();
+    expect((await runCli(['trust', '--forget'], user)).stdout).toBe('Forgotten.\n');
+    rmSync(root, { recursive: true });
+    expect((await runCli(['trust', '--forget', root], { ...user, cwd: '/' })).stdout).toBe(
+      'Nothing was recorded.\n',
+    );
+  });
+
+  test.each([
+    ['an invalid file', [], 'a = ', /^cai: .*config\.toml:1:\d+: /],
+    ['a folder that is not there', ['gone'], '', /^cai: ".*gone" does not exist/],
+    ['two folders', ['a', 'b'], '', /^cai: too many arguments.*see "cai trust --help"\n$/],
+  ])('ends with 2 for %s', async (_, args, content, message) => {
+    writeFileSync(file, content);
+
+    const { status, stderr } = await runCli(['trust', '--yes', ...args], user);
+
+    expect(status).toBe(2);
+    expect(stderr).toMatch(message);
+  });
+
+  test('with --forget also takes back that agents can write in a folder, whatever workspace it lies in', async () => {
+    rememberAgentFolders(user.env!, [join(root, 'src')]);
+
+    expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe('Forgotten.\n');
+    expect(new AgentFolders(user.env!).onWayTo(join(root, 'src'))).toBeUndefined();
+    expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe('Nothing was recorded.\n');
+  });
+});

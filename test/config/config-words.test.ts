@@ -1,0 +1,108 @@
+import { isExtraHost, isImportable, isPackage, isPathBelow } from '../../src/config/config-words';
+
+const cases: readonly (readonly [string, (word: string) => boolean, readonly string[], readonly string[]])[] =
+  [
+    [
+      'isPackage',
+      isPackage,
+      [
+        'a',
+        'my-agent',
+        'my-agent@1.2.3',
+        '@mine/tool',
+        '@mine/tool@1.0.0-rc.1',
+        'a@latest',
+        'a@^1.2',
+        'a@~1',
+      ],
+      [
+        '',
+        '-g',
+        '--global',
+        'a b',
+        'a@',
+        'a@1 && true',
+        'a;b',
+        '$(a)',
+        '../a',
+        '/a',
+        './a',
+        '@a',
+        '@/a',
+        'a@http://b',
+        'git+ssh://a',
+        'a/b',
+        'a\nb',
+        'a@1\n',
+      ],
+    ],
+    [
+      'isImportable',
+      isImportable,
+      ['A', '_a', 'API_KEY_2', 'NODE_OPTIONS', 'GIT_AUTHOR_NAME', 'HOME_2', 'ENVIRONMENT', 'MY_LD_X'],
+      [
+        '',
+        '2A',
+        'A-B',
+        'A=B',
+        'A B',
+        'A\n',
+        'Ä',
+        'PATH',
+        'HOME',
+        'USER',
+        'SHELL',
+        'PWD',
+        'TMPDIR',
+        'IS_SANDBOX',
+        'CLAUDE_CONFIG_DIR',
+        'CAI_HOST_WORKSPACE',
+        'XDG_RUNTIME_DIR',
+        'LD_PRELOAD',
+        'LD_LIBRARY_PATH',
+        'DYLD_INSERT_LIBRARIES',
+        'ENV',
+        'BASH_ENV',
+      ],
+    ],
+    [
+      'isPathBelow',
+      isPathBelow,
+      ['Makefile', 'tools/*.sh', 'packages/*/.vscode', '*', 'a*b*c*d*e/a*b*c*d*e', '.a', '...'],
+      ['', '/etc', '../other', 'a/../b', './a', 'a//b', 'a/', 'a\0', '**', '**/.vscode', 'a**b', '*a*b*c*d*'],
+    ],
+    [
+      'isExtraHost',
+      isExtraHost,
+      ['db:10.0.0.2', 'my-db.example:::1', 'a:2001:db8::1', 'host:host-gateway', 'A_b:127.0.0.1'],
+      [
+        '',
+        'db',
+        'db:',
+        ':10.0.0.2',
+        'db:10.0.0',
+        'db:10.0.0.256',
+        'db:[::1]',
+        'db:example.com',
+        'd b:10.0.0.2',
+        'db 10.0.0.2',
+        '-db:10.0.0.2',
+        'db.:10.0.0.2',
+        'a..b:10.0.0.2',
+        'db:10.0.0.2\n',
+        'd\nb:10.0.0.2',
+        `${'a'.repeat(64)}:10.0.0.2`,
+        'db:host-gateway ',
+      ],
+    ],
+  ];
+
+describe.each(cases)('%s', (_, accepts, good, bad) => {
+  test.each(good)('accepts %j', (word) => {
+    expect(accepts(word)).toBe(true);
+  });
+
+  test.each(bad)('refuses %j', (word) => {
+    expect(accepts(word)).toBe(false);
+  });
+});

@@ -1,0 +1,299 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { configKeys, loadConfig } from '../../src/config/config';
+import { nameOf } from '../../src/config/config-reader';
+import { more } from '../../src/config/repository-rules';
+import type { Key } from '../../src/config/config-reader';
+import { newFolder } from '../support/temp-folder';
+
+const defaults = {
+  agent: { default: 'claude', process: 'workspace', data: 'shared' },
+  agents: {},
+  acp: {
+    fs: 'off',
+    terminal: 'container',
+    idleMs: 600_000,
+    startTimeoutMs: 120_000,
+    maxLineFromEditorBytes: 67_108_864,
+    maxLineToEditorBytes: 33_554_432,
+    queueToEditorBytes: 8_388_608,
+    queueToAgentBytes: 67_108_864,
+  },
+  sessions: { persist: true, keepMs: 7_776_000_000 },
+  restart: { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 30_000 },
+  mcp: { forwardLoopback: true, hostServers: [] },
+  container: { pids: 1_024, idleMs: 1_800_000, extraHosts: [] },
+  image: { autoBuild: true, base: 'node:22-bookworm-slim' },
+  env: { import: [] },
+  protect: { isOff: false, paths: [] },
+  mounts: [],
+  engine: {},
+  network: {},
+};
+
+let configHome: string;
+let env: NodeJS.ProcessEnv;
+
+beforeEach(() => {
+  configHome = newFolder();
+  env = { XDG_CONFIG_HOME: configHome, HOME: '/home/u' };
+});
+
+describe('loadConfig', () => {
+  test('does without a file', () => {
+    expect(loadConfig(env)).toEqual(defaults);
+  });
+
+  test('does with an empty file', () => {
+    write('');
+
+    expect(loadConfig(env)).toEqual(defaults);
+  });
+
+  test('reads every key', () => {
+    write(`
+      [agent]
+      default = "mine"
+      process = "session"
+      data = "workspace"
+      [agents.mine]
+      command = ["my-agent", "--acp"]
+      name = "Mine"
+      packages = ["my-agent@1.2.3", "@mine/tool"]
+      [acp]
+      fs = "off"
+      terminal = "off"
+      idle = "0s"
+      start_timeout = "30s"
+      max_line_from_editor = "1MiB"
+      max_line_to_editor = "2MiB"
+      queue_to_editor = "1KiB"
+      queue_to_agent = "1GiB"
+      [sessions]
+      persist = false
+      keep = "1h"
+      [restart]
+      attempts = 5
+      first_delay = "2s"
+      max_delay = "1m"
+      [mcp]
+      forward_loopback = false
+      host_servers = ["browser"]
+      [container]
+      memory = "4GiB"
+      cpus = 1.5
+      pids = 64
+      idle = "0s"
+      extra_hosts = ["db:10.0.0.2", "host:host-gateway"]
+      [image]
+      auto_build = false
+      base = "node:24-trixie"
+      dockerfile = "Dockerfile.mine"
+      [env]
+      import = ["API_KEY"]
+      [[mounts]]
+      path = "~/data"
+      read_only = true
+      [[mounts]]
+      path = "/srv/cache"
+      [protect]
+      off = true
+      paths = ["tools/*.sh"]
+      [engine]
+      context = "rootless"
+      [network]
+      ca_file = "~/ca.pem"
+      npm_registry = "https://npm.example"
+      http_proxy = "http://proxy.example:3128"
+      https_proxy = "http://proxy.example:3129"
+      no_proxy = "localhost,.example"
+    `);
+
+    expect(loadConfig(env)).toEqual({
+      agent: { default: 'mine', process: 'session', data: 'workspace' },
+      agents: {
+        mine: {
+          command: ['my-agent', '--acp'],
+          name: 'Mine',
+          packages: ['my-agent@1.2.3', '@mine/tool'],
+        },
+      },
+      acp: {
+        fs: 'off',
+        terminal: 'off',
+        idleMs: 0,
+        startTimeoutMs: 30_000,
+        maxLineFromEditorBytes: 1_048_576,
+        maxLineToEditorBytes: 2_097_152,
+        queueToEditorBytes: 1_024,
+        queueToAgentBytes: 1_073_741_824,
+      },
+      sessions: { persist: false, keepMs: 3_600_000 },
+      restart: { attempts: 5, firstDelayMs: 2_000, maxDelayMs: 60_000 },
+      mcp: { forwardLoopback: false, hostServers: ['browser'] },
+      container: {
+        memoryBytes: 4_294_967_296,
+        cpus: 1.5,
+        pids: 64,
+        idleMs: 0,
+        extraHosts: ['db:10.0.0.2', 'host:host-gateway'],
+      },
+      image: {
+        autoBuild: false,
+        base: 'node:24-trixie',
+        dockerfile: join(configHome, 'containai/Dockerfile.mine'),
+      },
+      env: { import: ['API_KEY'] },
+      mounts: [
+        { path: '/home/u/data', isReadOnly: true },
+        { path: '/srv/cache', isReadOnly: false },
+      ],
+      protect: { isOff: true, paths: ['tools/*.sh'] },
+      engine: { context: 'rootless' },
+      network: {
+        caFile: '/home/u/ca.pem',
+        npmRegistry: 'https://npm.example',
+        httpProxy: 'http://proxy.example:3128',
+        httpsProxy: 'http://proxy.example:3129',
+        noProxy: 'localhost,.example',
+      },
+    });
+  });
+
+  test('reads the file below the home folder', () => {
+    mkdirSync(join(configHome, '.config/containai'), { recursive: true });
+    writeFileSync(join(configHome, '.config/containai/config.toml'), 'agent.default = "mine"');
+
+    expect(loadConfig({ HOME: configHome }).agent.default).toBe('mine');
+  });
+
+  test.each([
+    ['acp.idle = "25d"', 'at most 24d'],
+    ['acp.max_line_to_editor = "1023KiB"', 'at least 1MiB'],
+    ['acp.queue_to_editor = "0KiB"', 'at least 1KiB'],
+    ['agents.mine.command = []', 'a list of strings, the program first'],
+    ['agents.mine.name = "Mine"', 'lacks "command"'],
+    ['agent.process = "thread"', '"workspace" or "session"'],
+    ['[acp]\nidel = "1h"', 'did you mean "acp.idle"?'],
+    ['agent.data = "mine"', '"shared" or "workspace"'],
+    ['agents.mine = { command = ["a"], packages = ["--global"] }', 'a list of different npm packages'],
+    ['container.memory = "1MiB"', 'at least 64MiB'],
+    ['container.memory = 4', 'a size such as'],
+    ['protect.paths = ["../other"]', 'a list of different paths below the workspace'],
+    ['protect.paths = ["**/.vscode"]', 'because there is no "**": number 1 does not fit'],
+    ['container.cpus = 0', 'a number, at least 0.01'],
+    ['container.pids = 0', 'a whole number, at least 64'],
+    ['container.extra_hosts = ["db"]', 'a list of different strings "name:address"'],
+    ['image.base = "a b"', 'the name of an image'],
+    ['image.base = "--network"', 'the name of an image'],
+    ['env.import = "A"', 'a list of different names of variables'],
+    ['env.import = ["OK", "PATH"]', 'and the like): "PATH" does not fit'],
+    ['env.import = ["A", "A"]', 'and the like): "A" does not fit'],
+    ['env.import = ["OK", "KEY=secret"]', 'and the like): number 2 does not fit'],
+    ['[[mounts]]\npath = "data"', 'a path: absolute, or from "~/"'],
+    ['[[mounts]]\nread_only = true', 'lacks "path"'],
+    ['network.http_proxy = "proxy.example"', 'a URL'],
+  ])('refuses %j', (source, why) => {
+    write(source);
+
+    expect(() => loadConfig(env)).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG',
+        exitCode: 2,
+        message: expect.stringMatching(
+          new RegExp(`^${configHome}/containai/config\\.toml:\\d+:\\d+: .*${escape(why)}`),
+        ) as string,
+      }) as Error,
+    );
+  });
+
+  test('names the place of the word that does not fit', () => {
+    write('[env]\nimport = [\n  "OK",\n  "PATH",\n]');
+
+    expect(() => loadConfig(env)).toThrow(/config\.toml:4:3: "env\.import" must be/);
+  });
+
+  test('takes the last of two mounts of one path', () => {
+    write('mounts = [{ path = "/a" }, { path = "/b" }, { path = "/a/", read_only = true }]');
+
+    expect(loadConfig(env).mounts).toEqual([
+      { path: '/a', isReadOnly: true },
+      { path: '/b', isReadOnly: false },
+    ]);
+  });
+
+  test('does not take a file that it cannot read for none', () => {
+    mkdirSync(join(configHome, 'containai/config.toml'), { recursive: true });
+
+    expect(() => loadConfig(env)).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG',
+        message: expect.stringMatching(/config\.toml cannot be read: .*EISDIR/) as string,
+      }) as Error,
+    );
+  });
+});
+
+describe('docs/configuration.md', () => {
+  test('lists every key with its default, in the order of the table of keys', () => {
+    const rows = readFileSync(join(__dirname, '../../docs/configuration.md'), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .map((line) =>
+        line
+          .split('|')
+          .slice(1, 3)
+          .map((cell) => cell.trim()),
+      );
+
+    expect(rows).toEqual(
+      configKeys.map(({ path, standard, isRequired }) => [
+        `\`${nameOf(path)}\``,
+        standard === undefined ? (isRequired ? 'required' : 'none') : `\`${JSON.stringify(standard)}\``,
+      ]),
+    );
+  });
+
+  test('states the limits of each value', () => {
+    const text = readFileSync(join(__dirname, '../../docs/configuration.md'), 'utf8');
+
+    for (const { path, kind } of configKeys) {
+      const row = text.split('\n').find((line) => line.startsWith(`| \`${nameOf(path)}\``));
+      const [, bound, amount] = /(at most|at least) (\w+)$/.exec(kind.expected) ?? [];
+      const choices = kind.expected.startsWith('"') ? kind.expected.split(' or ') : [];
+      const stated =
+        bound === undefined ? choices.map((choice) => `\`${choice}\``) : [`${bound} \`${amount!}\``];
+      for (const words of stated) expect(row).toContain(words);
+    }
+  });
+
+  test('tells of each key what a repository may do with it', () => {
+    const words = (repository: Key['repository']) => {
+      if (repository === 'never') return 'no';
+      if (repository === more) return 'narrower';
+      return repository === 'trusted' || repository.isAddition === true ? 'if trusted' : 'narrower';
+    };
+    const rows = readFileSync(join(__dirname, '../../docs/configuration.md'), 'utf8').split('\n');
+
+    for (const { path, repository } of configKeys) {
+      const row = rows.find((line) => line.startsWith(`| \`${nameOf(path)}\``))!;
+      expect([nameOf(path), row.split('|')[4]!.trim()]).toEqual([nameOf(path), words(repository)]);
+    }
+  });
+
+  test('has an example that is valid', () => {
+    const text = readFileSync(join(__dirname, '../../docs/configuration.md'), 'utf8');
+    write(/```toml\n(.*?)```/s.exec(text)![1]!);
+
+    expect(loadConfig(env)).toMatchObject({ agent: { default: 'gemini' }, acp: { idleMs: 1_800_000 } });
+  });
+});
+
+function write(source: string): void {
+  mkdirSync(join(configHome, 'containai'));
+  writeFileSync(join(configHome, 'containai/config.toml'), source);
+}
+
+function escape(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

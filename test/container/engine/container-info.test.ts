@@ -1,0 +1,258 @@
+import { containerInfoOf } from '../../../src/container/engine/container-info';
+
+/*
+ * Two engines on one request. Observed: Docker 20.10.24 and podman 4.3.1, shortened to what is read.
+ */
+const request = {
+  labels: { a: 'b' },
+  user: '4321:4321',
+  command: ['/bin/sleep', '1000'],
+};
+const docker = {
+  Id: '68de',
+  Created: '2026-11-21T10:17:45.375687407Z',
+  Name: '/x',
+  Image: 'sha256:c9ff',
+  State: { Status: 'exited', Running: false, ExitCode: 137, OOMKilled: true, StartedAt: '2026-11-21T10:17:45.6227551Z' },
+  Config: {
+    Hostname: 'box',
+    User: request.user,
+    Env: ['A=b', 'PATH=/bin'],
+    Cmd: request.command,
+    WorkingDir: '/ws',
+    Entrypoint: null,
+    Labels: request.labels,
+  },
+  HostConfig: {
+    NetworkMode: 'default',
+    PortBindings: { '2222/tcp': [{ HostIp: '127.0.0.1', HostPort: '' }] },
+    CapAdd: ['SYS_CHROOT', 'SETGID', 'SETUID'],
+    CapDrop: ['ALL'],
+    ExtraHosts: ['host.docker.internal:host-gateway', 'db:10.0.0.9'],
+    GroupAdd: null,
+    IpcMode: 'private',
+    PidMode: '',
+    Privileged: false,
+    PublishAllPorts: false,
+    SecurityOpt: ['no-new-privileges'],
+    UTSMode: '',
+    UsernsMode: '',
+    Memory: 536870912,
+    NanoCpus: 1500000000,
+    Devices: null,
+    DeviceCgroupRules: null,
+    DeviceRequests: null,
+    PidsLimit: 256,
+    Mounts: [
+      { Type: 'bind', Source: '/ws', Target: '/ws' },
+      { Type: 'volume', Source: 'data', Target: '/data' },
+    ],
+    MaskedPaths: ['/proc/acpi', '/sys/firmware'],
+    Init: true,
+  },
+  Mounts: [
+    { Type: 'volume', Name: 'data', Source: '/var/lib/docker/volumes/data/_data', Destination: '/data', Driver: 'local', Mode: 'z', RW: true, Propagation: '' },
+    { Type: 'bind', Source: '/ws', Destination: '/ws', Mode: '', RW: false, Propagation: 'rprivate' },
+  ],
+  NetworkSettings: { Ports: {}, Networks: { bridge: {} } },
+}; // prettier-ignore
+const podman = {
+  ...docker,
+  Config: { ...docker.Config, Entrypoint: [''] },
+  HostConfig: {
+    ...docker.HostConfig,
+    NetworkMode: 'bridge',
+    PortBindings: { '2222/tcp': [{ HostIp: '127.0.0.1', HostPort: '41671' }] },
+    CapAdd: [],
+    CapDrop: [
+      'AUDIT_WRITE',
+      'CHOWN',
+      'DAC_OVERRIDE',
+      'FOWNER',
+      'FSETID',
+      'KILL',
+      'MKNOD',
+      'NET_RAW',
+      'SETFCAP',
+    ],
+    GroupAdd: [],
+    IpcMode: 'shareable',
+    PidMode: 'private',
+    UTSMode: 'private',
+    Devices: [],
+    Mounts: undefined,
+    MaskedPaths: null,
+  },
+  NetworkSettings: {
+    Ports: { '2222/tcp': [{ HostIp: '127.0.0.1', HostPort: '41671' }] },
+    Networks: { podman: {} },
+  },
+};
+const podmanBounds = ['CAP_SETGID', 'CAP_SETUID', 'CAP_SYS_CHROOT'];
+
+const expected = {
+  id: '68de',
+  name: 'x',
+  state: 'exited',
+  isRunning: false,
+  exitCode: 137,
+  isOomKilled: true,
+  createdAt: Date.UTC(2026, 10, 21, 10, 17, 45, 375),
+  startedAt: Date.UTC(2026, 10, 21, 10, 17, 45, 622),
+  labels: request.labels,
+  env: ['A=b', 'PATH=/bin'],
+  hostname: 'box',
+  user: request.user,
+  command: request.command,
+  workingFolder: '/ws',
+  imageId: 'sha256:c9ff',
+  hostPort: undefined,
+  mounts: [
+    { type: 'volume', source: 'data', target: '/data', isReadOnly: false },
+    { type: 'bind', source: '/ws', target: '/ws', isReadOnly: true },
+  ],
+  rights: {
+    capAdd: ['SETGID', 'SETUID', 'SYS_CHROOT'],
+    capDrop: ['ALL'],
+    securityOpt: ['no-new-privileges'],
+    seccomp: 'default',
+    isPrivileged: false,
+    devices: [],
+    groups: [],
+    pidMode: 'private',
+    ipcMode: 'private',
+    cgroupMode: 'private',
+    utsMode: 'private',
+    usernsMode: 'private',
+    networkMode: 'bridge',
+    networks: [],
+    init: true,
+    pidsLimit: 256,
+    memoryBytes: 536870912,
+    nanoCpus: 1500000000,
+    extraHosts: ['db:10.0.0.9', 'host.docker.internal:host-gateway'],
+    ports: [{ port: '2222/tcp', hostIp: '127.0.0.1' }],
+  },
+};
+
+describe('containerInfoOf', () => {
+  test('says the same of the same on Docker and podman', () => {
+    expect(containerInfoOf(docker)).toEqual(expected);
+    expect(containerInfoOf(podman, podmanBounds)).toEqual(expected);
+  });
+
+  test('reads what Docker from API 1.52 on leaves out or writes otherwise', () => {
+    // Written from the history of the API's versions; podman 5 without root has another network.
+    const newer = {
+      ...docker,
+      Config: { Hostname: 'box', User: request.user, Env: ['A=b', 'PATH=/bin'], Cmd: request.command, WorkingDir: '/ws', Labels: request.labels },
+      HostConfig: {
+        ...docker.HostConfig,
+        NetworkMode: 'bridge',
+        CapAdd: ['CAP_SETGID', 'CAP_SETUID', 'CAP_SYS_CHROOT'],
+        SecurityOpt: ['no-new-privileges=true'],
+      },
+    }; // prettier-ignore
+    const rootless = { ...podman, HostConfig: { ...podman.HostConfig, NetworkMode: 'pasta' }, NetworkSettings: { Ports: {}, Networks: null } }; // prettier-ignore
+
+    expect(containerInfoOf(newer)).toEqual(expected);
+    expect(containerInfoOf(rootless, podmanBounds)).toEqual(expected);
+  });
+
+  test.each([
+    [[{ HostIp: '127.0.0.1', HostPort: '32768' }], 32768],
+    [
+      [
+        { HostIp: '0.0.0.0', HostPort: '1' },
+        { HostIp: '127.0.0.1', HostPort: '2' },
+      ],
+      2,
+    ],
+    [[{ HostIp: '0.0.0.0', HostPort: '1' }], undefined],
+    [null, undefined],
+  ])('finds the port on 127.0.0.1 in %j', (bindings, hostPort) => {
+    const running = {
+      ...docker,
+      State: { ...docker.State, Running: true, StartedAt: '0001-01-01T00:00:00Z' },
+      NetworkSettings: { Ports: { '2222/tcp': bindings } },
+    };
+
+    expect(containerInfoOf(running)).toMatchObject({ isRunning: true, hostPort, startedAt: undefined });
+  });
+
+  test('shows every way to more rights', () => {
+    const wide = {
+      ...docker,
+      HostConfig: {
+        Privileged: true,
+        CapAdd: ['ALL'],
+        SecurityOpt: null,
+        MaskedPaths: [],
+        Devices: [{ PathOnHost: '/dev/kvm', PathInContainer: '/dev/x', CgroupPermissions: 'rwm' }],
+        DeviceCgroupRules: ['c 1:3 r'],
+        DeviceRequests: [{ Driver: 'nvidia' }],
+        GroupAdd: ['docker'],
+        PidMode: 'host',
+        IpcMode: 'container:1',
+        CgroupnsMode: 'host',
+        UTSMode: 'host',
+        UsernsMode: 'host',
+        NetworkMode: 'mine',
+        PidsLimit: -1,
+        PortBindings: { '1/tcp': [{ HostIp: '', HostPort: '0' }] },
+        PublishAllPorts: true,
+      },
+      NetworkSettings: { Networks: { mine: {}, other: {}, bridge: {} } },
+    };
+
+    expect(containerInfoOf(wide).rights).toEqual({
+      capAdd: ['ALL'],
+      capDrop: [],
+      securityOpt: ['systempaths=unconfined'],
+      seccomp: 'default',
+      isPrivileged: true,
+      devices: ['/dev/kvm:/dev/x', 'c 1:3 r', '{"Driver":"nvidia"}'],
+      groups: ['docker'],
+      pidMode: 'host',
+      ipcMode: 'container:1',
+      cgroupMode: 'host',
+      utsMode: 'host',
+      usernsMode: 'host',
+      networkMode: 'mine',
+      networks: ['other'],
+      init: false,
+      pidsLimit: 0,
+      memoryBytes: 0,
+      nanoCpus: 0,
+      extraHosts: [],
+      ports: [
+        { port: '*', hostIp: '0.0.0.0' },
+        { port: '1/tcp', hostIp: '0.0.0.0' },
+      ],
+    });
+  });
+
+  test('shows what is mounted beside folders and volumes', () => {
+    const odd = {
+      ...docker,
+      HostConfig: { ...docker.HostConfig, Tmpfs: { '/run/cai': 'rw', '/t': 'size=1m,ro' } },
+      Mounts: [
+        { Type: 'tmpfs', Source: '', Destination: '/t', RW: true },
+        { Type: 'image', Name: 'x:1', Source: '/some/where', Destination: '/image', RW: false },
+      ],
+    };
+
+    expect(containerInfoOf(odd).mounts).toEqual([
+      { type: 'image', source: 'x:1', target: '/image', isReadOnly: true },
+      { type: 'tmpfs', source: '', target: '/run/cai', isReadOnly: false },
+      { type: 'tmpfs', source: '', target: '/t', isReadOnly: false },
+    ]);
+  });
+
+  test('knows the prefix of Docker Desktop, for folders that were asked for only', () => {
+    const mount = (Source: string, Destination: string) => ({ Type: 'bind', Source, Destination, RW: true });
+    const desktop = { ...docker, Mounts: [mount('/host_mnt/ws', '/ws'), mount('/host_mnt/ws', '/other')] };
+
+    expect(containerInfoOf(desktop).mounts.map(({ source }) => source)).toEqual(['/host_mnt/ws', '/ws']);
+  });
+});

@@ -1,0 +1,64 @@
+import {
+  countSupervisors,
+  processCountOf,
+  processesOf,
+} from '../../../src/container/engine/container-processes';
+import type { ContainerProcess } from '../../../src/container/engine/container-processes';
+
+const listener = 'sshd: /usr/sbin/sshd -D -e -f /run/cai/sshd_config [listener] 0 of 300-300 startups';
+const supervisor = '/usr/bin/perl /run/cai/supervisor';
+
+/** A container whose first process has the id 100, with these: id, parent and command line. */
+function processes(...others: readonly (readonly [number, number, string])[]): ContainerProcess[] {
+  const own = [[100, 99, '/usr/bin/perl /run/cai/keeper'], [101, 100, listener]] as const; // prettier-ignore
+  return [...own, ...others].map(([pid, parent, command]) => ({ pid, parent, command }));
+}
+
+const session = [[200, 101, 'sshd: agent [priv]'], [201, 200, 'sshd: agent@notty']] as const; // prettier-ignore
+
+describe('countSupervisors', () => {
+  test('counts those of sessions, also where sshd has one process for each', () => {
+    expect(countSupervisors(processes())).toBe(0);
+    expect(countSupervisors(processes(...session, [202, 201, supervisor], [203, 202, 'sleep 9']))).toBe(1);
+    expect(countSupervisors(processes([300, 101, 'sshd: agent@pts/0'], [301, 300, 'perl /run/cai/supervisor']))).toBe(1); // prettier-ignore
+    const newer = [[400, 101, 'sshd-session: agent [priv]'], [401, 400, 'sshd-session: agent@notty'], [402, 401, supervisor]] as const; // prettier-ignore
+    expect(countSupervisors(processes(...session, [202, 201, supervisor], ...newer))).toBe(2);
+  });
+
+  test('counts no login shell that is yet to become one', () => {
+    expect(countSupervisors(processes(...session, [202, 201, 'sh -c exec /run/cai/supervisor']))).toBe(0);
+  });
+
+  test('counts nothing that calls itself so', () => {
+    const own = [...session, [202, 201, supervisor]] as const;
+    const names = [
+      [[203, 202, supervisor]],
+      [[203, 202, 'sshd: agent@notty'], [204, 203, supervisor]],
+      [[203, 202, 'perl /run/cai/keeper'], [204, 203, listener], [205, 204, supervisor]],
+      // Who had a supervisor that has ended is the keeper's child, or has entered from outside.
+      [[203, 100, supervisor]],
+      [[203, 1, supervisor]],
+    ] as const; // prettier-ignore
+
+    for (const more of names) expect(countSupervisors(processes(...own, ...more))).toBe(1);
+  });
+});
+
+describe('processesOf', () => {
+  test('reads the columns, and nothing of a container that does not run', () => {
+    expect(processesOf({ Processes: [['7', '1', 'sh -c true'], ['8', '7']] })).toEqual([
+      { pid: 7, parent: 1, command: 'sh -c true' },
+      { pid: 8, parent: 7, command: '' },
+    ]); // prettier-ignore
+    expect(processesOf({ Processes: null })).toEqual([]);
+    expect(processesOf(undefined)).toEqual([]);
+  });
+});
+
+describe('processCountOf', () => {
+  test('reads what is counted', () => {
+    expect(processCountOf({ pids_stats: { current: 3, limit: 64 } })).toBe(3);
+    expect(processCountOf({ pids_stats: {} })).toBeUndefined();
+    expect(processCountOf({})).toBeUndefined();
+  });
+});

@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { resolveEngine } from '../../../src/container/engine/context';
+import { CaiError } from '../../../src/errors';
+import { newFolder } from '../../support/temp-folder';
+
+let home: string;
+let env: NodeJS.ProcessEnv;
+
+beforeEach(() => {
+  home = newFolder();
+  env = { HOME: home };
+});
+
+describe('resolveEngine', () => {
+  test('takes the standard socket if nothing says otherwise', () => {
+    expect(resolveEngine(env)).toEqual({
+      context: 'default',
+      endpoint: 'unix:///var/run/docker.sock',
+      options: { socketPath: '/var/run/docker.sock' },
+    });
+  });
+
+  test('takes the first of command line, DOCKER_HOST, DOCKER_CONTEXT, our configuration and that of Docker', () => {
+    for (const name of ['wanted', 'variable', 'configured', 'current']) {
+      storeContext(name, { Host: `unix:///${name}.sock` });
+    }
+    writeFileSync(join(home, '.docker/config.json'), '{"currentContext":"current"}');
+    const noHost = { ...env, DOCKER_CONTEXT: 'variable' };
+    const all = { ...noHost, DOCKER_HOST: 'unix:///host.sock' };
+
+    const chosen = [
+      resolveEngine(all, 'wanted', 'configured'),
+      resolveEngine(all, undefined, 'configured'),
+      resolveEngine(noHost, '', 'configured'),
+      resolveEngine({ ...env, DOCKER_HOST: '', DOCKER_CONTEXT: '' }, undefined, 'configured'),
+      resolveEngine(env, undefined, ''),
+    ];
+
+    expect(chosen.map(({ context, endpoint }) => `${context} ${endpoint}`)).toEqual([
+      'wanted unix:///wanted.sock',
+      'default unix:///host.sock',
+      'variable unix:///variable.sock',
+      'configured unix:///configured.sock',
+      'current unix:///current.sock',
+    ]);
+  });
+
+  test('takes DOCKER_HOST for the context "default"', () => {
+    storeContext('other', { Host: 'unix:///other.sock' });
+    const set = { ...env, DOCKER_HOST: 'unix:///host.sock', DOCKER_CONTEXT: 'other' };
+
+    expect(resolveEngine(set, 'default').endpoint).toBe('unix:///host.sock');
+    expect(resolveEngine({ ...env, DOCKER_CONTEXT: 'default' }, undefined, 'other').endpoint).toBe(
+      'unix:///var/run/docker.sock',
+    );
+  });
+
+  test('finds contexts in DOCKER_CONFIG, with no config.json there', () => {
+    const folder = newFolder();
+    storeContext('mine', { Host: 'unix:///mine.sock' }, folder);
+
+    expect(resolveEngine({ ...env, DOCKER_CONFIG: folder }, 'mine').options).toEqual({
+      socketPath: '/mine.sock',
+    });
+  });
+
+  test('names the contexts that there are', () => {
+    storeContext('b', { Host: 'unix:///b.sock' });
+    storeContext('a', { Host: 'unix:///a.sock' });
+
+    expect(failure(() => resolveEngine({ ...env, DOCKER_CONTEXT: 'nope' }))).toBe(
+      'there is no Docker context "nope" (named by DOCKER_CONTEXT): choose one of "default", "a", "b"',
+    );
+  });
+
+  test('says where a context is named that does not exist', () => {
+    mkdirSync(join(home, '.docker'));
+    const file = join(home, '.docker/config.json');
+    writeFileSync(file, '{"currentContext":"gone"}');
+
+    expect(failure(() => resolveEngine(env, 'nope'))).toMatch(/"nope" \(named by --context\)/);
+    expect(failure(() => resolveEngine(env, undefined, 'nope'))).toMatch(
+      /"nope" \(named by \[engine\] context\)/,
+    );
+    expect(failure(() => resolveEngine(env))).toMatch(`"gone" (named by currentContext in ${file})`);
+  });
+
+  test('says what is wrong with files that cannot be used', () => {
+    storeContext('broken', { Host: '' });
+    const file = join(home, '.docker/config.json');
+    writeFileSync(file, '{"currentContext":');
+
+    expect(failure(() => resolveEngine(env))).toBe(
+      `${file} is not JSON, so the Docker context is unknown: mend it, or name one with --context`,
+    );
+    expect(failure(() => resolveEngine(env, 'broken'))).toBe(
+      'the Docker context "broken" (named by --context) has no engine: choose another with --context',
+    );
+
+    chmodSync(join(home, '.docker/config.json'), 0o000);
+    writeFileSync(join(home, '.docker', 'contexts', 'meta', idOf('broken'), 'meta.json'), 'x');
+
+    expect(failure(() => resolveEngine(env, 'broken'))).toMatch(
+      /meta\.json is not JSON: make that Docker context anew, or name another with --context$/,
+    );
+  });
+
+  test.each([
+    ['unix://', { socketPath: '/var/run/docker.sock' }],
+    ['tcp://127.0.0.1:2375', { protocol: 'http', host: '127.0.0.1', port: 2375 }],
+    ['tcp://localhost', { protocol: 'http', host: 'localhost', port: 2375 }],
+    ['tcp://:1234/', { protocol: 'http', host: 'localhost', port: 1234 }],
+    ['tcp://[::1]:1234', { protocol: 'http', host: '::1', port: 1234 }],
+    ['127.0.0.2:1234', { protocol: 'http', host: '127.0.0.2', port: 1234 }],
+  ])('reads %s', (endpoint, options) => {
+    expect(resolveEngine({ ...env, DOCKER_HOST: endpoint })).toEqual({
+      context: 'default',
+      endpoint,
+      isFromHost: true,
+      options,
+    });
+  });
+
+  test.each(['garbage', 'garbage:2375'])('does not guess what %s is to be', (endpoint) => {
+    expect(failure(() => resolveEngine({ ...env, DOCKER_HOST: endpoint }))).toBe(
+      `the engine ${endpoint} (from DOCKER_HOST) cannot be used: the address has to be unix:///PATH or tcp://127.0.0.1:PORT`,
+    );
+  });
+
+  test.each([
+    'ssh://me@build.example',
+    'tcp://192.0.2.7:2376',
+    'tcp://127.0.0.1.example:1',
+    'tcp://[fe80::1]:1',
+  ])('refuses %s, for it is on another machine', (endpoint) => {
+    storeContext('far', { Host: endpoint });
+
+    expect(failure(() => resolveEngine(env, 'far'))).toBe(
+      `the engine ${endpoint} (Docker context "far") cannot be used: it is on another machine, and cai mounts folders of this one: name an engine here with --context, or run cai there`,
+    );
+  });
+
+  test.each([
+    [
+      'npipe:////./pipe/docker_engine',
+      /cai does not speak to Windows pipes: run cai inside WSL, with an engine there$/,
+    ],
+    ['fd://', /the address has to be unix:\/\/\/PATH or tcp:\/\/127\.0\.0\.1:PORT$/],
+    ['http://127.0.0.1:1', /the address has to be unix/],
+    ['tcp://127.0.0.1:port', /the address has to be tcp:\/\/127\.0\.0\.1:PORT$/],
+  ])('refuses %s', (endpoint, why) => {
+    expect(failure(() => resolveEngine({ ...env, DOCKER_HOST: endpoint }))).toMatch(why);
+  });
+});
+
+describe('resolveEngine, with TLS', () => {
+  const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => Buffer.from(name)) as [Buffer, Buffer, Buffer];
+  const local = { protocol: 'https', host: '127.0.0.1', port: 2376 };
+
+  test('takes the certificates of the context', () => {
+    storeContext('tls', { Host: 'tcp://127.0.0.1:2376', SkipTLSVerify: false });
+    certificatesIn(join(home, '.docker/contexts/tls', idOf('tls'), 'docker'));
+
+    expect(resolveEngine(env, 'tls').options).toEqual({ ...local, ca, cert, key });
+  });
+
+  test('does not verify where the context says so', () => {
+    storeContext('tls', { Host: 'tcp://127.0.0.1', SkipTLSVerify: true });
+
+    const { agent, ...options } = resolveEngine(env, 'tls').options;
+
+    expect(options).toEqual(local);
+    expect(agent?.options.rejectUnauthorized).toBe(false);
+  });
+
+  test('takes those in DOCKER_CERT_PATH, or beside the configuration, with DOCKER_TLS_VERIFY only', () => {
+    const folder = newFolder();
+    certificatesIn(folder);
+    certificatesIn(join(home, '.docker'));
+    const set = { ...env, DOCKER_HOST: 'tcp://127.0.0.1:2376' };
+
+    const options = [
+      { ...set, DOCKER_TLS_VERIFY: '1', DOCKER_CERT_PATH: folder },
+      { ...set, DOCKER_TLS_VERIFY: '1' },
+      { ...set, DOCKER_TLS_VERIFY: '', DOCKER_CERT_PATH: folder },
+    ].map((each) => resolveEngine(each).options);
+
+    expect(options).toEqual([
+      { ...local, ca, cert, key },
+      { ...local, ca, cert, key },
+      { ...local, protocol: 'http' },
+    ]);
+  });
+
+  function certificatesIn(folder: string): void {
+    mkdirSync(folder, { recursive: true });
+    for (const name of ['ca', 'cert', 'key']) writeFileSync(join(folder, `${name}.pem`), name);
+  }
+});
+
+function idOf(name: string): string {
+  return createHash('sha256').update(name).digest('hex');
+}
+
+/** As `docker context create` of version 28 writes it. */
+function storeContext(
+  name: string,
+  docker: { Host: string; SkipTLSVerify?: boolean },
+  folder = join(home, '.docker'),
+): void {
+  const meta = join(folder, 'contexts/meta', idOf(name));
+  mkdirSync(meta, { recursive: true });
+  writeFileSync(join(meta, 'meta.json'), JSON.stringify({ Name: name, Metadata: {}, Endpoints: { docker } }));
+}
+
+function failure(action: () => unknown): string {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof CaiError && error.code === 'NO_ENGINE') return error.message;
+    throw error;
+  }
+  throw new Error('it did not fail');
+}

@@ -1,0 +1,359 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Engine } from '../../../src/container/engine/engine';
+import { CaiError } from '../../../src/errors';
+import { newFolder } from '../../support/temp-folder';
+import { addressOf, fakeEngine } from '../fake-engine';
+import type { Answers } from '../fake-engine';
+
+/*
+ * The answers are written from the documentation of the Docker Engine API (SystemPing, ContainerInspect,
+ * ContainerCreate, ImageCreate and the history of its versions) unless they say that they were observed.
+ */
+const pingOf = (version: string, server: string) => ({
+  headers: { 'Api-Version': version, 'Docker-Experimental': 'false', Ostype: 'linux', Server: server },
+  body: 'OK',
+});
+const docker20 = { 'GET /_ping': pingOf('1.41', 'Docker/20.10.24 (linux)') };
+const docker29 = { 'GET /_ping': pingOf('1.52', 'Docker/29.0.1 (linux)') };
+const podman4 = {
+  'GET /_ping': {
+    headers: { 'Api-Version': '1.41', 'Libpod-Api-Version': '4.3.1', Server: 'Libpod/4.3.1 (linux)' },
+    body: 'OK',
+  },
+};
+const noSuchContainer = { status: 404, body: { message: 'No such container: x' } };
+
+describe('Engine.connect', () => {
+  test.each([
+    ['20.10', docker20, '1.41'],
+    ['29.0, which takes nothing below 1.44', docker29, '1.52'],
+    [
+      'one that is newer than anything we know',
+      { 'GET /_ping': pingOf('1.99', 'Docker/99.0 (linux)') },
+      '1.56',
+    ],
+    ['podman', podman4, '1.41'],
+  ])('speaks the version of Docker %s', async (_, answers, version) => {
+    const { address, requests } = await fakeEngine(answers);
+    const engine = await Engine.connect(address);
+
+    expect(await engine.inspectContainer('x')).toBeUndefined();
+
+    expect(requests).toEqual(['GET /_ping', `GET /v${version}/containers/x/json`]);
+  });
+
+  test('says so if the engine takes our version no more', async () => {
+    const refusal =
+      'client version 1.56 is too old. Minimum supported API version is 1.60, please upgrade your client to a newer version';
+    const { address } = await fakeEngine({
+      'GET /_ping': pingOf('1.70', 'Docker/99.0 (linux)'),
+      'GET /v1.56/containers/x/json': { status: 400, body: { message: refusal } },
+    });
+    const engine = await Engine.connect(address);
+
+    expect(await failure(engine.inspectContainer('x'))).toEqual({
+      code: 'NO_ENGINE',
+      message: `the engine at ${address.endpoint} (Docker context "default") and this cai have no API version in common (${refusal}): update the older of the two`,
+    });
+  });
+
+  test.each([
+    [
+      'too old',
+      pingOf('1.39', 'Docker/18.09'),
+      'its API version is 1.39, and cai needs 1.40, as of Docker 19.03',
+    ],
+    ['no engine', { body: 'hello' }, 'it tells no API version'],
+    ['missing', { status: 404, body: 'nothing here' }, 'HTTP status 404: nothing here'],
+    ['broken', { status: 503, body: { message: 'Desktop is paused' } }, 'HTTP status 503: Desktop is paused'],
+    [
+      'behind TLS',
+      { status: 400, body: 'Client sent an HTTP request to an HTTPS server.' },
+      'HTTP status 400: Client sent an HTTP request to an HTTPS server.',
+    ],
+  ])('refuses an engine that is %s', async (_, answer, why) => {
+    const { address } = await fakeEngine({ 'GET /_ping': answer });
+
+    expect(await failure(Engine.connect(address))).toEqual({
+      code: 'NO_ENGINE',
+      message: `what answers at ${address.endpoint} (Docker context "default") is no engine that can be used (${why}): name another with --context, DOCKER_HOST, or "context" below [engine] in your config.toml`,
+    });
+  });
+
+  test('says so if there is no socket', async () => {
+    const address = addressOf(join(newFolder(), 'none.sock'));
+
+    expect(await failure(Engine.connect(address))).toEqual({
+      code: 'NO_ENGINE',
+      message: `the engine at ${address.endpoint} (Docker context "default") is not running, for there is no such socket: start it ("sudo systemctl start docker", or Docker Desktop), or name another with --context, DOCKER_HOST, or "context" below [engine] in your config.toml`,
+    });
+  });
+
+  test('says so if nothing listens', async () => {
+    const file = join(newFolder(), 'file');
+    writeFileSync(file, '');
+
+    expect((await failure(Engine.connect(addressOf(file)))).message).toMatch(
+      / is not running, for nothing listens there: start it \(/,
+    );
+  });
+
+  test('says so if the socket is not ours to use', async () => {
+    const { address } = await fakeEngine(docker20);
+    chmodSync(address.options.socketPath!, 0o000);
+
+    const attempt = asNobody(() => Engine.connect(address));
+
+    expect((await failure(attempt)).message).toMatch(
+      / does not let you in: join the group of the socket \("sudo usermod -aG docker \$USER", then sign in anew\), or use a rootless engine$/,
+    );
+  });
+
+  test('says so if something else than HTTP answers', async () => {
+    const path = join(newFolder(), 'other.sock');
+    const server = createServer((socket) => socket.end('220 mail.example ESMTP\r\n'));
+    await new Promise<void>((resolve) => server.listen(path, resolve));
+
+    const error = await failure(Engine.connect(addressOf(path)));
+    server.close();
+
+    expect(error.message).toMatch(
+      / could not tell that it is there \(.*\): see whether "docker version" works$/,
+    );
+  });
+
+  test('says so if no answer comes', async () => {
+    const { address } = await fakeEngine({ 'GET /_ping': () => undefined });
+    const begin = Date.now();
+
+    const error = await failure(Engine.connect(address));
+
+    expect(error).toEqual({
+      code: 'NO_ENGINE',
+      message: `the engine at ${address.endpoint} (Docker context "default") has not answered for 5 s: restart it, or name another with --context, DOCKER_HOST, or "context" below [engine] in your config.toml`,
+    });
+    expect(Date.now() - begin).toBeLessThan(7_000);
+  });
+
+  test('takes nothing for this engine from DOCKER_HOST', async () => {
+    const { address, requests } = await fakeEngine(docker20);
+    const before = { ...process.env };
+    Object.assign(process.env, { DOCKER_HOST: 'tcp://192.0.2.1:2375', DOCKER_CLIENT_TIMEOUT: '1' });
+    try {
+      await Engine.connect(address);
+      Object.assign(process.env, { DOCKER_CERT_PATH: join(newFolder(), 'none') });
+
+      expect((await failure(Engine.connect(address))).message).toMatch(
+        /^DOCKER_HOST and DOCKER_CERT_PATH cannot be used: .*: mend or unset them$/,
+      );
+    } finally {
+      process.env = before;
+    }
+    expect(requests).toEqual(['GET /_ping']);
+  });
+});
+
+describe('an engine that is gone', () => {
+  test.each([
+    ['before it answers', (response: { destroy(): void }) => response.destroy()],
+    [
+      'in the middle of its answer',
+      // What a killed engine does to those who wait for a container.
+      (response: { write(text: string): void; destroy(): void; writeHead(status: number): void }) => {
+        response.writeHead(200);
+        response.write('{"Status');
+        setImmediate(() => response.destroy());
+      },
+    ],
+  ])('%s is told', async (_, answer) => {
+    const { address } = await fakeEngine({ ...docker20, 'POST /containers/x/wait': answer });
+    const engine = await Engine.connect(address);
+
+    expect(await failure(engine.waitContainer('x'))).toEqual({
+      code: 'NO_ENGINE',
+      message: `the engine at ${address.endpoint} (Docker context "default") broke off while it was to wait for the container x: see whether it still runs ("docker version")`,
+    });
+  });
+
+  test('in the middle of a build is told', async () => {
+    const { address } = await fakeEngine({
+      ...docker20,
+      'POST /images/create': (response) => {
+        response.write('{"status":"Pulling from library/x","id":"1"}\n');
+        setImmediate(() => response.destroy());
+      },
+    });
+    const engine = await Engine.connect(address);
+
+    expect((await failure(engine.pull('x:1', () => undefined))).message).toMatch(
+      / broke off while it was to pull the image x:1: /,
+    );
+  });
+});
+
+describe('Engine.createContainer', () => {
+  // Observed: podman 4.3.1 does not answer with 409, as it is documented.
+  const podmanTaken =
+    'container create: creating container storage: the container name "x" is already in use by 5194245cdf48. You have to remove that container to be able to reuse that name: that name is already in use';
+
+  test.each([
+    [
+      'Docker',
+      docker20,
+      409,
+      'Conflict. The container name "/x" is already in use by container "68de46f91046".',
+    ],
+    ['podman', podman4, 500, podmanTaken],
+  ])('finds the name taken on %s', async (_, ping, status, message) => {
+    const { address, requests } = await fakeEngine({
+      ...ping,
+      'POST /containers/create': { status, body: { message } },
+    });
+    const engine = await Engine.connect(address);
+
+    expect(await engine.createContainer('x', { Env: ['SECRET=1'] })).toBeUndefined();
+
+    expect(requests.at(-1)).toBe('POST /v1.41/containers/create?name=x');
+  });
+
+  test('does not take any other failure for that', async () => {
+    const { address } = await fakeEngine({
+      ...podman4,
+      'POST /containers/create': { status: 500, body: { message: 'container-init binary not found' } },
+    });
+    const engine = await Engine.connect(address);
+
+    expect(await failure(engine.createContainer('x', {}))).toEqual({
+      code: 'CONTAINER_START',
+      message: 'cannot create the container x: container-init binary not found',
+    });
+  });
+});
+
+describe('Engine.removeContainer', () => {
+  const inProgress = { status: 409, body: { message: 'removal of container x is already in progress' } };
+  const stillRuns = { status: 409, body: { message: 'cannot remove a running container x' } };
+
+  test.each([
+    ['is not there', noSuchContainer],
+    ['somebody else removes', inProgress],
+  ])('does not mind a container that %s', async (_, answer) => {
+    const { address, requests } = await fakeEngine({ ...docker20, 'DELETE /containers/x': answer });
+    const engine = await Engine.connect(address);
+
+    await engine.removeContainer('x', { force: true });
+
+    expect(requests.at(-1)).toBe('DELETE /v1.41/containers/x?force=true&v=true');
+  });
+
+  test('fails for one that runs', async () => {
+    const { address } = await fakeEngine({ ...docker20, 'DELETE /containers/x': stillRuns });
+    const engine = await Engine.connect(address);
+
+    expect(await failure(engine.removeContainer('x', { force: false }))).toEqual({
+      code: 'CONTAINER_START',
+      message: 'cannot remove the container x: cannot remove a running container x',
+    });
+  });
+});
+
+describe('Engine.pull', () => {
+  test('tells how far each layer is', async () => {
+    const lines = [
+      { status: 'Pulling from library/x', id: '1' },
+      { status: 'Downloading', progressDetail: { current: 5, total: 10 }, progress: '[>  ]', id: 'abc' },
+      { status: 'Pull complete', progressDetail: {}, id: 'abc' },
+      { status: 'Status: Downloaded newer image for x:1' },
+    ];
+    const { address, requests } = await fakeEngine({
+      ...docker20,
+      ...answerLines('POST /images/create', lines),
+    });
+    const engine = await Engine.connect(address);
+    const events: unknown[] = [];
+
+    await engine.pull('x:1', (event) => events.push(event));
+
+    expect(requests.at(-1)).toBe('POST /v1.41/images/create?fromImage=x&tag=1');
+    expect(events).toEqual([
+      { kind: 'pull', id: '1', status: 'Pulling from library/x', current: undefined, total: undefined },
+      { kind: 'pull', id: 'abc', status: 'Downloading', current: 5, total: 10 },
+      { kind: 'pull', id: 'abc', status: 'Pull complete', current: undefined, total: undefined },
+      { kind: 'log', text: 'Status: Downloaded newer image for x:1' },
+    ]);
+  });
+});
+
+describe('Engine.about', () => {
+  test('asks once, and only when it is wanted', async () => {
+    const { address, requests } = await fakeEngine({
+      ...podman4,
+      'GET /libpod/info': { body: { host: { security: { rootless: true }, cgroupControllers: ['pids'] } } },
+      'GET /info': {
+        body: {
+          ServerVersion: '4.3.1',
+          MemTotal: 1024,
+          OSType: 'linux',
+          SecurityOptions: ['name=seccomp,profile=default'],
+          MemoryLimit: false,
+          PidsLimit: true,
+          CpuCfsQuota: false,
+        },
+      },
+    });
+    const engine = await Engine.connect(address);
+
+    const [first, second] = [await engine.about(), await engine.about()];
+
+    expect(first).toEqual({
+      apiVersion: '1.41',
+      serverVersion: '4.3.1',
+      isPodman: true,
+      isRootless: true,
+      memoryBytes: 1024,
+      osType: 'linux',
+      limits: { memory: false, pids: true, cpus: false },
+      hasSeccomp: true,
+      canPause: true,
+    });
+    expect(second).toBe(first);
+    expect(requests).toEqual(['GET /_ping', 'GET /v1.41/info', 'GET /v1.41/libpod/info']);
+  });
+});
+
+describe('Engine.listVolumes', () => {
+  test('finds none where the engine has none', async () => {
+    const { address, requests } = await fakeEngine({ ...docker20, 'GET /volumes': { body: { Volumes: null, Warnings: null } } }); // prettier-ignore
+    const engine = await Engine.connect(address);
+
+    expect(await engine.listVolumes({ a: 'b=c' })).toEqual([]);
+
+    expect(decodeURIComponent(requests.at(-1)!)).toBe('GET /v1.41/volumes?filters={"label":["a=b=c"]}');
+  });
+});
+
+function answerLines(request: string, lines: readonly object[]): Answers {
+  return { [request]: { body: lines.map((line) => `${JSON.stringify(line)}\r\n`).join('') } };
+}
+
+/** Root may use any socket. */
+async function asNobody<T>(action: () => Promise<T>): Promise<T> {
+  if (process.getuid?.() !== 0) return await action();
+  process.seteuid!(65534);
+  try {
+    return await action();
+  } finally {
+    process.seteuid!(0);
+  }
+}
+
+async function failure(promise: Promise<unknown>): Promise<{ code: string; message: string }> {
+  const reason = await promise.then(
+    () => new Error('it did not fail'),
+    (error: unknown) => error,
+  );
+  if (reason instanceof CaiError) return { code: reason.code, message: reason.message };
+  throw reason as Error;
+}

@@ -1,0 +1,430 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { extract } from 'tar-stream';
+import { catalog } from '../../../src/agent/catalog';
+import type { ImageInfo } from '../../../src/container/engine/engine-info';
+import { buildImage, findImage, imageNotice, provideImage } from '../../../src/container/image/image';
+import type { ImageEngine, ImageRequest } from '../../../src/container/image/image';
+import { CaiError } from '../../../src/errors';
+import type { Progress } from '../../../src/container/image/progress';
+import { loadConfig } from '../../../src/config/config';
+
+const base = 'node:22-bookworm-slim';
+let folder: string;
+let engine: FakeEngine;
+let progress: Said;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cai-image-'));
+  engine = new FakeEngine();
+  progress = new Said();
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+type BuildArguments = Parameters<ImageEngine['build']>[1];
+
+/** Keeps images by name, and what it was asked to build. */
+class FakeEngine implements ImageEngine {
+  readonly images = new Map([[base, image('sha256:base', {}, ['A=1', 'PATH=/opt/bin:/bin'])]]);
+  readonly removed: string[] = [];
+  readonly builds: (BuildArguments & { files: Record<string, string> })[] = [];
+  readonly pulls: string[] = [];
+  canPull = true;
+
+  inspectImage(ref: string): Promise<ImageInfo | undefined> {
+    const nameless = this.builds.map((_, index) => image(`sha256:built${index + 1}`));
+    const byId = [...this.images.values(), ...nameless].find(({ id }) => id === ref);
+    const found = this.images.get(ref) ?? byId;
+    const tags = [...this.images].flatMap(([tag, { id }]) => (id === found?.id ? [tag] : []));
+    return Promise.resolve(found && { ...found, tags });
+  }
+
+  removeImage(ref: string): Promise<void> {
+    this.removed.push(ref);
+    return Promise.resolve();
+  }
+
+  async build(context: Readable, options: BuildArguments): Promise<string> {
+    this.builds.push({ ...options, files: await filesOf(context) });
+    const id = `sha256:built${this.builds.length}`;
+    this.images.set(options.tag, image(id, options.labels));
+    return id;
+  }
+
+  pull(name: string): Promise<void> {
+    this.pulls.push(name);
+    if (!this.canPull)
+      return Promise.reject(new CaiError('IMAGE', `cannot pull the image ${name}: no such host`));
+    this.images.set(name, image('sha256:pulled'));
+    return Promise.resolve();
+  }
+}
+
+function image(id: string, labels: ImageInfo['labels'] = {}, env: ImageInfo['env'] = []): ImageInfo {
+  return { id, tags: [], labels, env, createdAt: 0, bytes: 1 };
+}
+
+async function filesOf(context: Readable): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for await (const entry of context.pipe(extract())) files[entry.header.name] = await text(entry);
+  return files;
+}
+
+/** What the user would read. */
+class Said implements Progress {
+  readonly said: string[] = [];
+  readonly begun: string[] = [];
+  hasEnded = false;
+  begin = (what: string): void => void this.begun.push(what);
+  say = (sentence: string): void => void this.said.push(sentence);
+  report = (): void => undefined;
+  end = (): void => void (this.hasEnded = true);
+}
+
+function request(changes: Partial<ImageRequest> = {}): ImageRequest {
+  return {
+    agent: 'claude',
+    packages: catalog.claude!.packages,
+    image: { autoBuild: true, base },
+    network: {},
+    stateFolder: join(folder, 'state'),
+    ...changes,
+  };
+}
+
+function file(name: string, content: string): string {
+  mkdirSync(join(folder, name, '..'), { recursive: true });
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+}
+
+const provide = (changes?: Partial<ImageRequest>) => provideImage(engine, request(changes), progress);
+const build = (changes?: Partial<ImageRequest>, upgrade = false) =>
+  buildImage(engine, request(changes), { noCache: false, upgrade }, progress);
+
+describe('the Dockerfile', () => {
+  const dockerfile = readFileSync(join(__dirname, '../../../Dockerfile'), 'utf8');
+
+  test('installs the packages of the catalog for Claude and Gemini', () => {
+    const packages = [...catalog.claude!.packages, ...catalog.gemini!.packages].join(' ');
+
+    expect(/^ARG PACKAGES="(.*)"$/m.exec(dockerfile)?.[1]).toBe(packages);
+  });
+
+  test('begins with the base image that the configuration has', () => {
+    const { image } = loadConfig({ HOME: folder });
+
+    expect(/^ARG BASE_IMAGE=(.*)$/m.exec(dockerfile)?.[1]).toBe(image.base);
+  });
+
+  test('needs no syntax that only newer builders know', () => {
+    expect(dockerfile).not.toMatch(/^# *syntax=|--mount|--link|--chmod|<<|--parents|--exclude/m);
+  });
+});
+
+describe('provideImage', () => {
+  test('gives the image that is there', async () => {
+    engine.images.set('containai:claude', image('sha256:there'));
+
+    expect(await provide()).toMatchObject({ id: 'sha256:there' });
+
+    expect(engine.builds).toEqual([]);
+    expect(progress.said).toEqual([]);
+  });
+
+  test('builds a missing one, and finds it from then on', async () => {
+    expect(await findImage(engine, request())).toBeUndefined();
+    const built = await provide();
+
+    expect(await findImage(engine, request())).toMatchObject({ id: built.id });
+    expect(await provide()).toMatchObject({ id: built.id });
+    expect(engine.builds).toHaveLength(1);
+    expect(progress.begun).toEqual(['building containai:claude']);
+    expect(progress.said).toEqual([]);
+    expect(progress.hasEnded).toBe(true);
+  });
+
+  test('builds once for several at the same time', async () => {
+    const images = await Promise.all([provide(), provide(), provide()]);
+
+    expect(new Set(images.map(({ id }) => id)).size).toBe(1);
+    expect(engine.builds).toHaveLength(1);
+  });
+
+  test('uses one that was built from something else, and says what to do', async () => {
+    await provide();
+
+    const found = await provide({ packages: ['@agentclientprotocol/claude-agent-acp@0.99.0'] });
+
+    expect(found.id).toBe('sha256:built1');
+    expect(progress.said).toEqual([
+      'the image containai:claude was built by another version or configuration: cai build --agent claude',
+    ]);
+  });
+
+  test('fails where nothing may be built, and names the command that does', async () => {
+    await expect(provide({ image: { autoBuild: false, base } })).rejects.toMatchObject({
+      code: 'IMAGE',
+      message: expect.stringMatching(/containai:claude.*cai build --agent claude$/) as string,
+    });
+    expect(engine.builds).toEqual([]);
+  });
+});
+
+describe('imageNotice', () => {
+  const noticeOf = (labels: ImageInfo['labels'], changes: Partial<ImageRequest> = {}) =>
+    imageNotice(request(changes), { labels });
+
+  test('is there for what was built from something else, and for nothing else', async () => {
+    const { labels } = await provide();
+
+    expect(noticeOf(labels)).toBeUndefined();
+    expect(noticeOf(labels, { packages: ['left-pad@1.3.0'] })).toMatch(/: cai build --agent claude$/);
+  });
+
+  test('is not there for an image that was made by other means', () => {
+    expect(noticeOf({})).toBeUndefined();
+    expect(noticeOf({}, { packages: ['left-pad@1.3.0'] })).toBeUndefined();
+  });
+
+  test('fails for a Dockerfile that is gone', () => {
+    const gone = { autoBuild: true, base, dockerfile: join(folder, 'gone') };
+
+    expect(() => noticeOf({ 'containai.recipe': 'x' }, { image: gone })).toThrow(
+      /^"image.dockerfile" names .*gone, which cannot be read: .*: put it there, or .*"cai config"/,
+    );
+  });
+});
+
+describe('buildImage', () => {
+  test('builds our Dockerfile with the packages of the agent', async () => {
+    await build();
+
+    expect(engine.builds).toHaveLength(1);
+    expect(engine.builds[0]).toMatchObject({
+      tag: 'containai:claude',
+      dockerfile: 'Dockerfile',
+      noCache: false,
+      labels: { 'containai.packages': '@agentclientprotocol/claude-agent-acp@0.100.0' },
+      files: { Dockerfile: readFileSync(join(__dirname, '../../../Dockerfile'), 'utf8') },
+    });
+    expect(engine.builds[0]?.buildArgs).toEqual({
+      BASE_IMAGE: base,
+      PACKAGES: '@agentclientprotocol/claude-agent-acp@0.100.0',
+      BASE_PATH: '/opt/bin:/bin',
+    });
+  });
+
+  test('labels nothing as a container of ours, because containers inherit labels', async () => {
+    await build();
+
+    expect(Object.keys(engine.builds[0]!.labels).sort()).toEqual(['containai.packages', 'containai.recipe']);
+  });
+
+  test('passes certificates and the registry as files, and proxies as what builders keep to themselves', async () => {
+    await build({
+      network: {
+        caFile: file('ca.pem', 'CERTIFICATE'),
+        npmRegistry: 'https://npm.example/',
+        httpProxy: 'http://proxy.example',
+        noProxy: 'a,b',
+      },
+    });
+
+    const [made] = engine.builds;
+    expect(made).toMatchObject({
+      files: { 'network/ca.pem': 'CERTIFICATE', 'network/npmrc': 'registry=https://npm.example/\n' },
+      buildArgs: {
+        HTTP_PROXY: 'http://proxy.example',
+        http_proxy: 'http://proxy.example',
+        NO_PROXY: 'a,b',
+        no_proxy: 'a,b',
+      },
+    });
+    expect(made!.buildArgs).not.toHaveProperty('HTTPS_PROXY');
+    expect(JSON.stringify(made!.labels)).not.toMatch(/example|CERT/);
+  });
+
+  test.each([
+    [{ httpProxy: 'http://user:word@127.0.0.1:3128' }, 'host'],
+    [{ httpsProxy: 'http://localhost:3128/' }, 'host'],
+    [{ npmRegistry: 'http://[::1]:4873/' }, 'host'],
+    [{ npmRegistry: 'https://localhost.example/', httpProxy: 'http://10.127.0.1' }, undefined],
+    [{}, undefined],
+  ])("shares this machine's network only if something is on its loopback: %j", async (network, mode) => {
+    await build({ network });
+
+    expect(engine.builds[0]?.networkMode).toBe(mode);
+  });
+
+  test('does not take an image for outdated because the network is another one', async () => {
+    await build({ network: { npmRegistry: 'https://npm.example/' } });
+
+    await provide();
+
+    expect(progress.said).toEqual([]);
+  });
+
+  test('pulls a base image that is missing', async () => {
+    engine.images.delete(base);
+
+    await build();
+
+    expect(engine.pulls).toEqual([base]);
+    expect(progress.begun[0]).toBe(`pulling ${base}`);
+    expect(engine.builds[0]?.buildArgs).not.toHaveProperty('BASE_PATH');
+  });
+
+  test('fails if that cannot be pulled, and says what to do', async () => {
+    engine.images.delete(base);
+    engine.canPull = false;
+
+    await expect(build()).rejects.toMatchObject({
+      code: 'IMAGE',
+      message: expect.stringMatching(
+        /node:22-bookworm-slim.*no such host\n.*"base" below \[image\]/,
+      ) as string,
+    });
+  });
+
+  test('takes the newest of everything for an upgrade, but for packages that the user has named', async () => {
+    const packages = [...catalog.claude!.packages, '@my/agent@1.0.0'];
+
+    await build({ packages }, true);
+
+    expect(engine.pulls).toEqual([base]);
+    expect(engine.builds[0]).toMatchObject({
+      noCache: true,
+      buildArgs: { PACKAGES: '@agentclientprotocol/claude-agent-acp@latest @my/agent@1.0.0' },
+    });
+    expect(await provide({ packages })).toMatchObject({ id: 'sha256:built1' });
+    expect(progress.said).toEqual([]);
+  });
+
+  test('upgrades what can be upgraded where the base image is only here', async () => {
+    engine.canPull = false;
+
+    await build({}, true);
+
+    expect(engine.builds).toHaveLength(1);
+    expect(progress.said).toEqual([expect.stringMatching(/^no newer node:22-bookworm-slim.*no such host$/)]);
+  });
+
+  test('removes the image whose name the new one takes, unless that has another name', async () => {
+    await build();
+    await build();
+    expect(engine.removed).toEqual(['sha256:built1']);
+
+    engine.images.set('mine:keep', engine.images.get('containai:claude')!);
+    await build();
+
+    expect(engine.removed).toEqual(['sha256:built1']);
+  });
+
+  test('says of an agent that npm does not have how it gets into an image', async () => {
+    await expect(build({ agent: 'cursor', packages: [] })).rejects.toMatchObject({
+      code: 'IMAGE',
+      message: expect.stringMatching(/^cursor .*"dockerfile" below \[image\]/) as string,
+    });
+  });
+
+  test('builds an image without packages for an agent that is none of the known ones', async () => {
+    await build({ agent: 'mine', packages: [] });
+
+    expect(engine.builds[0]).toMatchObject({ tag: 'containai:mine', buildArgs: { PACKAGES: '' } });
+  });
+
+  test.each([
+    ['npm error code SELF_SIGNED_CERT_IN_CHAIN', {}, 'name a file with it (PEM)'],
+    ['npm error code UNABLE_TO_GET_ISSUER_CERT_LOCALLY', {}, 'name a file with it (PEM)'],
+    ['curl: (60) SSL certificate problem', { caFile: 'ca.pem' }, 'see whether it is in '],
+  ])('says what to do about certificates: %s', async (line, { caFile }: { caFile?: string }, advice) => {
+    engine.build = () => Promise.reject(new CaiError('IMAGE', `cannot build it\n${line}`));
+
+    const failed = build({ network: caFile === undefined ? {} : { caFile: file(caFile, 'CERTIFICATE') } });
+
+    await expect(failed).rejects.toMatchObject({
+      code: 'IMAGE',
+      message: expect.stringMatching(/^cannot build it\n.*\n.*"ca_file" below \[network\]/) as string,
+    });
+    await expect(failed).rejects.toThrow(advice);
+  });
+
+  test('says nothing of certificates where they are not what is wrong', async () => {
+    const message = 'cannot build it\nSetting up ca-certificates (20230311) ...\nE: no';
+    engine.build = () => Promise.reject(new CaiError('IMAGE', message));
+
+    await expect(build()).rejects.toMatchObject({ code: 'IMAGE', message });
+  });
+
+  test('fails for a certificate file that cannot be read', async () => {
+    await expect(build({ network: { caFile: join(folder, 'gone') } })).rejects.toMatchObject({
+      code: 'IMAGE',
+      message: expect.stringMatching(/"network.ca_file" names .*gone/) as string,
+    });
+  });
+});
+
+describe("buildImage, with the user's own Dockerfile", () => {
+  const usual = 'ARG CAI_IMAGE\nFROM ${CAI_IMAGE}\nCOPY tool /usr/local/bin/\n';
+  const withOwn = () => ({ autoBuild: true, base, dockerfile: file('own/Dockerfile.agent', usual) });
+
+  test('builds it on ours, with its folder to read', async () => {
+    file('own/tool', '#!');
+    const made = await build({ image: withOwn(), network: { httpProxy: 'http://proxy.example' } });
+
+    expect(made.id).toBe('sha256:built2');
+    expect(engine.builds.map(({ tag }) => tag)).toEqual(['containai:claude-base', 'containai:claude']);
+    expect(engine.builds[1]).toMatchObject({
+      dockerfile: 'Dockerfile.agent',
+      files: { 'Dockerfile.agent': usual, tool: '#!' },
+      buildArgs: { CAI_IMAGE: 'containai:claude-base', HTTP_PROXY: 'http://proxy.example' },
+    });
+  });
+
+  test("builds a repository's from the text that is trusted, with nothing else of the repository", async () => {
+    file('own/tool', '#!');
+
+    await build({ image: { ...withOwn(), dockerfileText: `${usual}# trusted\n` } });
+
+    expect(engine.builds[1]!.files).toEqual({ 'Dockerfile.agent': `${usual}# trusted\n` });
+  });
+
+  test('makes an agent possible that npm does not have', async () => {
+    await build({ agent: 'cursor', packages: [], image: withOwn() });
+
+    expect(engine.builds).toHaveLength(2);
+  });
+
+  test('tells when it has changed', async () => {
+    await build({ image: withOwn() });
+    await provide({ image: withOwn() });
+    expect(progress.said).toEqual([]);
+
+    const changed = file('own/Dockerfile.agent', `${usual}RUN more\n`);
+    await provide({ image: { autoBuild: true, base, dockerfile: changed } });
+
+    expect(progress.said).toHaveLength(1);
+  });
+
+  test('refuses one that does not begin with our image', async () => {
+    const dockerfile = file('own/Dockerfile', 'FROM debian\n');
+
+    await expect(build({ image: { autoBuild: true, base, dockerfile } })).rejects.toMatchObject({
+      code: 'IMAGE',
+      message: expect.stringContaining('"ARG CAI_IMAGE" and "FROM ${CAI_IMAGE}"') as string,
+    });
+    expect(engine.builds).toEqual([]);
+  });
+
+  test('names the workspace in the advice where its configuration asks for it', async () => {
+    const repository = '/w/my project';
+    await build({ image: withOwn(), repository });
+    await provide({ image: { autoBuild: true, base }, repository });
+
+    expect(progress.said[0]).toMatch(/cai build --agent claude --workspace "\/w\/my project"$/);
+  });
+});

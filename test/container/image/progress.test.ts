@@ -1,0 +1,195 @@
+import { openProgress } from '../../../src/container/image/progress';
+import type { BuildEvent } from '../../../src/container/engine/build-stream';
+import type { ProgressStream } from '../../../src/container/image/progress';
+
+/** What was written, and what a terminal would show of it on its last line. */
+function screen(options: { isTTY: boolean; columns?: number }) {
+  let text = '';
+  const stream: ProgressStream = { ...options, write: (chunk) => ((text += String(chunk)), true) };
+  return {
+    stream,
+    text: () => text,
+    lines: () => text.split('\n').slice(0, -1),
+    live: () => text.split('\n').at(-1)!.split('\r\x1b[K').at(-1)!,
+  };
+}
+
+const step = (n: number, total: number, text: string): BuildEvent => ({ kind: 'step', step: n, total, text });
+const log = (text: string): BuildEvent => ({ kind: 'log', text });
+const layer = (id: string, status: string, current?: number, total?: number): BuildEvent => ({
+  kind: 'pull',
+  id: id.repeat(12),
+  status,
+  current,
+  total,
+});
+
+describe('openProgress, without a terminal', () => {
+  test('writes a line for each step, and nothing of what the steps print', () => {
+    const { stream, lines } = screen({ isTTY: false });
+    const progress = openProgress(stream, false);
+
+    progress.begin('building x');
+    progress.report(step(1, 2, 'FROM base'));
+    progress.report(log(' ---> abc'));
+    progress.report(log('Get:1 something'));
+    progress.report(step(2, 2, 'RUN a;     b'));
+    progress.end();
+    progress.say('done');
+
+    expect(lines()).toEqual([
+      'cai: building x',
+      'cai: building x: step 1 of 2: FROM base',
+      'cai: building x: step 2 of 2: RUN a; b',
+      'cai: done',
+    ]);
+  });
+
+  test('writes a line for each layer that is there', () => {
+    const { stream, lines } = screen({ isTTY: false });
+    const progress = openProgress(stream, false);
+
+    progress.begin('pulling x');
+    progress.report({ ...layer('', 'Pulling from library/x'), id: '22' } as BuildEvent);
+    progress.report(layer('a', 'Pulling fs layer'));
+    progress.report(layer('b', 'Pulling fs layer'));
+    progress.report(layer('a', 'Downloading', 5, 10));
+    progress.report(layer('a', 'Pull complete'));
+    progress.report(layer('a', 'Pull complete'));
+    progress.report(layer('b', 'Already exists'));
+
+    expect(lines()).toEqual([
+      'cai: pulling x',
+      'cai: pulling x: 1 of 2 layers',
+      'cai: pulling x: 2 of 2 layers',
+    ]);
+  });
+
+  test('cuts long steps', () => {
+    const { stream, lines } = screen({ isTTY: false });
+    const progress = openProgress(stream, false);
+
+    progress.begin('building x');
+    progress.report(step(1, 1, `RUN ${'y'.repeat(5_000)}`));
+
+    expect(lines()[1]).toHaveLength(120);
+    expect(lines()[1]).toMatch(/y\.\.\.$/);
+  });
+});
+
+describe('openProgress, in a terminal', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  test('keeps one line with a bar, the step, the time and what was printed last', () => {
+    const { stream, lines, live } = screen({ isTTY: true, columns: 120 });
+    const progress = openProgress(stream, false);
+
+    progress.begin('building x');
+    progress.report(step(3, 4, 'RUN npm install'));
+    expect(live()).toBe('cai: building x [##########----------] step 3 of 4, 0 s RUN npm install');
+    jest.advanceTimersByTime(2_200);
+    progress.report(log('found nothing'));
+    progress.report(log(' ---> abc'));
+
+    expect(live()).toBe('cai: building x [##########----------] step 3 of 4, 2 s found nothing');
+    expect(lines()).toEqual([]);
+    progress.end();
+    expect(live()).toBe('');
+  });
+
+  test('goes on counting seconds while nothing is printed, and stops at the end', () => {
+    const { stream, live, text } = screen({ isTTY: true });
+    const progress = openProgress(stream, false);
+
+    progress.begin('building x');
+    jest.advanceTimersByTime(65_000);
+    expect(live()).toContain('65 s');
+    progress.end();
+    const before = text();
+    jest.advanceTimersByTime(5_000);
+
+    expect(text()).toBe(before);
+  });
+
+  test('shows the share of the bytes of a pull', () => {
+    const { stream, live } = screen({ isTTY: true });
+    const progress = openProgress(stream, false);
+
+    progress.begin('pulling x');
+    progress.report(layer('a', 'Downloading', 20, 100));
+    jest.advanceTimersByTime(1_000);
+    progress.report(layer('b', 'Downloading', 20, 60));
+    progress.report(layer('b', 'Extracting', 1, 60));
+    progress.report(layer('a', 'Pull complete'));
+
+    // 100 and 20 of 160.
+    expect(live()).toBe('cai: pulling x [###############-----] 1 of 2 layers, 1 s ');
+  });
+
+  test.each([
+    [40, 39],
+    [0, 79],
+  ])('is never wider than a terminal that says it has %i columns', (columns, length) => {
+    const { stream, live } = screen({ isTTY: true, columns });
+    const progress = openProgress(stream, false);
+
+    progress.begin('building x');
+    progress.report(step(1, 4, 'y'.repeat(100)));
+
+    expect(live()).toHaveLength(length);
+  });
+
+  test('leaves sentences above the line', () => {
+    const { stream, lines, live } = screen({ isTTY: true });
+    const progress = openProgress(stream, false);
+
+    progress.begin('building x');
+    progress.say('waiting');
+
+    expect(lines().at(-1)).toMatch(/\r\x1b\[Kcai: waiting$/); // eslint-disable-line no-control-regex
+    expect(live()).toContain('building x');
+  });
+
+  test('takes nothing that would steer the terminal from a sentence', () => {
+    const { stream, lines } = screen({ isTTY: true });
+    const progress = openProgress(stream, false);
+
+    progress.say('the registry says \x1b[2J\u202eno');
+
+    expect(lines()).toEqual(['\r\x1b[Kcai: the registry says no']);
+  });
+
+  test('takes nothing that would steer the terminal from what steps print', () => {
+    const { stream, live } = screen({ isTTY: true });
+    const progress = openProgress(stream, false);
+
+    progress.begin('building x');
+    jest.advanceTimersByTime(1_200);
+    progress.report(log('\x1b[2J\x1b]0;title\x07one\u202etwo\x9b1m\x00'));
+
+    expect(live()).toBe('cai: building x [--------------------] 1 s one two');
+  });
+
+  test('is not drawn for each of many lines', () => {
+    const { stream, text } = screen({ isTTY: true });
+    const progress = openProgress(stream, false);
+
+    progress.begin('building x');
+    for (let i = 0; i < 1_000; i++) progress.report(log(`line ${i}`));
+
+    expect(text().split('\r').length).toBeLessThan(5);
+  });
+});
+
+test('openProgress writes nothing at all when it is to be quiet', () => {
+  const { stream, text } = screen({ isTTY: true });
+  const progress = openProgress(stream, true);
+
+  progress.begin('building x');
+  progress.report(step(1, 4, 'FROM x'));
+  progress.say('waiting');
+  progress.end();
+
+  expect(text()).toBe('');
+});

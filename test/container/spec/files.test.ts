@@ -1,0 +1,127 @@
+import { text } from 'node:stream/consumers';
+import { extract } from 'tar-stream';
+import { containerFiles, packagedFilesHash } from '../../../src/container/spec/files';
+import type { FilesRequest } from '../../../src/container/spec/files';
+
+const request: FilesRequest = {
+  user: { uid: 4321, gid: 4322 },
+  workingFolder: '/home/u/app',
+  authorizedKey: 'ssh-ed25519 AAAA cai',
+  hostKey: 'PRIVATE',
+  passwd: 'root:x:0:0:root:/root:/bin/bash\nnode:x:1000:1000::/home/node:/bin/bash\n',
+  group: 'root:x:0:\nnode:x:1000:\n',
+  isProtected: true,
+  gitIdentity: { name: 'A "B" \\ C', email: 'a@example.org' },
+};
+
+interface Entry {
+  readonly type: string;
+  readonly mode: number;
+  readonly owner: string;
+  readonly link: string | undefined;
+  readonly content: string;
+}
+
+async function entries(archive: Buffer): Promise<Map<string, Entry>> {
+  const found = new Map<string, Entry>();
+  const reader = extract();
+  reader.end(archive);
+  for await (const entry of reader) {
+    const { name, type, mode, uid, gid, linkname } = entry.header;
+    const content = await text(entry);
+    found.set(`/${name}`.replace(/\/$/, ''), { type, mode, owner: `${uid}:${gid}`, link: linkname, content }); // prettier-ignore
+  }
+  return found;
+}
+
+describe('containerFiles', () => {
+  let found: Map<string, Entry>;
+
+  beforeAll(async () => (found = await entries(await containerFiles(request))));
+
+  it('gives what decides who may enter to root, readable for all', () => {
+    for (const name of [
+      'keeper',
+      'supervisor',
+      'mcp-bridge',
+      'ports',
+      'watch',
+      'sshd_config',
+      'authorized_keys',
+    ]) {
+      const entry = found.get(`/run/cai/${name}`);
+      expect([name, entry?.owner, (entry?.mode ?? 0) & 0o022]).toEqual([name, '0:0', 0]);
+    }
+    expect(found.get('/run/cai')).toMatchObject({ type: 'directory', owner: '0:0', mode: 0o755 });
+    expect(found.get('/run/cai/authorized_keys')?.content).toBe('ssh-ed25519 AAAA cai\n');
+  });
+
+  it('lets only the user read the host key', () => {
+    expect(found.get('/run/cai/host_key')).toMatchObject({ owner: '4321:4322', mode: 0o600 });
+  });
+
+  it('lets commands note that they have run', () => {
+    expect(found.get('/run/cai/used')).toMatchObject({ type: 'file', owner: '4321:4322', mode: 0o600 });
+  });
+
+  it('names the user first, and the group if the image does not', () => {
+    const [first, ...others] = found.get('/etc/passwd')!.content.split('\n');
+    expect(first).toBe('agent:x:4321:4322:agent:/home/agent:/bin/sh');
+    expect(others.join('\n')).toBe(request.passwd);
+    expect(found.get('/etc/group')?.content).toBe(`agent:x:4322:\n${request.group}`);
+  });
+
+  it('leaves a group of the image its name, and replaces a user of ours', async () => {
+    const again = await containerFiles({
+      ...request,
+      user: { uid: 1000, gid: 1000 },
+      passwd: `agent:x:7:7:agent:/:/bin/sh\n${request.passwd}`,
+    });
+    const files = await entries(again);
+
+    expect(files.get('/etc/group')?.content).toBe(request.group);
+    expect(files.get('/etc/passwd')?.content.match(/^agent:/gm)).toHaveLength(1);
+  });
+
+  it('gives the home folder and the data volume to the user', () => {
+    expect(found.get('/home/agent')).toMatchObject({ type: 'directory', owner: '4321:4322' });
+    expect(found.get('/home/agent/.data')).toMatchObject({ owner: '4321:4322', mode: 0o700 });
+    expect(found.get('/home/agent/.claude')).toMatchObject({ type: 'symlink', link: '.data/.claude' });
+    expect(found.get('/home/agent/.data/.claude')).toMatchObject({ type: 'directory', owner: '4321:4322' });
+  });
+
+  it('links to the workspace, unless the workspace itself is there', async () => {
+    expect(found.get('/home/agent/workspace')).toMatchObject({ type: 'symlink', link: '/home/u/app' });
+    const there = await entries(await containerFiles({ ...request, workingFolder: '/home/agent/workspace' }));
+    expect(there.has('/home/agent/workspace')).toBe(false);
+  });
+
+  it("quotes git's author", async () => {
+    const writable = await entries(await containerFiles({ ...request, isProtected: false }));
+    expect(writable.get('/etc/gitconfig')?.content).toBe(
+      '[user]\n\tname = "A \\"B\\" \\\\ C"\n\temail = "a@example.org"\n',
+    );
+  });
+
+  it('sets git so that it need not write the configuration of a repository where that is protected', () => {
+    expect(found.get('/etc/gitconfig')?.content).toContain(
+      '[branch]\n\tautoSetupMerge = false\n[push]\n\tdefault = current\n',
+    );
+  });
+
+  it('adds certificates to those of the image, and has none otherwise', async () => {
+    const ca = { extra: 'EXTRA\n', system: 'SYSTEM\n' };
+    const files = await entries(await containerFiles({ ...request, ca }));
+
+    expect(files.get('/run/cai/ca.pem')?.content).toBe('EXTRA\n');
+    expect(files.get('/etc/ssl/certs/ca-certificates.crt')?.content).toBe('SYSTEM\nEXTRA\n');
+    expect(found.has('/etc/ssl/certs/ca-certificates.crt')).toBe(false);
+  });
+});
+
+describe('packagedFilesHash', () => {
+  it('is the same each time', () => {
+    expect(packagedFilesHash()).toMatch(/^[0-9a-f]{16}$/);
+    expect(packagedFilesHash()).toBe(packagedFilesHash());
+  });
+});

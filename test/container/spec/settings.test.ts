@@ -1,0 +1,206 @@
+import { mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { mountOf, settingsOf } from '../../../src/container/spec/settings';
+import type { Settings } from '../../../src/container/spec/spec';
+import { loadConfig } from '../../../src/config/config';
+import type { Config } from '../../../src/config/config';
+import { newFolder } from '../../support/temp-folder';
+
+const hostUser = { uid: 1000, gid: 1000 };
+const isLinux = process.platform === 'linux';
+
+let home: string;
+let root: string;
+let env: NodeJS.ProcessEnv;
+
+beforeEach(() => {
+  home = newFolder();
+  root = newFolder();
+  env = { HOME: home, PATH: process.env.PATH };
+});
+
+function settings(changes: Partial<Config> = {}, workspace = root): Promise<Settings> {
+  const config = { ...loadConfig(env), ...changes };
+  return settingsOf({ config, workspace, agent: 'claude', authorizedKey: 'key', hostUser, env });
+}
+
+function kernelLink(): string {
+  symlinkSync('/proc/self/root/usr', join(home, 'kernel'));
+  return join(home, 'kernel');
+}
+
+describe('settingsOf', () => {
+  it.each([
+    ['gemini', 'cai-gemini'],
+    ['claude', undefined],
+    ['toString', undefined],
+  ])('gives the containers of %s the host name %j', async (agent, hostname) => {
+    const config = loadConfig(env);
+
+    const given = await settingsOf({ config, workspace: root, agent, authorizedKey: 'key', hostUser, env });
+
+    expect(given.hostname).toBe(hostname);
+  });
+
+  it('mounts the workspace at its own path, and knows which folder that is', async () => {
+    const { dev, ino } = statSync(root);
+
+    const { binds, workingFolder } = await settings();
+
+    expect(workingFolder).toBe(root);
+    expect(binds).toEqual([
+      { source: root, target: root, isReadOnly: false, identity: `${dev}:${ino}`, isRoot: true },
+    ]);
+  });
+
+  it('mounts what the user has chosen, from where it really is', async () => {
+    const real = newFolder();
+    const link = join(home, 'link');
+    symlinkSync(real, link);
+
+    const { binds } = await settings({ mounts: [{ path: link, isReadOnly: true }] });
+
+    expect(binds[1]).toMatchObject({ source: real, target: link, isReadOnly: true });
+  });
+
+  it('leaves out what the workspace has anyway', async () => {
+    mkdirSync(join(root, 'sub'));
+
+    const { binds } = await settings({ mounts: [{ path: join(root, 'sub'), isReadOnly: false }] });
+
+    expect(binds).toHaveLength(1);
+  });
+
+  it.each<[string, () => string, RegExp]>([
+    ['a file of the image', () => '/etc', /the container needs its own files there/],
+    ['a file of ours inside', () => '/usr/bin', /the container needs its own files there/],
+    ['what is not there', () => join(home, 'gone'), /cannot be used/],
+    ['a link to what the kernel shows', () => kernelLink(), /a view of the system/],
+    ['our own folder', () => join(home, '.config'), /it holds cai's own folder/],
+  ])('refuses to mount %s', async (_what, path, why) => {
+    mkdirSync(join(home, '.config/containai'), { recursive: true });
+
+    await expect(settings({ mounts: [{ path: path(), isReadOnly: false }] })).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: expect.stringMatching(why) as string,
+    });
+  });
+
+  it.each([
+    ['mounts[0].path', '[[mounts]]\npath = "~/gone"\n'],
+    ['network.ca_file', '[network]\nca_file = "~/gone"\n'],
+  ])('traces what is not there to the line of %s', async (key, config) => {
+    const file = join(home, '.config/containai/config.toml');
+    mkdirSync(join(home, '.config/containai'), { recursive: true });
+    writeFileSync(file, config);
+
+    await expect(settings()).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: expect.stringMatching(
+        /^\/.*\/config\.toml:2: "[^"]+" names .*\/gone, which cannot be used: .*ENOENT.*: put it there/,
+      ) as string,
+    });
+    await expect(settings()).rejects.toThrow(`"${key}"`);
+  });
+
+  it('refuses to keep a part of the workspace from being written, which it could not', async () => {
+    mkdirSync(join(root, 'sub'));
+
+    await expect(settings({ mounts: [{ path: join(root, 'sub'), isReadOnly: true }] })).rejects.toMatchObject(
+      { code: 'CONFIG' },
+    );
+  });
+
+  (isLinux ? it : it.skip)('refuses a workspace in whose place a link has come (needs /proc)', async () => {
+    rmSync(root, { recursive: true });
+    symlinkSync(home, root);
+
+    await expect(settings()).rejects.toMatchObject({ code: 'WORKSPACE' });
+  });
+
+  describe('with a workspace of another container', () => {
+    let other: string;
+
+    beforeEach(async () => {
+      other = newFolder();
+      mkdirSync(join(other, 'sub'));
+      writeFileSync(join(home, 'secret'), 'SECRET');
+      await settings({}, other);
+    });
+
+    const refused = expect.objectContaining({
+      code: 'CONFIG',
+      message: expect.stringMatching(/the way there leads through ".*", where an agent could put/) as string,
+    }) as Error;
+
+    it.each<[string, boolean]>([
+      ['writable', false],
+      ['read-only', true],
+    ])('refuses to mount what lies in it, %s', async (_, isReadOnly) => {
+      await expect(settings({ mounts: [{ path: join(other, 'sub'), isReadOnly }] })).rejects.toEqual(refused);
+    });
+
+    it('refuses to mount a link that its agent has made, and what is reached through one', async () => {
+      symlinkSync(home, join(other, 'link'));
+      symlinkSync(join(other, 'link'), join(home, 'way'));
+
+      for (const path of [join(other, 'link'), join(home, 'way'), join(home, 'way/secret')])
+        await expect(settings({ mounts: [{ path, isReadOnly: true }] })).rejects.toEqual(refused);
+    });
+
+    it('mounts it as a whole', async () => {
+      const { binds } = await settings({ mounts: [{ path: other, isReadOnly: true }] });
+
+      expect(binds[1]).toMatchObject({ source: other, isReadOnly: true });
+    });
+
+    it('refuses certificates in it, and those to which a link in it leads', async () => {
+      symlinkSync(join(home, 'secret'), join(other, 'ca.pem'));
+      symlinkSync(join(other, 'ca.pem'), join(home, 'ca.pem'));
+
+      for (const caFile of [join(other, 'ca.pem'), join(home, 'ca.pem')])
+        await expect(settings({ network: { caFile } })).rejects.toEqual(refused);
+    });
+  });
+
+  it('refuses certificates in the workspace itself, also before its first container', async () => {
+    writeFileSync(join(root, 'ca.pem'), 'PEM');
+
+    await expect(settings({ network: { caFile: join(root, 'ca.pem') } })).rejects.toThrow(
+      'which is not read',
+    );
+  });
+
+  it('refuses to mount what lies in another mount that agents can write', async () => {
+    const data = newFolder();
+    mkdirSync(join(data, 'sub'));
+    const mounts = [
+      { path: data, isReadOnly: false },
+      { path: join(data, 'sub'), isReadOnly: true },
+    ];
+
+    await expect(settings({ mounts })).rejects.toThrow(`leads through "${data}"`);
+  });
+
+  it('reads the certificates of the network', async () => {
+    const caFile = join(home, 'ca.pem');
+    writeFileSync(caFile, 'PEM');
+
+    expect((await settings({ network: { caFile } })).certificates).toBe('PEM');
+    await expect(settings({ network: { caFile: '/gone' } })).rejects.toMatchObject({ code: 'CONFIG' });
+  });
+});
+
+describe('mountOf', () => {
+  it('is what the environment says, as far as that can be', () => {
+    expect(mountOf('/home/u/x', {})).toBe('/home/u/x');
+    expect(mountOf('/home/u/x', { CAI_ACP_WORKSPACE_MOUNT: '/srv/' })).toBe('/srv');
+    expect(mountOf('/home/u/x', { CAI_ACP_WORKSPACE_MOUNT: '/home/agent/workspace' })).toBe(
+      '/home/agent/workspace',
+    );
+  });
+
+  it.each(['/etc', 'relative', '/home/agent', '/x/../run/cai'])('refuses %s', (mount) => {
+    expect(() => mountOf('/home/u/x', { CAI_ACP_WORKSPACE_MOUNT: mount })).toThrow(/unset it/);
+  });
+});

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { utils } from 'ssh2';
+import { clientKey, fingerprintOf, newHostKey } from '../../../src/container/ssh/keys';
+import { newFolder } from '../../support/temp-folder';
+
+/** The parsed private key; its public half and its signatures are checked against each other. */
+function parsed(privateKey: string) {
+  const key = utils.parseKey(privateKey);
+  if (key instanceof Error) throw key;
+  return key;
+}
+
+describe('clientKey', () => {
+  test('makes a key for its owner alone and returns the same one ever after', async () => {
+    const state = join(newFolder(), 'state');
+
+    const first = await clientKey(state);
+    const second = await clientKey(state);
+
+    expect(second).toEqual(first);
+    expect(first.publicKey).toMatch(/^ssh-ed25519 [A-Za-z0-9+/=]{68} containai$/);
+    expect(readdirSync(join(state, 'ssh'))).toEqual(['id_ed25519']);
+    expect(statSync(join(state, 'ssh')).mode & 0o777).toBe(0o700);
+    expect(statSync(join(state, 'ssh/id_ed25519')).mode & 0o777).toBe(0o600);
+  });
+
+  test('gives one key to all who want the first at once', async () => {
+    const state = newFolder();
+
+    const [first, ...others] = await Promise.all([1, 2, 3, 4, 5].map(() => clientKey(state)));
+
+    expect(others).toEqual([first, first, first, first]);
+    expect(await clientKey(state)).toEqual(first);
+    expect(readdirSync(join(state, 'ssh'))).toEqual(['id_ed25519']);
+  });
+
+  test.each([
+    ['can be read by others', 0o644, 'run "chmod 600'],
+    ['is damaged', 0o600, 'remove the key'],
+  ])('refuses a key that %s', async (_, mode, remedy) => {
+    const state = newFolder();
+    mkdirSync(join(state, 'ssh'));
+    writeFileSync(join(state, 'ssh/id_ed25519'), 'no key');
+    chmodSync(join(state, 'ssh/id_ed25519'), mode);
+
+    const key = clientKey(state);
+
+    await expect(key).rejects.toMatchObject({
+      code: 'SSH_SETUP',
+      message: expect.stringContaining(remedy) as string,
+    });
+    expect(readFileSync(join(state, 'ssh/id_ed25519'), 'utf8')).toBe('no key');
+  });
+
+  test('says that it is the state folder when that cannot be made', async () => {
+    const state = join(newFolder(), 'file');
+    writeFileSync(state, '');
+
+    await expect(clientKey(state)).rejects.toMatchObject({
+      code: 'SSH_SETUP',
+      message: expect.stringMatching(
+        /^there can be no SSH key in .*\/file\/ssh: .*ENOTDIR.*: make .*\/file a folder that you can/,
+      ) as string,
+    });
+  });
+});
+
+describe('newHostKey', () => {
+  test('makes keys that sign for the fingerprint they come with', () => {
+    // One key in 256 begins with a zero byte, which must stay.
+    for (let i = 0; i < 1_000; i++) {
+      const { privateKey, fingerprint } = newHostKey();
+      const key = parsed(privateKey);
+
+      const signature = key.sign(Buffer.from('text'));
+
+      expect(key.getPublicSSH()).toHaveLength(51);
+      expect(key.verify(Buffer.from('text'), signature)).toBe(true);
+      expect(fingerprintOf(key.getPublicSSH())).toBe(fingerprint);
+    }
+  });
+});
+
+describe('fingerprintOf', () => {
+  test('is the hash without padding, as ssh-keygen prints it', () => {
+    const blob = Buffer.from(
+      'AAAAC3NzaC1lZDI1NTE5AAAAIDr2KpWfvGaUFPFlR7mGcQzmdPyIx2NTcW2GEb0Fa0Nj',
+      'base64',
+    );
+    const hash = createHash('sha256').update(blob).digest('base64');
+
+    expect(hash).toMatch(/=$/);
+    expect(fingerprintOf(blob)).toBe(`SHA256:${hash.slice(0, -1)}`);
+  });
+});

@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { SshConnection } from '../../../src/container/ssh/ssh';
+import type { RemoteProcess } from '../../../src/container/ssh/remote-process';
+import { startServer } from './ssh-server';
+import type { Played, SshServer } from './ssh-server';
+
+let server: SshServer;
+let connection: SshConnection;
+let played: Promise<Played>;
+const command = { argv: ['run'], cwd: '/', env: [] } as const;
+
+/** Everything that is played is left to the test. */
+beforeEach(async () => {
+  played = new Promise((resolve) => (startsPlaying = resolve));
+  server = await startServer((each) => startsPlaying(each));
+  connection = await SshConnection.open(server.target);
+});
+
+let startsPlaying: (command: Played) => void;
+
+afterEach(() => {
+  connection.destroy();
+  server.close();
+});
+
+/** A command whose supervisor has said this. */
+async function running(said = '\0', isTerminal = false): Promise<[RemoteProcess, Played]> {
+  const process = connection.run(command, isTerminal ? { columns: 80, rows: 24, term: 'xterm' } : undefined);
+  const other = await played;
+  other.channel.write(said);
+  return [await process, other];
+}
+
+/** Resolves when the other side has seen everything that was requested before. */
+async function untilSeen({ stdin }: RemoteProcess, { channel }: Played): Promise<void> {
+  const seen = once(channel, 'data');
+  stdin.write('.');
+  await seen;
+}
+
+describe('a remote process', () => {
+  test('starts when its supervisor is ready, and not before', async () => {
+    let hasStarted = false;
+    const process = connection.run(command).then((started) => {
+      hasStarted = true;
+      return started;
+    });
+    const { channel } = await played;
+    expect(hasStarted).toBe(false);
+
+    channel.write('\0first output');
+
+    const { stdout } = await process;
+    expect(String((await once(stdout, 'data'))[0])).toBe('first output');
+  });
+
+  test('has all the output of what is no supervisor, and its status', async () => {
+    const process = connection.run(command);
+    const { channel } = await played;
+
+    channel.write('sh: not found');
+    channel.exit(127);
+    channel.end();
+
+    const { stdout, exited } = await process;
+    expect(String((await once(stdout, 'data'))[0])).toBe('sh: not found');
+    expect(await exited).toEqual({ status: 127 });
+  });
+
+  test('passes all six signals on', async () => {
+    const [process, other] = await running();
+
+    for (const name of ['TERM', 'INT', 'HUP', 'QUIT', 'USR1', 'USR2'] as const) process.signal(name);
+    await untilSeen(process, other);
+
+    const names = other.requests.map((request) => (request as { signal: string }).signal);
+    expect(names).toEqual(['TERM', 'INT', 'HUP', 'QUIT', 'USR1', 'USR2']);
+  });
+
+  test('has a terminal with a size, which can change', async () => {
+    const [process, other] = await running('\0', true);
+
+    process.resize(100, 30);
+    await untilSeen(process, other);
+
+    expect(other.requests).toEqual([{ pty: [80, 24] }, { size: [100, 30] }]);
+  });
+
+  test('takes signals and sizes after its stdin has ended', async () => {
+    const [process, { channel }] = await running('\0', true);
+    process.stdin.end();
+    channel.resume();
+    await once(channel, 'end');
+
+    process.signal('TERM');
+    process.resize(1, 2);
+    // What came before it has been seen when it is answered.
+    await connection.openTunnel(8080);
+
+    // The server of ssh2 does not go by them any more, as sshd does.
+    const received = server.log.filter((line) => /CHANNEL_REQUEST .*(signal|window-change)/.test(line));
+    expect(received).toHaveLength(2);
+  });
+
+  test('has its supervisor signalled by a command where sshd does not do it', async () => {
+    const [process] = await running('4711\0');
+    const killing = new Promise<Played>((resolve) => (startsPlaying = resolve));
+
+    process.signal('USR1');
+
+    const { argv, channel } = await killing;
+    expect(argv).toEqual(['/bin/sh', '-c', 'kill -s "$1" "$2"', 'sh', 'USR1', '4711']);
+    channel.write('\0');
+  });
+
+  test('ignores what is sent to it when it is over', async () => {
+    const [process, { channel }] = await running();
+    channel.exit(0);
+    channel.end();
+    process.stdout.resume();
+    expect(await process.exited).toEqual({ status: 0 });
+
+    process.stdin.write('late');
+    process.signal('TERM');
+    process.resize(1, 1);
+
+    // Whoever breaks the protocol is disconnected.
+    await connection.openTunnel(8080);
+  });
+
+  test('fails if there is no status, though the connection goes on', async () => {
+    const [process, { channel }] = await running();
+
+    channel.end();
+
+    await expect(process.exited).rejects.toMatchObject({ code: 'SSH_CONNECT' });
+  });
+});

@@ -1,0 +1,264 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { buffer, text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
+import { newHostKey } from '../../../src/container/ssh/keys';
+import { SshConnection } from '../../../src/container/ssh/ssh';
+import { startServer } from './ssh-server';
+import type { Played, SshServer } from './ssh-server';
+
+let server: SshServer | undefined;
+const connections: SshConnection[] = [];
+
+afterEach(() => {
+  connections.splice(0).forEach((connection) => connection.destroy());
+  server?.close();
+  server = undefined;
+});
+
+async function given(play: (command: Played) => void): Promise<SshConnection> {
+  server = await startServer(play);
+  return await open(server);
+}
+
+async function open({ target }: SshServer): Promise<SshConnection> {
+  const connection = await SshConnection.open(target);
+  connections.push(connection);
+  return connection;
+}
+
+const command = { argv: ['run', 'me'], cwd: '/', env: [] } as const;
+
+describe('open', () => {
+  test('refuses a server with another host key, and says what to do', async () => {
+    server = await startServer(() => undefined);
+    const hostKey = newHostKey().fingerprint;
+
+    const opening = SshConnection.open({ ...server.target, hostKey });
+
+    await expect(opening).rejects.toMatchObject({
+      code: 'HOST_KEY',
+      message: expect.stringMatching(/cai-test.*cai rm/) as string,
+    });
+  });
+
+  test('says so when the server does not take our key', async () => {
+    server = await startServer(() => undefined, { isLocked: true });
+
+    const opening = SshConnection.open(server.target);
+
+    await expect(opening).rejects.toMatchObject({
+      code: 'SSH_CONNECT',
+      message: expect.stringMatching(/does not accept our SSH key.*cai rm/) as string,
+    });
+  });
+
+  test.each([
+    ['anything', ''],
+    ['more than its name', 'SSH-2.0-OpenSSH_9.2\r\n'],
+  ])('waits for a server that is not there yet, or closes before it has said %s', async (_, words) => {
+    const early = createServer((socket) =>
+      socket
+        .on('error', () => undefined)
+        .resume()
+        .end(words),
+    ).listen(0, '127.0.0.1');
+    await once(early, 'listening');
+    const { port } = early.address() as AddressInfo;
+    const key = newHostKey();
+    const target = {
+      port,
+      hostKey: key.fingerprint,
+      privateKey: newHostKey().privateKey,
+      container: 'cai-test',
+    };
+
+    const opening = SshConnection.open(target);
+    await once(early, 'connection');
+    early.close();
+    await once(early, 'close');
+    server = await startServer(() => undefined, { port, key });
+
+    connections.push(await opening);
+  });
+
+  test('gives up in time, and names the container and the port', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    const target = { port, hostKey: '', privateKey: newHostKey().privateKey, container: 'cai-test' };
+
+    const opening = SshConnection.open(target, 100);
+
+    await expect(opening).rejects.toMatchObject({
+      code: 'SSH_CONNECT',
+      message: expect.stringMatching(`cai-test.*${port}.*ECONNREFUSED.*docker logs`) as string,
+    });
+  });
+
+  test('gives up in time on a server that never speaks', async () => {
+    const mute = createServer().listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const { port } = mute.address() as AddressInfo;
+    const target = { port, hostKey: '', privateKey: newHostKey().privateKey, container: 'cai-test' };
+
+    await expect(SshConnection.open(target, 200)).rejects.toMatchObject({ code: 'SSH_CONNECT' });
+
+    mute.close();
+  });
+});
+
+describe('run', () => {
+  test('sends the command, then stdin, and gives output and status', async () => {
+    const connection = await given(({ argv, channel }) => {
+      channel.write(`\0${argv.join()}:`);
+      channel.stderr.write('error');
+      channel.pipe(channel, { end: false });
+      channel.on('end', () => {
+        channel.exit(9);
+        channel.end();
+      });
+    });
+
+    const process = await connection.run(command);
+    process.stdin.end('input');
+
+    expect(await text(process.stdout)).toBe('run,me:input');
+    expect(await text(process.stderr)).toBe('error');
+    expect(await process.exited).toEqual({ status: 9 });
+  });
+
+  test('gives 128 + N for a command that signal N ended', async () => {
+    const connection = await given(({ channel }) => {
+      channel.write('\0');
+      channel.exit('SEGV', false, '');
+      channel.end();
+    });
+
+    const process = await connection.run(command);
+
+    expect(await process.exited).toEqual({ status: 139 });
+  });
+
+  test('is over when the output has arrived, though nobody has read it', async () => {
+    const connection = await given(({ channel }) => {
+      channel.write(Buffer.alloc(1_000_000));
+      channel.exit(0);
+      channel.end();
+    });
+
+    const process = await connection.run(command);
+    await process.exited;
+
+    // One of the NUL bytes said that the supervisor was ready.
+    expect(await buffer(process.stdout)).toHaveLength(999_999);
+  });
+
+  test('fails before anything is sent for text that cannot be passed on', async () => {
+    const connection = await given(() => undefined);
+
+    await expect(connection.run({ ...command, argv: ['\0'] })).rejects.toMatchObject({ code: 'USAGE' });
+  });
+
+  test('fails on a connection that has ended', async () => {
+    const connection = await given(() => undefined);
+    connection.end();
+    server?.close();
+
+    await expect(connection.run(command)).rejects.toMatchObject({ code: 'SSH_CONNECT' });
+  });
+});
+
+describe('a connection', () => {
+  test('that is lost says so, to itself and to its commands', async () => {
+    const connection = await given(({ channel, connection: itself }) => {
+      channel.write('\0');
+      channel.on('data', () => itself.end());
+    });
+    const process = await connection.run(command);
+
+    process.stdin.write('!');
+
+    await expect(process.exited).rejects.toMatchObject({ code: 'SSH_CONNECT' });
+    expect(await connection.lost).toMatchObject({
+      code: 'SSH_CONNECT',
+      message: expect.stringContaining('cai-test') as string,
+    });
+    expect(await text(process.stdout)).toBe('');
+  });
+
+  test('that is lost leaves no status, because output may be missing', async () => {
+    const connection = await given(({ channel, connection: itself }) => {
+      channel.write('\0');
+      channel.exit(0);
+      channel.on('data', () => itself.end());
+    });
+    const process = await connection.run(command);
+
+    process.stdin.write('!');
+
+    await expect(process.exited).rejects.toMatchObject({ code: 'SSH_CONNECT' });
+  });
+
+  test('that we end is not lost, and ends its commands', async () => {
+    const connection = await given(({ channel }) => channel.write('\0'));
+    const process = await connection.run(command);
+    let isLost = false;
+    void connection.lost.then(() => (isLost = true));
+
+    connection.end();
+
+    await expect(process.exited).rejects.toMatchObject({ code: 'SSH_CONNECT' });
+    expect(isLost).toBe(false);
+  });
+});
+
+describe('openTunnel', () => {
+  test('reaches a port on the loopback address', async () => {
+    const connection = await given(() => undefined);
+
+    expect(await text(await connection.openTunnel(8080))).toBe('127.0.0.1:8080');
+  });
+
+  test('names the port that cannot be reached', async () => {
+    const connection = await given(() => undefined);
+
+    await expect(connection.openTunnel(1)).rejects.toMatchObject({
+      code: 'SSH_CONNECT',
+      message: expect.stringContaining('port 1 of container "cai-test"') as string,
+    });
+  });
+});
+
+describe('listen', () => {
+  test('takes what comes at the port that was asked for, and nothing else', async () => {
+    const connection = await given(() => undefined);
+
+    const stream = await new Promise<Duplex>((resolve) => void connection.listen(8080, resolve));
+
+    expect(await text(stream)).toBe('from tcpip-forward');
+    while (!server!.log.some((line) => line.startsWith('stranger:'))) await setImmediate();
+    expect(server!.log).toContainEqual(expect.stringMatching(/^stranger: Error/));
+  });
+
+  test('takes what comes at a socket', async () => {
+    const connection = await given(() => undefined);
+
+    const stream = await new Promise<Duplex>((resolve) => void connection.listenAt('/tmp/socket', resolve));
+
+    expect(await text(stream)).toBe('from streamlocal-forward@openssh.com');
+  });
+
+  test('names the port that cannot be listened on', async () => {
+    const connection = await given(() => undefined);
+
+    await expect(connection.listen(1, () => undefined)).rejects.toMatchObject({
+      code: 'SSH_CONNECT',
+      message: expect.stringContaining('port 1 of container "cai-test"') as string,
+    });
+    expect(connection.isOver).toBe(false);
+  });
+});

@@ -1,0 +1,76 @@
+import type { Engine } from '../../src/container/engine/engine';
+import { ownContainers, ownVolumes } from '../../src/container/user-containers';
+
+const record = (...mounts: string[]): string => JSON.stringify({ mounts });
+const labels = (more: Record<string, string> = {}): Record<string, string> => ({
+  'containai.managed': 'true',
+  'containai.user': '1000',
+  'containai.agent': 'claude',
+  'containai.workspace': '/w',
+  'containai.spec': record('volume cai-data-claude-1000 /home/agent/.data rw'),
+  ...more,
+});
+
+/** An engine that has these, whatever is asked for. */
+function engineWith(each: Record<string, string>[]): Engine {
+  const found = each.map((its, index) => ({ id: `${index}`, name: `c${index}`, state: 'running', labels: its, createdAt: 5 })); // prettier-ignore
+  const listed = (): Promise<typeof found> => Promise.resolve(found);
+  return { listContainers: listed, listVolumes: listed } as unknown as Engine;
+}
+
+describe('ownContainers', () => {
+  test('tells what a container was made for', async () => {
+    expect(await ownContainers(engineWith([labels()]), 1000)).toEqual([
+      {
+        id: '0',
+        name: 'c0',
+        workspace: '/w',
+        agent: 'claude',
+        state: 'running',
+        createdAt: 5,
+        record: labels()['containai.spec'],
+        dataVolume: 'cai-data-claude-1000',
+      },
+    ]);
+  });
+
+  test('sorts by workspace, those without one first, then by agent', async () => {
+    const engine = engineWith([
+      labels({ 'containai.workspace': '/b' }),
+      labels({ 'containai.workspace': '/a', 'containai.agent': 'gemini' }),
+      labels({ 'containai.workspace': '/a' }),
+      labels({ 'containai.workspace': '' }),
+    ]);
+
+    const found = await ownContainers(engine, 1000);
+
+    expect(found.map(({ workspace, agent }) => [workspace, agent])).toEqual([
+      [undefined, 'claude'],
+      ['/a', 'claude'],
+      ['/a', 'gemini'],
+      ['/b', 'claude'],
+    ]);
+  });
+
+  test.each([[{ 'containai.user': '1001' }], [{ 'containai.user': '' }], [{ 'containai.managed': 'yes' }]])(
+    'leaves out what an engine lists that is not ours: %j',
+    async (other) => {
+      const engine = engineWith([labels(other)]);
+
+      expect(await ownContainers(engine, 1000)).toEqual([]);
+      expect(await ownVolumes(engine, 1000)).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['a folder that is named like one', record('bind /x"volume mine /home/agent/.data rw')],
+    ['a folder in its place', record('bind /data /home/agent/.data rw')],
+    ['a volume elsewhere', record('volume mine /home/agent/.data/x rw')],
+    ['no mounts', '{}'],
+    ['no record', ''],
+  ])('takes no data volume from %s', async (_, spec) => {
+    const [found] = await ownContainers(engineWith([labels({ 'containai.spec': spec })]), 1000);
+
+    expect(found!.dataVolume).toBeUndefined();
+  });
+});

@@ -1,0 +1,134 @@
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import {
+  copyOf,
+  folderFor,
+  innerBaselines,
+  readBaseline,
+  readTold,
+  recordBaseline,
+  writeTold,
+} from '../../src/protect/baseline';
+import { digestOf } from '../../src/protect/inventory';
+import { newFolder } from '../support/temp-folder';
+
+let env: NodeJS.ProcessEnv;
+let root: string;
+
+beforeEach(() => {
+  env = { HOME: newFolder() };
+  root = newFolder();
+});
+
+function write(path: string, text = path): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+/** Waits until files have a later time of change than those that are there: the system's clock for them is coarse. */
+function tick(): void {
+  const probe = join(root, 'probe');
+  writeFileSync(probe, '');
+  const before = statSync(probe).ctimeMs;
+  do writeFileSync(probe, 'x');
+  while (statSync(probe).ctimeMs === before);
+  while (Date.now() <= before);
+}
+
+describe('a baseline', () => {
+  test('holds what was there at first, with copies that only the user can read', () => {
+    write('.envrc', 'one');
+    mkdirSync(join(root, '.vscode'));
+
+    recordBaseline(env, root);
+    write('.envrc', 'two');
+    recordBaseline(env, root);
+
+    const baseline = readBaseline(env, root)!;
+    expect(baseline).toMatchObject({ folder: root, root });
+    expect([...baseline.units]).toEqual(['.envrc', '.vscode']);
+    expect([...baseline.states]).toEqual([['.envrc', expect.stringContaining(digestOf('one'))]]);
+    expect(copyOf(env, root, digestOf('one'))!.toString()).toBe('one');
+    const place = folderFor(env, root);
+    expect(statSync(place).mode & 0o777).toBe(0o700);
+    expect(statSync(join(place, 'baseline.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(place, 'copies', digestOf('one'))).mode & 0o777).toBe(0o600);
+    expect(readdirSync(place).sort()).toEqual(['baseline.json', 'copies']);
+  });
+
+  test('of a folder in another leaves out what was changed since agents could write there', () => {
+    write('app/.vscode/old.json');
+    write('app/.envrc', 'before');
+    tick();
+    recordBaseline(env, root);
+    tick();
+    write('app/.vscode/new.json');
+    write('app/.envrc', 'after');
+    // An agent can set the other times, and move what it has made.
+    utimesSync(join(root, 'app/.vscode/new.json'), 1, 1);
+    renameSync(join(root, 'app'), join(root, 'application'));
+
+    recordBaseline(env, join(root, 'application'), { root });
+
+    const [inner, ...more] = innerBaselines(env, root);
+    expect(more).toEqual([]);
+    expect(inner!.at).toBe(readBaseline(env, root)!.at);
+    expect([...inner!.states.keys()]).toEqual(['.vscode/old.json']);
+  });
+
+  test.each([
+    ['no JSON', '{'],
+    ['null', 'null'],
+    ['of another folder', JSON.stringify({ folder: '/x', root: '/x', at: 1, units: [], states: {} })],
+    ['without states', JSON.stringify({ folder: '/x', root: '/x', at: 1, units: [] })],
+  ])('that is damaged is none: %s', (_, text) => {
+    recordBaseline(env, root);
+    writeFileSync(join(folderFor(env, root), 'baseline.json'), text);
+
+    expect(readBaseline(env, root)).toBeUndefined();
+  });
+
+  test('keeps copies that are whole, or none', () => {
+    write('.envrc', 'one');
+    recordBaseline(env, root);
+    writeFileSync(join(folderFor(env, root), 'copies', digestOf('one')), 'other');
+
+    expect(copyOf(env, root, digestOf('one'))).toBeUndefined();
+    expect(copyOf(env, root, digestOf('never'))).toBeUndefined();
+  });
+
+  test('is no condition for anything: where nothing can be written, there is none', () => {
+    const home = newFolder();
+    writeFileSync(join(home, 'file'), '');
+    env = { HOME: home, XDG_STATE_HOME: join(home, 'file') };
+
+    recordBaseline(env, root);
+    writeTold(env, root, new Map([['.envrc', 'x']]));
+
+    expect(readBaseline(env, root)).toBeUndefined();
+    expect(innerBaselines(env, root)).toEqual([]);
+    expect(readTold(env, root)).toBeUndefined();
+  });
+});
+
+test('what was told is remembered, and a damaged record is none', () => {
+  const told = new Map([['.envrc', 'file 644 00']]);
+
+  writeTold(env, root, told);
+
+  expect(readTold(env, root)).toEqual(told);
+  writeFileSync(join(folderFor(env, root), 'told.json'), '[1,');
+  expect(readTold(env, root)).toBeUndefined();
+  chmodSync(folderFor(env, root), 0o700);
+  rmSync(folderFor(env, root), { recursive: true });
+  expect(readTold(env, root)).toBeUndefined();
+});

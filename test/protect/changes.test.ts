@@ -1,0 +1,88 @@
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { folderFor, readTold, recordBaseline, writeTold } from '../../src/protect/baseline';
+import { accept, changesIn, forgetTold } from '../../src/protect/changes';
+import { newFolder } from '../support/temp-folder';
+
+let env: NodeJS.ProcessEnv;
+let root: string;
+
+beforeEach(() => {
+  env = { HOME: newFolder() };
+  root = newFolder();
+});
+
+function write(path: string, text = path): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+const found = (): string[] => changesIn(env, root).map(({ kind, name }) => `${kind} ${name}`);
+
+test('what is new, changed, made executable or gone is told, in all folders of sessions', () => {
+  for (const path of ['.envrc', '.husky/a', '.husky/b', '.husky/c', 'app/.envrc']) write(path);
+  recordBaseline(env, root);
+  recordBaseline(env, join(root, 'app'), { root });
+  expect(found()).toEqual([]);
+
+  write('.zed/tasks.json');
+  write('.husky/a', 'other');
+  chmodSync(join(root, '.husky/b'), 0o755);
+  rmSync(join(root, '.husky/c'));
+  write('app/.mcp.json');
+
+  expect(found()).toEqual([
+    'changed .husky/a',
+    'changed .husky/b',
+    'gone .husky/c',
+    'new .zed/tasks.json',
+    'new app/.mcp.json',
+  ]);
+});
+
+test('without what was written down, all is unknown', () => {
+  write('.envrc');
+  expect(found()).toEqual(['unknown .envrc']);
+
+  recordBaseline(env, root);
+  writeFileSync(join(folderFor(env, root), 'baseline.json'), 'damaged');
+  expect(found()).toEqual(['unknown .envrc']);
+
+  accept(env, root, changesIn(env, root));
+  expect(found()).toEqual([]);
+});
+
+test('a folder that has become a link is not followed', () => {
+  write('app/.envrc');
+  recordBaseline(env, root);
+  recordBaseline(env, join(root, 'app'), { root });
+  renameSync(join(root, 'app'), join(root, 'was'));
+  symlinkSync(newFolder(), join(root, 'app'));
+
+  expect(found()).toEqual(['gone app/.envrc']);
+});
+
+test('what is accepted is known as it was then, and nothing else', () => {
+  recordBaseline(env, root);
+  write('.envrc', 'seen');
+  write('.zed/tasks.json');
+  const seen = changesIn(env, root).filter(({ name }) => name === '.envrc');
+  write('.envrc', 'swapped');
+
+  accept(env, root, seen);
+  expect(found()).toEqual(['changed .envrc', 'new .zed/tasks.json']);
+
+  write('.envrc', 'seen');
+  expect(found()).toEqual(['new .zed/tasks.json']);
+});
+
+test('what is put aside is forgotten, so that it is told again', () => {
+  recordBaseline(env, root);
+  write('.envrc');
+  write('mise.toml');
+  writeTold(env, root, new Map([['.envrc', 'x'], ['mise.toml', 'y']])); // prettier-ignore
+
+  forgetTold(env, changesIn(env, root).filter(({ name }) => name === '.envrc')); // prettier-ignore
+
+  expect(readTold(env, root)).toEqual(new Map([['mise.toml', 'y']]));
+});

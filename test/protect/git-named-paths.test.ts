@@ -1,0 +1,134 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathsNamedByGit, patternsFor } from '../../src/protect/git-named-paths';
+import { newFolder } from '../support/temp-folder';
+
+let root: string;
+let home: string;
+
+beforeEach(() => {
+  root = newFolder();
+  home = newFolder();
+  execFileSync('git', ['-C', root, 'init', '-q']);
+});
+
+const set = (key: string, value: string) => execFileSync('git', ['-C', root, 'config', key, value]);
+const named = (workTree: string, PATH = process.env.PATH, within = workTree) =>
+  pathsNamedByGit({ workTree, within, env: { HOME: home, PATH } });
+const paths = () => named(root);
+
+describe('pathsNamedByGit', () => {
+  test('tells the folder of core.hooksPath that lies in the workspace', async () => {
+    set('core.hooksPath', '.githooks');
+    expect(await paths()).toEqual(['.githooks']);
+  });
+
+  test('tells it where the user has set it for all repositories', async () => {
+    writeFileSync(join(home, '.gitconfig'), '[core]\n\thookspath = tools/hooks\n');
+    expect(await paths()).toEqual(['tools/hooks']);
+  });
+
+  test('tells it wherever it is set, because a condition may make any of them count', async () => {
+    writeFileSync(join(home, '.gitconfig'), '[core]\n\thooksPath = tools/hooks\n');
+    set('core.hooksPath', join(root, 'own'));
+    expect(await paths()).toEqual(['own', 'tools/hooks']);
+  });
+
+  test('tells included files of configuration', async () => {
+    writeFileSync(join(root, '.gitconfig'), '[alias]\n\tx = !true\n');
+    set('include.path', '../.gitconfig');
+    expect(await paths()).toEqual(['.gitconfig']);
+  });
+
+  test('tells hooks in the git folder, and where a link leads to hooks', async () => {
+    set('core.hooksPath', '.git/own-hooks');
+    expect(await paths()).toEqual(['.git/own-hooks']);
+    mkdirSync(join(root, 'real'));
+    symlinkSync('real', join(root, 'linked'));
+    set('core.hooksPath', 'linked');
+    expect(await paths()).toEqual(['linked', 'real']);
+  });
+
+  test('tells the hooks of repositories inside, each in its own folder, and of linked worktrees', async () => {
+    const commit = [
+      '-c',
+      'user.name=t',
+      '-c',
+      'user.email=t@t',
+      'commit',
+      '-q',
+      '--allow-empty',
+      '-m',
+      'first',
+    ];
+    const inner = join(root, 'deps/lib');
+    execFileSync('git', ['init', '-q', inner]);
+    execFileSync('git', ['-C', inner, ...commit]);
+    execFileSync('git', ['-C', inner, 'config', 'core.hooksPath', 'hooks-of-lib']);
+    execFileSync('git', ['-C', root, '-c', 'advice.addEmbeddedRepo=false', 'add', 'deps/lib']);
+    execFileSync('git', ['-C', root, ...commit]);
+    execFileSync('git', ['-C', root, 'worktree', 'add', '-q', 'tree']);
+    set('core.hooksPath', '.githooks');
+    expect(await paths()).toEqual(['.githooks', 'deps/lib/hooks-of-lib', 'tree/.githooks']);
+  });
+
+  test('tells them though an agent has broken the repository', async () => {
+    set('core.hooksPath', '.githooks');
+    rmSync(join(root, '.git/HEAD'));
+    expect(await paths()).toEqual(['.githooks']);
+  });
+
+  test('tells what lies in the git folder of a linked worktree', async () => {
+    execFileSync('git', ['-C', root, '-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-q', '--allow-empty', '-m', 'first']); // prettier-ignore
+    set('include.path', 'branchless/config');
+    const tree = join(newFolder(), 'tree');
+    execFileSync('git', ['-C', root, 'worktree', 'add', '-q', tree]);
+    expect(await named(tree, process.env.PATH, join(root, '.git'))).toEqual(['branchless/config']);
+  });
+
+  test('tells files that are included on a condition, or not there', async () => {
+    set('include.path', '../missing');
+    set('includeIf.gitdir:/elsewhere/.path', '../conditional');
+    expect(await paths()).toEqual(['conditional', 'missing']);
+  });
+
+  test.each(['/usr/share/hooks', '~/hooks', '../beside', '.'])(
+    'tells nothing of hooks in %s, which is elsewhere or protected by its name',
+    async (path) => {
+      set('core.hooksPath', path);
+      expect(await paths()).toEqual([]);
+    },
+  );
+
+  test('tells what a linked worktree takes from the repository that it belongs to', async () => {
+    execFileSync('git', ['-C', root, '-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-q', '--allow-empty', '-m', 'first']); // prettier-ignore
+    set('core.hooksPath', '.githooks');
+    const tree = join(newFolder(), 'tree');
+    execFileSync('git', ['-C', root, 'worktree', 'add', '-q', tree]);
+    expect(await named(tree)).toEqual(['.githooks']);
+  });
+
+  test('does not run git where nothing speaks of paths', async () => {
+    expect(await named(root, '/nonexistent')).toEqual([]);
+    set('core.hooksPath', '.githooks');
+    expect(await named(root, '/nonexistent')).toEqual([]);
+  });
+});
+
+test('patternsFor goes by what was known where git cannot tell', async () => {
+  set('include.path', '../fifo');
+  execFileSync('mkfifo', [join(root, 'fifo')]);
+  const place = { workTree: root, within: root, env: { HOME: home, PATH: process.env.PATH } };
+  expect(await patternsFor(place, ['deploy'], ['.githooks'])).toEqual(['deploy', '.githooks']);
+});
+
+test('patternsFor tells what is configured and what git names', async () => {
+  set('core.hooksPath', '.githooks');
+  const patterns = await patternsFor(
+    { workTree: root, within: root, env: { HOME: home, PATH: process.env.PATH } },
+    ['deploy'],
+    [],
+  );
+  expect(patterns).toEqual(['deploy', '.githooks']);
+});

@@ -1,0 +1,100 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { contentOf, digestOf, fileIn, linkIn, placesIn } from '../../src/protect/inventory';
+import { newFolder } from '../support/temp-folder';
+
+let folder: string;
+
+beforeEach(() => (folder = newFolder()));
+
+function write(path: string, text = path): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+}
+
+/** What is found, by path. */
+function states(): Record<string, string> {
+  return Object.fromEntries(placesIn(folder).map((place) => [place.path, contentOf(folder, place).state]));
+}
+
+test('finds each file in a protected folder, and no example of a hook', () => {
+  write('.vscode/tasks.json');
+  write('.vscode/deep/er/launch.json');
+  write('.git/hooks/pre-commit');
+  write('.git/hooks/pre-commit.sample');
+  write('.git/modules/sub/hooks/update.sample');
+  write('.vscode/kept.sample');
+  write('src/main.ts');
+
+  expect(Object.keys(states())).toEqual([
+    '.git/hooks/pre-commit',
+    '.vscode/deep/er/launch.json',
+    '.vscode/kept.sample',
+    '.vscode/tasks.json',
+  ]);
+});
+
+test('tells a file by its bytes and permissions, which can be read back', () => {
+  write('.envrc', 'a');
+  chmodSync(join(folder, '.envrc'), 0o600);
+  const { '.envrc': before } = states();
+  expect(fileIn(before!)).toEqual({ mode: 0o600, digest: digestOf('a') });
+
+  chmodSync(join(folder, '.envrc'), 0o755);
+  const { '.envrc': executable } = states();
+  write('.envrc', 'b');
+  const { '.envrc': changed } = states();
+
+  expect(new Set([before, executable, changed]).size).toBe(3);
+});
+
+test('reads no file that is large, and tells it from one of the same size', () => {
+  write('mise.toml', '');
+  truncateSync(join(folder, 'mise.toml'), 2 ** 40);
+  const [place] = placesIn(folder);
+  const first = contentOf(folder, place!);
+  const later = contentOf(folder, { ...place!, stats: Object.assign(place!.stats!, { ctimeMs: 1 }) });
+
+  expect(first.bytes).toBeUndefined();
+  expect(fileIn(first.state)).toBeUndefined();
+  expect(later.state).not.toBe(first.state);
+});
+
+test('follows no link, and waits for no FIFO', () => {
+  const secret = join(newFolder(), 'secret');
+  writeFileSync(secret, 'SECRET');
+  symlinkSync(secret, join(folder, '.envrc'));
+  mkdirSync(join(folder, '.zed'));
+  symlinkSync(dirname(secret), join(folder, '.zed/link'));
+  symlinkSync(dirname(secret), join(folder, '.idea'));
+  execFileSync('mkfifo', [join(folder, 'mise.toml')]);
+
+  expect(states()).toEqual({
+    '.envrc': `link ${secret}`,
+    '.idea': `link ${dirname(secret)}`,
+    '.zed/link': `link ${dirname(secret)}`,
+    'mise.toml': 'other',
+  });
+  expect(linkIn(`link ${secret}`)).toBe(secret);
+  expect(linkIn('other')).toBeUndefined();
+});
+
+test('reads nothing that lies elsewhere by the time it is read', () => {
+  write('.vscode/tasks.json', 'mine');
+  const [place] = placesIn(folder);
+  const elsewhere = newFolder();
+  writeFileSync(join(elsewhere, 'tasks.json'), 'SECRET');
+  execFileSync('rm', ['-r', join(folder, '.vscode')]);
+  symlinkSync(elsewhere, join(folder, '.vscode'));
+
+  expect(contentOf(folder, place!)).toEqual({ state: expect.stringContaining('cannot be read') as string });
+});
+
+test('of a folder with very much in it only says so', () => {
+  mkdirSync(join(folder, '.idea'));
+  for (let i = 0; i <= 1_000; i++) writeFileSync(join(folder, `.idea/${i}`), '');
+  write('.envrc');
+
+  expect(states()).toEqual({ '.envrc': expect.stringMatching(/^file /) as string, '.idea': 'crowd' });
+});

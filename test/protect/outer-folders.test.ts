@@ -1,0 +1,84 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { folderFor, readBaseline, recordBaseline } from '../../src/protect/baseline';
+import { besidesOf, nameOf, recordBeside } from '../../src/protect/outer-folders';
+import { accept, changesIn } from '../../src/protect/changes';
+import { Watch } from '../../src/protect/watch';
+import { newFolder } from '../support/temp-folder';
+
+let env: NodeJS.ProcessEnv;
+let root: string;
+let mounted: string;
+let git: string;
+
+beforeEach(() => {
+  env = { HOME: newFolder() };
+  root = newFolder();
+  mounted = newFolder();
+  git = newFolder();
+  write(join(mounted, '.envrc'));
+  write(join(git, 'HEAD'));
+  write(join(git, 'config'));
+  recordBaseline(env, root, { readOnly: [root] });
+  const folders = [
+    { folder: mounted, isGit: false },
+    { folder: git, isGit: true },
+  ];
+  recordBeside(env, root, folders, ['/']);
+});
+
+function write(path: string, text = path): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+async function news(): Promise<readonly string[]> {
+  const watch = new Watch(env, root);
+  return await new Promise((resolve) => {
+    watch.look([root], resolve);
+  });
+}
+
+test('what an agent makes beside its workspace is told, and listed until it is accepted', async () => {
+  expect(besidesOf(env, root)).toEqual([git, mounted].sort());
+  expect(changesIn(env, root)).toEqual([]);
+
+  write(join(git, 'commondir'));
+  write(join(mounted, '.vscode/tasks.json'));
+
+  const names = [join(git, 'commondir'), join(mounted, '.vscode/tasks.json')].sort();
+  expect([...(await news())].sort()).toEqual(names);
+  const changes = changesIn(env, root);
+  expect(changes.map(({ kind, name }) => `${kind} ${name}`).sort()).toEqual(
+    names.map((name) => `new ${name}`),
+  );
+
+  accept(env, root, changes);
+  expect(changesIn(env, root)).toEqual([]);
+  expect(readBaseline(env, git)).toMatchObject({ folder: git, root: git, isGit: true });
+});
+
+test('what is left in a folder that later is a workspace is not taken for known there', () => {
+  write(join(mounted, '.vscode/tasks.json'));
+
+  recordBaseline(env, mounted, { readOnly: [mounted] });
+
+  expect(changesIn(env, mounted).map(({ name }) => name)).toEqual(['.vscode/tasks.json']);
+});
+
+test('a folder that is no longer beside it is not looked at; without a place for records, nothing fails', () => {
+  write(join(mounted, '.vscode/tasks.json'));
+  recordBeside(env, root, [], []);
+  expect([besidesOf(env, root), changesIn(env, root)]).toEqual([[], []]);
+
+  rmSync(folderFor(env, root), { recursive: true });
+  write(folderFor(env, root));
+  recordBeside(env, root, [{ folder: mounted, isGit: false }], [mounted]);
+  expect(besidesOf(env, root)).toEqual([]);
+});
+
+test('names are below the root, or whole', () => {
+  expect(nameOf('/p', '/p', '.envrc')).toBe('.envrc');
+  expect(nameOf('/p', '/p/app', '.envrc')).toBe('app/.envrc');
+  expect(nameOf('/p', '/lib', '.envrc')).toBe('/lib/.envrc');
+});

@@ -1,0 +1,123 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ReviewObserver } from '../../src/proxy/review-observer';
+import { recordBaseline } from '../../src/protect/baseline';
+import { Watch } from '../../src/protect/watch';
+import type { Message } from '../../src/rpc/message';
+import type { Session, WorkspaceChild } from '../../src/child/workspace-child';
+import { noLog } from '../agent/agent-run';
+import { newFolder } from '../support/temp-folder';
+
+let env: NodeJS.ProcessEnv;
+let root: string;
+let said: string[];
+let core: { isEditorGone: boolean; editorCapabilities: object; log: typeof noLog };
+let observer: ReviewObserver;
+
+beforeEach(() => {
+  env = { HOME: newFolder() };
+  root = newFolder();
+  said = [];
+  core = { isEditorGone: false, editorCapabilities: {}, log: noLog };
+  recordBaseline(env, root);
+  observer = new ReviewObserver(core as never, (folder) => new Watch(env, folder));
+});
+
+/** An open session of the workspace, or of none. */
+function opened(cwd = root, hasWorkspace = true, ...more: string[]): Session {
+  const child = {
+    root: hasWorkspace ? root : undefined,
+    sessions: new Map<string, Session>(),
+    deliver: (line: Buffer) => {
+      const { params } = JSON.parse(line.toString()) as { params: { update: { content: { text: string } } } };
+      said.push(params.update.content.text);
+    },
+  };
+  const session = {
+    editorId: 'e',
+    agentId: 'a',
+    child: child as unknown as WorkspaceChild,
+    roots: [cwd, ...more].map((real) => ({ real })),
+  };
+  child.sessions.set('a', session as unknown as Session);
+  observer.onOpen(session as unknown as Session);
+  return session as unknown as Session;
+}
+
+/** What the user is told at the end of a turn; the first look of a workspace may wait for its file system. */
+async function turn(session: Session): Promise<string[]> {
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  said.length = 0;
+  observer.onAnswer(session, 'session/prompt');
+  return [...said];
+}
+
+test('the end of a turn tells what the agent has made, in the same turn of the event loop', async () => {
+  const session = opened();
+  expect(await turn(session)).toEqual([]);
+  mkdirSync(join(root, '.vscode'));
+  writeFileSync(join(root, '.vscode/tasks.json'), '{}');
+
+  observer.onAnswer(session, 'session/set_mode');
+  expect(said).toEqual([]);
+  const [text, ...more] = await turn(session);
+
+  expect(text).toContain('Made or changed: `.vscode/tasks.json`.');
+  expect(more).toEqual([]);
+  expect(await turn(session)).toEqual([]);
+});
+
+test('a turn that ends with its agent tells it as well', async () => {
+  const session = opened();
+  await turn(session);
+  writeFileSync(join(root, '.envrc'), '');
+
+  observer.onLost(session, { method: 'session/prompt' } as Message);
+
+  expect(said).toHaveLength(1);
+});
+
+test('a session below the root tells of its folder as well, and of none outside', async () => {
+  const folder = join(root, 'app');
+  mkdirSync(folder);
+  const session = opened(folder, true, newFolder());
+  await turn(session);
+  writeFileSync(join(folder, '.envrc'), '');
+  writeFileSync(join(session.roots[1]!.real, '.envrc'), '');
+
+  const [text] = await turn(session);
+
+  expect(text).toContain('Made or changed: `app/.envrc`.');
+});
+
+test('names that an agent has chosen are shown as names, and not all of many', async () => {
+  const session = opened();
+  await turn(session);
+  mkdirSync(join(root, '.zed'));
+  writeFileSync(join(root, '.zed/`![x](y)\n# Title\u001b[2J'), '');
+  writeFileSync(join(root, `.zed/${'l'.repeat(250)}`), '');
+  for (let i = 0; i < 10; i++) writeFileSync(join(root, `.zed/z${i}`), '');
+
+  const [text] = await turn(session);
+
+  expect(text).toContain('`.zed/\ufffd![x](y) # Title\ufffd[2J`');
+  expect(text).toContain('l…`');
+  expect(text).toContain('`.zed/z7` and 2 more. ');
+});
+
+test('nothing is told without an editor or a workspace, and nothing fails', async () => {
+  const session = opened();
+  await turn(session);
+  writeFileSync(join(root, '.envrc'), '');
+  core.isEditorGone = true;
+  expect(await turn(session)).toEqual([]);
+  core.isEditorGone = false;
+
+  expect(await turn(opened(root, false))).toEqual([]);
+  expect(await turn(session)).toHaveLength(1);
+
+  const failing = new ReviewObserver(core as never, () => {
+    throw new Error('no watch');
+  });
+  expect(() => failing.onAnswer(session, 'session/prompt')).not.toThrow();
+});

@@ -1,0 +1,43 @@
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { ownFolders, passwdUser } from '../../src/system/cai-folders';
+
+describe('ownFolders', () => {
+  test('lie where the environment says', () => {
+    const env = {
+      HOME: '/h',
+      XDG_CONFIG_HOME: '/c/',
+      XDG_STATE_HOME: '/s',
+      XDG_DATA_HOME: '/d',
+      XDG_RUNTIME_DIR: '/r',
+    };
+
+    expect(ownFolders(env)).toEqual({
+      config: '/c/containai',
+      state: '/s/containai',
+      data: '/d/containai',
+      runtime: '/r/containai',
+    });
+  });
+
+  test.each([
+    {},
+    { XDG_CONFIG_HOME: '', XDG_STATE_HOME: 'relative', XDG_DATA_HOME: '.', XDG_RUNTIME_DIR: 'r' },
+  ])('lie in the home folder without absolute paths in %j', (env) => {
+    expect(ownFolders({ HOME: '/h', ...env })).toEqual({
+      config: '/h/.config/containai',
+      state: '/h/.local/state/containai',
+      data: '/h/.local/share/containai',
+    });
+  });
+
+  test('do without a HOME', () => {
+    expect(ownFolders({}).config).toBe(join(userInfo().homedir, '.config/containai'));
+  });
+});
+
+describe('passwdUser', () => {
+  test('is the user of this process', () => {
+    expect(passwdUser()).toMatchObject({ uid: process.geteuid?.(), homedir: userInfo().homedir });
+  });
+});

@@ -1,0 +1,27 @@
+import { printable, printableCharacters, printableLine, quoted } from '../../src/system/quoted';
+
+describe('text for a terminal', () => {
+  const text = 'a\u202eb\u200b\u001b[2J\u009b\tc  d\r\ne\rf\u2028g 😀\ud800';
+
+  test('cannot steer it or hide anything, in several lines', () => {
+    expect(printable(text)).toBe('a\ufffdb\ufffd\ufffd[2J\ufffd\tc  d\ne\nf\ufffdg 😀\ufffd');
+  });
+
+  test('is on one line, with single spaces or as it is', () => {
+    expect(printableLine(text)).toBe('a\ufffdb\ufffd\ufffd[2J\ufffd c d e f\ufffdg 😀\ufffd');
+    expect(printableCharacters('a\t\r\n  b')).toBe('a\ufffd\ufffd\ufffd  b');
+  });
+});
+
+describe('quoted', () => {
+  test.each<[unknown, string]>([
+    ['a "b" é 漢 😀', '"a \\"b\\" é 漢 😀"'],
+    ['\u001b[31m\u009b\u007f\n', '"\\u001b[31m\\u009b\\u007f\\n"'],
+    ['\u202e\u200b\ufeff\u2028\u2029', '"\\u202e\\u200b\\ufeff\\u2028\\u2029"'],
+    ['\ud800 \u{e0001}', '"\\ud800 \\udb40\\udc01"'],
+    [['a', 1, true], '["a",1,true]'],
+  ])('%j is %s', (value, text) => {
+    expect(quoted(value)).toBe(text);
+    expect(JSON.parse(quoted(value))).toEqual(value);
+  });
+});

@@ -1,0 +1,65 @@
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readState, tryState, unlessGone } from '../../src/system/state-folder';
+import { newFolder } from '../support/temp-folder';
+
+/** Something that no user, root included, can take for a folder. */
+function fileInPlace(): string {
+  const file = join(newFolder(), 'file');
+  writeFileSync(file, '');
+  return file;
+}
+
+describe('readState', () => {
+  test('gives what is read below the state folder, also of what is not there', () => {
+    const home = newFolder();
+
+    expect(readState({ HOME: home }, 'logs', (path) => path)).toBe(join(home, '.local/state/containai/logs'));
+    expect(readState({ HOME: home }, 'logs', (path) => unlessGone(() => readdirSync(path)))).toBeUndefined();
+  });
+
+  test('names what cannot be read, and says what to do', () => {
+    const base = fileInPlace();
+    const read = () => readState({ XDG_STATE_HOME: base }, 'logs', (path) => readdirSync(path));
+
+    expect(read).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG',
+        message: expect.stringMatching(
+          /containai\/logs cannot be read: .*ENOTDIR.*: make .*\/file\/containai a folder that you can read and write/,
+        ) as string,
+      }) as Error,
+    );
+  });
+
+  test('lets a bug be one', () => {
+    const read = () =>
+      readState({ HOME: newFolder() }, 'logs', () => (undefined as unknown as string).length);
+
+    expect(read).toThrow(TypeError);
+  });
+});
+
+describe('tryState', () => {
+  test.each(['there', 'still to be made'])('leaves nothing behind where the folder is %s', (which) => {
+    const home = newFolder();
+    const state = join(home, 'state/containai');
+    if (which === 'there') mkdirSync(join(state, 'logs'), { recursive: true });
+
+    tryState(state);
+
+    expect(existsSync(state)).toBe(which === 'there');
+    expect(readdirSync(which === 'there' ? state : home)).toEqual(which === 'there' ? ['logs'] : []);
+  });
+
+  test('fails where a file is in the way', () => {
+    expect(() => tryState(join(fileInPlace(), 'containai'))).toThrow('ENOTDIR');
+  });
+
+  test('fails for something in it that cannot be used', () => {
+    const state = newFolder();
+    symlinkSync('/gone', join(state, 'sessions.ndjson'));
+
+    expect(() => tryState(state)).toThrow('sessions.ndjson');
+  });
+});
