@@ -19,7 +19,7 @@ import type { Session } from '../child/workspace-child';
 import type { Config } from '../config/config';
 import { mcpEntries } from './mcp-entries';
 import type { McpAddress, McpProgram } from './mcp-entries';
-import type { SessionObserver } from '../routing/observer';
+import type { SessionObserver } from '../sessions/observer';
 import { within } from '../system/time-limit';
 
 /** How long a call waits for what its session needs, in milliseconds: then the session goes on without. */

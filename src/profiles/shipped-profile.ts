@@ -8,7 +8,7 @@ import recorded from './shipped-profiles.json';
 import type { JsonObject } from '../child/workspace-child';
 import type { Config } from '../config/config';
 import { ownValue } from '../config/own-property';
-import { offers } from '../routing/refusals';
+import { offers } from '../protocol/refusals';
 
 /** The answers of one agent. */
 interface ShippedProfile {

@@ -20,7 +20,7 @@ import { ElicitationTable } from './elicitation-table';
 import { FileRequests } from './file-requests';
 import { McpMessages } from '../mcp/mcp-messages';
 import { observeUpdate } from '../relay/observe-update';
-import { methodNotFound, offers } from '../routing/refusals';
+import { methodNotFound, offers } from '../protocol/refusals';
 import type { Terminals } from '../terminals/terminals';
 
 /** Routes of notifications. Nobody has them as requests: such a one is answered so, and has no effect. */

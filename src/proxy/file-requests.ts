@@ -14,7 +14,7 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import { confine } from '../paths/confine';
 import type { AgentCall } from '../relay/call';
 import type { Core } from '../relay/core';
-import { methodNotFound, offers } from '../routing/refusals';
+import { methodNotFound, offers } from '../protocol/refusals';
 import { within } from '../system/time-limit';
 
 /** How long an agent may wait for one file, and nothing in its container go on, in milliseconds. */

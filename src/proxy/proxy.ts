@@ -12,7 +12,7 @@ import type { Message } from '../rpc/message';
 import { Scanner } from '../rpc/scanner';
 import { splice } from '../rpc/splice';
 import type { LineWriter } from '../rpc/writer';
-import type { SessionTable } from '../routing/session-table';
+import type { SessionTable } from '../sessions/session-table';
 import type { UsageFile } from '../usage/usage';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Config } from '../config/config';
@@ -22,11 +22,11 @@ import { Children } from '../relay/children';
 import { Core } from '../relay/core';
 import type { AgentCall, Call } from '../relay/call';
 import { Defects, refuseLongIds } from './defects';
-import { EditorCalls } from './editor-calls';
+import { EditorCalls } from '../calls/editor-calls';
 import { agentRow } from '../protocol/acting-methods';
 import { errorObject } from '../protocol/fields';
-import { Greeting } from './greeting';
-import { WaitingRoom } from '../sessions/waiting-calls';
+import { Greeting } from '../calls/greeting';
+import { WaitingRoom } from '../calls/waiting-calls';
 import { McpServers } from '../mcp/mcp-servers';
 import {
   actingAgentMethod,
@@ -35,10 +35,10 @@ import {
   unknownEditorMethod,
 } from '../protocol/methods';
 import type { AgentRoute, EditorRoute, Method } from '../protocol/methods';
-import type { SessionObserver } from '../routing/observer';
+import type { SessionObserver } from '../sessions/observer';
 import type { KnownAnswer, Profiles } from '../profiles/profiles';
 import type { ChildRecorder, Recorder } from '../recording/recorder';
-import { sessionIdOf } from '../routing/session-ids';
+import { sessionIdOf } from '../sessions/session-ids';
 import { SessionMemory } from '../sessions/session-memory';
 import { endAll } from './shutdown';
 import { Terminals } from '../terminals/terminals';
@@ -130,7 +130,7 @@ export class Proxy {
     core.observers.push(this.#mcp);
     this.#calls = new EditorCalls(core, this.#children, {
       env,
-      agentRequests: this.#agentRequests,
+      mcpFromEditor: (call) => this.#agentRequests.mcpFromEditor(call),
       ownProcess: config.agent.process === 'session',
       mcp: this.#mcp,
       agent: options.agent.name,

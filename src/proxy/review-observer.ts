@@ -9,7 +9,7 @@ import type { Session } from '../child/workspace-child';
 import { isInside } from '../paths/path-map';
 import { printableLine } from '../system/quoted';
 import type { Core } from '../relay/core';
-import type { SessionObserver } from '../routing/observer';
+import type { SessionObserver } from '../sessions/observer';
 import { tellInThread } from '../relay/thread';
 
 /** More are only counted; `cai review` lists all. */

@@ -12,7 +12,7 @@ import type { Message, Plans } from '../rpc/message';
 import { splice } from '../rpc/splice';
 import type { Edit, Line } from '../rpc/splice';
 import type { RecordedLine, Side } from './recording';
-import { sessionIdOf } from '../routing/session-ids';
+import { sessionIdOf } from '../sessions/session-ids';
 
 /** How a recording is played. */
 export interface PlaybackOptions {

@@ -1,7 +1,7 @@
 /** Calls on their way: the editor's and the agents'. */
 import type { CaiError } from '../errors';
 import type { Message } from '../rpc/message';
-import type { EditorRequest } from '../routing/request-table';
+import type { EditorRequest } from './request-table';
 import type { Session, WorkspaceChild } from '../child/workspace-child';
 import type { PathMap } from '../paths/path-map';
 import type { AgentRoute, EditorRoute, Method } from '../protocol/methods';

@@ -2,7 +2,7 @@
 import type { Message } from '../rpc/message';
 import type { Session } from '../child/workspace-child';
 import type { Core } from './core';
-import { isMessageChunk, updateKindOf } from '../routing/observer';
+import { isMessageChunk, updateKindOf } from '../sessions/observer';
 
 /** The variants that tell how things are now. All others tell what has happened. */
 const ofPresent = new Set([

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { notificationLine } from '../rpc/answer';
 import type { JsonObject, Session } from '../child/workspace-child';
 import type { Core } from './core';
-import { offers } from '../routing/refusals';
+import { offers } from '../protocol/refusals';
 
 /** Something that the user is to know of a session while it is open. */
 export interface ThreadNote {

@@ -5,10 +5,10 @@
  */
 import { ownIdentity } from '../system/process-identity';
 import type { Message } from '../rpc/message';
-import type { SessionChanges, SessionTable } from '../routing/session-table';
+import type { SessionChanges, SessionTable } from './session-table';
 import type { Session } from '../child/workspace-child';
-import { updateOf } from '../routing/observer';
-import type { SessionObserver } from '../routing/observer';
+import { updateOf } from './observer';
+import type { SessionObserver } from './observer';
 
 /** How long after one activity the next is written, and after one title the next; in milliseconds. */
 const activityMs = 60_000;

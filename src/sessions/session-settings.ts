@@ -5,8 +5,8 @@
 import { bodyOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import type { JsonObject, Session } from '../child/workspace-child';
-import { updateOf } from '../routing/observer';
-import type { SessionObserver } from '../routing/observer';
+import { updateOf } from './observer';
+import type { SessionObserver } from './observer';
 
 /** One of them, as the request that sets it. */
 export interface Setting {

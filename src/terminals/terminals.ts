@@ -14,7 +14,7 @@ import type { Config } from '../config/config';
 import type { AgentCall } from '../relay/call';
 import type { Core } from '../relay/core';
 import { RateLimit } from './rate-limit';
-import { methodNotFound, offers } from '../routing/refusals';
+import { methodNotFound, offers } from '../protocol/refusals';
 import { editsOfCreate, wishOf } from './terminal-create';
 
 /** What terminals are made from. */

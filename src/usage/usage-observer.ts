@@ -8,8 +8,8 @@ import { bodyOf, bodyTextOf, fieldOf, stringOf, textOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import type { Cost, UsageFile } from './usage';
 import type { Session } from '../child/workspace-child';
-import { updateOf } from '../routing/observer';
-import type { SessionObserver } from '../routing/observer';
+import { updateOf } from '../sessions/observer';
+import type { SessionObserver } from '../sessions/observer';
 import { costOf, modelIn, spentIn } from './usage-fields';
 import type { Spent } from './usage-fields';
 

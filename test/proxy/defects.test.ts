@@ -3,7 +3,7 @@ import { Defects } from '../../src/proxy/defects';
 import { SignIn } from '../../src/sign-in/sign-in';
 import { Skim } from '../../src/rpc/long-line';
 import { LineWriter } from '../../src/rpc/writer';
-import { SessionTable } from '../../src/routing/session-table';
+import { SessionTable } from '../../src/sessions/session-table';
 import type { WorkspaceChild } from '../../src/child/workspace-child';
 import { noLog } from '../agent/agent-run';
 import { Gate } from '../rpc/gate';

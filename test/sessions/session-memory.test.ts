@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { SessionMemory, titleOf } from '../../src/sessions/session-memory';
 import { ownIdentity } from '../../src/system/process-identity';
 import type { Message } from '../../src/rpc/message';
-import { SessionFile } from '../../src/routing/session-file';
-import type { SessionRecord } from '../../src/routing/session-record';
-import { SessionTable } from '../../src/routing/session-table';
+import { SessionFile } from '../../src/sessions/session-file';
+import type { SessionRecord } from '../../src/sessions/session-record';
+import { SessionTable } from '../../src/sessions/session-table';
 import type { Session, WorkspaceChild } from '../../src/child/workspace-child';
 import { noLog } from '../agent/agent-run';
 

@@ -12,7 +12,7 @@ import { scan } from '../../src/rpc/message';
 import type { Message } from '../../src/rpc/message';
 import { splice } from '../../src/rpc/splice';
 import { LineWriter } from '../../src/rpc/writer';
-import { SessionTable } from '../../src/routing/session-table';
+import { SessionTable } from '../../src/sessions/session-table';
 import type { Session, WorkspaceChild } from '../../src/child/workspace-child';
 import { createPathMap } from '../../src/paths/path-map';
 import { Gate } from '../rpc/gate';

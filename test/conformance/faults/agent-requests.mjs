@@ -89,14 +89,14 @@ export const agentRequestFaults = [
   },
   {
     name: 'what every object inherits counts as offered',
-    file: 'src/routing/refusals.ts',
+    file: 'src/protocol/refusals.ts',
     find: '!Object.hasOwn(value, key)',
     replace: '(value as JsonObject)[key] === undefined',
     breaks: ['E1'],
   },
   {
     name: 'a capability that is null counts as offered',
-    file: 'src/routing/refusals.ts',
+    file: 'src/protocol/refusals.ts',
     find: 'return value !== undefined && value !== null && value !== false;',
     replace: 'return value !== undefined && value !== false;',
     breaks: ['E1'],

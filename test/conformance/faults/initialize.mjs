@@ -2,7 +2,7 @@
 export const initializeFaults = [
   {
     name: 'initialize waits for ever for an agent that cannot be started',
-    file: 'src/proxy/greeting.ts',
+    file: 'src/calls/greeting.ts',
     find: 'onFailure: (failure) => over({ why: loggedFailure(failure) }),',
     replace: 'onFailure: () => undefined,',
     breaks: ['I1'],
@@ -67,7 +67,7 @@ export const initializeFaults = [
   },
   {
     name: 'initialize can be repeated with another answer',
-    file: 'src/proxy/greeting.ts',
+    file: 'src/calls/greeting.ts',
     find: '    if (this.#result !== undefined) {\n      this.core.answer(call, resultLine(id, this.#result));\n      return;\n    }\n',
     replace: '',
     breaks: ['I11'],

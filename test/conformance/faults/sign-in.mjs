@@ -2,14 +2,14 @@
 export const signInFaults = [
   {
     name: 'only the first agent is signed in at',
-    file: 'src/proxy/fan-out.ts',
+    file: 'src/calls/fan-out.ts',
     find: 'this.children.usable().length > 0 ? this.children.usable() : [this.children.primary()]',
     replace: '[this.children.primary()]',
     breaks: ['A1'],
   },
   {
     name: 'a sign-in is not repeated to later agents',
-    file: 'src/proxy/fan-out.ts',
+    file: 'src/calls/fan-out.ts',
     find: "if (row.repeat === 'keep') this.children.repeats.remember(repeat);",
     replace: '',
     breaks: ['A2'],
@@ -53,7 +53,7 @@ export const signInFaults = [
   },
   {
     name: 'a logout leaves sign-ins to be repeated',
-    file: 'src/proxy/fan-out.ts',
+    file: 'src/calls/fan-out.ts',
     find: "row.repeat === 'clear' ? this.children.repeats.forgetAll() : []",
     replace: "row.repeat === 'clear' ? [] : []",
     breaks: ['A9'],

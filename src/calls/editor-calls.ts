@@ -6,20 +6,19 @@ import type { Message } from '../rpc/message';
 import { replacing, splice } from '../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { findCheckedWorkspace } from '../workspace/trust';
-import type { AgentRequests } from './agent-requests';
 import type { Children } from '../relay/children';
 import type { Call } from '../relay/call';
 import type { Core } from '../relay/core';
-import { SessionEnder } from '../sessions/end-session';
+import { SessionEnder } from './end-session';
 import { FanOut } from './fan-out';
-import { SessionOpener } from '../sessions/open-session';
-import type { SessionOpenerOptions } from '../sessions/open-session';
-import { Recovery } from '../sessions/recovery';
-import type { RecoveryOptions } from '../sessions/recovery';
-import { sessionIdOf } from '../routing/session-ids';
-import { SessionList } from '../sessions/session-list';
+import { SessionOpener } from './open-session';
+import type { SessionOpenerOptions } from './open-session';
+import { Recovery } from './recovery';
+import type { RecoveryOptions } from './recovery';
+import { sessionIdOf } from '../sessions/session-ids';
+import { SessionList } from './session-list';
 import { SessionSettings } from '../sessions/session-settings';
-import { cancelled, methodNotFound } from '../routing/refusals';
+import { cancelled, methodNotFound } from '../protocol/refusals';
 
 /** Methods about what is kept of a session, which does not have to be open. */
 const aboutRecord = new Set(['session/archive', 'session/unarchive', 'session/set_title']);
@@ -30,7 +29,7 @@ export interface EditorCallsOptions
     Pick<SessionOpenerOptions, 'env' | 'ownProcess' | 'mcp'>,
     Pick<RecoveryOptions, 'agent' | 'attempts' | 'limitMs' | 'room'> {
   /** Takes the editor's part of MCP over ACP. */
-  readonly agentRequests: AgentRequests;
+  mcpFromEditor(call: Call): void;
 }
 
 /** Serves the editor's calls, once `initialize` has been answered. */
@@ -87,7 +86,7 @@ export class EditorCalls {
         else this.core.answer(call, errorLine(call.request.id, methodNotFound(call.message.method)));
         break;
       case 'mcp':
-        this.options.agentRequests.mcpFromEditor(call);
+        this.options.mcpFromEditor(call);
         break;
       case 'any':
         await this.#serveAny(call);

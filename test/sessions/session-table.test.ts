@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SessionFile } from '../../src/routing/session-file';
-import { SessionTable } from '../../src/routing/session-table';
+import { SessionFile } from '../../src/sessions/session-file';
+import { SessionTable } from '../../src/sessions/session-table';
 import type { Session, WorkspaceChild } from '../../src/child/workspace-child';
 import { noLog } from '../agent/agent-run';
 

@@ -1,5 +1,5 @@
 import { listParams, listResult } from '../../src/protocol/fields';
-import { pageParams, pageText } from '../../src/sessions/list-page';
+import { pageParams, pageText } from '../../src/calls/list-page';
 import { compilePlan } from '../../src/rpc/json/wanted-places';
 import { scan, scanCall } from '../../src/rpc/message';
 import type { Message } from '../../src/rpc/message';

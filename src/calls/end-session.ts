@@ -4,7 +4,7 @@ import { patientStop } from '../agent/process';
 import { loggedFailure } from '../agent/agent-end';
 import { CaiError, rpcCode } from '../errors';
 import { resultLine } from '../rpc/answer';
-import type { SessionRecord } from '../routing/session-record';
+import type { SessionRecord } from '../sessions/session-record';
 import type { Session, WorkspaceChild } from '../child/workspace-child';
 import { quoted } from '../system/quoted';
 import { findWorkspace } from '../workspace/root';
@@ -13,7 +13,7 @@ import type { Children } from '../relay/children';
 import { turnEndMs } from '../relay/core';
 import type { Call } from '../relay/call';
 import type { Core } from '../relay/core';
-import { isAgentError, offers, unknownSession } from '../routing/refusals';
+import { isAgentError, offers, unknownSession } from '../protocol/refusals';
 import { within } from '../system/time-limit';
 
 /** Ends sessions. */

@@ -5,7 +5,7 @@ import { notificationLine } from '../rpc/answer';
 import { bodyOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import type { JsonObject, Session } from '../child/workspace-child';
-import type { Setting } from './session-settings';
+import type { Setting } from '../sessions/session-settings';
 import { within } from '../system/time-limit';
 
 /** How long a mode or an option may take to be set again, in milliseconds. */

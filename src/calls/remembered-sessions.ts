@@ -1,10 +1,10 @@
 /** Rows of `session/list` for sessions that no agent is asked for, from what is remembered of them. */
 import { existsSync, realpathSync } from 'node:fs';
-import { lastUseOf } from '../routing/session-record';
-import type { SessionRecord } from '../routing/session-record';
-import type { SessionTable } from '../routing/session-table';
+import { lastUseOf } from '../sessions/session-record';
+import type { SessionRecord } from '../sessions/session-record';
+import type { SessionTable } from '../sessions/session-table';
 import type { Workspace } from '../workspace/root';
-import { titleOf } from './session-memory';
+import { titleOf } from '../sessions/session-memory';
 
 /** Which of the remembered sessions are wanted. */
 export interface RememberedFilter {

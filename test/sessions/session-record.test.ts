@@ -1,5 +1,5 @@
-import { lastUseOf, parseLines } from '../../src/routing/session-record';
-import type { SessionRecord } from '../../src/routing/session-record';
+import { lastUseOf, parseLines } from '../../src/sessions/session-record';
+import type { SessionRecord } from '../../src/sessions/session-record';
 
 describe('parseLines', () => {
   test('gives of each session the last record, in the order of the last changes', () => {

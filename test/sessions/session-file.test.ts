@@ -15,8 +15,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { openLog } from '../../src/system/log';
-import { SessionFile } from '../../src/routing/session-file';
-import type { SessionRecord } from '../../src/routing/session-record';
+import { SessionFile } from '../../src/sessions/session-file';
+import type { SessionRecord } from '../../src/sessions/session-record';
 
 const folder = mkdtempSync(join(tmpdir(), 'cai-file-'));
 

@@ -8,7 +8,7 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import type { PathMap } from '../paths/path-map';
 import type { Core } from '../relay/core';
 import { editorMethods } from '../protocol/methods';
-import { offers } from '../routing/refusals';
+import { offers } from '../protocol/refusals';
 import { within } from '../system/time-limit';
 
 /** How long the agent may take for its lists, in milliseconds. */

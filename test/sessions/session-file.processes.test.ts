@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SessionFile } from '../../src/routing/session-file';
+import { SessionFile } from '../../src/sessions/session-file';
 import { noLog } from '../agent/agent-run';
 import { compiled, run } from '../support/program';
 

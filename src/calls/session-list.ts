@@ -10,7 +10,7 @@ import { fieldOf, jsonOf, textOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { editedText, replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
-import type { SessionRecord } from '../routing/session-record';
+import type { SessionRecord } from '../sessions/session-record';
 import type { JsonObject, WorkspaceChild } from '../child/workspace-child';
 import { isInside } from '../paths/path-map';
 import type { PathMap } from '../paths/path-map';
@@ -21,7 +21,7 @@ import type { Children } from '../relay/children';
 import type { Call } from '../relay/call';
 import type { Core } from '../relay/core';
 import { pageParams, pageText } from './list-page';
-import { isAgentError, notOffered, offers } from '../routing/refusals';
+import { isAgentError, notOffered, offers } from '../protocol/refusals';
 import { rememberRow, rememberedSessions, rowOf } from './remembered-sessions';
 import { within } from '../system/time-limit';
 

@@ -1,5 +1,5 @@
 import type { Call } from '../../src/relay/call';
-import { HeldCalls, WaitingRoom } from '../../src/sessions/waiting-calls';
+import { HeldCalls, WaitingRoom } from '../../src/calls/waiting-calls';
 
 /** A call with a line of so many bytes. */
 function callOf(bytes: number): Call {

@@ -1,4 +1,4 @@
-import { cancelled, methodNotFound, notOffered, offers, unknownSession } from '../../src/routing/refusals';
+import { cancelled, methodNotFound, notOffered, offers, unknownSession } from '../../src/protocol/refusals';
 import { rpcErrorOf } from '../../src/rpc/answer';
 
 describe('offers', () => {
