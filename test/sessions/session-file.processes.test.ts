@@ -18,7 +18,7 @@ describe('several processes at once', () => {
   /** Adds records of its own and renews one that all share, and looks at the file as it goes. */
   const script = compiled(`
     import { openLog } from './src/system/log';
-    import { SessionFile } from './src/routing/session-file';
+    import { SessionFile } from './src/sessions/session-file';
     const [name, path] = process.argv.slice(2);
     const file = new SessionFile(path, Infinity, openLog(process.env));
     const record = (id, cwd) => ({ id, agent: 'a', agentId: id, root: '/', cwd, at: '' });
@@ -54,8 +54,8 @@ describe('several processes at once', () => {
   /** Renames sessions of its own, each many times, as two editors do that share the file. */
   const renamer = compiled(`
     import { openLog } from './src/system/log';
-    import { SessionFile } from './src/routing/session-file';
-    import { SessionTable } from './src/routing/session-table';
+    import { SessionFile } from './src/sessions/session-file';
+    import { SessionTable } from './src/sessions/session-table';
     const [name, path] = process.argv.slice(2);
     const table = new SessionTable('a', new SessionFile(path, Infinity, openLog(process.env)));
     process.stdin.once('data', async () => {
@@ -90,7 +90,7 @@ describe('several processes at once', () => {
   /** Adds records of its own, and says so after every tenth. */
   const writer = compiled(`
     import { openLog } from './src/system/log';
-    import { SessionFile } from './src/routing/session-file';
+    import { SessionFile } from './src/sessions/session-file';
     const [path] = process.argv.slice(2);
     const file = new SessionFile(path, Infinity, openLog(process.env));
     const next = (i) => {
