@@ -1,5 +1,6 @@
 /** What is open at one agent: who is to be told of which answer. */
 import type { CaiError } from '../errors';
+import { findById } from '../rpc/answer';
 import type { Plan } from '../rpc/json/wanted-places';
 import type { Message } from '../rpc/message';
 
@@ -45,7 +46,7 @@ export class OpenRequests {
 
   /** The open request that `childId` (JSON text) names, also when the agent has written it otherwise. */
   find(childId: string): OpenRequest | undefined {
-    return this.#requests.get(childId) ?? this.#findByValue(childId);
+    return findById(this.#requests, childId);
   }
 
   /**
@@ -103,12 +104,6 @@ export class OpenRequests {
     tell(request);
     this.#wakeQuiet();
     return true;
-  }
-
-  /** An agent that parses ids may answer `1` for `1.0`, or a large integer rounded. */
-  #findByValue(childId: string): OpenRequest | undefined {
-    const value: unknown = JSON.parse(childId);
-    return [...this.#requests.values()].find((request) => Object.is(JSON.parse(request.childId), value));
   }
 
   #wakeQuiet(): void {

@@ -36,7 +36,8 @@ export interface HelloOptions {
 export function readHello(message: Message, options: HelloOptions): EditorHello {
   const version = fieldOf(message, 'version');
   const wanted = version === undefined ? undefined : jsonOf(message, version);
-  if (wanted === undefined || !/^\d+$/.test(wanted)) {
+  // `1.0` is the same number.
+  if (wanted === undefined || !/^\d/.test(wanted) || !Number.isInteger(Number(wanted))) {
     throw new CaiError('INVALID_PARAMS', 'initialize: protocolVersion must be an integer');
   }
   const edits: Edit[] = [];

@@ -64,6 +64,8 @@ export type FieldKind =
   | 'hostCommand'
   /** What an error says to whoever uses the editor, shortened where it is very long. */
   | 'errorMessage'
+  /** The `code` of an error, legal or not. */
+  | 'errorCode'
   /** The id of a terminal that the editor gave. */
   | 'terminal'
   /** What an agent wants to run in a terminal, replaced by what we let run: a string, two arrays, a path inside. */
@@ -247,6 +249,7 @@ const runnable: FieldTree = { 'terminal-auth': 'hostCommand' };
 
 /** `error` of any response: -32002 names the session it did not find, -32000 how to sign in. */
 export const errorObject: FieldTree = {
+  code: 'errorCode',
   message: 'errorMessage',
   data: { sessionId: 'sessionRef', authMethods: 'authMethods', _meta: runnable, ...runnable },
   _meta: runnable,

@@ -6,9 +6,12 @@ import { hastyStop } from '../agent/process';
 import { CaiError, rpcCode } from '../errors';
 import { errorLine } from '../rpc/answer';
 import type { RpcError } from '../rpc/answer';
+import { bodyOf, fieldOf, jsonOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import type { Field } from '../rpc/json/walk';
-import type { Skim } from '../rpc/long-line';
+import { openBrace } from '../rpc/json/bytes';
+import { skipSpace } from '../rpc/json/tokens';
+import { Skim } from '../rpc/long-line';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Core } from '../relay/core';
 import type { FieldKind } from '../protocol/fields';
@@ -65,18 +68,14 @@ export class Defects {
   }
 
   /** A line of an agent that is no message: logged without its content, which could be anything. */
-  fromAgent(child: WorkspaceChild, message: Message): void {
-    const { id, method } = message;
-    const defect = message.defect!;
-    this.core.log.warn(
-      { root: child.root, bytes: message.line.length, defect },
-      'a line of the agent was dropped',
-    );
-    if (id === undefined) return;
-    const error = { code: rpcCode.invalidRequest, message: texts[defect] };
-    if (method !== '') child.answer(errorLine(id, error));
-    else
-      child.open.fail(id, new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${texts[defect]}`));
+  fromAgent(child: WorkspaceChild, { line, defect }: Message): void {
+    this.core.log.warn({ root: child.root, bytes: line.length, defect }, 'a line of the agent was dropped');
+    // What begins otherwise is a log line, which may quote a message.
+    if (line[skipSpace(line, 0)] !== openBrace) return;
+    const skim = new Skim();
+    skim.push(line);
+    const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;
+    this.#refuseFromAgent(child, skim, { code, message: texts[defect!] });
   }
 
   /** A line of the editor above the limit. */
@@ -90,15 +89,21 @@ export class Defects {
   /** A line of an agent above the limit. One that does not say whom it is for cannot be made good. */
   overlongFromAgent(child: WorkspaceChild, skim: Skim): void {
     this.core.log.error({ root: child.root }, 'an over-long line of the agent was refused');
-    const { id } = skim;
-    if (id === undefined || !skim.isKnown) {
+    if (skim.isKnown) {
+      const error = { code: rpcCode.invalidRequest, message: `Invalid request: ${overlong}` };
+      this.#refuseFromAgent(child, skim, error);
+    } else {
       const text = `the agent was ended: ${overlong} and has no id at its beginning`;
       end(child, new CaiError('AGENT_EXITED', text));
-    } else if (skim.isResponse) {
-      child.open.fail(id, new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${overlong}`));
-    } else {
-      child.answer(errorLine(id, { code: rpcCode.invalidRequest, message: `Invalid request: ${overlong}` }));
     }
+  }
+
+  /** Fails the request that the line would have answered, or answers the request that it would have been. */
+  #refuseFromAgent(child: WorkspaceChild, { id, ids, isMethod, isResponse }: Skim, error: RpcError): void {
+    const reason = new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${error.message}`);
+    const isAnswer = isResponse || !isMethod;
+    const failed = isAnswer ? ids.filter((each) => child.open.fail(each, reason)) : [];
+    if (isMethod && id !== undefined && failed.length === 0) child.answer(errorLine(id, error));
   }
 
   /** A line of an agent over which we have failed: a bug of ours. Nobody knows what the agent is owed now. */
@@ -119,6 +124,40 @@ export class Defects {
     };
     request.child.answer(errorLine(request.childId, error));
     return true;
+  }
+}
+
+/** Source: ACP v1, `ErrorCode` is an int32. */
+const maxCode = 2 ** 31 - 1;
+
+/**
+ * An agent's error that is none of JSON-RPC, as a line with one that is: strict editors fail over the other, and their
+ * request would stay open. Without its line end; undefined for an error that is well-formed.
+ */
+export function repairedError(answer: Message): Buffer | undefined {
+  const code = fieldOf(answer, 'errorCode');
+  const hasCode = code !== undefined && isCode(Number(jsonOf(answer, code)));
+  if (hasCode && /^-?\d+$/.test(jsonOf(answer, code)) && fieldOf(answer, 'errorMessage')?.isString === true)
+    return undefined;
+  const error = errorOf(answer);
+  return errorLine(answer.id!, {
+    code: isCode(error.code) ? error.code : rpcCode.internalError,
+    message: typeof error.message === 'string' ? error.message : "the agent's error has no message",
+    data: error.data,
+  }).subarray(0, -1);
+}
+
+function isCode(value: unknown): value is number {
+  return Number.isInteger(value) && Math.abs(value as number) <= maxCode;
+}
+
+function errorOf(answer: Message): { code?: unknown; message?: unknown; data?: unknown } {
+  try {
+    const error = bodyOf(answer);
+    return typeof error === 'object' && error !== null ? error : { message: error };
+  } catch {
+    // Nested too deeply for the parser.
+    return {};
   }
 }
 

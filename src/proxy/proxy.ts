@@ -21,7 +21,7 @@ import { AgentRequests } from './agent-requests';
 import { Children } from '../relay/children';
 import { Core } from '../relay/core';
 import type { AgentCall, Call } from '../relay/call';
-import { Defects, refuseLongIds } from './defects';
+import { Defects, refuseLongIds, repairedError } from './defects';
 import { EditorCalls } from '../calls/editor-calls';
 import { agentRow } from '../protocol/acting-methods';
 import { errorObject } from '../protocol/fields';
@@ -263,7 +263,9 @@ export class Proxy {
   }
 
   /** An agent's answer to a request of the editor or of ours. */
-  #answerOfAgent(child: WorkspaceChild, message: Message): void {
+  #answerOfAgent(child: WorkspaceChild, answer: Message): void {
+    const repaired = answer.isError ? repairedError(answer) : undefined;
+    const message = repaired === undefined ? answer : this.#scannerOf(child).scan(repaired);
     if (!child.open.settle(message.id!, message))
       this.options.log.info({ id: message.id }, 'an answer that nobody waits for');
     this.#children.stopWhenIdle(child);

@@ -2,6 +2,7 @@
  * What is open between the editor and the agents. A request is in here from the moment it is read until
  * its one answer is queued; an answer to anything else is nobody's.
  */
+import { findById } from '../rpc/answer';
 import type { WorkspaceChild } from '../child/workspace-child';
 
 /** A request of the editor. Ids are JSON text. */
@@ -56,9 +57,9 @@ export class RequestTable {
     return request;
   }
 
-  /** The open request of the editor with that id. */
+  /** The open request of the editor with that id, also when it is written otherwise. */
   find(id: string): EditorRequest | undefined {
-    return this.#ofEditor.get(id);
+    return findById(this.#ofEditor, id);
   }
 
   /** Whether somebody waits for the answer to a request, which may be one of our own. */
@@ -105,16 +106,16 @@ export class RequestTable {
     return String(++this.#lastEditorId);
   }
 
-  /** The request of an agent that the editor knows under `editorId`. */
+  /** The request of an agent that the editor knows under `editorId`, also when it has written it otherwise. */
   peek(editorId: string): AgentRequest | undefined {
-    return this.#ofAgents.get(editorId);
+    return findById(this.#ofAgents, editorId);
   }
 
   /** Takes out the request of an agent that the editor knows under `editorId`. */
   take(editorId: string): AgentRequest | undefined {
-    const request = this.#ofAgents.get(editorId);
+    const request = this.peek(editorId);
     if (request === undefined) return undefined;
-    this.#ofAgents.delete(editorId);
+    this.#ofAgents.delete(request.editorId);
     const open = this.#byChild.get(request.child);
     open?.delete(request);
     if (open?.size === 0) this.#byChild.delete(request.child);

@@ -11,6 +11,20 @@ export interface RpcError {
   readonly data?: unknown;
 }
 
+/** What is kept under an id, also when a peer has parsed it and wrote `5` as `5.0`, or a large integer rounded. */
+export function findById<T>(byId: ReadonlyMap<string, T>, id: string): T | undefined {
+  const exact = byId.get(id);
+  if (exact !== undefined || byId.size === 0 || !isScalar(id)) return exact;
+  const value: unknown = JSON.parse(id);
+  for (const [known, entry] of byId) if (Object.is(JSON.parse(known), value)) return entry;
+  return undefined;
+}
+
+/** All that an id can be: other values could be nested too deeply for the parser. */
+function isScalar(text: string): boolean {
+  return !text.startsWith('{') && !text.startsWith('[');
+}
+
 /** A response with `result`, given as JSON text. */
 export function resultLine(id: string, result: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${result}}\n`);

@@ -1,6 +1,6 @@
 /**
- * Reads the envelope of a line that is too long to keep, piece by piece: enough to answer or fail the
- * request that it belongs to. The line is thrown away, so its grammar is not checked.
+ * Reads the envelope of a line that is no message, because it is too long to keep or not legal: enough to answer or
+ * fail the request that it belongs to. It may come in pieces, and its grammar is not checked.
  */
 import {
   backslash,
@@ -18,13 +18,14 @@ import {
 import { scalarEnd } from './json/tokens';
 import { stringEnd, unquote } from './json/string';
 
-/** Longest key or id that is kept, in bytes. */
-const maxWordBytes = 256;
+/** Longest key or id that is kept, in bytes, and how many ids are: a line has more than one where the key is repeated. */
+const maxWordBytes = 1_024;
+const maxIds = 8;
 
-/** The envelope of one over-long line, as far as it has been read. */
+/** The envelope of one line, as far as it has been read. */
 export class Skim {
-  /** JSON text of the id: a string, number or null. */
-  id: string | undefined;
+  /** JSON texts of the ids: strings, numbers or null. */
+  readonly ids: string[] = [];
   /** It has `result` or `error`. */
   isResponse = false;
   /** It has `method` or `params`. */
@@ -39,6 +40,11 @@ export class Skim {
   #word: number[] = [];
   #inScalar = false;
   #key = '';
+
+  /** The last id. */
+  get id(): string | undefined {
+    return this.ids.at(-1);
+  }
 
   /** The line is over for the asker: what it is and whom it concerns is known. */
   get isKnown(): boolean {
@@ -98,7 +104,8 @@ export class Skim {
   #endMember(): void {
     if (this.#depth !== 1) return;
     const text = this.#takeWord()?.toString('utf8');
-    if (this.#key === 'id' && text !== undefined && text !== 'true' && text !== 'false') this.id = text;
+    const isId = this.#key === 'id' && text !== undefined && text !== 'true' && text !== 'false';
+    if (isId && this.ids.length < maxIds) this.ids.push(text);
     this.#inScalar = false;
     this.#key = '';
   }

@@ -257,6 +257,37 @@ describe('requests', () => {
     );
   });
 
+  test.each([
+    ['a raw tab', '"id":ID,"result":{"text":"a\tb"}'],
+    ['bytes that are no UTF-8', Buffer.from('"id":ID,"result":{"text":"\xff"}', 'latin1')],
+    ['a trailing comma', '"result":{"stopReason":"end_turn"},"id":ID,'],
+    ['two ids, the other one last', '"id":ID,"id":"other","result":{}'],
+    ['two ids, the other one first', '"id":"other","id":ID,"result":{}'],
+    ['a method', '"id":ID,"method":"session/prompt","result":{}'],
+    ['the end missing', '"id":ID,"result":{"text":"a'],
+  ])('J6 a request whose answer has %s is answered with -32603', async (_, members) => {
+    world = await World.initialized();
+    const { id: sessionId, agent } = await world.session(world.workspace('own'), 's1');
+    const id = world.ask('session/prompt', { sessionId, prompt: [] });
+    await agent.inbox.next('session/prompt');
+    const text = Buffer.from(members).toString('latin1').replace('ID', String(id));
+    agent.send(Buffer.from(`{"jsonrpc":"2.0",${text}}\n`, 'latin1'));
+
+    expect(await sentBy(world, agent)).toEqual([failure(id, -32603)]);
+    expect(await sentTo(world, agent)).toEqual([]);
+  });
+
+  test('J6 a log line of an agent that quotes an answer ends no request', async () => {
+    world = await World.initialized();
+    const { id: sessionId, agent } = await world.session(world.workspace('own'), 's1');
+    const id = world.ask('_x', { sessionId });
+    await agent.inbox.next('_x');
+    agent.send(`sent {"jsonrpc":"2.0","id":${id},"result":{}}\n`);
+    agent.send({ id, result: 1 });
+
+    expect(await sentBy(world, agent)).toEqual([success(id, 1)]);
+  });
+
   test('J6 answers that an agent gives twice, or to nothing, are not passed on', async () => {
     world = await World.initialized();
     const { id: sessionId, agent } = await world.session(world.workspace('own'), 's1');

@@ -67,6 +67,13 @@ describe('initialize', () => {
     expect(agent.initialize!.params).toEqual({ ...hello, protocolVersion: 1 });
   });
 
+  test('I2 a version that is written 1.0 is 1', async () => {
+    world = await World.start();
+    world.send('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1.0}}\n');
+
+    expect((await world.editor.response(1)).result).toEqual(fullAgent);
+  });
+
   test.each([['"1"'], ['1.5'], ['-1'], ['null']])(
     'I2 a version %s is refused, and a right one taken after that',
     async (version) => {

@@ -66,6 +66,16 @@ describe('request ids', () => {
     expect(await nextLine(a.agent.inbox)).toBe(`{"jsonrpc":"2.0","id":${text},"result":{}}`);
   });
 
+  test.each(['.0', 'e0'])(
+    'J1 an agent gets its answer, also when the editor writes the id with %s',
+    async (end) => {
+      const id = await asks(a, '"asked"');
+      world.send(`{"jsonrpc":"2.0","id":${String(id)}${end},"result":{}}\n`);
+
+      expect(await nextLine(a.agent.inbox)).toBe('{"jsonrpc":"2.0","id":"asked","result":{}}');
+    },
+  );
+
   test('J2 two agents that both send id 0 at once each get their own answer', async () => {
     const [ofA, ofB] = [await asks(a, '0'), await asks(b, '0')];
     world.send({ id: ofB, result: 'for b' });

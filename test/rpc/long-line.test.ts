@@ -25,14 +25,14 @@ describe('Skim', () => {
     ['bare text', '{"id":abc,"result":1}'],
     ['half a number', '{"id":1.,"result":1}'],
     ['a string with a wrong escape', '{"id":"\\x","result":1}'],
-    ['longer than what is kept', `{"id":"${'x'.repeat(255)}","result":1}`],
-    ['a number longer than what is kept', `{"id":${'1'.repeat(257)},"result":1}`],
+    ['longer than what is kept', `{"id":"${'x'.repeat(1023)}","result":1}`],
+    ['a number longer than what is kept', `{"id":${'1'.repeat(1025)},"result":1}`],
   ])('knows no id that is %s', (_, text) => {
     expect(skimmed(text)).toMatchObject({ id: undefined, isResponse: true, isKnown: false });
   });
 
-  test('keeps an id of 256 bytes', () => {
-    const id = `"${'x'.repeat(254)}"`;
+  test('keeps an id of 1 KiB', () => {
+    const id = `"${'x'.repeat(1022)}"`;
 
     expect(skimmed(`{"id":${id},"result":1}`).id).toBe(id);
   });
@@ -45,7 +45,7 @@ describe('Skim', () => {
   });
 
   test('goes on after a key or a value that is longer than what is kept', () => {
-    const text = `{"${'x'.repeat(1_000)}":"${'y'.repeat(1_000)}","id":7,"result":1}`;
+    const text = `{"${'x'.repeat(2_000)}":"${'y'.repeat(2_000)}","id":7,"result":1}`;
 
     expect(skimmed(text).id).toBe('7');
   });

@@ -115,8 +115,8 @@ export const lineFaults = [
   {
     name: 'an agent with an over-long answer is ended',
     file: 'src/proxy/defects.ts',
-    find: 'if (id === undefined || !skim.isKnown) {',
-    replace: 'if (id === undefined || !skim.isMethod) {',
+    find: 'if (skim.isKnown) {',
+    replace: 'if (skim.isKnown && skim.isMethod) {',
     breaks: ['D1'],
   },
   {
@@ -129,17 +129,31 @@ export const lineFaults = [
   {
     name: 'what an agent prints besides messages reaches the editor',
     file: 'src/proxy/defects.ts',
-    find: '    if (id === undefined) return;\n    const error',
+    find: '    // What begins otherwise is a log line',
     replace:
-      "    if (defect === 'json') child.deliver([message.line, Buffer.from('\\n')]);\n    if (id === undefined) return;\n    const error",
+      "    if (defect === 'json') child.deliver([line, Buffer.from('\\n')]);\n    // What begins otherwise is a log line",
     breaks: ['T1', 'T3'],
   },
   {
     name: 'broken JSON gets the code of a wrong request',
     file: 'src/proxy/defects.ts',
-    find: "const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;",
-    replace: 'const code = rpcCode.invalidRequest;',
+    find: "const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;\n    this.core",
+    replace: 'const code = rpcCode.invalidRequest;\n    this.core',
     breaks: ['T8'],
+  },
+  {
+    name: 'a request whose answer is not JSON stays open',
+    file: 'src/proxy/defects.ts',
+    find: 'ids.filter((each) => child.open.fail(each, reason))',
+    replace: 'ids.filter((each) => !error.message.startsWith("Parse") && child.open.fail(each, reason))',
+    breaks: ['J6'],
+  },
+  {
+    name: 'errors that are none reach the editor',
+    file: 'src/proxy/proxy.ts',
+    find: 'answer.isError ? repairedError(answer) : undefined',
+    replace: 'undefined',
+    breaks: ['J8'],
   },
   {
     name: 'a notification with a key that stands twice is answered',

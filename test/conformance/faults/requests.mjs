@@ -31,15 +31,15 @@ export const requestFaults = [
   {
     name: "an agent's request that is answered stays open",
     file: 'src/relay/request-table.ts',
-    find: '    this.#ofAgents.delete(editorId);\n',
+    find: '    this.#ofAgents.delete(request.editorId);\n',
     replace: '',
     breaks: ['J6'],
   },
   {
     name: 'the answer to an id that the agent writes otherwise is nobody’s',
-    file: 'src/child/open-requests.ts',
-    find: ' ?? this.#findByValue(childId);',
-    replace: ';',
+    file: 'src/rpc/answer.ts',
+    find: 'if (exact !== undefined || byId.size === 0 || !isScalar(id)) return exact;',
+    replace: 'if (byId.size >= 0) return exact;',
     breaks: ['J1'],
   },
   {
