@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import type { CaiError } from '../errors';
 
 /** How an agent's process ended, for those who decide what follows: the `cause` of the reason that is told. */
@@ -30,6 +31,25 @@ export function loggedFailure(reason: CaiError): LoggedFailure {
   const end = reason.cause instanceof AgentEnd ? reason.cause : undefined;
   const { failure = reason.code, status, signal } = end ?? {};
   return { code: failure, status, signal, said: reason.message };
+}
+
+/** The signal that a command of ours tells of by its exit status, which is 128 and the signal's number. */
+export function signalOfStatus(status: number): NodeJS.Signals | undefined {
+  const found = Object.entries(constants.signals).find(([, number]) => status === 128 + number);
+  return found?.[0] as NodeJS.Signals | undefined;
+}
+
+/** Lines around the cause of a crash: stack frames, source lines and fields, which are indented, and versions. */
+const aroundCause = /^(?:\s|[\]})^]|Node\.js v\d|note: )/;
+/** Lines of a log. */
+const logLine = /^(?:\[|\{|\d{4}-\d\d-\d\d|(?:TRACE|DEBUG|INFO)\b)/i;
+const errorWord = /error|exception|fail|fatal|panic/i;
+
+/** The last line of an agent's stderr that can be why it ended by itself; `undefined`: none can. */
+export function causeIn(stderr: string): string | undefined {
+  const canBeCause = (line: string): boolean =>
+    line !== '' && !aroundCause.test(line) && (!logLine.test(line) || errorWord.test(line));
+  return stderr.split('\n').findLast(canBeCause)?.trimEnd();
 }
 
 /** What a command of ours said last, which can have several lines; `undefined`: it said nothing itself. */

@@ -10,7 +10,7 @@ import type { Log } from '../system/log';
 import { LineReader } from '../rpc/line';
 import type { LineLimits, OverlongLine } from '../rpc/line';
 import type { Line } from '../rpc/splice';
-import { AgentEnd, ourMessage } from './agent-end';
+import { AgentEnd, causeIn, ourMessage, signalOfStatus } from './agent-end';
 import type { AgentCommand } from './catalog';
 import { isGroupAlive, signalGroup } from '../system/process-group';
 import { startFailure } from './start-failure';
@@ -67,7 +67,7 @@ export interface AgentProcessOptions {
   isAlone?: (() => boolean) | undefined;
   /** What it tells before the agent runs; never for a command without status. */
   onStatus?(status: AgentStatus): void;
-  /** Once, after its last line. `reason` says how it ended and quotes the tail of its stderr. */
+  /** Once, after its last line. `reason` says how it ended; the tail of its stderr is in its `data.details`. */
   onEnd(reason: CaiError): void;
 }
 
@@ -280,19 +280,18 @@ export class AgentProcess {
     const { agent } = this.options;
     if (this.#spawnError !== undefined) return startFailure(agent, this.options.cwd, this.#spawnError);
     const { code, signal } = this.#exit!;
-    const how = signal === null ? `exited with status ${code ?? 0}` : `was ended by ${signal}`;
+    const killedBy = signal ?? (agent.hasStatus === true ? signalOfStatus(code!) : undefined);
     const tail = this.#stderrTail.trim();
     const ours = agent.hasStatus === true ? ourMessage(tail) : undefined;
-    const cause = new AgentEnd(code ?? undefined, this.#failure, signal ?? undefined);
+    const cause = new AgentEnd(killedBy === undefined ? code! : undefined, this.#failure, killedBy);
     if (ours !== undefined)
       return new CaiError('AGENT_EXITED', `agent "${agent.name}": ${ours}`, undefined, { cause });
-    const last = tail.slice(tail.lastIndexOf('\n') + 1);
-    const said = last === '' ? '' : `: ${last}`;
-    return new CaiError(
-      'AGENT_EXITED',
-      `agent "${agent.name}" ${how}${said === '' ? ': run its command in a terminal to see why' : said}`,
-      tail === '' ? undefined : { details: tail },
-      { cause },
-    );
+    // What an agent wrote before it was killed is not why.
+    const how =
+      killedBy === undefined
+        ? `exited with status ${code!}: ${causeIn(tail) ?? 'run its command in a terminal to see why'}`
+        : `was killed by ${killedBy}`;
+    const data = tail === '' ? undefined : { details: tail };
+    return new CaiError('AGENT_EXITED', `agent "${agent.name}" ${how}`, data, { cause });
   }
 }

@@ -39,7 +39,7 @@ describe('stop', () => {
     // Between two of them it has time to say which came.
     await run.process.stop({ termAfterMs: 1_000, killAfterMs: 1_000 });
 
-    expect((await run.ended).message).toMatch(/was ended by SIGKILL/);
+    expect((await run.ended).message).toMatch(/was killed by SIGKILL/);
     expect(run.lines).toEqual(['ready', 'EOF', 'SIGTERM']);
   });
 
@@ -60,7 +60,7 @@ describe('stop', () => {
 
     await run.process.stop({ termAfterMs: 300, killAfterMs: 60_000 });
 
-    expect((await run.ended).message).toMatch(/was ended by SIGTERM/);
+    expect((await run.ended).message).toMatch(/was killed by SIGTERM/);
     expect(performance.now() - start).toBeLessThan(4_500);
   });
 

@@ -130,12 +130,45 @@ describe('an agent that ends by itself', () => {
 
     const reason = await run.ended;
 
-    expect(reason.message).toBe(
-      'agent "dies-by-signal" was ended by SIGKILL: run its command in a terminal to see why',
-    );
+    expect(reason.message).toBe('agent "dies-by-signal" was killed by SIGKILL');
     expect(reason.data).toBeUndefined();
     expect(reason.cause).toMatchObject({ status: undefined, signal: 'SIGKILL' });
     expect(run.lines).toEqual(['{"jsonrpc":"2.0","method":"one"}', '{"jsonrpc":"2.0",']);
+  });
+
+  const routine = '[session/create] sessionId=9023e074 phase=register durationMs=38';
+
+  test('by a signal is told of without what it wrote before, which is in the details', async () => {
+    run = new AgentRun(program('sh', '-c', `echo '${routine}' >&2; kill -KILL $$`));
+
+    expect(await run.ended).toMatchObject({
+      message: 'agent "sh" was killed by SIGKILL',
+      data: { details: routine },
+    });
+  });
+
+  test('by a signal in a container, where a command of ours has run it, is told of likewise', async () => {
+    run = new AgentRun({ ...program('sh', '-c', `echo '${routine}' >&2; exit 137`), hasStatus: true });
+
+    const reason = await run.ended;
+
+    expect(reason.message).toBe('agent "sh" was killed by SIGKILL');
+    expect(reason.cause).toMatchObject({ status: undefined, signal: 'SIGKILL' });
+  });
+
+  test.each([
+    ['a log line', `no token\n${routine}`, 'no token'],
+    ['nothing but log lines', routine, 'run its command in a terminal to see why'],
+    ['a log line of an error', `${routine}\n[ERROR] no token`, '[ERROR] no token'],
+    [
+      'the trace of an exception',
+      `/app/x.js:1\n  throw\n  ^\n\nError: no token\n    at run (/app/x.js:1:1) {\n  code: 1\n}\n\nNode.js v22.1.0`,
+      'Error: no token',
+    ],
+  ])('with %s is told of with what can be its cause', async (_, stderr, cause) => {
+    run = new AgentRun(program('sh', '-c', 'printf "%s\\n" "$1" >&2; exit 3', 'sh', stderr));
+
+    expect((await run.ended).message).toBe(`agent "sh" exited with status 3: ${cause}`);
   });
 
   test('with much on its stderr is read nevertheless, and only the end of that is kept', async () => {

@@ -47,7 +47,7 @@ describe('an agent that does not read', () => {
     clearInterval(nagging);
 
     expect(run.told).toEqual(['end: AGENT_EXITED']);
-    expect(run.child.endReason?.message).toMatch(/was ended by SIGKILL/);
+    expect(run.child.endReason?.message).toMatch(/was killed by SIGKILL/);
   });
 
   test('is ended when cancels alone pile up', () => {

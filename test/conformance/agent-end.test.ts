@@ -25,7 +25,7 @@ describe('an agent that ends', () => {
       'exited with status 7: no more tokens',
       'first\nno more tokens',
     ],
-    ['is killed', { err: 'first\n', kill: 'SIGKILL' }, 'was ended by SIGKILL: first', 'first'],
+    ['is killed', { err: 'first\n', kill: 'SIGKILL' }, 'was killed by SIGKILL', 'first'],
   ])('L1 %s: each of its requests gets one error that says so', async (_, order, how, details) => {
     const ids = [await startTurn(world, a), await startTurn(world, a)].map((turn) => turn.id);
     a.agent.order(order);

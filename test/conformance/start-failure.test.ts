@@ -48,7 +48,7 @@ describe('an agent that cannot be started', () => {
     ['is not there', '["/no/such/agent"]', /"\/no\/such\/agent" was not found/],
     ['may not be run', '["/dev/null"]', /may not be executed/],
     ['ends at once', '["/bin/sh", "-c", "echo no licence >&2; exit 3"]', /exited with status 3: no licence/],
-    ['ends on a signal', '["/bin/sh", "-c", "kill -9 $$"]', /was ended by SIGKILL/],
+    ['ends on a signal', '["/bin/sh", "-c", "kill -9 $$"]', /was killed by SIGKILL/],
     ['says something else and ends', '["/bin/echo", "usage: agent"]', /exited with status 0/],
     [
       'speaks another version',

@@ -67,7 +67,7 @@ describe('claude', () => {
     await say('three');
 
     expect(status).not.toBe(0);
-    expect(stdout.toString()).toContain('exited with status 137');
+    expect(stdout.toString()).toContain('was killed by SIGKILL');
     const answers = agentAnswers(session.transcript(), 'session/prompt');
     expect(answers).toMatchObject([
       { result: { stopReason: 'end_turn' } },
