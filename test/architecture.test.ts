@@ -99,7 +99,6 @@ const withoutTest: Readonly<Record<string, string>> = {
     'every command; test/commands/registry.test.ts has the usage errors of all',
   'container/ssh/inside-files': 'test/engine/, by what reads them',
   'container/engine/client': 'test/container/engine/engine.test.ts',
-  'config/direct-settings': 'test/config/effective-config.test.ts',
   'protect/git-layout': 'test/protect/gitlinks.test.ts, test/protect/protected-paths.test.ts',
   'paths/look-inside': 'test/protect/protected-paths.test.ts',
   'protect/protected-git': 'test/protect/protected-paths.test.ts',

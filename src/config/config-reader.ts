@@ -6,7 +6,7 @@ import { nearest } from './nearest';
 import { quoted } from '../system/quoted';
 import type { RepositoryRule } from './repository-rules';
 import { placesIn } from './toml-places';
-import type { Path } from './toml-places';
+import type { Path, Place } from './toml-places';
 
 /** One key that a file may have. */
 export interface Key {
@@ -30,14 +30,22 @@ export interface Key {
 /** What a table of TOML becomes; without a prototype, because users choose some of the names. */
 export type Table = Record<string, unknown>;
 
-/** A text with settings. */
+/** A TOML text with settings. */
 export interface Source {
-  /** Its file, for messages. */
+  /** Name of its file, for messages. */
   readonly file: string;
-  /** The text, TOML. */
+  /** The whole text. */
   readonly text: string;
   /** What paths in it are relative to. */
   readonly base: Base;
+  /** Where a key stands in a text that is TOML. The first call takes the longest. */
+  readonly placeOf: (path: Path) => Place;
+}
+
+/** The source that a text from a file is. */
+export function sourceOf(file: string, text: string, base: Base): Source {
+  let places: Source['placeOf'] | undefined;
+  return { file, text, base, placeOf: (path) => (places ??= placesIn(text))(path) };
 }
 
 /** A key and its value, as a file has it. */
@@ -50,6 +58,8 @@ export interface Setting {
   readonly written: unknown;
   /** The value as the program uses it. */
   readonly value: unknown;
+  /** What sets it: `FILE:LINE`, or a variable with its value; two where lists were joined. */
+  readonly from: () => readonly string[];
 }
 
 /**
@@ -115,7 +125,8 @@ class SettingsReader {
     if (key !== undefined) {
       const value = key.kind.read(written, this.source.base);
       if (value === undefined) this.#refuse(key, path, written);
-      this.settings.push({ key, path, written, value });
+      const from = (): string[] => [`${this.source.file}:${this.source.placeOf(path).line}`];
+      this.settings.push({ key, path, written, value, from });
     } else if (!this.#leadsOn(path)) {
       this.#fail(path, `is not a known key${suggestion(path, this.keys)}`);
     } else if (this.#leadsOn([...path, 0])) {
@@ -144,9 +155,8 @@ class SettingsReader {
   }
 
   #fail(path: Path, why: string, at: Path = path): never {
-    const { file, text } = this.source;
-    const { line, column } = placesIn(text)(at);
-    throw new CaiError('CONFIG', `${file}:${line}:${column}: ${quoted(nameOf(path))} ${why}`);
+    const { line, column } = this.source.placeOf(at);
+    throw new CaiError('CONFIG', `${this.source.file}:${line}:${column}: ${quoted(nameOf(path))} ${why}`);
   }
 }
 

@@ -1,10 +1,17 @@
-/** What single words in config files may be: packages, variables, hosts. */
+/** Lists of words of one sort: packages, variables, hosts. */
 import { builtin } from '../system/builtin';
+import { listOf, matching } from './config-kinds';
 
-/** Whether npm can install that by name and version or tag; never an option, a file or an address. */
-export function isPackage(word: string): boolean {
-  return /^(@[a-z\d][\w.-]*\/)?[a-z\d][\w.-]*(@[\w.^~-]+)?$/i.test(word);
-}
+/** The name of an image, with a tag or digest. */
+export const imageName = matching('the name of an image, such as "node:22-bookworm-slim"', /^\w[\w./:@-]*$/);
+
+/** What npm can install by name and version or tag; never an option, a file or an address. */
+export const packages = listOf('a list of different npm packages, such as ["my-agent@1.2.3"]', (word) =>
+  /^(@[a-z\d][\w.-]*\/)?[a-z\d][\w.-]*(@[\w.^~-]+)?$/i.test(word),
+);
+
+/** Names that the editor gives to MCP servers. */
+export const serverNames = listOf('a list of different names of MCP servers', (name) => name !== '');
 
 /** What the container sets itself, or what names places of the host that it does not have. */
 const ownVariables = new Set(
@@ -14,35 +21,43 @@ const ownVariables = new Set(
 const loaders = /^(LD_|DYLD_)|^(ENV|BASH_ENV)$/;
 
 /**
- * Whether that is the name of a variable that a container can take from the host. `NODE_OPTIONS` and the
- * like are: they are made for one kind of program, and asked for by name.
+ * Variables that a container can take from the host. `NODE_OPTIONS` and the like can be: they are made for one kind of
+ * program, and asked for by name.
  */
-export function isImportable(word: string): boolean {
-  if (!/^[A-Za-z_]\w*$/.test(word)) return false;
-  return !ownVariables.has(word) && !loaders.test(word) && !/^(CAI|XDG)_/.test(word);
-}
+export const variables = listOf(
+  'a list of different names of variables, but for those that the container sets itself or that load code (PATH, HOME, LD_PRELOAD and the like)',
+  (word) =>
+    /^[A-Za-z_]\w*$/.test(word) &&
+    !ownVariables.has(word) &&
+    !loaders.test(word) &&
+    !/^(CAI|XDG)_/.test(word),
+);
 
 /** Each more makes it slower to find what fits, and the list can be a stranger's. */
 const mostStarsInName = 4;
 
 /**
- * Whether that can stand for paths below a workspace: a `*` in it stands for a part of one name. A `**`, which stands
- * for any number of folders elsewhere, would protect much less than whoever wrote it believes.
+ * Paths below a workspace, in which a `*` stands for a part of one name. A `**`, which stands for any number of folders
+ * elsewhere, would protect much less than whoever wrote it believes.
  */
-export function isPathBelow(word: string): boolean {
-  if (word.includes('\0') || word.includes('**')) return false;
-  return word
-    .split('/')
-    .every((name) => !['', '.', '..'].includes(name) && name.split('*').length - 1 <= mostStarsInName);
-}
+export const pathsBelow = listOf(
+  'a list of different paths below the workspace, such as ["tools/run.sh", "packages/*/.vscode"], where a "*" stands for a part of one name (at most 4 in each) and each folder is to be named, because there is no "**"',
+  (word) =>
+    !word.includes('\0') &&
+    !word.includes('**') &&
+    word
+      .split('/')
+      .every((name) => !['', '.', '..'].includes(name) && name.split('*').length - 1 <= mostStarsInName),
+);
 
-/** Whether that is `name:address`, where the address is an IP (without brackets) or `host-gateway`. */
-export function isExtraHost(word: string): boolean {
-  const [, name, address] = /^([^:]+):(.+)$/.exec(word) ?? [];
-  if (name === undefined || address === undefined) return false;
-  const isName =
-    name.length <= 253 && name.split('.').every((label) => /^[a-z\d]([\w-]{0,61}[a-z\d])?$/i.test(label));
-  if (!isName || address === 'host-gateway') return isName;
-  // Loaded when it is wanted: few name a host.
-  return builtin('node:net').isIP(address) !== 0;
-}
+/** `name:address`, where the address is an IP (without brackets) or `host-gateway`. */
+export const extraHosts = listOf(
+  'a list of different strings "name:address", the address an IP or host-gateway',
+  (word) => {
+    const [, name = '', address = ''] = /^([^:]+):(.+)$/.exec(word) ?? [];
+    const isName =
+      name.length <= 253 && name.split('.').every((label) => /^[a-z\d]([\w-]{0,61}[a-z\d])?$/i.test(label));
+    // Loaded when it is wanted: few name a host.
+    return isName && (address === 'host-gateway' || builtin('node:net').isIP(address) !== 0);
+  },
+);

@@ -1,229 +1,120 @@
-/** The user's configuration: what can be set, what holds otherwise, and where it is read. */
+/** The configuration: one table of all keys, and the values that follow from it and the user's file. */
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
-import {
-  absolutePath,
-  command,
-  decimal,
-  duration,
-  flag,
-  listOf,
-  matching,
-  oneOf,
-  path,
-  size,
-  text,
-  url,
-  wholeNumber,
-} from './config-kinds';
+import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber } from './config-kinds'; // prettier-ignore
 import type { Kind } from './config-kinds';
-import { assemble, readSettings } from './config-reader';
-import type { Key, Setting, Source } from './config-reader';
-import { isExtraHost, isImportable, isPackage, isPathBelow } from './config-words';
-import { directSettings } from './direct-settings';
+import { assemble, readSettings, sourceOf } from './config-reader';
+import type { Key, Setting } from './config-reader';
+import { extraHosts, imageName, packages, pathsBelow, serverNames, variables } from './config-words';
 import { homeFolder, ownFolders } from '../system/cai-folders';
 import { errorCodeOf } from '../system/real-path';
 import { addition, anyKnownAgent, lower, lowerMemory, more, only, sooner } from './repository-rules';
 import type { RepositoryRule } from './repository-rules';
 
-/** An agent that the user has added, or a known one with another command. */
-export interface ConfiguredAgent {
-  /** Program and arguments, started without a shell. */
-  readonly command: readonly [string, ...string[]];
-  /** What people call it. */
-  readonly name?: string;
-  /** What npm installs for it in our image: `name` or `name@version`. */
-  readonly packages?: readonly string[];
-}
+/**
+ * Every key by its table: the field of `Config` that it sets, its kind, what a repository may do with it, and what
+ * holds without it. A test compares this with `docs/configuration.md`, which says what each key means.
+ */
+const tables = {
+  agent: {
+    default: key('default', text, anyKnownAgent, 'claude'),
+    process: key('process', oneOf('workspace', 'session'), 'never', 'workspace'),
+    data: key('data', oneOf('shared', 'workspace'), only('workspace'), 'shared'),
+  },
+  'agents.*': {
+    command: requiredKey('command', command, 'never'),
+    name: optionalKey('name', text, 'never'),
+    packages: optionalKey('packages', packages, 'never'),
+  },
+  acp: {
+    fs: key('fs', oneOf('editor', 'off'), only('off'), 'off'),
+    terminal: key('terminal', oneOf('container', 'off'), 'never', 'container'),
+    // A timer of Node holds 24.8 days.
+    idle: key('idleMs', duration('24d'), 'never', '10m'),
+    start_timeout: key('startTimeoutMs', duration('24d'), 'never', '2m'),
+    // Limits of lines count without the newline.
+    max_line_from_editor: key('maxLineFromEditorBytes', size('1MiB'), 'never', '64MiB'),
+    max_line_to_editor: key('maxLineToEditorBytes', size('1MiB'), 'never', '32MiB'),
+    queue_to_editor: key('queueToEditorBytes', size('1KiB'), 'never', '8MiB'),
+    queue_to_agent: key('queueToAgentBytes', size('1KiB'), 'never', '64MiB'),
+  },
+  sessions: {
+    persist: key('persist', flag, 'never', true),
+    keep: key('keepMs', duration(), 'never', '90d'),
+  },
+  restart: {
+    attempts: key('attempts', wholeNumber(1), 'never', 3),
+    first_delay: key('firstDelayMs', duration('1h'), 'never', '1s'),
+    max_delay: key('maxDelayMs', duration('1h'), 'never', '30s'),
+  },
+  mcp: {
+    forward_loopback: key('forwardLoopback', flag, 'never', true),
+    host_servers: key('hostServers', serverNames, 'never', []),
+  },
+  container: {
+    // Without it: half of the engine's memory, at most 8 GiB.
+    memory: optionalKey('memoryBytes', size('64MiB'), lowerMemory),
+    // Without it: all processors.
+    cpus: optionalKey('cpus', decimal(0.01), lower),
+    disk: optionalKey('diskBytes', size('64MiB'), lower),
+    pids: key('pids', wholeNumber(64), lower, 1_024),
+    // 0: the container is kept for ever.
+    idle: key('idleMs', duration(), sooner, '30m'),
+    extra_hosts: key('extraHosts', extraHosts, 'never', []),
+  },
+  image: {
+    auto_build: key('autoBuild', flag, only(false), true),
+    base: key('base', imageName, 'trusted', 'node:22-bookworm-slim'),
+    dockerfile: optionalKey('dockerfile', path, 'trusted'),
+  },
+  env: {
+    import: key('import', variables, addition, []),
+  },
+  protect: {
+    off: key('isOff', flag, only(false), false),
+    paths: key('paths', pathsBelow, more, []),
+  },
+  'mounts.[]': {
+    path: requiredKey('path', absolutePath, 'trusted'),
+    read_only: key('isReadOnly', flag, 'trusted', false),
+  },
+  engine: {
+    context: optionalKey('context', text, 'never'),
+  },
+  // Addresses of proxies may hold a password.
+  network: {
+    ca_file: optionalKey('caFile', path, 'never'),
+    npm_registry: optionalKey('npmRegistry', url, 'never'),
+    http_proxy: optionalKey('httpProxy', url, 'never'),
+    https_proxy: optionalKey('httpsProxy', url, 'never'),
+    no_proxy: optionalKey('noProxy', text, 'never'),
+  },
+} as const satisfies Record<string, Record<string, KeyOf<string, unknown, boolean>>>;
 
-/** A folder or file of the host that the agent has besides its workspace. */
-export interface ConfiguredMount {
-  /** Absolute, on the host and in the container. */
-  readonly path: string;
-  /** The agent cannot write there. */
-  readonly isReadOnly: boolean;
-}
+type Tables = typeof tables;
 
-/** The configuration in effect. What each key means to the user stands in `docs/configuration.md`. */
-export interface Config {
-  /** Which agent, and how many of it. */
-  readonly agent: {
-    /** Name of the agent where none is named. */
-    readonly default: string;
-    /** What shares one process: the sessions of a workspace, or nothing. */
-    readonly process: 'workspace' | 'session';
-    /** What shares its sign-in and history: all workspaces, or nothing. */
-    readonly data: 'shared' | 'workspace';
-  };
-  /** By the user's name for them, which can be any string: only own properties count. */
-  readonly agents: Readonly<Record<string, ConfiguredAgent>>;
-  /** The proxy. */
-  readonly acp: {
-    /** Whether agents may read and write files through the editor. */
-    readonly fs: 'editor' | 'off';
-    /** Whether agents may use the editor's terminals, whose commands run in the container. */
-    readonly terminal: 'container' | 'off';
-    /** How long an agent without sessions is kept; fits a timer. */
-    readonly idleMs: number;
-    /** How long an agent may take to answer `initialize`; fits a timer. */
-    readonly startTimeoutMs: number;
-    /** Longest line taken from the editor, without its newline. */
-    readonly maxLineFromEditorBytes: number;
-    /** Longest line sent to the editor, without its newline. */
-    readonly maxLineToEditorBytes: number;
-    /** How much may wait for the editor before agents are no longer read. */
-    readonly queueToEditorBytes: number;
-    /** How much may wait for one agent before requests to it fail. */
-    readonly queueToAgentBytes: number;
-  };
-  /** What is remembered of sessions. */
-  readonly sessions: {
-    /** Whether session ids are kept in a file, for later processes. */
-    readonly persist: boolean;
-    /** How long a session that is not used stays in that file. */
-    readonly keepMs: number;
-  };
-  /** How what failed to start, or ended, is tried again. A prompt never is. */
-  readonly restart: {
-    /** How often, before the error is told. */
-    readonly attempts: number;
-    /** Before the second attempt; each further one waits twice as long. */
-    readonly firstDelayMs: number;
-    /** No wait is longer. */
-    readonly maxDelayMs: number;
-  };
-  /** MCP servers that the editor names. */
-  readonly mcp: {
-    /** Whether servers on this machine's loopback are made reachable for agents. */
-    readonly forwardLoopback: boolean;
-    /** Names of the servers that run on this machine and not in the container. */
-    readonly hostServers: readonly string[];
-  };
-  /** Limits of a container. */
-  readonly container: {
-    /** Most memory; without it half of the engine's, at most 8 GiB. */
-    readonly memoryBytes?: number;
-    /** What a repository makes of that half by itself: no more than that. */
-    readonly memoryAtMostBytes?: number;
-    /** Most processors, also a part of one; without it all. */
-    readonly cpus?: number;
-    /** Most that it may write to the disk; without it no limit. */
-    readonly diskBytes?: number;
-    /** Most processes and threads. */
-    readonly pids: number;
-    /** How long a container without a command is kept; 0: for ever. */
-    readonly idleMs: number;
-    /** Further names of hosts: `name:address`, where the address is an IP or `host-gateway`. */
-    readonly extraHosts: readonly string[];
-  };
-  /** How images are made. */
-  readonly image: {
-    /** Whether a missing image is built when it is needed. */
-    readonly autoBuild: boolean;
-    /** The image that ours begins with. */
-    readonly base: string;
-    /** Absolute path of a Dockerfile that adds to our image. */
-    readonly dockerfile?: string;
-    /** Its text where it is a repository's: what the user trusts, whatever the file holds by now. */
-    readonly dockerfileText?: string;
-  };
-  /** The environment of agents. */
-  readonly env: {
-    /** Names of variables of the host that agents get, each once. */
-    readonly import: readonly string[];
-  };
-  /** What in a workspace agents cannot write, because programs on this machine would execute it. */
-  readonly protect: {
-    /** Whether agents can write all of it after all. */
-    readonly isOff: boolean;
-    /** Further paths, below the root of the workspace; a `*` stands for a part of one name. */
-    readonly paths: readonly string[];
-  };
-  /** What agents get besides their workspace; no path twice. */
-  readonly mounts: readonly ConfiguredMount[];
-  /** The container engine. */
-  readonly engine: {
-    /** Name of its docker context. */
-    readonly context?: string;
-  };
-  /** How the network is reached, while images are built and from containers. */
-  readonly network: {
-    /** Absolute path of a file with further certificates, PEM. */
-    readonly caFile?: string;
-    /** Where npm finds packages. */
-    readonly npmRegistry?: string;
-    /** Proxy for HTTP; may hold a password. */
-    readonly httpProxy?: string;
-    /** Proxy for HTTPS; may hold a password. */
-    readonly httpsProxy?: string;
-    /** Hosts that are reached without a proxy, parted by commas. */
-    readonly noProxy?: string;
-  };
-}
+/** The configuration in effect, frozen in type; all paths are absolute. */
+export type Config = {
+  readonly [S in Exclude<keyof Tables, 'agents.*' | 'mounts.[]'>]: Fields<Tables[S]>;
+} & {
+  /** By the user's name for each, which can be any string: only own properties count. */
+  readonly agents: Readonly<Record<string, Fields<Tables['agents.*']>>>;
+  /** Folders and files of the host that agents have besides the workspace; no path twice. */
+  readonly mounts: readonly Fields<Tables['mounts.[]']>[];
+  /** `memoryAtMostBytes`: what an untrusted repository makes of the default for `memoryBytes`: no more than this. */
+  readonly container: { readonly memoryAtMostBytes?: number };
+  /** `dockerfileText`: what the user trusted where the Dockerfile is the repository's, whatever the file holds by now. */
+  readonly image: { readonly dockerfileText?: string };
+};
 
-const imageName = matching('the name of an image, such as "node:22-bookworm-slim"', /^\w[\w./:@-]*$/);
-const packages = listOf('a list of different npm packages, such as ["my-agent@1.2.3"]', isPackage);
-const variables = listOf(
-  'a list of different names of variables, but for those that the container sets itself or that load code (PATH, HOME, LD_PRELOAD and the like)',
-  isImportable,
+/** All rows of the table, in the order of the docs. */
+export const configKeys: readonly Key[] = Object.entries(tables).flatMap(([table, keys]) =>
+  Object.entries(keys).map(([name, row]): Key => ({
+    ...(row as Omit<Key, 'path'>),
+    path: [...table.split('.'), name],
+  })),
 );
-const names = listOf('a list of different names of MCP servers', (name) => name !== '');
-const hosts = listOf(
-  'a list of different strings "name:address", the address an IP or host-gateway',
-  isExtraHost,
-);
-
-const pathsBelow = listOf(
-  'a list of different paths below the workspace, such as ["tools/run.sh", "packages/*/.vscode"], where a "*" stands for a part of one name (at most 4 in each) and each folder is to be named, because there is no "**"',
-  isPathBelow,
-);
-
-/** Every key, with what holds without it and what a repository may do. `docs/configuration.md` has the same list. */
-export const configKeys: readonly Key[] = [
-  key('agent', 'default', 'default', text, anyKnownAgent, 'claude'),
-  key('agent', 'process', 'process', oneOf('workspace', 'session'), 'never', 'workspace'),
-  key('agent', 'data', 'data', oneOf('shared', 'workspace'), only('workspace'), 'shared'),
-  agentKey('command', command, true),
-  agentKey('name', text, false),
-  agentKey('packages', packages, false),
-  key('acp', 'fs', 'fs', oneOf('editor', 'off'), only('off'), 'off'),
-  key('acp', 'terminal', 'terminal', oneOf('container', 'off'), 'never', 'container'),
-  // A timer of Node holds 24.8 days.
-  key('acp', 'idle', 'idleMs', duration('24d'), 'never', '10m'),
-  key('acp', 'start_timeout', 'startTimeoutMs', duration('24d'), 'never', '2m'),
-  key('acp', 'max_line_from_editor', 'maxLineFromEditorBytes', size('1MiB'), 'never', '64MiB'),
-  key('acp', 'max_line_to_editor', 'maxLineToEditorBytes', size('1MiB'), 'never', '32MiB'),
-  key('acp', 'queue_to_editor', 'queueToEditorBytes', size('1KiB'), 'never', '8MiB'),
-  key('acp', 'queue_to_agent', 'queueToAgentBytes', size('1KiB'), 'never', '64MiB'),
-  key('sessions', 'persist', 'persist', flag, 'never', true),
-  key('sessions', 'keep', 'keepMs', duration(), 'never', '90d'),
-  key('restart', 'attempts', 'attempts', wholeNumber(1), 'never', 3),
-  key('restart', 'first_delay', 'firstDelayMs', duration('1h'), 'never', '1s'),
-  key('restart', 'max_delay', 'maxDelayMs', duration('1h'), 'never', '30s'),
-  key('mcp', 'forward_loopback', 'forwardLoopback', flag, 'never', true),
-  key('mcp', 'host_servers', 'hostServers', names, 'never', []),
-  key('container', 'memory', 'memoryBytes', size('64MiB'), lowerMemory),
-  key('container', 'cpus', 'cpus', decimal(0.01), lower),
-  key('container', 'disk', 'diskBytes', size('64MiB'), lower),
-  key('container', 'pids', 'pids', wholeNumber(64), lower, 1_024),
-  key('container', 'idle', 'idleMs', duration(), sooner, '30m'),
-  key('container', 'extra_hosts', 'extraHosts', hosts, 'never', []),
-  key('image', 'auto_build', 'autoBuild', flag, only(false), true),
-  key('image', 'base', 'base', imageName, 'trusted', 'node:22-bookworm-slim'),
-  key('image', 'dockerfile', 'dockerfile', path, 'trusted'),
-  key('env', 'import', 'import', variables, addition, []),
-  key('protect', 'off', 'isOff', flag, only(false), false),
-  key('protect', 'paths', 'paths', pathsBelow, more, []),
-  mountKey('path', 'path', absolutePath),
-  mountKey('read_only', 'isReadOnly', flag, false),
-  key('engine', 'context', 'context', text, 'never'),
-  key('network', 'ca_file', 'caFile', path, 'never'),
-  key('network', 'npm_registry', 'npmRegistry', url, 'never'),
-  key('network', 'http_proxy', 'httpProxy', url, 'never'),
-  key('network', 'https_proxy', 'httpsProxy', url, 'never'),
-  key('network', 'no_proxy', 'noProxy', text, 'never'),
-];
 
 /** Where the user's configuration is read. */
 export function configFileOf(env: NodeJS.ProcessEnv): string {
@@ -235,19 +126,24 @@ export function configFileOf(env: NodeJS.ProcessEnv): string {
  * default. Fails with `CaiError('CONFIG')` for a file that cannot be read or says something unknown.
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  const settings = readSettings(userSource(env), configKeys);
-  return configOf([...settings, ...directSettings(env, settings, configKeys)]);
+  return configOf(userSettings(env));
 }
 
-/** The text of the user's file, empty if there is none. Fails with `CaiError('CONFIG')`. */
-export function userSource(env: NodeJS.ProcessEnv): Source {
+/** What the user's file sets, and what the environment does. Fails as `loadConfig`. */
+export function userSettings(env: NodeJS.ProcessEnv): Setting[] {
   const file = configFileOf(env);
-  return { file, text: readIfThere(file), base: { folder: posix.dirname(file), home: homeFolder(env) } };
+  const base = { folder: posix.dirname(file), home: homeFolder(env) };
+  const settings = readSettings(sourceOf(file, readIfThere(file), base), configKeys);
+  const fs = configKeys.find(({ path: [table, name] }) => table === 'acp' && name === 'fs')!;
+  // Where agents run on this machine, nothing keeps them from the files that editors serve.
+  if (env.CAI_ACP_DIRECT_SPAWN !== '1' || settings.some((setting) => setting.key === fs)) return settings;
+  const from = () => ['CAI_ACP_DIRECT_SPAWN=1'];
+  return [...settings, { key: fs, path: fs.path, written: 'editor', value: 'editor', from }];
 }
 
-/** The configuration that settings make. */
+/** The configuration that settings make, completed with defaults. */
 export function configOf(settings: readonly Setting[]): Config {
-  // `configKeys` has a row for each field, of that field's type; what a section has no default for is missing.
+  // The table of keys is also what `Config` is made of; tables without a default for anything are missing.
   const { agents = {}, mounts = [], engine = {}, network = {}, ...rest } = assemble(settings, configKeys);
   const byPath = new Map((mounts as Config['mounts']).map((mount) => [mount.path, mount]));
   return { ...rest, agents, engine, network, mounts: [...byPath.values()] } as unknown as Config;
@@ -264,36 +160,54 @@ function readIfThere(file: string): string {
   }
 }
 
-type Section = Exclude<keyof Config, 'agents' | 'mounts'>;
-
-/** A key of a table that is always there; `field` is of the type that `kind` reads. */
-function key<S extends Section, F extends keyof Config[S] & string>(
-  section: S,
-  name: string,
-  field: F,
-  kind: Kind<NonNullable<Config[S][F]>>,
-  repository: RepositoryRule<NonNullable<Config[S][F]>>,
-  standard?: Key['standard'],
-): Key {
-  return { path: [section, name], field, kind, standard, isRequired: false, repository };
+/** A row of the table; `IsThere`: whether its field always has a value. */
+interface KeyOf<F extends string, T, IsThere extends boolean> extends Omit<
+  Key,
+  'path' | 'kind' | 'repository'
+> {
+  readonly field: F;
+  readonly kind: Kind<T>;
+  readonly repository: RepositoryRule<T>;
+  /** For the type alone. */
+  readonly isThere?: IsThere;
 }
 
-/** A key of the table of one agent. */
-function agentKey<F extends keyof ConfiguredAgent>(
+/** The object that a table becomes: fields by their names, optional where there may be no value. */
+type Fields<Rows> = {
+  readonly [K in keyof Rows as FieldOf<Rows[K], true>]: ValueOf<Rows[K]>;
+} & {
+  readonly [K in keyof Rows as FieldOf<Rows[K], false>]?: ValueOf<Rows[K]>;
+};
+type FieldOf<Row, IsThere extends boolean> = Row extends {
+  readonly field: infer F extends string;
+  readonly isThere?: IsThere;
+}
+  ? F
+  : never;
+type ValueOf<Row> = Row extends { readonly kind: Kind<infer T> } ? T : never;
+
+function key<F extends string, T>(
   field: F,
-  kind: Kind<NonNullable<ConfiguredAgent[F]>>,
-  isRequired: boolean,
-): Key {
-  return { path: ['agents', '*', field], field, kind, standard: undefined, isRequired, repository: 'never' };
+  kind: Kind<T>,
+  repository: RepositoryRule<NoInfer<T>>,
+  standard: NonNullable<Key['standard']>,
+): KeyOf<F, T, true> {
+  return { field, kind, repository, standard, isRequired: false };
 }
 
-/** A key of one of the mounts; without a default it is required. */
-function mountKey<F extends keyof ConfiguredMount>(
-  name: string,
+/** Every table that can have it must have it. */
+function requiredKey<F extends string, T>(
   field: F,
-  kind: Kind<ConfiguredMount[F]>,
-  standard?: Key['standard'],
-): Key {
-  const isRequired = standard === undefined;
-  return { path: ['mounts', '[]', name], field, kind, standard, isRequired, repository: 'trusted' };
+  kind: Kind<T>,
+  repository: RepositoryRule<NoInfer<T>>,
+): KeyOf<F, T, true> {
+  return { field, kind, repository, standard: undefined, isRequired: true };
+}
+
+function optionalKey<F extends string, T>(
+  field: F,
+  kind: Kind<T>,
+  repository: RepositoryRule<NoInfer<T>>,
+): KeyOf<F, T, false> {
+  return { field, kind, repository, standard: undefined, isRequired: false };
 }

@@ -1,13 +1,11 @@
 /** The configuration of a workspace: the user's file, and what the repository's may say. */
-import { configKeys, configOf, userSource } from './config';
+import { configFileOf, configKeys, configOf, userSettings } from './config';
 import type { Config } from './config';
-import { assemble, nameOf, readSettings } from './config-reader';
-import type { Key, Setting, Source, Table } from './config-reader';
-import { directSettings, directSpawn } from './direct-settings';
+import { assemble, nameOf } from './config-reader';
+import type { Setting } from './config-reader';
 import { quoted } from '../system/quoted';
 import { readRepositoryFile } from './repository-config';
 import type { RepositoryFile } from './repository-config';
-import { placesIn } from './toml-places';
 import { isTrusted } from '../workspace/trust';
 
 /** One key of the configuration, and where its value comes from. */
@@ -18,19 +16,19 @@ export interface Origin {
   readonly value: unknown;
   /** The value as the program uses it; `undefined`: it is not set. */
   readonly used: unknown;
-  /** `default`, `file:line`, or a variable; two of them for a list to which the repository has added. */
+  /** `default`, `FILE:LINE`, or a variable; two of them for a list to which the repository has added. */
   readonly from: readonly string[];
 }
 
-/** What a repository's file would widen. */
+/** A key of a repository's file that would allow agents more than the user does. */
 export interface Widening {
   /** The key. */
   readonly name: string;
   /** Its line in the file. */
   readonly line: number;
-  /** What holds without it, as a file would have it; `undefined`: nothing. */
+  /** The value without the repository's file, as a file would have it; `undefined`: nothing. */
   readonly held: unknown;
-  /** What would hold, likewise. */
+  /** The value once the user trusts the repository's file, as a file would have it. */
   readonly wanted: unknown;
 }
 
@@ -38,11 +36,11 @@ export interface Widening {
 export interface RepositoryConfig {
   /** Its path. */
   readonly file: string;
-  /** What is recorded when the user trusts it. */
+  /** What is recorded when the user trusts the file: a digest of its content. */
   readonly digest: string;
-  /** Whether the user trusts it as it is now, so that what it widens is in effect. */
+  /** Whether the user trusts the file as it is now, so that what it widens is in effect. */
   readonly isTrusted: boolean;
-  /** In its order. */
+  /** In the file's order. */
   readonly widening: readonly Widening[];
 }
 
@@ -51,20 +49,24 @@ export interface WorkspaceConfig {
   /** The values. */
   readonly config: Config;
   /** Every key that has a fixed place, set or not, and those that the user chose; in the order of the docs. */
-  readonly origins: readonly Origin[];
+  readonly origins: () => Origin[];
   /** A sentence for each thing in the repository's file that is ignored. */
   readonly notices: readonly string[];
   /** `undefined`: the repository has none. */
   readonly repository: RepositoryConfig | undefined;
 }
 
-/** More than these are told as a number: a stranger chooses how many there are. */
+/** More notices than these are told as a number: a stranger chooses how many there are. */
 const maxNotices = 20;
 
-/** A setting, and where it stands. */
-interface Placed extends Setting {
-  readonly line: number;
-  readonly from: readonly string[];
+/** A setting of the repository's file. */
+interface Judged {
+  readonly setting: Setting;
+  readonly verdict: 'narrows' | 'widens' | 'never';
+  /** The user's setting that it would replace or add to. */
+  readonly held: Setting | undefined;
+  /** The setting that holds if this one counts. */
+  readonly effective: Setting;
 }
 
 /**
@@ -74,146 +76,117 @@ interface Placed extends Setting {
  * used.
  */
 export function loadWorkspaceConfig(env: NodeJS.ProcessEnv, root: string | undefined): WorkspaceConfig {
-  const source = userSource(env);
-  const user = userSettings(source, env);
+  const user = userSettings(env);
   const file = root === undefined ? undefined : readRepositoryFile(root, env);
   if (root === undefined || file === undefined) {
-    return { config: configOf(user), origins: originsOf(user), notices: [], repository: undefined };
+    return { config: configOf(user), origins: () => originsOf(user), notices: [], repository: undefined };
   }
   const isFileTrusted = isTrusted(env, file.file, file.digest);
-  const held = new Map(user.map((setting) => [nameOf(setting.path), setting]));
-  const verdicts = judge(file, held, assemble(user, configKeys));
-  const counting = verdicts.filter(
-    ({ verdict }) => verdict === 'narrows' || (verdict === 'widens' && isFileTrusted),
-  );
-  const merged = merge(
-    user,
-    counting.map(({ setting }) => setting),
-    held,
-  );
-  const widening = verdicts
+  const judged = judge(file, user);
+  const counts = ({ verdict }: Judged): boolean =>
+    verdict === 'narrows' || (verdict === 'widens' && isFileTrusted);
+  const counting = judged.filter(counts);
+  const all = [...user, ...counting.map(({ effective }) => effective)];
+  const settings = [...new Map(all.map((setting) => [JSON.stringify(setting.path), setting])).values()];
+  const { placeOf } = file;
+  const widening = judged
     .filter(({ verdict }) => verdict === 'widens')
-    .map(({ setting }) => wideningOf(setting, held));
-  const config =
-    isMemoryOfRepository(counting, held) && !isFileTrusted
-      ? withMemoryAtMost(configOf(merged))
-      : configOf(merged);
-  const { dockerfileText } = file;
-  const hasDockerfile = counting.some(({ setting }) => setting.key.field === 'dockerfile');
+    .map(({ setting: { key, path }, held, effective }) => ({
+      name: nameOf(path),
+      line: placeOf(path).line,
+      held: held?.written ?? (isInList(path) ? undefined : key.standard),
+      wanted: effective.written,
+    }));
+  const ignored = judged.filter((each) => !counts(each));
   return {
-    config:
-      hasDockerfile && dockerfileText !== undefined
-        ? { ...config, image: { ...config.image, dockerfileText } }
-        : config,
-    origins: originsOf(merged),
-    notices: noticesOf(verdicts, { file: file.file, userFile: source.file, root, isTrusted: isFileTrusted }),
+    config: withRepositoryLimits(configOf(settings), counting, isFileTrusted, file.dockerfileText),
+    origins: () => originsOf(settings),
+    notices: noticesOf(ignored, file, `put it into ${configFileOf(env)}`, `run: cai trust ${quoted(root)}`),
     repository: { file: file.file, digest: file.digest, isTrusted: isFileTrusted, widening },
   };
 }
 
-/** The rule knows this machine's memory, of which that of the engine may have only a part. */
-function isMemoryOfRepository(counting: readonly Judged[], held: Held): boolean {
-  const isSet = counting.some(({ setting }) => nameOf(setting.path) === 'container.memory');
-  return isSet && !held.has('container.memory');
-}
-
-function withMemoryAtMost(config: Config): Config {
+/** What a configuration holds besides its keys because a repository has set some of them. */
+function withRepositoryLimits(
+  config: Config,
+  counting: readonly Judged[],
+  isFileTrusted: boolean,
+  dockerfileText: string | undefined,
+): Config {
+  const sets = (name: string) => counting.find(({ setting }) => nameOf(setting.path) === name);
+  const memory = sets('container.memory');
+  // The rule knows this machine's memory, of which that of the engine may have only a part.
+  const isAtMost = memory !== undefined && memory.held === undefined && !isFileTrusted;
   const { memoryBytes, ...container } = config.container;
-  return { ...config, container: { ...container, memoryAtMostBytes: memoryBytes! } };
-}
-
-type Verdict = 'narrows' | 'widens' | 'never';
-type Held = ReadonlyMap<string, Placed>;
-
-interface Judged {
-  readonly setting: Placed;
-  readonly verdict: Verdict;
-}
-
-function judge(file: RepositoryFile, held: Held, user: Table): Judged[] {
-  return placed(file, file.settings).map((setting) => ({ setting, verdict: verdictOn(setting, held, user) }));
-}
-
-function verdictOn({ key, path, value }: Setting, held: Held, user: Table): Verdict {
-  const { repository, kind, standard } = key;
-  if (repository === 'never') return 'never';
-  if (repository === 'trusted') return 'widens';
-  const current = held.get(nameOf(path))?.value ?? (standard === undefined ? undefined : kind.read(standard));
-  return repository.admits(value, current, user) ? 'narrows' : 'widens';
-}
-
-function wideningOf(setting: Placed, held: Held): Widening {
-  const { key, path, line, written } = setting;
-  const name = nameOf(path);
-  // Tables of a list are added to the user's.
-  const current = isInList(path) ? undefined : held.get(name);
+  const hasText = sets('image.dockerfile') !== undefined && dockerfileText !== undefined;
   return {
-    name,
-    line,
-    held: current?.written ?? (isInList(path) ? undefined : key.standard),
-    wanted: current === undefined ? written : joined(current, setting).written,
+    ...config,
+    ...(isAtMost && { container: { ...container, memoryAtMostBytes: memoryBytes! } }),
+    ...(hasText && { image: { ...config.image, dockerfileText } }),
   };
 }
 
-/** The user's settings and those of the repository that count: in the place of the user's, or added to them. */
-function merge(user: readonly Placed[], counting: readonly Placed[], held: Held): Placed[] {
-  const result = new Map(user.map((setting) => [JSON.stringify(setting.path), setting]));
-  for (const setting of counting) {
-    const path = setting.path.map((name, index) =>
-      typeof name === 'number' ? name + listLength(user, setting.path.slice(0, index)) : name,
-    );
-    const current = isInList(path) ? undefined : held.get(nameOf(path));
-    const effective = current === undefined ? setting : joined(current, setting);
-    result.set(JSON.stringify(path), { ...effective, path });
-  }
-  return [...result.values()];
+function judge({ settings }: RepositoryFile, user: readonly Setting[]): Judged[] {
+  const byName = new Map(user.map((setting) => [nameOf(setting.path), setting]));
+  const table = assemble(user, configKeys);
+  return settings.map((setting) => {
+    const { key, path, value } = setting;
+    const { repository, kind, standard } = key;
+    // Tables of a list are added to the user's.
+    const held = isInList(path) ? undefined : byName.get(nameOf(path));
+    const current = held?.value ?? (standard === undefined ? undefined : kind.read(standard));
+    const verdict =
+      repository === 'never'
+        ? 'never'
+        : repository !== 'trusted' && repository.admits(value, current, table)
+          ? 'narrows'
+          : 'widens';
+    const effective = { ...setting, ...joined(setting, held), path: pathBehind(path, user) };
+    return { setting, verdict, held, effective };
+  });
 }
 
-/** How many tables the list at `path` has. */
-function listLength(settings: readonly Setting[], path: Setting['path']): number {
-  const positions = settings
-    .filter((setting) => path.every((name, index) => setting.path[index] === name))
-    .map((setting) => setting.path[path.length] as number);
-  return Math.max(-1, ...positions) + 1;
-}
-
-/** What holds when the repository's setting counts. */
-function joined(current: Placed, setting: Placed): Placed {
-  const { repository } = setting.key;
-  if (typeof repository !== 'object' || repository.isAddition !== true) return setting;
+/** For a key whose list is added to the user's: what the setting is then. */
+function joined({ key, value, written, from }: Setting, held: Setting | undefined): Partial<Setting> {
+  const { repository } = key;
+  if (held === undefined || typeof repository !== 'object' || repository.isAddition !== true) return {};
   const union = (one: unknown, other: unknown) => [
     ...new Set([...(one as string[]), ...(other as string[])]),
   ];
   return {
-    ...setting,
-    value: union(current.value, setting.value),
-    written: union(current.written, setting.written),
-    from: [...current.from, ...setting.from],
+    value: union(held.value, value),
+    written: union(held.written, written),
+    from: () => [...held.from(), ...from()],
   };
 }
 
-interface Circumstances {
-  readonly file: string;
-  readonly userFile: string;
-  readonly root: string;
-  readonly isTrusted: boolean;
+/** The path of a key in a list of tables, once that list comes after the user's. Other paths stay as they are. */
+function pathBehind(path: Setting['path'], user: readonly Setting[]): Setting['path'] {
+  const [list, position, ...rest] = path;
+  if (list === undefined || typeof position !== 'number') return path;
+  const taken = user
+    .filter((setting) => setting.path[0] === list)
+    .map((setting) => setting.path[1] as number);
+  return [list, Math.max(-1, ...taken) + 1 + position, ...rest];
 }
 
-/** One for each key, or table of a list, that is ignored. */
+/** One sentence for each key, or table of a list, that is ignored. */
 function noticesOf(
-  verdicts: readonly Judged[],
-  { file, userFile, root, isTrusted }: Circumstances,
+  ignored: readonly Judged[],
+  { file, placeOf }: RepositoryFile,
+  setItself: string,
+  trustIt: string,
 ): string[] {
   const notices = new Map<string, string>();
-  for (const { setting, verdict } of verdicts) {
-    if (verdict === 'narrows' || (verdict === 'widens' && isTrusted)) continue;
-    const { path, line } = setting;
+  for (const { setting, verdict } of ignored) {
+    const { path } = setting;
     const name = nameOf(isInList(path) ? path.slice(0, -1) : path);
     const why =
       verdict === 'never'
-        ? `because a repository cannot set it: if you want it, put it into ${userFile}`
-        : `because it would allow the agent more than you do: if you want it, run: cai trust ${quoted(root)}`;
-    if (!notices.has(name)) notices.set(name, `${file}:${line}: ${quoted(name)} is ignored, ${why}`);
+        ? `because a repository cannot set it: if you want it, ${setItself}`
+        : `because it would allow the agent more than you do: if you want it, ${trustIt}`;
+    if (!notices.has(name))
+      notices.set(name, `${file}:${placeOf(path).line}: ${quoted(name)} is ignored, ${why}`);
   }
   const all = [...notices.values()];
   if (all.length <= maxNotices) return all;
@@ -231,48 +204,25 @@ export function placeOfValue(
   used: unknown,
 ): string {
   const { origins } = loadWorkspaceConfig(env, root);
-  const origin = origins.find((each) => each.name.replace(/\[\d+\]/, '[]') === key && each.used === used);
+  const origin = origins().find((each) => each.name.replace(/\[\d+\]/, '[]') === key && each.used === used);
   return origin === undefined ? `"${key}"` : `${origin.from.join(' and ')}: "${origin.name}"`;
 }
 
-function originsOf(settings: readonly Placed[]): Origin[] {
+function originsOf(settings: readonly Setting[]): Origin[] {
   return configKeys.flatMap((key) => {
     const set = settings.filter((setting) => setting.key === key);
-    if (set.length > 0 || isChosen(key)) {
-      return set.map(({ path, written, value, from }) => ({
-        name: nameOf(path),
-        value: written,
-        used: value,
-        from,
-      }));
-    }
-    return [{ name: nameOf(key.path), value: key.standard, used: undefined, from: ['default'] }];
+    const isChosen = key.path.includes('*') || key.path.includes('[]');
+    if (set.length === 0 && !isChosen)
+      return [{ name: nameOf(key.path), value: key.standard, used: undefined, from: ['default'] }];
+    return set.map(({ path, written, value, from }) => ({
+      name: nameOf(path),
+      value: written,
+      used: value,
+      from: from(),
+    }));
   });
-}
-
-/** Whether the key stands in a table that the user makes. */
-function isChosen({ path }: Key): boolean {
-  return path.includes('*') || path.includes('[]');
 }
 
 function isInList(path: Setting['path']): boolean {
   return path.some((name) => typeof name === 'number');
-}
-
-/** Those of the user's file, and those that the environment makes. */
-function userSettings(source: Source, env: NodeJS.ProcessEnv): Placed[] {
-  const settings = readSettings(source, configKeys);
-  const direct = directSettings(env, settings, configKeys);
-  return [
-    ...placed(source, settings),
-    ...direct.map((setting) => ({ ...setting, line: 0, from: [directSpawn] })),
-  ];
-}
-
-function placed(source: Source, settings: readonly Setting[]): Placed[] {
-  const placeOf = placesIn(source.text);
-  return settings.map((setting) => {
-    const { line } = placeOf(setting.path);
-    return { ...setting, line, from: [`${source.file}:${line}`] };
-  });
 }

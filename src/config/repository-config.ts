@@ -5,7 +5,7 @@ import { posix } from 'node:path';
 import { TextDecoder } from 'node:util';
 import { CaiError } from '../errors';
 import { configKeys } from './config';
-import { readSettings } from './config-reader';
+import { readSettings, sourceOf } from './config-reader';
 import type { Setting, Source } from './config-reader';
 import { homeFolder } from '../system/cai-folders';
 import { isInside } from '../paths/path-map';
@@ -42,7 +42,7 @@ export function readRepositoryFile(root: string, env: NodeJS.ProcessEnv): Reposi
   const bytes = readRegularFile(file, maxBytes, realpathSync(root));
   if (bytes === undefined) return undefined;
   const base = { folder: posix.dirname(file), home: homeFolder(env) };
-  const source: Source = { file, text: decode(bytes, file), base };
+  const source = sourceOf(file, decode(bytes, file), base);
   const settings = readSettings(source, configKeys);
   const dockerfile = dockerfileOf(settings, file, root);
   return { ...source, settings, digest: digestOf(bytes, dockerfile), dockerfileText: dockerfile?.toString() };

@@ -1,17 +1,16 @@
 /**
- * What the config file of a repository may do with a key. It is a stranger's, and the agent can write to
- * it: by itself it may only narrow what the agent may do.
+ * What the config file of a repository may do with a key. A stranger wrote the file, and the agent can write to it: by
+ * itself it may only narrow what the agent may do.
  */
 import { totalmem } from 'node:os';
-import { agentNames } from './agent-names';
 
 /**
- * `never`: not even with the user's trust. `trusted`: with it. A `Narrowing`: without it what narrows, with
- * it everything.
+ * `never`: a repository cannot set the key. `trusted`: it can if the user trusts its file. A `Narrowing`: what narrows
+ * always counts, anything else if the user trusts the file.
  */
 export type RepositoryRule<T> = 'never' | 'trusted' | Narrowing<T>;
 
-/** Tells what narrows. */
+/** Tells whether a value narrows. */
 export interface Narrowing<T> {
   /**
    * Whether `wanted` gives the agent no more than `held`, which is the user's value or what holds by default
@@ -23,9 +22,7 @@ export interface Narrowing<T> {
 }
 
 /** Less is narrower; without a value there is no limit. */
-export const lower: Narrowing<number> = {
-  admits: (wanted, held) => wanted <= (held ?? Infinity),
-};
+export const lower: Narrowing<number> = { admits: (wanted, held) => wanted <= (held ?? Infinity) };
 
 /** Less is narrower; without a value half of the memory, and 8 GiB, are the limits. */
 export const lowerMemory: Narrowing<number> = {
@@ -42,19 +39,27 @@ export function only<T>(narrowest: T): Narrowing<T> {
   return { admits: (wanted, held) => wanted === narrowest || wanted === held };
 }
 
+/** The agents that need no configuration; `src/agent/catalog.ts` has their commands. */
+export const agentNames: readonly string[] = [
+  'claude',
+  'gemini',
+  'codex',
+  'opencode',
+  'qwen',
+  'copilot',
+  'cursor',
+];
+
 /** Any agent that can be named on the command line. */
 export const anyKnownAgent: Narrowing<string> = {
   admits: (wanted, held, user) =>
     wanted === held || agentNames.includes(wanted) || Object.hasOwn(user.agents ?? {}, wanted),
 };
 
-/** Elements that take something away from the agent. */
-export const more: Narrowing<readonly string[]> = {
-  admits: () => true,
-  isAddition: true,
-};
+/** A list whose elements each take something away from the agent. */
+export const more: Narrowing<readonly string[]> = { admits: () => true, isAddition: true };
 
-/** What the user's list has already. */
+/** A list whose elements each give the agent something: only what the user's list already has narrows. */
 export const addition: Narrowing<readonly string[]> = {
   admits: (wanted, held = []) => wanted.every((element) => held.includes(element)),
   isAddition: true,

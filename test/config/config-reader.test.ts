@@ -1,5 +1,5 @@
 import { flag, oneOf, path, text } from '../../src/config/config-kinds';
-import { assemble, nameOf, readSettings } from '../../src/config/config-reader';
+import { assemble, nameOf, readSettings, sourceOf } from '../../src/config/config-reader';
 import type { Key } from '../../src/config/config-reader';
 
 const common = { standard: undefined, isRequired: false, repository: 'never' } as const;
@@ -15,10 +15,7 @@ const keys: readonly Key[] = [
 ];
 
 const settingsOf = (...lines: string[]) =>
-  readSettings(
-    { text: lines.join('\n'), file: '/c/config.toml', base: { folder: '/c', home: '/home/u' } },
-    keys,
-  );
+  readSettings(sourceOf('/c/config.toml', lines.join('\n'), { folder: '/c', home: '/home/u' }), keys);
 const read = (...lines: string[]) => assemble(settingsOf(...lines), keys);
 const defaults = { acp: { files: 'editor', idle: '10m' }, sessions: { persist: true } };
 
@@ -192,10 +189,16 @@ describe('the settings of a text', () => {
     expect(read('mounts = []')).toEqual(defaults);
   });
 
-  test('tells what is written beside what is meant', () => {
-    expect(settingsOf('[[mounts]]', 'path = "d/../e"')).toEqual([
-      { key: keys[5], path: ['mounts', 0, 'path'], written: 'd/../e', value: '/c/e' },
-    ]);
+  test('tells what is written, and where, beside what is meant', () => {
+    const [setting] = settingsOf('[[mounts]]', 'path = "d/../e"');
+
+    expect(setting).toMatchObject({
+      key: keys[5],
+      path: ['mounts', 0, 'path'],
+      written: 'd/../e',
+      value: '/c/e',
+    });
+    expect(setting!.from()).toEqual(['/c/config.toml:2']);
   });
 
   test('finds a slip at the end of ten thousand lines at once', () => {

@@ -26,7 +26,10 @@ const user = (...lines: string[]): void => writeFileSync(userFile, lines.join('\
 const repository = (...lines: string[]): void => writeFileSync(file, lines.join('\n'));
 const load = () => loadWorkspaceConfig(env, root);
 const trust = (): void => trustFile(env, file, load().repository!.digest);
-const originOf = (name: string) => load().origins.find((origin) => origin.name === name);
+const originOf = (name: string) =>
+  load()
+    .origins()
+    .find((origin) => origin.name === name);
 
 describe('loadWorkspaceConfig', () => {
   test.each(['a workspace without a file', 'no workspace'])("is the user's configuration for %s", (which) => {
@@ -147,7 +150,11 @@ describe('loadWorkspaceConfig', () => {
     expect(config).not.toEqual(loadConfig(env));
     expect(notices).toEqual([]);
     expect(found).toMatchObject({ isTrusted: true });
-    expect(load().origins.find((origin) => origin.name.startsWith(name))!.from).toContain(`${file}:2`);
+    expect(
+      load()
+        .origins()
+        .find((origin) => origin.name.startsWith(name))!.from,
+    ).toContain(`${file}:2`);
   });
 
   test('every key that a repository can set has a case', () => {
@@ -239,7 +246,9 @@ describe('loadWorkspaceConfig', () => {
     user('', 'acp.idle = "1h"', '[agents.mine]', 'command = ["mine"]');
     repository('container.pids = 100');
 
-    const names = load().origins.map(({ name }) => name);
+    const names = load()
+      .origins()
+      .map(({ name }) => name);
 
     expect(names).toEqual(
       configKeys

@@ -1,5 +1,14 @@
 import { totalmem } from 'node:os';
-import { addition, anyKnownAgent, lower, lowerMemory, only, sooner } from '../../src/config/repository-rules';
+import { catalog } from '../../src/agent/catalog';
+import {
+  addition,
+  agentNames,
+  anyKnownAgent,
+  lower,
+  lowerMemory,
+  only,
+  sooner,
+} from '../../src/config/repository-rules';
 import type { Narrowing } from '../../src/config/repository-rules';
 
 const gibibyte = 2 ** 30;
@@ -88,4 +97,8 @@ describe.each(cases)('%s', (_, rule, rows) => {
 test('a user without agents of his own has the known ones', () => {
   expect(anyKnownAgent.admits('codex', 'claude', {})).toBe(true);
   expect(anyKnownAgent.admits('mine', 'claude', {})).toBe(false);
+});
+
+test('the agents that can be named without configuration are those of the catalog', () => {
+  expect(agentNames).toEqual(Object.keys(catalog));
 });

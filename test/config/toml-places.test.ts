@@ -25,7 +25,7 @@ describe('placesIn', () => {
     ['a list of tables', ['[[l]]', 'a = 1', '[[l]]', 'a = 2'], ['l', 1, 'a'], [4, 1]],
     ['a table of a list', ['[[l]]', ' [[ l ]]'], ['l', 1], [2, 5]],
     ['a table in a table of a list', ['[[l]]', '[[l]]', '[l.t]', 'a = 1'], ['l', 1, 't', 'a'], [4, 1]],
-    ['a list in a list', ['[[l]]', '[[l.m]]', '[[l.m]]', '[[l]]', '[[l.m]]'], ['l', 1, 'm', 0], [5, 3]],
+    ['a list in a list', ['[[l]]', '[[l.m]]', '[[l.m]]', '[[l]]', '[[l.m]]'], ['l', 1, 'm', 0], [5, 5]],
     ['a key after strings', [`a = "\\"'#"`, `b = '\\'`, 'c = ""', "d = ''", 'e = 1'], ['e'], [5, 1]],
     ['a key after a long string', ['a = """x', '[t]\\""" ""', 'b = 2""""" # """', 'c = 1'], ['c'], [4, 1]],
     ['a key after a long literal', ["a = '''x\\", "b = '' 2'''''", 'c = 1'], ['c'], [3, 1]],
@@ -40,27 +40,19 @@ describe('placesIn', () => {
     expect(placeOf(path, ...lines)).toEqual(place);
   });
 
+  /** Each about 64 KiB, the longest that a repository's file can be. */
   test.each([
-    ['lines', (count: number) => `${'# x\n'.repeat(count)}a = 1`],
-    [
-      'keys on one line',
-      (count: number) => `t = {${Array.from({ length: count }, (_, i) => `k${i}=1`).join()}}`,
-    ],
-    ['dots', (count: number) => `${Array.from({ length: count }, () => 'a').join('.')} = 1`],
-    ['elements', (count: number) => `a = [${'1,'.repeat(count)}]`],
-    ['tables of a list', (count: number) => '[[l]]\na = 1\n'.repeat(count)],
-  ])('takes time in proportion to the number of %s', (_, textOf) => {
+    ['lines', `${'# x\n'.repeat(16_000)}a = 1`],
+    ['keys on one line', `t = {${Array.from({ length: 8_000 }, (_, i) => `k${i}=1`).join()}}`],
+    ['dots', `${Array.from({ length: 32_000 }, () => 'a').join('.')} = 1`],
+    ['elements', `a = [${'1,'.repeat(32_000)}]`],
+    ['nested lists', `a = ${'['.repeat(900)}${']'.repeat(900)}`],
+    ['tables of a list', '[[l]]\na = 1\n'.repeat(5_000)],
+  ])('reads a file of a stranger with many %s at once', (_, text) => {
     const begin = performance.now();
 
-    placesIn(textOf(400_000));
+    placesIn(text);
 
-    expect(performance.now() - begin).toBeLessThan(30_000);
+    expect(performance.now() - begin).toBeLessThan(10_000);
   });
-
-  test.each(['a', '= ] } ,', '[', '[[', 'a = [', 'a = {', 'a = "', '"', 'a.', '{', ',,', 'a = [}', 'a = {]'])(
-    'comes to an end on what the parser would refuse: %s',
-    (text) => {
-      expect(placesIn(text)(['nothing'])).toEqual({ line: 1, column: 1 });
-    },
-  );
 });

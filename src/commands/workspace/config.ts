@@ -24,8 +24,8 @@ export function run(args: readonly string[]): Promise<number> {
 async function show({ workspace, json }: Options): Promise<number> {
   const { env, stdout, stderr } = process;
   const root = await rootOf(workspace, env);
-  const { origins: unordered, notices } = loadWorkspaceConfig(env, root);
-  const origins = byTable(unordered);
+  const { origins: originsInOrder, notices } = loadWorkspaceConfig(env, root);
+  const origins = byTable(originsInOrder());
   if (json === true) {
     const keys = origins.map(({ name, value, from }) => ({ name, value: masked(value) ?? null, from }));
     stdout.write(`${JSON.stringify({ workspace: root ?? null, keys, notices }, undefined, 2)}\n`);
