@@ -152,7 +152,12 @@ export class Proxy {
    * once that is over. Stop reading the editor.
    */
   stopIfBusy(): boolean {
-    return this.#greeting.isUnderWay || this.#core.lane.stopIfFull();
+    return this.isGreeting || this.#core.lane.stopIfFull();
+  }
+
+  /** `initialize` is being answered, which may take long. */
+  get isGreeting(): boolean {
+    return this.#greeting.isUnderWay;
   }
 
   /** Takes one line of the editor. */
@@ -191,11 +196,10 @@ export class Proxy {
   }
 
   /**
-   * The editor is gone: everything open is ended; resolves when no agent is left. Until `hurry` resolves,
-   * agents may still answer what is due.
+   * The editor is gone: everything open is ended; resolves when no agent is left. `hurry` and `goneAt` as of `endAll`.
    */
-  async end(hurry: Promise<void>): Promise<void> {
-    await endAll(this.#core, this.#children, hurry);
+  async end(hurry: Promise<void>, goneAt: number): Promise<void> {
+    await endAll(this.#core, this.#children, hurry, goneAt);
     await this.#mcp.stop();
     await this.options.usage?.end();
   }

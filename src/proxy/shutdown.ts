@@ -1,5 +1,4 @@
 /** The end of a connection: nobody is left waiting, what is due is still written, no agent stays. */
-import { hastyStop } from '../agent/process';
 import { CaiError, rpcCode } from '../errors';
 import { errorLine, resultLine, rpcErrorOf } from '../rpc/answer';
 import type { WorkspaceChild } from '../child/workspace-child';
@@ -8,18 +7,26 @@ import type { Children } from '../relay/children';
 import type { Core } from '../relay/core';
 import { within } from '../system/time-limit';
 
-/** How long, once the editor is gone, a cancelled turn and any other request may take, in milliseconds. */
-const turnMs = 2_000;
-const dueMs = 10_000;
-/** How long the agents may take to be gone: longer than the ladder and what it leaves, in milliseconds. */
+/** How long agents may still answer what is open once the editor is gone, in milliseconds. */
+export const dueMs = 2_000;
+/** How long it may take after that editor's end until its agents are killed, in milliseconds. */
+const endMs = 3_000;
+/** The least of that which agents get to end by themselves, in milliseconds. */
+const minStopMs = 1_000;
+/** How long the agents may take to be gone: longer than they are given, and what they leave, in milliseconds. */
 const stopMs = 8_000;
 
 /**
- * Ends everything: what agents ask is answered for the editor, turns are cancelled, then the agents are
- * ended. Until `hurry` resolves, the agents may first answer what is still open. Resolves when nothing is
- * left.
+ * Ends everything: what agents ask is answered for the editor, turns are cancelled, then the agents are ended. Until
+ * `hurry` resolves, the agents may first answer what is still open. `goneAt` is when the editor's end was noticed, by
+ * `performance.now()`. Resolves when nothing is left.
  */
-export async function endAll(core: Core, children: Children, hurry: Promise<void>): Promise<void> {
+export async function endAll(
+  core: Core,
+  children: Children,
+  hurry: Promise<void>,
+  goneAt: number,
+): Promise<void> {
   core.isEditorGone = true;
   for (const { child, childId, editorId, method, onOver } of core.requests.openOfAgents()) {
     core.requests.take(editorId);
@@ -27,25 +34,15 @@ export async function endAll(core: Core, children: Children, hurry: Promise<void
     answerForEditor(child, childId, method);
   }
   for (const session of core.sessions.all()) core.cancelTurn(session);
-  await Promise.race([hurry, whenNothingIsDue(core)]);
+  await Promise.race([hurry, core.requests.whenNone()]);
+  const leftMs = Math.max(endMs - (performance.now() - goneAt), minStopMs);
+  const ladder = { termAfterMs: (leftMs * 2) / 3, killAfterMs: leftMs / 3 };
   // An editor that lives and does not read keeps what agents have said, and so their ends, waiting.
-  await within(stopMs, children.stopAll(hastyStop));
+  await within(stopMs, children.stopAll(ladder));
   const reason = new CaiError('AGENT_EXITED', 'the proxy is ending');
   for (const request of core.requests.openOfEditor()) {
     if (core.requests.finish(request)) core.lane.queue(errorLine(request.id, rpcErrorOf(reason)));
   }
-}
-
-async function whenNothingIsDue(core: Core): Promise<void> {
-  await within(turnMs, core.requests.whenNone(isPrompt));
-  await within(
-    dueMs,
-    core.requests.whenNone((method) => !isPrompt(method)),
-  );
-}
-
-function isPrompt(method: string): boolean {
-  return method === 'session/prompt';
 }
 
 /**

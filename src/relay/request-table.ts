@@ -41,7 +41,7 @@ export class RequestTable {
   readonly #ofEditor = new Map<string, EditorRequest>();
   readonly #ofAgents = new Map<string, AgentRequest>();
   readonly #byChild = new Map<WorkspaceChild, Set<AgentRequest>>();
-  #waits: { matches: (method: string) => boolean; resolve: () => void }[] = [];
+  #waits: (() => void)[] = [];
   #lastEditorId = 0;
 
   /** The editor has as many requests open as are kept. */
@@ -75,10 +75,10 @@ export class RequestTable {
     return true;
   }
 
-  /** Resolves when no request of the editor is open whose method `matches`. */
-  async whenNone(matches: (method: string) => boolean): Promise<void> {
+  /** Resolves when no request of the editor is open. */
+  async whenNone(): Promise<void> {
     await new Promise<void>((resolve) => {
-      this.#waits.push({ matches, resolve });
+      this.#waits.push(resolve);
       this.#wake();
     });
   }
@@ -128,10 +128,6 @@ export class RequestTable {
   }
 
   #wake(): void {
-    if (this.#waits.length === 0) return;
-    const methods = this.openOfEditor().map((request) => request.method);
-    const ready = this.#waits.filter((wait) => !methods.some(wait.matches));
-    this.#waits = this.#waits.filter((wait) => !ready.includes(wait));
-    for (const wait of ready) wait.resolve();
+    if (this.#ofEditor.size === 0) for (const resolve of this.#waits.splice(0)) resolve();
   }
 }

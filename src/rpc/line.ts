@@ -56,6 +56,11 @@ export class LineReader {
     this.#hasReturns ||= chunk.includes(carriageReturn);
   }
 
+  /** Bytes that were pushed and are in no line yet that was pulled, but for the beginning of one. */
+  get waitingBytes(): number {
+    return this.#chunks.reduce((sum, { length }) => sum + length, -this.#offset);
+  }
+
   /** No more bytes will come: a last line without a line end counts. */
   end(): void {
     this.#hasEnded = true;

@@ -12,6 +12,15 @@ import { World } from '../support/world';
 
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
+/** How long the end may take, with what a busy machine adds, in milliseconds. */
+const maxEndMs = 4_500;
+
+async function timeOf(done: Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await done;
+  return performance.now() - startedAt;
+}
+
 describe('the end of stdin', () => {
   let world: World;
   afterEach(() => world.end());
@@ -91,6 +100,36 @@ describe('the end of stdin', () => {
 
     expect(await leave(world)).toBe(0);
     expect(await world.editor.response(turn.id)).toEqual(failure(turn.id, -32603));
+  });
+
+  test('L2 takes 3 s at most while initialize waits for an agent that hangs', async () => {
+    world = await World.start({ agentHello: false });
+    const id = world.ask('initialize', { protocolVersion: 1 });
+    const agent = await world.agent();
+    await agent.inbox.next('initialize');
+    const took = await timeOf(leave(world));
+
+    expect(took).toBeLessThan(maxEndMs);
+    expect(await world.editor.response(id)).toHaveProperty('result.protocolVersion', 1);
+  });
+
+  test.each([
+    ['session/new', { cwd: 'CWD', mcpServers: [] }],
+    ['session/load', { sessionId: 'unknown', cwd: 'CWD', mcpServers: [] }],
+    ['authenticate', { methodId: 'key' }],
+    ['session/prompt', { sessionId: 'SESSION', prompt: [] }],
+  ])('L2 takes 3 s at most while an agent that hangs has %s open', async (method, params) => {
+    world = await World.initialized({ env: { CAI_PUPPET_IGNORE: '1' } });
+    const cwd = world.workspace('own');
+    const { id: session, agent } = await world.session(cwd, 's1');
+    const text = JSON.stringify(params).replace('CWD', cwd).replace('SESSION', session);
+    const id = world.ask(method, JSON.parse(text));
+    await agent.inbox.next(method);
+    const took = await timeOf(leave(world));
+
+    expect(took).toBeLessThan(maxEndMs);
+    expect(await world.editor.response(id)).toMatchObject(failure(id, -32603));
+    await untilGone(agent.pid);
   });
 
   test('L3 what is due is still answered', async () => {

@@ -57,18 +57,11 @@ describe('requests of the editor', () => {
 });
 
 describe('whenNone', () => {
-  test('resolves at once when none is open, or none that matches', async () => {
-    await table.whenNone(() => true);
-    table.begin('1', 'session/new');
-
-    await table.whenNone((method) => method === 'session/prompt');
-  });
-
-  test('resolves when the last that matches is over, whatever else is open', async () => {
-    const [one, two] = [table.begin('1', 'prompt')!, table.begin('2', 'prompt')!];
-    table.begin('3', 'other');
+  test('resolves at once when none is open, else when the last is over', async () => {
+    await table.whenNone();
+    const [one, two] = [table.begin('1', 'prompt')!, table.begin('2', 'other')!];
     const order: string[] = [];
-    const none = table.whenNone((method) => method === 'prompt').then(() => order.push('none'));
+    const none = table.whenNone().then(() => order.push('none'));
 
     table.finish(one);
     await settled();

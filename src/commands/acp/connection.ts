@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { Proxy } from '../../proxy/proxy';
 import type { ProxyOptions } from '../../proxy/proxy';
+import { dueMs } from '../../proxy/shutdown';
 import { Recorder } from '../../recording/recorder';
 import { ReviewObserver } from '../../proxy/review-observer';
 import { UsageObserver } from '../../usage/usage-observer';
@@ -26,6 +27,8 @@ import type { EarlyAnswer } from './early-answer';
 
 /** Signals that end the proxy as the end of its input does, only without patience. */
 const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+/** What the editor may send while `initialize` is being answered before it is no longer read, in bytes. */
+const maxWaitingBytes = 1024 * 1024;
 /** How long the editor may take no byte of what is still due at the end, in milliseconds. */
 const stallMs = 5_000;
 
@@ -55,6 +58,8 @@ export class Connection {
   #hurry: () => void = () => undefined;
   #status = 0;
   #isInputOver = false;
+  /** When the end of its input was noticed, by `performance.now()`. */
+  #goneAt: number | undefined;
   #isEnding = false;
 
   /** Nothing is read before `run`. */
@@ -121,6 +126,9 @@ export class Connection {
     stdin.on('end', () => {
       this.#reader.end();
       this.#isInputOver = true;
+      this.#goneAt = performance.now();
+      // An agent that hangs keeps nobody: not who waits for initialize, and no other request.
+      setTimeout(() => this.#endHastily(), dueMs).unref();
       this.#pull();
     });
     stdin.on('error', (reason) => {
@@ -150,8 +158,11 @@ export class Connection {
       this.#proxy.fromEditor(line);
     }
     if (this.#recorder?.isFull === true) this.#recorder.whenRoom(() => this.#pull());
-    if (this.#stopIfBusy()) process.stdin.pause();
-    else if (this.#isInputOver) void this.#end();
+    const isBusy = this.#stopIfBusy();
+    // While initialize is being answered, the end of the editor is to be noticed.
+    const isReadOn = this.#proxy.isGreeting && this.#reader.waitingBytes <= maxWaitingBytes;
+    if (isBusy && !isReadOn) process.stdin.pause();
+    else if (this.#isInputOver && !isBusy) void this.#end();
     else process.stdin.resume();
   }
 
@@ -168,7 +179,7 @@ export class Connection {
   async #end(): Promise<void> {
     if (this.#isEnding) return;
     this.#isEnding = true;
-    await this.#proxy.end(this.#hurried);
+    await this.#proxy.end(this.#hurried, this.#goneAt ?? performance.now());
     await this.#writer.drain(stallMs);
     await this.#recorder?.end();
     this.options.signIn.end();

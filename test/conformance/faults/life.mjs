@@ -3,7 +3,7 @@ export const lifeFaults = [
   {
     name: 'what follows initialize is served before its answer',
     file: 'src/proxy/proxy.ts',
-    find: 'return this.#greeting.isUnderWay || this.#core',
+    find: 'return this.isGreeting || this.#core',
     replace: 'return this.#core',
     breaks: ['I5'],
   },
@@ -158,8 +158,8 @@ export const lifeFaults = [
   {
     name: 'the end of the input is the end at once',
     file: 'src/commands/acp/connection.ts',
-    find: 'else if (this.#isInputOver) void this.#end();',
-    replace: 'else if (this.#isInputOver) this.#endHastily();',
+    find: 'else if (this.#isInputOver && !isBusy) void this.#end();',
+    replace: 'else if (this.#isInputOver && !isBusy) this.#endHastily();',
     breaks: ['L3'],
   },
   {
@@ -184,9 +184,16 @@ export const lifeFaults = [
     breaks: ['L2'],
   },
   {
+    name: 'the end waits for agents that hang',
+    file: 'src/commands/acp/connection.ts',
+    find: '      setTimeout(() => this.#endHastily(), dueMs).unref();\n',
+    replace: '',
+    breaks: ['L2'],
+  },
+  {
     name: 'at the end, agents are not ended',
     file: 'src/proxy/shutdown.ts',
-    find: '  await within(stopMs, children.stopAll(hastyStop));\n',
+    find: '  await within(stopMs, children.stopAll(ladder));\n',
     replace: '',
     breaks: ['L2'],
   },

@@ -200,9 +200,9 @@ export const requestFaults = [
   {
     name: 'nobody is served while an agent starts',
     file: 'src/proxy/proxy.ts',
-    find: 'return this.#greeting.isUnderWay ||',
+    find: 'return this.isGreeting ||',
     replace:
-      "return this.#greeting.isUnderWay || this.#children.all.some(({ state }) => state === 'starting') ||",
+      "return this.isGreeting || this.#children.all.some(({ state }) => state === 'starting') ||",
     breaks: ['P3'],
   },
 ];
