@@ -201,8 +201,7 @@ export const requestFaults = [
     name: 'nobody is served while an agent starts',
     file: 'src/proxy/proxy.ts',
     find: 'return this.isGreeting ||',
-    replace:
-      "return this.isGreeting || this.#children.all.some(({ state }) => state === 'starting') ||",
+    replace: "return this.isGreeting || this.#children.all.some(({ state }) => state === 'starting') ||",
     breaks: ['P3'],
   },
 ];
