@@ -18,17 +18,19 @@ export async function main(args: readonly string[]): Promise<number> {
     const token = signInToken(args);
     if (token !== undefined) return await (await import('./commands/registry')).run('terminal', [token]);
     if (isAcp && !wantsHelp) return await (await import('./commands/acp/acp')).run(rest);
-    if (isAcp) return await (await import('./commands/help')).run();
+    if (isAcp) return (await import('./commands/help')).run();
     if (command === 'help' && rest[0] !== undefined && !wantsHelp) return await main([rest[0], '--help']);
     switch (command) {
       case '--version':
+      case '-V':
+      case '-v':
       case 'version':
-        return await (await import('./commands/version')).run();
+        return (await import('./commands/help')).showVersion();
       case '--help':
       case '-h':
       case 'help':
       case undefined:
-        return await (await import('./commands/help')).run();
+        return (await import('./commands/help')).run();
       default:
         return await (await import('./commands/registry')).run(command, rest);
     }

@@ -95,8 +95,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'system/process-stat': 'test/system/process-group.test.ts, test/system/process-identity.test.ts',
   'agent/start-failure': 'test/agent/process.test.ts',
   'agent/agent-end': 'data; test/child/retry.test.ts',
-  'commands/support/command-line':
-    'every command; test/commands/registry.test.ts has the usage errors of all',
+  'commands/support/command': 'every command; test/commands/registry.test.ts has the usage errors of all',
   'container/ssh/inside-files': 'test/engine/, by what reads them',
   'container/engine/client': 'test/container/engine/engine.test.ts',
   'protect/git-layout': 'test/protect/gitlinks.test.ts, test/protect/protected-paths.test.ts',
@@ -106,7 +105,6 @@ const withoutTest: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
       'commands/run/bridge',
-      'commands/support/confirm',
       'commands/doctor/container',
       'commands/doctor/engine',
       'commands/doctor/machine',

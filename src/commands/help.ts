@@ -1,3 +1,4 @@
+import { version } from '../../package.json';
 import { catalog } from '../agent/catalog';
 
 const withoutPackages = Object.entries(catalog)
@@ -30,9 +31,9 @@ Signing in, for all workspaces at once:
 
 Containers and images:
   cai ps                              list your containers
-  cai stop                            stop those of a workspace
-  cai rm                              remove them; what agents keep stays
-  cai build                           build the image of an agent
+  cai stop [NAME...]                  stop those of a workspace, or these
+  cai rm [NAME...]                    remove them; what agents keep stays
+  cai build [AGENT]                   build its image
 
 Help:
   cai doctor                          see what is missing, and what to do
@@ -58,8 +59,14 @@ Environment:
   CAI_LOG_FILE=FILE            log there instead of to stderr
 `;
 
-/** `cai --help`: writes the help text to stdout. */
-export function run(): Promise<number> {
+/** `cai --help`: writes the help text to stdout; returns the exit status. */
+export function run(): number {
   process.stdout.write(text);
-  return Promise.resolve(0);
+  return 0;
+}
+
+/** `cai --version`: writes the version to stdout; returns the exit status. */
+export function showVersion(): number {
+  process.stdout.write(`cai ${version}\n`);
+  return 0;
 }

@@ -12,7 +12,7 @@ interface Command {
   run(args: readonly string[]): Promise<number>;
 }
 
-/** By their names. */
+/** By their names. `help.ts` has a line for each. */
 export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   build: () => import('./containers/build'),
   exec: () => import('./run/exec'),
@@ -33,7 +33,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   review: () => import('./workspace/review'),
 };
 
-/** Those that nobody is to run by hand. */
+/** The commands that editors and we ourselves start. */
 const internalCommands: Readonly<Record<string, () => Promise<Command>>> = {
   bridge: () => import('./run/bridge'),
   terminal: () => import('./run/terminal'),

@@ -1,3 +1,4 @@
+import { version } from '../../package.json';
 import { catalog } from '../../src/agent/catalog';
 import { commands } from '../../src/commands/registry';
 import { runCli } from '../support/cli';
@@ -28,5 +29,11 @@ describe('cai --help', () => {
 
   test('is for no command that there is not', async () => {
     expect((await runCli(['help', 'nope'])).stderr).toBe('cai: "nope" is not a command: see "cai --help"\n');
+  });
+});
+
+describe('cai --version', () => {
+  test.each(['--version', '-V', '-v', 'version'])('writes the version: cai %s', async (command) => {
+    expect(await runCli([command])).toEqual({ status: 0, stdout: `cai ${version}\n`, stderr: '' });
   });
 });

@@ -45,7 +45,7 @@ describe('an agent that cannot be started: initialize is answered, and session/n
     cai.configure(`${absent}[image]\nauto_build = false\n`);
 
     expect(await causeOf('absent')).toBe(
-      'agent "absent": there is no image containai:absent, and "image.auto_build" is off: cai build --agent absent',
+      'agent "absent": there is no image containai:absent, and "image.auto_build" is off: cai build absent',
     );
   });
 

@@ -50,7 +50,7 @@ describe('cai doctor', () => {
         name: 'image',
         status: 'warn',
         detail: `there is no containai:${other} yet: the first command builds it, which takes minutes`,
-        remedy: `cai build --agent ${other}`,
+        remedy: `cai build ${other}`,
       },
     ]);
     expect([forbidden.status, forbidden.find('image').status]).toEqual([1, 'fail']);
@@ -96,7 +96,7 @@ describe('cai doctor', () => {
 
     expect({ status, fail: of('fail') }).toEqual({ status: 1, fail: ['agent', 'data'] });
     expect(find('agent').detail).toBe('no-such-agent is not in the container');
-    expect(find('agent').remedy).toContain(`cai build --agent ${agent}, then cai exec --fresh -- true`);
+    expect(find('agent').remedy).toContain(`cai build ${agent}, then cai exec --fresh -- true`);
     expect(find('data').detail).toContain(`belongs to 12:34, and commands run as ${user.uid}:${user.gid}`);
   });
 

@@ -55,7 +55,7 @@ describe('an image that would be built from something else now', () => {
     const meanwhile = await place.cai.run([...loud, '--', 'true']);
     const fresh = await place.cai.run([...loud, '--fresh', '--', 'true']);
 
-    expect(changed).toMatchObject({ status: 0, stderr: expect.stringMatching(/^cai: the image containai:claude was built .*: cai build --agent claude\n$/) as string }); // prettier-ignore
+    expect(changed).toMatchObject({ status: 0, stderr: expect.stringMatching(/^cai: the image containai:claude was built .*: cai build claude\n$/) as string }); // prettier-ignore
     expect(meanwhile).toMatchObject({ status: 0, stderr: expect.stringMatching(/^cai: "image.dockerfile" names \/gone, which cannot be read.*\n$/) as string }); // prettier-ignore
     expect(fresh).toMatchObject({ status: 11, stderr: expect.stringContaining('/gone') as string });
     expect(await idOf(place)).toBe(before);

@@ -8,7 +8,7 @@ import { imageRequestOf } from '../../container/image/image-request';
 import { openProgress } from '../../container/image/progress';
 import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
 import { findWorkspace } from '../../workspace/root';
-import { commandLine, runCommandLine } from '../support/command-line';
+import { common, declare, namedAgent } from '../support/command';
 import { checkAgent } from './target';
 
 interface Options {
@@ -21,31 +21,33 @@ interface Options {
   readonly quiet?: true;
 }
 
-const description = `Builds the image of an agent. A missing one is built when it is needed; this is for a new one
-after an update or a change of the configuration. Containers are made anew from it when nothing runs in them.`;
-
 /** Says on stderr how far it is; resolves with 0 when the image is there. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = commandLine('build', description)
-    .option('-a, --agent <name>', 'whose image (default: "agent.default" of the configuration)')
-    .option('-w, --workspace <folder>', 'by the configuration of that workspace, as far as you trust it')
-    .option('--no-cache', 'fetch everything anew')
-    .option('--upgrade', 'the newest base image, Debian packages and agents, instead of those we have tested')
-    .option('--context <name>', 'Docker context')
-    .option('-q, --quiet', 'say nothing but errors');
-  return await runCommandLine(command, args, () => build(command.opts<Options>()));
-}
+export const run = declare<Options>({
+  name: 'build',
+  description: `Builds the image of an agent. A missing one is built when it is needed; this is for a new one after an
+update or a change of the configuration. Containers are made anew from it when nothing runs in them.`,
+  arguments: [['[agent]', 'whose image (default: "agent.default" of the configuration)']],
+  options: [
+    ['-a, --agent <name>', 'the same'],
+    ['-w, --workspace <folder>', 'by the configuration of that workspace, as far as you trust it'],
+    ['--no-cache', 'fetch everything anew'],
+    ['--upgrade', 'the newest base image, Debian packages and agents, instead of those we have tested'],
+    common.context,
+    common.quiet,
+  ],
+  action: (options, [agent]) => build(options, namedAgent(agent, options.agent)),
+});
 
-async function build(options: Options): Promise<number> {
+async function build(options: Options, named: string | undefined): Promise<number> {
   const { env } = process;
   const { workspace: folder } = options;
   const root = folder === undefined ? undefined : (await findWorkspace(resolve(folder), { env })).root;
   const { config, notices } = loadWorkspaceConfig(env, root);
   const progress = openProgress(process.stderr, options.quiet === true);
   for (const notice of notices) progress.say(notice);
-  const agent = options.agent ?? config.agent.default;
+  const agent = named ?? config.agent.default;
   const namedAt = () => placeOfValue(env, root, 'agent.default', agent);
-  checkAgent(agent, config, env, options.agent === undefined ? namedAt : undefined);
+  checkAgent(agent, config, env, named === undefined ? namedAt : undefined);
   const engine = await Engine.connect(resolveEngine(env, options.context, config.engine.context));
   const request = imageRequestOf(env, config, root, agent);
   const how = { noCache: !options.cache, upgrade: options.upgrade === true };

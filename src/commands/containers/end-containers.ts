@@ -4,7 +4,7 @@ import type { OwnContainer } from '../../container/user-containers';
 import { countCommands } from '../../container/reuse';
 import { CaiError } from '../../errors';
 import { printableLine } from '../../system/quoted';
-import { canAsk, confirm } from '../support/confirm';
+import { canAsk, confirm, tell } from '../support/terminal';
 
 /** How they are to end. */
 export interface Ending {
@@ -29,7 +29,7 @@ export async function endContainers(
   if (!isForced && !(await mayEnd(engine, containers))) return false;
   const endings = containers.map(async (container) => {
     await end(container);
-    process.stderr.write(`cai: ${done} ${container.name}\n`);
+    tell(`${done} ${container.name}`);
   });
   for (const ending of await Promise.allSettled(endings)) {
     if (ending.status === 'rejected') throw ending.reason;
@@ -41,7 +41,7 @@ async function mayEnd(engine: Engine, containers: readonly OwnContainer[]): Prom
   const work = (await Promise.all(containers.map((container) => workIn(engine, container)))).flat();
   if (work.length === 0) return true;
   if (!canAsk()) throw new CaiError('USAGE', `${work.join('\n')}\nUse --force to end them.`);
-  process.stderr.write(`cai: ${work.join('\n')}\n`);
+  tell(work.join('\n'));
   return await confirm('End them?');
 }
 

@@ -4,10 +4,9 @@ import type { OwnContainer } from '../../container/user-containers';
 import type { Engine } from '../../container/engine/engine';
 import { countCommands } from '../../container/reuse';
 import { CaiError } from '../../errors';
-import { ageOf } from '../support/age';
-import { commandLine, runCommandLine } from '../support/command-line';
+import { common, declare } from '../support/command';
+import { ageOf, table, tell, writeJson } from '../support/terminal';
 import { connectEngine, hostUser } from './selection';
-import { table } from '../support/table';
 
 interface Options {
   readonly all?: true;
@@ -16,13 +15,16 @@ interface Options {
 }
 
 /** Writes the list to stdout, and to stderr a hint if it is empty; resolves with 0. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = commandLine('ps', 'Lists your containers that run, by workspace and agent.')
-    .option('--all', 'the others, too')
-    .option('--json', 'as JSON; times in milliseconds')
-    .option('--context <name>', 'Docker context');
-  return await runCommandLine(command, args, () => list(command.opts<Options>()));
-}
+export const run = declare<Options>({
+  name: 'ps',
+  description: 'Lists your containers that run, by workspace and agent.',
+  options: [
+    ['-a, --all', 'also those that do not run'],
+    ['--json', 'as JSON; times in milliseconds'],
+    common.context,
+  ],
+  action: list,
+});
 
 async function list({ all, json, context }: Options): Promise<number> {
   const engine = await connectEngine(process.env, context);
@@ -30,9 +32,9 @@ async function list({ all, json, context }: Options): Promise<number> {
   const shown = containers.filter(({ state }) => all === true || isAlive(state));
   const commands = await Promise.all(shown.map((container) => commandsIn(engine, container)));
   const now = Date.now();
-  const text = json === true ? asJson(shown, commands, now) : asTable(shown, commands, now);
-  process.stdout.write(text);
-  if (shown.length === 0) process.stderr.write(`cai: ${hint(containers.length)}\n`);
+  if (json === true) writeJson(shown.map((each, index) => objectOf(each, commands[index]!, now)));
+  else process.stdout.write(asTable(shown, commands, now));
+  if (shown.length === 0) tell(hint(containers.length));
   return 0;
 }
 
@@ -58,19 +60,16 @@ function asTable(containers: readonly OwnContainer[], commands: readonly number[
   const rows = containers.map(({ name, agent, workspace, state, createdAt }, index) => {
     return [name, agent, workspace ?? '-', state, ageOf(now - createdAt), String(commands[index])];
   });
-  return table([['NAME', 'AGENT', 'WORKSPACE', 'STATE', 'AGE', 'COMMANDS'], ...rows]);
+  const head = ['NAME', 'AGENT', 'WORKSPACE', 'STATE', 'AGE', 'COMMANDS'];
+  return table([head, ...rows], { flexible: [head.indexOf('WORKSPACE')] });
 }
 
-function asJson(containers: readonly OwnContainer[], commands: readonly number[], now: number): string {
-  const objects = containers.map(({ id, name, agent, workspace, state, createdAt }, index) => ({
-    name,
-    id,
-    agent,
-    workspace: workspace ?? null,
-    state,
-    createdAt: new Date(createdAt).toISOString(),
-    ageMs: Math.max(now - createdAt, 0),
-    commands: commands[index],
-  }));
-  return `${JSON.stringify(objects, undefined, 2)}\n`;
+function objectOf(
+  { id, name, agent, workspace, state, createdAt }: OwnContainer,
+  commands: number,
+  now: number,
+) {
+  const ageMs = Math.max(now - createdAt, 0);
+  const at = new Date(createdAt).toISOString();
+  return { name, id, agent, workspace: workspace ?? null, state, createdAt: at, ageMs, commands };
 }

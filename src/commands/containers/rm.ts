@@ -4,10 +4,10 @@ import { ownContainers, ownVolumes } from '../../container/user-containers';
 import type { OwnContainer, OwnVolume } from '../../container/user-containers';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
-import { commandLine, runCommandLine } from '../support/command-line';
-import { canAsk, confirm } from '../support/confirm';
+import { declare } from '../support/command';
+import { canAsk, confirm, tell } from '../support/terminal';
 import { endContainers } from './end-containers';
-import { hostUser, select, withSelectionOptions } from './selection';
+import { hostUser, select, selectionArguments, selectionOptions } from './selection';
 import type { SelectionOptions } from './selection';
 
 interface Options extends SelectionOptions {
@@ -16,27 +16,28 @@ interface Options extends SelectionOptions {
   readonly yes?: true;
 }
 
-const description = `Removes the containers of a workspace. What their agents keep (sign-ins, settings, history) lies in
-volumes, which stay. The workspace itself is not touched.`;
-
-const footer = `
-Images stay, too. One that no container needs any more goes with: docker rmi containai:AGENT`;
-
 /** Resolves with 0 when nothing of it is there any more, with 1 if the user does not want that after all. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = withSelectionOptions(commandLine('rm', description))
-    .option('-f, --force', 'also if commands run in them, which ends those; asks nothing')
-    .option(
+export const run = declare<Options>({
+  name: 'rm',
+  description: `Removes the containers of a workspace, or those that are named. What their agents keep (sign-ins, settings,
+history) lies in volumes, which stay. The workspace itself is not touched.`,
+  arguments: selectionArguments,
+  options: [
+    ...selectionOptions,
+    ['-f, --force', 'also if commands run in them, which ends those; asks nothing'],
+    [
       '--volumes',
       'remove what their agents keep, too, unless other containers use it; with --all also what no container uses',
-    )
-    .option('-y, --yes', 'do not ask whether what they keep may go')
-    .addHelpText('after', footer);
-  return await runCommandLine(command, args, () => remove(command.opts<Options>()));
-}
+    ],
+    ['-y, --yes', 'do not ask whether what they keep may go'],
+  ],
+  footer: `
+Images stay, too. One that no container needs any more goes with: docker rmi containai:AGENT`,
+  action: remove,
+});
 
-async function remove(options: Options): Promise<number> {
-  const { engine, containers, none } = await select(options, process.env);
+async function remove(options: Options, names: readonly string[]): Promise<number> {
+  const { engine, containers, none } = await select(names, options, process.env);
   const isForced = options.force === true;
   const volumes = options.volumes === true ? await volumesOf(engine, containers, options) : [];
   const going = volumes.filter(({ users }) => users.length === 0);
@@ -45,19 +46,17 @@ async function remove(options: Options): Promise<number> {
   if (!(await endContainers(engine, containers, { isForced, done: 'removed', end }))) return 1;
   for (const { name, users } of volumes) {
     if (users.length > 0) {
-      say(`kept the volume ${name}: it serves ${users.map((user) => user.name).join(', ')}, too`);
+      tell(`kept the volume ${name}: it serves ${users.map((user) => user.name).join(', ')}, too`);
       continue;
     }
     await engine.removeVolume(name);
-    say(`removed the volume ${name}, with what the agent kept`);
+    tell(`removed the volume ${name}, with what the agent kept`);
   }
   if (options.volumes !== true) {
-    const names = new Set(containers.flatMap(({ dataVolume }) => dataVolume ?? []));
-    for (const name of names) say(`what the agent keeps stays in the volume ${name}`);
+    const kept = new Set(containers.flatMap(({ dataVolume }) => dataVolume ?? []));
+    for (const name of kept) tell(`what the agent keeps stays in the volume ${name}`);
   }
-  if (containers.length === 0 && volumes.length === 0) {
-    say(`nothing to remove: ${whatIsNot(none, options)}`);
-  }
+  if (containers.length === 0 && volumes.length === 0) tell(`nothing to remove: ${whatIsNot(none, options)}`);
   return 0;
 }
 
@@ -90,13 +89,9 @@ async function volumesOf(
 /** Whether the user agrees. Rejects with `CaiError('USAGE')` where nobody can be asked. */
 async function mayRemove(volumes: readonly OwnVolume[]): Promise<boolean> {
   const agents = [...new Set(volumes.map(({ agent }) => agent))].join(', ');
-  // That of one workspace has the name of its container, and this behind it.
+  // The volume of one workspace is called as its container, with this at the end.
   const where = volumes.every(({ name }) => name.endsWith('-data')) ? '' : ' for all workspaces';
   const what = `This removes the sign-in and history of ${agents}${where}.`;
   if (canAsk()) return await confirm(`${what} Go on?`);
   throw new CaiError('USAGE', `${what} Use --yes to agree, or leave out --volumes.`);
-}
-
-function say(sentence: string): void {
-  process.stderr.write(`cai: ${sentence}\n`);
 }

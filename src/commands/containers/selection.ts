@@ -1,17 +1,18 @@
 /** Which of our existing containers a command is about. Needs neither the workspace nor a valid configuration of it. */
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import type { Command } from 'commander';
 import { resolveEngine } from '../../container/engine/context';
 import { Engine } from '../../container/engine/engine';
 import { ownContainers } from '../../container/user-containers';
 import type { OwnContainer } from '../../container/user-containers';
 import type { ContainerUser } from '../../container/spec/spec';
 import { loadConfig } from '../../config/config';
+import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
+import { common } from '../support/command';
 import { namedRoot } from '../support/named-root';
 
-/** The options that say which. */
+/** Values of `selectionOptions`. */
 export interface SelectionOptions {
   /** A folder in the workspace; `false`: none. */
   readonly workspace?: string | false;
@@ -23,15 +24,19 @@ export interface SelectionOptions {
   readonly context?: string;
 }
 
-/** Adds them. */
-export function withSelectionOptions(command: Command): Command {
-  return command
-    .option('-w, --workspace <folder>', 'of which workspace: any folder in it (default: the current one)')
-    .option('--no-workspace', 'the ones without a workspace')
-    .option('-a, --agent <name>', 'of this agent only')
-    .addOption(new Option('--all', 'of all workspaces').conflicts('workspace'))
-    .option('--context <name>', 'Docker context');
-}
+/** The arguments of commands about existing containers. */
+export const selectionArguments = [
+  ['[container...]', 'names from "cai ps" (default: those of the workspace that you are in)'],
+] as const;
+
+/** The options that say which containers are meant where none is named. */
+export const selectionOptions = [
+  common.workspace,
+  ['--no-workspace', 'the ones without a workspace'],
+  ['-a, --agent <name>', 'of this agent only'],
+  new Option('--all', 'of all workspaces').conflicts('workspace'),
+  common.context,
+] as const;
 
 /** The user that `cai` runs as: whose containers are ours. */
 export function hostUser(): ContainerUser {
@@ -43,20 +48,45 @@ export async function connectEngine(env: NodeJS.ProcessEnv, context: string | un
   return await Engine.connect(resolveEngine(env, context, loadConfig(env).engine.context));
 }
 
+/** Containers, and the engine that has them. */
+export interface Selection {
+  /** Connected. */
+  readonly engine: Engine;
+  /** In the order of `cai ps`. */
+  readonly containers: readonly OwnContainer[];
+  /** A sentence for where there are none: `there is no container of ...`. */
+  readonly none: string;
+}
+
 /**
- * The containers that the options name, which may be none, and the engine that has them; `none` says of which
- * there would be none: `there is no container of ...`.
+ * The containers of these names, or without names those that the options are about, which may be none. Rejects with
+ * `CONTAINER_NOT_FOUND` for a name that no container of this user has.
  */
 export async function select(
+  names: readonly string[],
   options: SelectionOptions,
   env: NodeJS.ProcessEnv,
-): Promise<{ readonly engine: Engine; readonly containers: readonly OwnContainer[]; readonly none: string }> {
+): Promise<Selection> {
   const { workspace: folder, agent, all, context } = options;
-  const root = all === true || folder === false ? undefined : await namedRoot(resolve(folder ?? '.'), env);
+  if (names.length > 0 && (folder !== undefined || agent !== undefined || all === true))
+    throw new CaiError(
+      'USAGE',
+      'a container that is named needs no --workspace, --agent or --all: leave it out',
+    );
+  const isEverywhere = names.length > 0 || all === true;
+  const root = isEverywhere || folder === false ? undefined : await namedRoot(resolve(folder ?? '.'), env);
   const engine = await connectEngine(env, context);
-  const containers = (await ownContainers(engine, hostUser().uid)).filter(
-    (each) => (all === true || each.workspace === root) && (agent === undefined || each.agent === agent),
-  );
+  const own = await ownContainers(engine, hostUser().uid);
+  const stranger = names.find((name) => !own.some((each) => each.name === name));
+  if (stranger !== undefined)
+    throw new CaiError(
+      'CONTAINER_NOT_FOUND',
+      `there is no container ${quoted(stranger)}: see "cai ps --all"`,
+    );
+  const containers = own.filter((each) => {
+    if (names.length > 0) return names.includes(each.name);
+    return (isEverywhere || each.workspace === root) && (agent === undefined || each.agent === agent);
+  });
   const some = root === undefined ? ' without a workspace' : ` of the workspace ${quoted(root)}`;
   const whose = agent === undefined ? '' : ` for the agent ${quoted(agent)}`;
   return { engine, containers, none: `there is no container${all === true ? '' : some}${whose}` };

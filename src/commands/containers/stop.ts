@@ -1,8 +1,9 @@
-/** `cai stop`: ends containers; the next command starts them again. */
+/** `cai stop`: ends containers, which stay as they are. */
 import { freezeLocks, whileThawed } from '../../container/freeze';
-import { commandLine, runCommandLine } from '../support/command-line';
+import { declare } from '../support/command';
+import { tell } from '../support/terminal';
 import { endContainers } from './end-containers';
-import { select, withSelectionOptions } from './selection';
+import { select, selectionArguments, selectionOptions } from './selection';
 import type { SelectionOptions } from './selection';
 
 interface Options extends SelectionOptions {
@@ -12,26 +13,23 @@ interface Options extends SelectionOptions {
 /** After this the engine kills what is left. The keeper needs one second. */
 const patienceSeconds = 10;
 
-const description = `Stops the containers of a workspace. The next command starts them again; one whose
-configuration, image or folders have changed since is made anew, without what was installed in it.`;
-
 /** Resolves with 0 when they have ended, with 1 if the user does not want that after all. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = withSelectionOptions(commandLine('stop', description)).option(
-    '-f, --force',
-    'also if commands run in them, which ends those',
-  );
-  return await runCommandLine(command, args, () => stop(command.opts<Options>()));
-}
+export const run = declare<Options>({
+  name: 'stop',
+  description: `Stops the containers of a workspace, or those that are named. The next command starts them again; one
+whose configuration, image or folders have changed since is made anew, without what was installed in it.`,
+  arguments: selectionArguments,
+  options: [...selectionOptions, ['-f, --force', 'also if commands run in them, which ends those']],
+  action: stop,
+});
 
-async function stop(options: Options): Promise<number> {
-  const { stderr, env } = process;
-  const { engine, containers, none } = await select(options, env);
+async function stop(options: Options, names: readonly string[]): Promise<number> {
+  const { env } = process;
+  const { engine, containers, none } = await select(names, options, env);
   const locks = freezeLocks(env);
   const alive = containers.filter(({ state }) => !['exited', 'created', 'dead'].includes(state));
-  if (alive.length === 0) {
-    stderr.write(`cai: nothing to stop: ${containers.length === 0 ? none : 'no such container runs'}\n`);
-  }
+  if (alive.length === 0)
+    tell(`nothing to stop: ${containers.length === 0 ? none : 'no such container runs'}`);
   const hasEnded = await endContainers(engine, alive, {
     isForced: options.force === true,
     done: 'stopped',

@@ -2,7 +2,6 @@
 import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
 import { resolveAgent } from '../../agent/catalog';
 import { keepFromEngine, resolveEngine } from '../../container/engine/context';
 import { diskFullStatus, diskRemedy } from '../../container/ssh/disk-warning';
@@ -27,11 +26,12 @@ import { ownFolders } from '../../system/cai-folders';
 import { foreignNotice } from '../../workspace/root';
 import type { Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
+import { common } from '../support/command';
 import { hostUser } from './selection';
 import { voiceOf } from './voice';
 import type { Voice } from './voice';
 
-/** The options that every command about one container has. */
+/** Values of `targetOptions`. */
 export interface TargetOptions {
   /** A folder in the workspace; `false`: none. */
   readonly workspace?: string | false;
@@ -49,20 +49,19 @@ export interface TargetOptions {
   readonly quiet?: boolean;
 }
 
-/** Adds them. */
-export function withTargetOptions(command: Command): Command {
-  return command
-    .option('-w, --workspace <folder>', 'workspace: any folder in it (default: the current one)')
-    .option('--no-workspace', 'a container of its own without any folder of this machine')
-    .option('-a, --agent <name>', 'whose container (default: "agent.default" of the configuration)')
-    .option('--context <name>', 'Docker context')
-    .option(
-      '--fresh',
-      'make the container anew, which ends commands that run in the old one; what the agent keeps in its data volume stays',
-    )
-    .option('--writable', 'let commands write what is protected, as .git/config and .vscode')
-    .option('-q, --quiet', 'say nothing but errors');
-}
+/** The options of every command that works in one container. */
+export const targetOptions = [
+  common.workspace,
+  ['--no-workspace', 'a container of its own without any folder of this machine'],
+  common.agent,
+  common.context,
+  [
+    '--fresh',
+    'make the container anew, which ends commands that run in the old one; what the agent keeps in its data volume stays',
+  ],
+  ['--writable', 'let commands write what is protected, as .git/config and .vscode'],
+  common.quiet,
+] as const;
 
 /** How long after a connection was lost the end of its container may become known, in milliseconds. */
 const endNoticeMs = 2_000;

@@ -165,9 +165,7 @@ function agentFinding({ program }: Seen, { agent, config, settings, env }: Known
   const anew = 'then cai exec --fresh -- true';
   const lacking = installedBy(imageRequestOf(env, config, settings.workspace, agent.name));
   const remedy =
-    lacking === undefined
-      ? `cai build --agent ${agent.name}, ${anew}; or ${agent.remedy}`
-      : `${lacking}, ${anew}`;
+    lacking === undefined ? `cai build ${agent.name}, ${anew}; or ${agent.remedy}` : `${lacking}, ${anew}`;
   return { status: 'fail', detail: `${agent.command[0]} is not in the container`, remedy };
 }
 

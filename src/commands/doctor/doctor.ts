@@ -1,6 +1,6 @@
 /** `cai doctor`: whether all that a command needs is there, and what to do where it is not. Changes nothing. */
 import { printableCharacters } from '../../system/quoted';
-import { commandLine, runCommandLine } from '../support/command-line';
+import { common, declare } from '../support/command';
 import { Checks } from './checks';
 import type { Check } from './checks';
 import { checkContainerOf, containerChecks } from './container';
@@ -14,18 +14,14 @@ interface Options {
   readonly json?: true;
 }
 
-const description = `Looks at everything that a command needs, from Node to the agent in its container, and says what to do
-where something is missing. It changes nothing. Exit status 1 if a check failed.`;
-
 /** Writes what it finds to stdout; resolves with 0 if no check failed, else with 1. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = commandLine('doctor', description)
-    .option('-w, --workspace <folder>', 'workspace: any folder in it (default: the current one)')
-    .option('-a, --agent <name>', 'of which agent (default: "agent.default" of the configuration)')
-    .option('--context <name>', 'Docker context')
-    .option('--json', 'as JSON');
-  return await runCommandLine(command, args, () => report(command.opts<Options>()));
-}
+export const run = declare<Options>({
+  name: 'doctor',
+  description: `Looks at everything that a command needs, from Node to the agent in its container, and says what to do where
+something is missing. It changes nothing. Exit status 1 if a check failed.`,
+  options: [common.workspace, common.agent, common.context, common.json],
+  action: report,
+});
 
 async function report(options: Options): Promise<number> {
   const { stdout } = process;

@@ -142,7 +142,7 @@ function inGiB(bytes: number): string {
 /** What to do before an image is built that would not have the agent; `undefined`: it would. */
 export function installedBy({ agent, packages, image }: ImageRequest): string | undefined {
   if (packages.length > 0 || image.dockerfile !== undefined) return undefined;
-  return `nothing installs ${agent}: name its npm packages as "packages" below [agents.${agent}] in your config.toml, or install it by a Dockerfile that "dockerfile" below [image] names; then cai build --agent ${agent}`;
+  return `nothing installs ${agent}: name its npm packages as "packages" below [agents.${agent}] in your config.toml, or install it by a Dockerfile that "dockerfile" below [image] names; then cai build ${agent}`;
 }
 
 /** The image of the agent; none is built. `undefined`: there is none. */
@@ -160,7 +160,7 @@ export async function checkImage(
     if (image === undefined) {
       const { autoBuild } = config.image;
       const detail = `there is no ${tag} yet${autoBuild ? ': the first command builds it, which takes minutes' : ''}`;
-      const remedy = installedBy(request) ?? `cai build --agent ${agent.name}`;
+      const remedy = installedBy(request) ?? `cai build ${agent.name}`;
       return { status: autoBuild ? 'warn' : 'fail', detail, remedy };
     }
     const notice = imageNotice(request, image);

@@ -1,12 +1,14 @@
 /** `cai logs`: what the processes that editors have started say, from the files that they keep. */
 import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readSync, watch } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { Option } from 'commander';
 import { CaiError } from '../../errors';
 import { isLog, stemOf } from '../../system/log-file';
 import { printableLine, quoted } from '../../system/quoted';
 import { readState, unlessGone } from '../../system/state-folder';
-import { commandLine, runCommandLine } from '../support/command-line';
+import { declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
+import { tell } from '../support/terminal';
 
 interface Options {
   readonly follow?: true;
@@ -15,9 +17,6 @@ interface Options {
   readonly lines: number;
   readonly json?: true;
 }
-
-const description = `Shows what the last 20 processes of "cai --acp", and those that still run, have logged at level
-info and above, whatever CAI_LOG_LEVEL says, but for "silent". The text of prompts, files and environments is never logged.`;
 
 /** A line of a log. */
 interface Entry {
@@ -37,15 +36,18 @@ const chunkBytes = 64 * 1024;
 const beginningBytes = 1_024;
 
 /** Writes the lines to stdout; resolves with 0, with `--follow` when a signal ends it. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = commandLine('logs', description)
-    .option('-f, --follow', 'and what is logged from now on')
-    .option('-a, --agent <name>', 'only processes that run this agent')
-    .option('-w, --workspace <folder>', 'only what is about this workspace (any folder in it), or about none')
-    .option('-n, --lines <number>', 'how many of the last lines', countOf, 200)
-    .option('--json', 'the lines as they are kept: one JSON object each');
-  return await runCommandLine(command, args, async () => {
-    const { workspace, ...rest } = command.opts<Options>();
+export const run = declare<Options>({
+  name: 'logs',
+  description: `Shows what the last 20 processes of "cai --acp", and those that still run, have logged at level info and
+above, whatever CAI_LOG_LEVEL says, but for "silent". The text of prompts, files and environments is never logged.`,
+  options: [
+    ['-f, --follow', 'and what is logged from now on'],
+    ['-a, --agent <name>', 'only processes that run this agent'],
+    ['-w, --workspace <folder>', 'only what is about this workspace (any folder in it), or about none'],
+    new Option('-n, --lines <number>', 'how many of the last lines').argParser(countOf).default(200),
+    ['--json', 'the lines as they are kept: one JSON object each'],
+  ],
+  action: async ({ workspace, ...rest }) => {
     const options = {
       ...rest,
       ...(workspace !== undefined && { workspace: await namedRoot(resolve(workspace), process.env) }),
@@ -57,10 +59,10 @@ export async function run(args: readonly string[]): Promise<number> {
     });
     process.stdout.write(shown.slice(-options.lines).join(''));
     if (options.follow === true) await follow(folder, logs);
-    else if (shown.length === 0) process.stderr.write(`cai: ${hint(logs)}\n`);
+    else if (shown.length === 0) tell(hint(logs));
     return 0;
-  });
-}
+  },
+});
 
 /** Fails with `CaiError('USAGE')` for what is no number of lines. */
 function countOf(text: string): number {

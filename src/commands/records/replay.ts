@@ -14,7 +14,7 @@ import { LineReader } from '../../rpc/line';
 import type { LineLimits } from '../../rpc/line';
 import type { Line } from '../../rpc/splice';
 import { printableLine } from '../../system/quoted';
-import { commandLine, runCommandLine } from '../support/command-line';
+import { declare } from '../support/command';
 
 interface Options {
   readonly as: 'agent' | 'editor';
@@ -23,11 +23,28 @@ interface Options {
   readonly files?: true;
 }
 
-const description = `Plays one side of a recording: an agent's, on stdin and stdout, to an editor that does again
-what it did, or an editor's, to COMMAND. What is said is compared by method and session, not by contents.
-Ends with 1 and the line of the recording when something else happens.`;
+const limits: LineLimits = { maxLineBytes: 64 * 1024 * 1024, maxSearchBytes: 1024 * 1024 };
 
-const footer = `
+/** Resolves with 0 when all was played. Rejects with `CaiError('REPLAY')` when that was not possible. */
+export const run = declare<Options>({
+  name: 'replay',
+  description: `Plays one side of a recording: an agent's, on stdin and stdout, to an editor that does again what it did, or
+an editor's, to COMMAND. What is said is compared by method and session, not by contents. Ends with 1 and the line of the
+recording when something else happens.`,
+  arguments: [
+    ['<file>', 'the recording'],
+    ['[command...]', 'behind --: the agent that an editor is played to'],
+  ],
+  options: [
+    new Option('--as <side>', 'which side').choices(['agent', 'editor']).default('agent'),
+    new Option(
+      '--child <number>',
+      "what passed between cai and its agent of that number, not the editor's side",
+    ).argParser(numberOf),
+    ['--timing', 'with the pauses that it had'],
+    ['--files', 'an agent may also write files by the editor'],
+  ],
+  footer: `
 A recording is made by: cai --acp --record FILE AGENT. It ends at ${maxRecordingBytes / 2 ** 20} MiB.
 To play its agent, name this command in the settings of your editor, with "args": ["replay", "/path/of/FILE"].
 To play its editor: cai replay FILE --as editor -- COMMAND.
@@ -35,27 +52,8 @@ What is recorded nowhere ends it at once; what comes before its turn, when its t
 or after 60 s where an editor is played.
 Secrets are not in it, so that a sign-in cannot be played to a real agent.
 A stranger's recording is as a stranger's agent. When its agent is played, commands are left out, and
-files it writes without --files, which stderr says; all else reaches the editor.`;
-
-const limits: LineLimits = { maxLineBytes: 64 * 1024 * 1024, maxSearchBytes: 1024 * 1024 };
-
-/** Resolves with 0 when all was played. Rejects with `CaiError('REPLAY')` when that was not possible. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = commandLine('replay', description)
-    .argument('<file>', 'the recording')
-    .argument('[command...]', 'behind --: the agent that an editor is played to')
-    .addOption(new Option('--as <side>', 'which side').choices(['agent', 'editor']).default('agent'))
-    .option(
-      '--child <number>',
-      "what passed between cai and its agent of that number, not the editor's side",
-      numberOf,
-    )
-    .option('--timing', 'with the pauses that it had')
-    .option('--files', 'an agent may also write files by the editor')
-    .addHelpText('after', footer);
-  return await runCommandLine(command, args, async () => {
-    const [file, ...program] = command.args;
-    const options = command.opts<Options>();
+files it writes without --files, which stderr says; all else reaches the editor.`,
+  action: async (options, [file, ...program]) => {
     const isEditor = options.as === 'editor';
     if (isEditor !== program.length > 0) {
       throw new CaiError(
@@ -69,8 +67,8 @@ export async function run(args: readonly string[]): Promise<number> {
     requireChild(lines, options.child);
     await (isEditor ? playEditor(lines, options, program) : playAgent(lines, options));
     return 0;
-  });
-}
+  },
+});
 
 /** Fails with `CaiError('USAGE')` for what numbers no agent. */
 function numberOf(text: string): number {

@@ -9,10 +9,9 @@ import type { SessionRecord } from '../../sessions/session-record';
 import { loadConfig } from '../../config/config';
 import { printableLine, quoted } from '../../system/quoted';
 import { readState, unlessGone } from '../../system/state-folder';
-import { ageOf } from '../support/age';
-import { commandLine, runCommandLine } from '../support/command-line';
+import { declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
-import { table } from '../support/table';
+import { ageOf, shortened, table, tell } from '../support/terminal';
 
 interface Options {
   readonly agent?: string;
@@ -27,13 +26,16 @@ type Listed = SessionRecord & { readonly isLive: boolean };
 const titleLength = 48;
 
 /** Writes the list to stdout, and to stderr a hint if it is empty; resolves with 0. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = commandLine('sessions', 'Lists your sessions, open and past, the one used last first.')
-    .option('-a, --agent <name>', 'of this agent only')
-    .option('-w, --workspace <folder>', 'of this workspace only: any folder in it')
-    .option('--json', 'as a JSON array; times in ISO 8601 and milliseconds');
-  return await runCommandLine(command, args, () => list(command.opts<Options>(), process.env));
-}
+export const run = declare<Options>({
+  name: 'sessions',
+  description: 'Lists your sessions, open and past, the one used last first.',
+  options: [
+    ['-a, --agent <name>', 'of this agent only'],
+    ['-w, --workspace <folder>', 'of this workspace only: any folder in it'],
+    ['--json', 'as a JSON array; times in ISO 8601 and milliseconds'],
+  ],
+  action: (options) => list(options, process.env),
+});
 
 async function list({ agent, workspace, json }: Options, env: NodeJS.ProcessEnv): Promise<number> {
   const { persist, keepMs } = loadConfig(env).sessions;
@@ -55,7 +57,7 @@ async function list({ agent, workspace, json }: Options, env: NodeJS.ProcessEnv)
   });
   const now = Date.now();
   process.stdout.write(json === true ? asJson(shown, now) : asTable(shown, now));
-  if (shown.length === 0) process.stderr.write(`cai: ${hint(all.length, persist)}\n`);
+  if (shown.length === 0) tell(hint(all.length, persist));
   return 0;
 }
 
@@ -70,16 +72,12 @@ function asTable(sessions: readonly Listed[], now: number): string {
   const rows = sessions.map((session) => {
     const { id, title = '', agent, root, isLive } = session;
     const used = `${ageOf(now - lastUseOf(session))} ago`;
-    return [shortened(printableLine(title)), agent, root, isLive ? 'open' : '-', used, id];
+    const shown = shortened(printableLine(title) || '-', titleLength);
+    return [shown, agent, root, isLive ? 'open' : '-', used, id];
   });
-  return table([['TITLE', 'AGENT', 'WORKSPACE', 'STATE', 'LAST USED', 'ID'], ...rows]);
-}
-
-function shortened(title: string): string {
-  const characters = Array.from(title === '' ? '-' : title);
-  return characters.length <= titleLength
-    ? characters.join('')
-    : `${characters.slice(0, titleLength - 1).join('')}…`;
+  const head = ['TITLE', 'AGENT', 'WORKSPACE', 'STATE', 'LAST USED', 'ID'];
+  const flexible = ['TITLE', 'WORKSPACE', 'ID'].map((name) => head.indexOf(name));
+  return table([head, ...rows], { flexible });
 }
 
 /** A session a line. Titles may be a stranger's words, so that even this is safe to look at. */

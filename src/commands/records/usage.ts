@@ -7,8 +7,8 @@ import type { Grouping, UsageAverage, UsageSum } from '../../usage/usage-sums';
 import { duration } from '../../config/config-kinds';
 import { quotedLines } from '../../system/quoted';
 import { readState } from '../../system/state-folder';
-import { commandLine, runCommandLine } from '../support/command-line';
-import { table } from '../support/table';
+import { declare } from '../support/command';
+import { table, tell } from '../support/terminal';
 
 interface Options {
   readonly since: string;
@@ -16,30 +16,28 @@ interface Options {
   readonly json?: true;
 }
 
-const description = `Shows what turns have cost: time, tool calls, and the tokens and costs that agents tell.
-Kept for as long as sessions are ([sessions] keep); nothing is with persist = false.`;
-
-const footer = `
-Tokens and costs are the agent's own words, and "-" where it says none. The time of a tool call includes
-waiting for a permission. A turn in which several models took part counts for each; what of it cannot be told
-apart stands under "(several)".`;
-
 /** ISO 8601, its day first. */
 const dateForm = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
 
 /** Writes the table to stdout, and to stderr a hint if there is nothing; resolves with 0. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = commandLine('usage', description)
-    .option('--since <when>', 'from then on: a duration such as 24h or 7d, a date, or "all"', '24h')
-    .addOption(
-      new Option('--by <what>', 'what sums are made for')
-        .choices(['session', 'agent', 'workspace', 'model'])
-        .default('workspace'),
-    )
-    .option('--json', 'as JSON; times in milliseconds, tokens null where the agent says none')
-    .addHelpText('after', footer);
-  return await runCommandLine(command, args, () => {
-    const { since, by, json } = command.opts<Options>();
+export const run = declare<Options>({
+  name: 'usage',
+  description: `Shows what turns have cost: time, tool calls, and the tokens and costs that agents tell. Kept for as long as
+sessions are ([sessions] keep); nothing is with persist = false.`,
+  options: [
+    new Option('--since <when>', 'from then on: a duration such as 24h or 7d, a date, or "all"').default(
+      '24h',
+    ),
+    new Option('--by <what>', 'what sums are made for')
+      .choices(['session', 'agent', 'workspace', 'model'])
+      .default('workspace'),
+    ['--json', 'as JSON; times in milliseconds, tokens null where the agent says none'],
+  ],
+  footer: `
+Tokens and costs are the agent's own words, and "-" where it says none. The time of a tool call includes
+waiting for a permission. A turn in which several models took part counts for each; what of it cannot be told
+apart stands under "(several)".`,
+  action: ({ since, by, json }) => {
     const now = Date.now();
     const sinceMs = timeOf(since, now);
     const records = readState(process.env, 'usage', (folder) => readUsage(folder, sinceMs));
@@ -49,11 +47,10 @@ export async function run(args: readonly string[]): Promise<number> {
     process.stdout.write(
       json === true ? asJson({ sinceMs, now, by, rows, total, average }) : asTable(by, rows, total),
     );
-    if (records.length === 0)
-      process.stderr.write(`cai: no turns since ${new Date(sinceMs).toISOString()}\n`);
-    return Promise.resolve(0);
-  });
-}
+    if (records.length === 0) tell(`no turns since ${new Date(sinceMs).toISOString()}`);
+    return 0;
+  },
+});
 
 /** A duration before `now`, or a date. Fails with `CaiError('USAGE')`. */
 export function timeOf(text: string, now: number): number {
@@ -111,12 +108,13 @@ function asTable(by: Grouping, rows: readonly UsageSum[], total: UsageSum): stri
     return [name, ...(hasAgents ? [agents] : []), ...cells];
   };
   const average = averageOf(total);
-  return table([
+  const lines = [
     named(by.toUpperCase(), 'AGENT', numbers),
     ...rows.map((row) => named(row.key || '-', row.agents.join(', '), [String(row.turns), ...cellsOf(row)])),
     ...(rows.length > 1 ? [named('total', '', [String(total.turns), ...cellsOf(total)])] : []),
     ...(average === undefined ? [] : [named('a turn', '', ['', ...cellsOf(average)])]),
-  ]);
+  ];
+  return table(lines, { flexible: [0] });
 }
 
 function cellsOf({ durationMs, tools, toolMs, tokens, cost }: UsageAverage): string[] {

@@ -7,18 +7,16 @@ import { writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Option } from 'commander';
 import { statusLine } from '../../agent/status';
 import type { AgentStatus } from '../../agent/status';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { joinStreams } from '../../container/ssh/tunnel-server';
 import { CaiError } from '../../errors';
-import { commandLine, runCommandLine } from '../support/command-line';
+import { declare } from '../support/command';
 import { HostProgram, readOrder } from './host-program';
-import { Target, withTargetOptions } from '../containers/target';
+import { Target, targetOptions } from '../containers/target';
 import type { TargetOptions } from '../containers/target';
-
-const description = `For "cai --acp": lets the container of a workspace reach a port of this machine's loopback address,
-or a program that is run here, until stdin ends.`;
 
 /** Between two attempts at a port that is taken inside, in milliseconds; the longest later, when the user is told. */
 const tryMs = 200;
@@ -39,22 +37,24 @@ interface BridgeOptions extends TargetOptions {
 type Tell = (status: AgentStatus) => void;
 
 /** Resolves with 0 when nobody wants it any more; with the status of what went wrong, which has been told. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = withTargetOptions(commandLine('bridge', description))
-    .argument('<what>', '"localhost:PORT", or "program": the one that the first line of stdin describes')
-    .option('--status-fd <number>', 'tell there what happens, as JSON lines', Number);
-  return await runCommandLine(command, args, async () => {
-    const { statusFd = 1, ...options } = command.opts<BridgeOptions>();
-    const tell: Tell = (status) => {
+export const run = declare<BridgeOptions>({
+  name: 'bridge',
+  description: `For "cai --acp": lets the container of a workspace reach a port of this machine's loopback address, or a
+program that is run here, until stdin ends.`,
+  arguments: [['<what>', '"localhost:PORT", or "program": the one that the first line of stdin describes']],
+  options: [
+    ...targetOptions,
+    new Option('--status-fd <number>', 'tell there what happens, as JSON lines').argParser(Number),
+  ],
+  action: ({ statusFd = 1, ...options }, [what]) =>
+    bridge(what!, options, (status) => {
       try {
         writeSync(statusFd, statusLine(status));
       } catch {
         // Nobody is there any more to be told.
       }
-    };
-    return await bridge(command.args[0]!, options, tell);
-  });
-}
+    }),
+});
 
 async function bridge(what: string, options: TargetOptions, tell: Tell): Promise<number> {
   const notice = (text: string): void => tell({ kind: 'notice', text });

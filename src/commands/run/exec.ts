@@ -20,9 +20,9 @@ import { statusLine } from '../../agent/status';
 import type { AgentStatus } from '../../agent/status';
 import { answerQuestions } from '../../agent/status-link';
 import { safeProgram } from '../../paths/safe-program';
-import { commandLine, runCommandLine } from '../support/command-line';
+import { declare } from '../support/command';
 import { explainKill, killedStatus } from './explain-kill';
-import { Target, withTargetOptions } from '../containers/target';
+import { Target, targetOptions } from '../containers/target';
 import type { TargetOptions, Wanted } from '../containers/target';
 
 /** The options of `cai exec`. */
@@ -43,33 +43,32 @@ export interface ExecOptions extends TargetOptions {
   readonly beside?: (connection: SshConnection) => Promise<{ close(): Promise<void> }>;
 }
 
-const description = `Runs a command in the container of a workspace, which is made and started when needed.
-stdin, stdout, stderr, signals and the exit status are the command's own.`;
-
-const footer = `
-Exit status: the command's own, 128+N if signal N ended it; else 2 usage, 10 the container has gone,
-11 start failed, 12 keys for SSH, 13 connection, 14 wrong host key, 15 not a container of ours.`;
-
 /** Resolves with the exit status of the command. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = withTargetOptions(commandLine('exec', description))
-    .argument('<command...>', 'program and arguments, started without a shell')
-    .option('--cwd <folder>', 'folder to start in, as the container names it')
-    .option('-e, --env <name[=value]>', 'set a variable; without a value the one that it has here', collect)
-    .option('-t, --tty', 'give the command a terminal')
-    .option(
+export const run = declare<Partial<ExecOptions>>({
+  name: 'exec',
+  description: `Runs a command in the container of a workspace, which is made and started when needed. stdin, stdout,
+stderr, signals and the exit status are the command's own.`,
+  arguments: [['<command...>', 'program and arguments, started without a shell']],
+  options: [
+    ...targetOptions,
+    ['--cwd <folder>', 'folder to start in, as the container names it'],
+    new Option(
+      '-e, --env <name[=value]>',
+      'set a variable; without a value the one that it has here',
+    ).argParser(collect),
+    ['-t, --tty', 'give the command a terminal'],
+    new Option(
       '--status-fd <number>',
       'tell there what happens before the command runs, as JSON lines; its end ends the command',
-      Number,
-    )
-    .addOption(new Option('--root-identity <device:inode>').hideHelp())
-    .passThroughOptions()
-    .addHelpText('after', footer);
-  return await runCommandLine(command, args, async () => {
-    const [program, ...rest] = command.args;
-    return await runInContainer([program!, ...rest], { env: [], ...command.opts<Partial<ExecOptions>>() });
-  });
-}
+    ).argParser(Number),
+    new Option('--root-identity <device:inode>').hideHelp(),
+  ],
+  passesThrough: true,
+  footer: `
+Exit status: the command's own, 128+N if signal N ended it; else 2 usage, 10 the container has gone,
+11 start failed, 12 keys for SSH, 13 connection, 14 wrong host key, 15 not a container of ours.`,
+  action: (options, argv) => runInContainer(argv as [string, ...string[]], { env: [], ...options }),
+});
 
 /** Runs `argv`; resolves with its exit status. */
 export async function runInContainer(

@@ -4,12 +4,10 @@ import { constants } from 'node:os';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { openTunnelServer } from '../../container/ssh/tunnel-server';
 import { CaiError, messageOf } from '../../errors';
-import { commandLine, runCommandLine } from '../support/command-line';
-import { Target, withTargetOptions } from '../containers/target';
+import { declare } from '../support/command';
+import { tell } from '../support/terminal';
+import { Target, targetOptions } from '../containers/target';
 import type { TargetOptions } from '../containers/target';
-
-const description = `Makes ports of the container of a workspace reachable on 127.0.0.1 of this machine, until Ctrl-C. The
-first lines on stdout are the addresses, in the order of the ports.`;
 
 /** Two ports: one here, one in the container. */
 interface Pair {
@@ -19,16 +17,14 @@ interface Pair {
 }
 
 /** Resolves with 128 + N when signal N ends it. Rejects with `CaiError`, also when the connection is lost. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = withTargetOptions(commandLine('forward', description)).argument(
-    '<port...>',
-    'PORT, or LOCAL:PORT for another one here; LOCAL 0 is one that is free',
-  );
-  return await runCommandLine(command, args, async () => {
-    const pairs = command.args.map(pairOf);
-    return await forward(pairs, command.opts<TargetOptions>());
-  });
-}
+export const run = declare<TargetOptions>({
+  name: 'forward',
+  description: `Makes ports of the container of a workspace reachable on 127.0.0.1 of this machine, until Ctrl-C. The first
+lines on stdout are the addresses, in the order of the ports.`,
+  arguments: [['<port...>', 'PORT, or LOCAL:PORT for another one here; LOCAL 0 is one that is free']],
+  options: targetOptions,
+  action: (options, ports) => forward(ports.map(pairOf), options),
+});
 
 function pairOf(text: string): Pair {
   const [, local, inside] = /^(?:(\d{1,5}):)?(\d{1,5})$/.exec(text) ?? [];
@@ -57,12 +53,11 @@ async function forward(pairs: readonly Pair[], options: TargetOptions): Promise<
 }
 
 async function listen({ local, inside }: Pair, connection: SshConnection): Promise<Server> {
-  const unanswered = `cai: nothing answers on port ${inside} of the container: start the server there\n`;
   try {
     return await openTunnelServer({
       local,
       reach: () => connection.openTunnel(inside),
-      onUnanswered: () => process.stderr.write(unanswered),
+      onUnanswered: () => tell(`nothing answers on port ${inside} of the container: start the server there`),
     });
   } catch (reason) {
     throw new CaiError('USAGE', cannotListen(local, inside, reason));

@@ -1,6 +1,5 @@
 /** `cai login`: signs in to an agent, by its own command, in its container. */
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import type { SignInCommands } from '../../agent/catalog';
 import { catalog } from '../../agent/catalog';
 import type { TerminalOrder } from '../../agent/editor-token';
@@ -11,36 +10,57 @@ import { loadWorkspaceConfig } from '../../config/effective-config';
 import { ownValue } from '../../config/own-property';
 import { printable, quoted } from '../../system/quoted';
 import { findWorkspace } from '../../workspace/root';
-import { commandLine, runCommandLine } from '../support/command-line';
+import { common, declare } from '../support/command';
 import { runInContainer } from './exec';
 import { checkAgent } from '../containers/target';
 import type { TargetOptions } from '../containers/target';
 
-const description = `Signs in to an agent, by its own command, which runs in a container. Where the sign-in is kept, the agent
-finds it in every workspace, and after "cai rm".`;
+/** Values of `accountOptions`. */
+export interface AccountOptions extends Pick<TargetOptions, 'context' | 'fresh' | 'quiet'> {
+  /** A folder in the workspace. */
+  readonly workspace?: string;
+}
 
-const footer = `
+/** The first argument of `cai login` and `cai logout`. */
+export const accountArguments = [['<agent>', 'name of the agent']] as const;
+
+/** The options of both. */
+export const accountOptions = [
+  [
+    '-w, --workspace <folder>',
+    'in the container of this workspace (default: in one without a workspace; the current one, if it has sign-ins of its own)',
+  ],
+  common.context,
+  [
+    '--fresh',
+    'make the container anew, which ends commands that run in the old one; what the agent keeps stays',
+  ],
+  common.quiet,
+] as const;
+
+/** Resolves with the exit status of the agent's command. */
+export const run = declare<AccountOptions>({
+  name: 'login',
+  description: `Signs in to an agent, by its own command, which runs in a container. Where the sign-in is kept, the agent
+finds it in every workspace, and after "cai rm".`,
+  arguments: [...accountArguments, ['[command...]', 'behind --: another command to sign in with']],
+  options: accountOptions,
+  footer: `
 Open the page that it names in a browser of this machine: while it runs, the ports that it listens on are on 127.0.0.1
 here, too, so that the answer gets back to it. An agent that runs already looks for the sign-in at its next session.
 
-Exit status: that of the agent's command; else as of "cai exec".`;
-
-/** Resolves with the exit status of the agent's command. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = withAccountOptions(commandLine('login', description))
-    .argument('[command...]', 'behind --: another command to sign in with')
-    .addHelpText('after', footer);
-  return await runCommandLine(command, args, async () => {
-    const [agent, ...own] = command.args as [string, ...string[]];
+Exit status: that of the agent's command; else as of "cai exec".`,
+  action: async (options, args) => {
+    const [agent, ...own] = args as [string, ...string[]];
     const login = isCommand(own) ? own : signInCommands(agent)?.login;
     if (login === undefined)
       throw new CaiError(
         'USAGE',
         `how to sign in to ${quoted(agent)} is not known: name its command, as in "cai login ${printable(agent)} -- COMMAND"`,
       );
-    return await runSignIn(login, { agent, env: [], ...(await placeOf(command.opts<AccountOptions>())) });
-  });
-}
+    return await runSignIn(login, { agent, env: [], ...(await placeOf(options)) });
+  },
+});
 
 /** Runs the login of a token that an editor was given; resolves with its exit status. */
 export async function runLogin(
@@ -50,28 +70,6 @@ export async function runLogin(
   if (!isCommand(argv)) throw new CaiError('USAGE', 'this sign-in has no command: ask the agent again');
   const pairs = env.map(([name, value]) => `${name}=${value}`);
   return await runSignIn(argv, { agent, workspace: workspace ?? false, env: pairs });
-}
-
-/** The options of `cai login` and `cai logout`. */
-export interface AccountOptions extends Pick<TargetOptions, 'context' | 'fresh' | 'quiet'> {
-  /** A folder in the workspace. */
-  readonly workspace?: string;
-}
-
-/** Adds them, and the agent as first argument. */
-export function withAccountOptions(command: Command): Command {
-  return command
-    .argument('<agent>', 'name of the agent')
-    .option(
-      '-w, --workspace <folder>',
-      'in the container of this workspace (default: in one without a workspace; the current one, if it has sign-ins of its own)',
-    )
-    .option('--context <name>', 'Docker context')
-    .option(
-      '--fresh',
-      'make the container anew, which ends commands that run in the old one; what the agent keeps stays',
-    )
-    .option('-q, --quiet', 'say nothing but errors');
 }
 
 /** Where an agent's sign-in is kept: with `agent.data = "workspace"`, also of the repository, in the workspace's own data. */

@@ -3,29 +3,27 @@ import { posix } from 'node:path';
 import { CaiError } from '../../errors';
 import { agentHome } from '../../workspace/mount';
 import { quoted } from '../../system/quoted';
-import { commandLine, runCommandLine } from '../support/command-line';
-import { canAsk, confirm } from '../support/confirm';
+import { declare } from '../support/command';
+import { canAsk, confirm } from '../support/terminal';
 import { runInContainer } from './exec';
-import { placeOf, signInCommands, withAccountOptions } from './login';
+import { accountArguments, accountOptions, placeOf, signInCommands } from './login';
 import type { AccountOptions } from './login';
 
 interface Options extends AccountOptions {
   readonly yes?: true;
 }
 
-const description = `Signs out of an agent, in all workspaces that share its sign-in: by its own command, which runs in a
-container, or, where it has none, by removing the files in which it keeps the sign-in.`;
-
-const footer = `
-Exit status: that of the agent's command; else as of "cai exec". What you have chosen in an editor, as an API key, stays there.`;
-
 /** Resolves with the exit status of the agent's command; with 1 if the user does not want it after all. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = withAccountOptions(commandLine('logout', description))
-    .option('-y, --yes', 'do not ask whether files may go')
-    .addHelpText('after', footer);
-  return await runCommandLine(command, args, () => signOut(command.args[0]!, command.opts<Options>()));
-}
+export const run = declare<Options>({
+  name: 'logout',
+  description: `Signs out of an agent, in all workspaces that share its sign-in: by its own command, which runs in a
+container, or, where it has none, by removing the files in which it keeps the sign-in.`,
+  arguments: accountArguments,
+  options: [...accountOptions, ['-y, --yes', 'do not ask whether files may go']],
+  footer: `
+Exit status: that of the agent's command; else as of "cai exec". What you have chosen in an editor, as an API key, stays there.`,
+  action: (options, [agent]) => signOut(agent!, options),
+});
 
 async function signOut(agent: string, options: Options): Promise<number> {
   const commands = signInCommands(agent);

@@ -5,8 +5,8 @@ import { loadWorkspaceConfig } from '../../config/effective-config';
 import type { Origin } from '../../config/effective-config';
 import { quoted } from '../../system/quoted';
 import { findWorkspace } from '../../workspace/root';
-import { commandLine, runCommandLine } from '../support/command-line';
-import { table } from '../support/table';
+import { common, declare } from '../support/command';
+import { table, tell, writeJson } from '../support/terminal';
 
 interface Options {
   readonly workspace?: string;
@@ -14,24 +14,24 @@ interface Options {
 }
 
 /** Writes the keys to stdout, and to stderr what is ignored; resolves with 0. */
-export function run(args: readonly string[]): Promise<number> {
-  const command = commandLine('config', 'Shows every key, its value, and where the value comes from.')
-    .option('-w, --workspace <folder>', 'any folder in the workspace (default: the current one)')
-    .option('--json', 'as JSON');
-  return runCommandLine(command, args, () => show(command.opts<Options>()));
-}
+export const run = declare<Options>({
+  name: 'config',
+  description: 'Shows every key, its value, and where the value comes from.',
+  options: [common.workspace, common.json],
+  action: show,
+});
 
 async function show({ workspace, json }: Options): Promise<number> {
-  const { env, stdout, stderr } = process;
+  const { env } = process;
   const root = await rootOf(workspace, env);
   const { origins: originsInOrder, notices } = loadWorkspaceConfig(env, root);
   const origins = byTable(originsInOrder());
   if (json === true) {
     const keys = origins.map(({ name, value, from }) => ({ name, value: masked(value) ?? null, from }));
-    stdout.write(`${JSON.stringify({ workspace: root ?? null, keys, notices }, undefined, 2)}\n`);
+    writeJson({ workspace: root ?? null, keys, notices });
   } else {
-    stdout.write(table([['KEY', 'VALUE', 'FROM'], ...origins.map(rowOf)]));
-    for (const notice of notices) stderr.write(`cai: ${notice}\n`);
+    process.stdout.write(table([['KEY', 'VALUE', 'FROM'], ...origins.map(rowOf)]));
+    notices.forEach(tell);
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 /** `cai review`: shows what in a workspace the user's programs would run and is not as it was; puts it back. */
 import { existsSync } from 'node:fs';
 import { normalize, resolve } from 'node:path';
+import { Option } from 'commander';
 import { CaiError } from '../../errors';
 import { copyOf, folderNow, readBaseline } from '../../protect/baseline';
 import { accept, changesIn, forgetTold } from '../../protect/changes';
@@ -10,9 +11,9 @@ import { crowd, fileIn } from '../../protect/inventory';
 import { asideFolder, putBack } from '../../protect/put-back';
 import { printableLine, quoted } from '../../system/quoted';
 import { isKnownRoot } from '../../workspace/trust';
-import { commandLine, runCommandLine } from '../support/command-line';
+import { common, declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
-import { table } from '../support/table';
+import { table } from '../support/terminal';
 
 interface Options {
   readonly workspace?: string;
@@ -20,26 +21,24 @@ interface Options {
   readonly accept?: true;
 }
 
-const description = `Shows what in a workspace programs on your machine may run, such as git hooks and the tasks of editors,
-if it is not as it was before an agent worked there. The exit status is 1 if there is anything, else 0.`;
-
 /** Resolves with 0 if nothing is left to look at, else with 1. */
-export async function run(args: readonly string[]): Promise<number> {
-  const command = commandLine('review', description)
-    .argument('[path...]', 'only these, as they are listed, and what is below them')
-    .option('-w, --workspace <folder>', 'workspace: any folder in it (default: the current one)')
-    .option('--restore', 'put it back as it was: what is new is moved into a folder of cai')
-    .option('--accept', 'from now on, what is shown counts as known');
-  return await runCommandLine(command, args, async () => {
-    const options = command.opts<Options>();
-    if (options.restore === true && options.accept === true)
-      throw new CaiError('USAGE', '--restore and --accept do not go together: see "cai review --help"');
+export const run = declare<Options>({
+  name: 'review',
+  description: `Shows what in a workspace programs on your machine may run, such as git hooks and the tasks of editors, if it
+is not as it was before an agent worked there. The exit status is 1 if there is anything, else 0.`,
+  arguments: [['[path...]', 'only these, as they are listed, and what is below them']],
+  options: [
+    common.workspace,
+    ['--restore', 'put it back as it was: what is new is moved into a folder of cai'],
+    new Option('--accept', 'from now on, what is shown counts as known').conflicts('restore'),
+  ],
+  action: async (options, paths) => {
     const root = await namedRoot(resolve(options.workspace ?? '.'), process.env);
     if (!existsSync(root))
       throw new CaiError('WORKSPACE', `${quoted(root)} does not exist: name another folder with --workspace`);
-    return review(root, options, command.args.map(normalize));
-  });
-}
+    return review(root, options, paths.map(normalize));
+  },
+});
 
 function review(root: string, options: Options, paths: readonly string[]): number {
   const { env, stdout } = process;

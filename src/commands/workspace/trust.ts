@@ -20,8 +20,8 @@ import {
   trustFile,
   trustRoot,
 } from '../../workspace/trust';
-import { commandLine, runCommandLine } from '../support/command-line';
-import { canAsk, confirm } from '../support/confirm';
+import { declare } from '../support/command';
+import { canAsk, confirm } from '../support/terminal';
 
 interface Options {
   readonly yes?: true;
@@ -42,20 +42,20 @@ interface Request {
  * Shows what waits, asks, and records it. Resolves with 0 if nothing is left to agree to, 1 for a no; rejects
  * with `CaiError('USAGE')` where nobody can be asked.
  */
-export function run(args: readonly string[]): Promise<number> {
-  const command = commandLine(
-    'trust',
+export const run = declare<Options>({
+  name: 'trust',
+  description:
     "Allows what a repository's .containai/config.toml widens, as it is now, a workspace that has grown, or the git folder of a linked worktree.",
-  )
-    .argument('[folder]', 'any folder in the workspace (default: the current one)')
-    .option('-y, --yes', 'do not ask')
-    .option('--forget', 'take back what was allowed');
-  return runCommandLine(command, args, () => {
-    const folder = resolve(command.args[0] ?? '.');
-    const { yes, forget } = command.opts<Options>();
+  arguments: [['[folder]', 'any folder in the workspace (default: the current one)']],
+  options: [
+    ['-y, --yes', 'do not ask'],
+    ['--forget', 'take back what was allowed'],
+  ],
+  action: ({ yes, forget }, [given = '.']) => {
+    const folder = resolve(given);
     return forget === true ? forgetAll(folder) : trust(folder, yes === true);
-  });
-}
+  },
+});
 
 async function trust(folder: string, isAgreed: boolean): Promise<number> {
   const { env, stdout } = process;

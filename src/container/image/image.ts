@@ -115,7 +115,7 @@ export async function buildImage(
 }
 
 function remedy({ agent, repository }: ImageRequest): string {
-  return `cai build --agent ${agent}${repository === undefined ? '' : ` --workspace ${quoted(repository)}`}`;
+  return `cai build ${agent}${repository === undefined ? '' : ` --workspace ${quoted(repository)}`}`;
 }
 
 async function locked<T>(request: ImageRequest, progress: Progress, work: () => Promise<T>): Promise<T> {

@@ -25,11 +25,28 @@ describe('cai build', () => {
     expect(stderr).toMatch(/^cai: Unsupported agent: nobody/);
   });
 
-  test.each([[['--unknown']], [['extra']]])('refuses %j', async (args) => {
+  test.each([[['--unknown']], [['claude', 'extra']]])('refuses %j', async (args) => {
     const { status, stderr } = await runCli(['build', ...args], userWith('', nowhere));
 
     expect(status).toBe(2);
     expect(stderr).toMatch(/^cai: .*see "cai build --help"\n$/);
+  });
+
+  test.each([[['nobody']], [['nobody', '--agent', 'nobody']]])(
+    'takes the name of the agent: cai build %j',
+    async (args) => {
+      const { status, stderr } = await runCli(['build', ...args], userWith('', nowhere));
+
+      expect(status).toBe(2);
+      expect(stderr).toMatch(/^cai: Unsupported agent: nobody/);
+    },
+  );
+
+  test('refuses two names of agents', async () => {
+    const { status, stderr } = await runCli(['build', 'claude', '--agent', 'codex'], userWith('', nowhere));
+
+    expect(status).toBe(2);
+    expect(stderr).toBe('cai: "claude" and --agent codex name two agents: leave one out\n');
   });
 
   test('takes the agent from the configuration where none is named', async () => {

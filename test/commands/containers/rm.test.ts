@@ -1,14 +1,17 @@
 import { fakeEngine } from '../../container/fake-engine';
 import { runCli, userWith } from '../../support/cli';
 
-/** What `cai rm` says where the engine has nothing of ours. */
-async function toldWithNothing(...args: string[]) {
+/** What a command says where the engine has nothing of ours. */
+async function toldWithNothing(command: string, ...args: string[]) {
   const { address } = await fakeEngine({
     'GET /_ping': { headers: { 'api-version': '1.47' }, body: 'OK' },
     'GET /containers/json': { body: [] },
     'GET /volumes': { body: { Volumes: [] } },
   });
-  const { status, stderr } = await runCli(['rm', ...args], userWith('', { DOCKER_HOST: address.endpoint }));
+  const { status, stderr } = await runCli(
+    [command, ...args],
+    userWith('', { DOCKER_HOST: address.endpoint }),
+  );
   return { status, stderr };
 }
 
@@ -22,9 +25,28 @@ describe('cai rm where nothing is', () => {
       'there is no container without a workspace; what no container uses goes with: cai rm --volumes --all',
     ],
   ])('does not advise the command that was typed: cai rm %j', async (args, why) => {
-    expect(await toldWithNothing(...args)).toEqual({
+    expect(await toldWithNothing('rm', ...args)).toEqual({
       status: 0,
       stderr: `cai: nothing to remove: ${why}\n`,
     });
   });
+});
+
+describe('a container that is named', () => {
+  test.each(['stop', 'rm'])('and is not there ends cai %s with 10', async (command) => {
+    expect(await toldWithNothing(command, 'cai-nobody')).toEqual({
+      status: 10,
+      stderr: 'cai: there is no container "cai-nobody": see "cai ps --all"\n',
+    });
+  });
+
+  test.each([[['stop', 'x', '--all']], [['rm', 'x', '--agent', 'claude']], [['rm', 'x', '-w', '.']]])(
+    'needs no options that say which: cai %j',
+    async ([command, ...args]) => {
+      expect(await toldWithNothing(command!, ...args)).toEqual({
+        status: 2,
+        stderr: 'cai: a container that is named needs no --workspace, --agent or --all: leave it out\n',
+      });
+    },
+  );
 });

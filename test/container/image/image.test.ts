@@ -161,14 +161,14 @@ describe('provideImage', () => {
 
     expect(found.id).toBe('sha256:built1');
     expect(progress.said).toEqual([
-      'the image containai:claude was built by another version or configuration: cai build --agent claude',
+      'the image containai:claude was built by another version or configuration: cai build claude',
     ]);
   });
 
   test('fails where nothing may be built, and names the command that does', async () => {
     await expect(provide({ image: { autoBuild: false, base } })).rejects.toMatchObject({
       code: 'IMAGE',
-      message: expect.stringMatching(/containai:claude.*cai build --agent claude$/) as string,
+      message: expect.stringMatching(/containai:claude.*cai build claude$/) as string,
     });
     expect(engine.builds).toEqual([]);
   });
@@ -182,7 +182,7 @@ describe('imageNotice', () => {
     const { labels } = await provide();
 
     expect(noticeOf(labels)).toBeUndefined();
-    expect(noticeOf(labels, { packages: ['left-pad@1.3.0'] })).toMatch(/: cai build --agent claude$/);
+    expect(noticeOf(labels, { packages: ['left-pad@1.3.0'] })).toMatch(/: cai build claude$/);
   });
 
   test('is not there for an image that was made by other means', () => {
@@ -425,6 +425,6 @@ describe("buildImage, with the user's own Dockerfile", () => {
     await build({ image: withOwn(), repository });
     await provide({ image: { autoBuild: true, base }, repository });
 
-    expect(progress.said[0]).toMatch(/cai build --agent claude --workspace "\/w\/my project"$/);
+    expect(progress.said[0]).toMatch(/cai build claude --workspace "\/w\/my project"$/);
   });
 });

@@ -1,0 +1,79 @@
+/** The one way to declare a command: its arguments, options and help are data that commander reads. */
+import { Command, CommanderError, Option } from 'commander';
+import { CaiError } from '../../errors';
+
+/** An option: its flags as commander writes them, and what it does. An `Option` where there is more to say. */
+export type OptionRow = readonly [flags: string, help: string] | Option;
+
+/** A command, as it explains itself and is run. */
+export interface Declaration<Options> {
+  /** Its name behind `cai`. */
+  readonly name: string;
+  /** What it does; help wraps it to the terminal, so line ends in it count as spaces. */
+  readonly description: string;
+  /** Arguments in their order, each as `<name>`, `[name]`, `<name...>` or `[name...]`, and what it is. */
+  readonly arguments?: readonly (readonly [name: string, help: string])[];
+  /** In the order of its help. */
+  readonly options?: readonly OptionRow[];
+  /** What help says last, as it stands. */
+  readonly footer?: string;
+  /** Whether everything from the first argument on is an argument, also what looks like an option. */
+  readonly passesThrough?: true;
+  /** Resolves with the exit status. `args`: what was given for `arguments`. */
+  readonly action: (options: Options, args: readonly string[]) => number | Promise<number>;
+}
+
+/** Options that several commands have. */
+export const common = {
+  workspace: ['-w, --workspace <folder>', 'workspace: any folder in it (default: the current one)'],
+  agent: ['-a, --agent <name>', 'whose container (default: "agent.default" of the configuration)'],
+  context: ['--context <name>', 'Docker context'],
+  json: ['--json', 'as JSON'],
+  quiet: ['-q, --quiet', 'say nothing but errors'],
+} as const satisfies Readonly<Record<string, OptionRow>>;
+
+/**
+ * Makes a command that can be run: it reads its arguments, or writes its help to stdout, and resolves with the exit
+ * status. It rejects with `CaiError('USAGE')` for arguments that do not fit.
+ */
+export function declare<Options>(
+  declaration: Declaration<Options>,
+): (args: readonly string[]) => Promise<number> {
+  return async (args) => {
+    const command = commandOf(declaration);
+    try {
+      command.parse(args, { from: 'user' });
+    } catch (reason) {
+      if (!(reason instanceof CommanderError)) throw reason;
+      if (reason.exitCode === 0) return 0;
+      const what = reason.message.replace(/^error: |\.$/g, '').replaceAll('\n', ' ');
+      throw new CaiError('USAGE', `${what}: see "${command.name()} --help"`);
+    }
+    return await declaration.action(command.opts() as Options, command.args);
+  };
+}
+
+function commandOf<Options>(declaration: Declaration<Options>): Command {
+  const command = new Command(`cai ${declaration.name}`)
+    .description(declaration.description.replaceAll('\n', ' '))
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined })
+    .showSuggestionAfterError()
+    .helpOption('-h, --help', 'show this help')
+    .passThroughOptions(declaration.passesThrough === true);
+  for (const [name, help] of declaration.arguments ?? []) command.argument(name, help);
+  for (const row of declaration.options ?? [])
+    command.addOption(row instanceof Option ? row : new Option(...row));
+  if (declaration.footer !== undefined) command.addHelpText('after', declaration.footer);
+  return command;
+}
+
+/**
+ * An agent's name that can be given as an argument and by `--agent`. Fails with `CaiError('USAGE')` where these differ;
+ * `undefined` where neither is given.
+ */
+export function namedAgent(argument: string | undefined, option: string | undefined): string | undefined {
+  if (argument !== undefined && option !== undefined && argument !== option)
+    throw new CaiError('USAGE', `"${argument}" and --agent ${option} name two agents: leave one out`);
+  return argument ?? option;
+}

@@ -1,0 +1,85 @@
+/** What commands show to people and ask them. */
+import { createInterface } from 'node:readline/promises';
+import { printable, printableCharacters } from '../../system/quoted';
+
+/** Says a sentence on stderr. Part of it may be a stranger's words. */
+export function tell(sentence: string): void {
+  process.stderr.write(`cai: ${printable(sentence)}\n`);
+}
+
+/** Writes a value to stdout as indented JSON. */
+export function writeJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+/** How a table gets into a terminal that is too narrow for it. */
+export interface TableFit {
+  /** Numbers of the columns whose texts may be shortened, the widest first; others are always whole. */
+  readonly flexible: readonly number[];
+  /** Width of the terminal; `undefined`: whoever reads it takes lines of any length. */
+  readonly columns?: number | undefined;
+}
+
+/** No column is made narrower than this. */
+const minWidth = 10;
+const gap = '  ';
+
+/**
+ * Rows as lines of columns, each as wide as its widest text. Characters that could steer a terminal are replaced,
+ * because names of folders can be a stranger's.
+ */
+export function table(
+  rows: readonly (readonly string[])[],
+  { flexible, columns = process.stdout.columns }: TableFit = { flexible: [] },
+): string {
+  const texts = rows.map((row) => row.map(printableCharacters));
+  const widths = (texts[0] ?? []).map((_, column) => Math.max(...texts.map((row) => row[column]!.length)));
+  // A terminal that nobody has told its size says 0.
+  const available = (columns || Infinity) - gap.length * (widths.length - 1);
+  for (let excess = widths.reduce((sum, width) => sum + width, 0) - available; excess > 0; excess--) {
+    const widest = flexible.reduce(
+      (one, other) => (widths[other]! > widths[one]! ? other : one),
+      flexible[0]!,
+    );
+    if (flexible.length === 0 || widths[widest]! <= minWidth) break;
+    widths[widest]!--;
+  }
+  const lines = texts.map((row) =>
+    row.map((text, column) => shortened(text, widths[column]!).padEnd(widths[column]!)).join(gap),
+  );
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
+}
+
+/** Of a path the end tells it from others, of any other text the beginning. */
+export function shortened(text: string, width: number): string {
+  const characters = Array.from(text);
+  if (characters.length <= width) return text;
+  if (text.startsWith('/')) return `…${characters.slice(characters.length - width + 1).join('')}`;
+  return `${characters.slice(0, width - 1).join('')}…`;
+}
+
+/** The largest unit alone: `45s`, `12m`, `3h`, `9d`. */
+export function ageOf(ageMs: number): string {
+  const seconds = Math.max(Math.floor(ageMs / 1_000), 0);
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h`;
+  return `${Math.floor(seconds / 86_400)}d`;
+}
+
+/** Whether there is a person to ask. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY;
+}
+
+/** Asks on the terminal, by stderr. Everything but a yes is a no, the end of the input too. */
+export async function confirm(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+    const answer = await Promise.race([terminal.question(`${question} [y/N] `), ended]);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    terminal.close();
+  }
+}

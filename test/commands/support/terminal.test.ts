@@ -1,0 +1,47 @@
+import { ageOf, table } from '../../../src/commands/support/terminal';
+
+describe('ageOf', () => {
+  test.each([
+    [-5, '0s'],
+    [999, '0s'],
+    [59_999, '59s'],
+    [60_000, '1m'],
+    [3_599_999, '59m'],
+    [3_600_000, '1h'],
+    [86_399_999, '23h'],
+    [86_400_000, '1d'],
+    [400 * 86_400_000, '400d'],
+  ])('%d ms is %s', (ageMs, text) => {
+    expect(ageOf(ageMs)).toBe(text);
+  });
+});
+
+describe('table', () => {
+  test('aligns columns, without spaces at the ends of lines', () => {
+    const rows = [
+      ['NAME', 'AGE'],
+      ['a', '12m'],
+      ['longer', ''],
+    ];
+
+    expect(table(rows)).toBe('NAME    AGE\na       12m\nlonger\n');
+  });
+
+  test('lets no name steer the terminal or begin a line', () => {
+    expect(table([['a\u001b[2Jb', 'c\nd\u2028\u202e']])).toBe('a\ufffd[2Jb  c\ufffdd\ufffd\ufffd\n');
+  });
+
+  test('fits the terminal: the widest of the flexible columns are shortened, and of a path the end stays', () => {
+    const rows = [
+      ['TITLE', 'WORKSPACE', 'ID'],
+      ['A title that is quite long', '/home/somebody/projects/bakery', '0123456789'],
+    ];
+
+    const text = table(rows, { flexible: [0, 1], columns: 40 });
+
+    expect(text).toBe('TITLE          WORKSPACE      ID\nA title that…  …jects/bakery  0123456789\n');
+    expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(40);
+    expect(table(rows, { flexible: [0, 1], columns: 0 })).toContain('quite long  /home/somebody');
+    expect(table(rows, { flexible: [0, 1], columns: 5 })).toContain('A title t…  …ts/bakery  0123456789');
+  });
+});
