@@ -87,9 +87,6 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/support/named-root':
     'test/commands/records/sessions.test.ts, and test/engine/ for what works without a workspace',
   'child/child-options': 'data; test/child/workspace-child.test.ts',
-  'container/spec/bind': 'data',
-  'container/reuse':
-    'test/container/provide.test.ts; test/engine/lifecycle.test.ts, test/engine/replaced-folder.test.ts',
   'child/proxy-request-id': 'test/child/workspace-child.test.ts',
   'child/child-failures': 'test/child/workspace-child.test.ts',
   'system/process-stat': 'test/system/process-group.test.ts, test/system/process-identity.test.ts',

@@ -2,26 +2,30 @@
 import { CaiError } from '../errors';
 import type { ContainerInfo, ContainerRights } from './engine/container-info';
 import { label, mountText } from './spec/spec';
-import type { Recorded } from './spec/spec';
+import type { Recorded, Settings } from './spec/spec';
 
 /**
- * Fails with `FOREIGN_CONTAINER` unless the container is ours, for this workspace and agent, and its real
- * mounts, user and rights are those that its labels recorded when it was made.
+ * The error `FOREIGN_CONTAINER`, unless the container is ours, for this workspace and agent, and its real mounts, user
+ * and rights are those that its labels recorded when it was made.
  */
-export function checkContainer(info: ContainerInfo, workspace: string | undefined, agent: string): void {
+export function tamperingOf(
+  info: ContainerInfo,
+  { workspace = '', agent }: Pick<Settings, 'workspace' | 'agent'>,
+): CaiError | undefined {
   const { name, labels } = info;
   if (labels[label.managed] !== 'true')
-    throw refuse(name, 'was not made by cai', `rename or remove it: docker rm ${name}`);
-  if (labels[label.workspace] !== (workspace ?? '') || labels[label.agent] !== agent)
-    throw refuse(name, 'was made for another workspace or agent', `remove it: docker rm -f ${name}`);
+    return refusal(name, 'was not made by cai', `rename or remove it: docker rm ${name}`);
+  if (labels[label.workspace] !== workspace || labels[label.agent] !== agent)
+    return refusal(name, 'was made for another workspace or agent', `remove it: docker rm -f ${name}`);
   const recorded = readRecord(labels[label.spec]);
-  if (recorded === undefined) throw refuse(name, 'has no readable record of how it was made', useFresh);
+  if (recorded === undefined) return refusal(name, 'has no readable record of how it was made', useFresh);
   const actual = actualOf(info);
   for (const key of Object.keys(actual) as (keyof Recorded)[]) {
     const [expected, found] = [recorded[key], actual[key]].map((value) => JSON.stringify(value));
     if (expected !== found && !(expected === undefined && later.has(key)))
-      throw refuse(name, `is not as it was made: ${key} should be ${expected}, and is ${found}`, useFresh);
+      return refusal(name, `is not as it was made: ${key} should be ${expected}, and is ${found}`, useFresh);
   }
+  return undefined;
 }
 
 /** What earlier versions of `cai` did not record: their containers are replaced when nothing runs in them. */
@@ -29,7 +33,7 @@ const later = new Set<keyof Recorded>(['seccomp', 'cgroups']);
 
 const useFresh = 'use --fresh to make it anew; what the agent keeps in its data volume stays';
 
-function refuse(name: string, what: string, remedy: string): CaiError {
+function refusal(name: string, what: string, remedy: string): CaiError {
   return new CaiError('FOREIGN_CONTAINER', `the container ${name} ${what}: ${remedy}`);
 }
 

@@ -1,32 +1,35 @@
-/** Finds the container of a workspace and an agent; makes and starts it when needed. */
-import { release } from 'node:os';
+/** The running container of a workspace and an agent: looks at what is there, has `decide` say what to do, does it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CaiError, messageOf } from '../errors';
-import { gitIdentity } from '../workspace/git';
-import { checkContainer } from './check';
-import { containerUser } from './spec/container-user';
+import { CaiError } from '../errors';
+import { quoted } from '../system/quoted';
+import { isRunning } from '../system/process-identity';
+import { tamperingOf } from './check';
+import { decide } from './decide';
+import type { Action, Found } from './decide';
 import type { ContainerInfo } from './engine/container-info';
-import { createRequest } from './spec/create-request';
 import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import { freezeLocks, Frozen } from './freeze';
-import { containerFiles, mountIdentities, systemCaFile } from './spec/files';
-import { newHostKey } from './ssh/keys';
-import { lackingProfile, profileFor } from './engine/seccomp';
-import { isRunning } from '../system/process-identity';
-import { verdictOn } from './reuse';
-import type { Reuse } from './reuse';
-import { allBinds, containerName, dataVolumeOf, label } from './spec/spec';
-import type { Circumstances, Settings } from './spec/spec';
+import { endedAtOnce, makeContainer, startContainer } from './make';
+import { changesOf, lostIn, replacedRoot } from './spec/changes';
+import type { Change } from './spec/changes';
+import { containerName, label } from './spec/spec';
+import type { Settings } from './spec/spec';
 
 /** What container is wanted, and who is to be told what. */
-export interface ContainerRequest extends Reuse {
+export interface ContainerRequest {
+  /** What the container is to be. */
+  readonly settings: Settings;
+  /** Its image, if it is there. */
+  readonly imageIfThere: () => Promise<ImageInfo | undefined>;
   /** Its image, built if it is missing. */
   readonly image: () => Promise<ImageInfo>;
   /** Whether an existing container is replaced. */
   readonly isFresh: boolean;
-  /** Finds git's author. */
+  /** Finds git's author and our own folders. */
   readonly env: NodeJS.ProcessEnv;
+  /** Takes a sentence for the user. */
+  readonly tell: (notice: string) => void;
 }
 
 /** A container that runs. */
@@ -58,45 +61,111 @@ const makerPatienceMs = 30_000;
  * (`FOREIGN_CONTAINER`, `REPLACED`, `IMAGE`, `CONTAINER_START`).
  */
 export async function provideContainer(engine: Engine, request: ContainerRequest): Promise<RunningContainer> {
-  const { settings } = request;
-  const name = containerName(settings);
-  const frozen = new Frozen(engine, freezeLocks(request.env));
-  let mustReplace = request.isFresh;
-  let hasStarted = false;
-  let image: ImageInfo | undefined;
+  const provision = new Provision(engine, request);
   for (;;) {
-    const info = await engine.inspectContainer(name);
-    if (info === undefined) {
-      mustReplace = false;
-      await make(engine, name, (image ??= await request.image()), request);
-      continue;
-    }
-    if (info.state === 'removing' || info.state === 'dead') {
-      await sleep(50);
-      continue;
-    }
-    if (mustReplace && info.labels[label.managed] === 'true') {
-      // Without an image, which may take minutes to build or cannot be, the old one stays.
-      image ??= await request.image();
-      await engine.removeContainer(info.id, { force: true });
-      continue;
-    }
-    checkContainer(info, settings.workspace, settings.agent);
-    if (info.state === 'created') {
-      await waitForMaker(engine, info);
-      continue;
-    }
-    if (await frozen.mustWaitFor(info)) continue;
-    const verdict = await verdictOn(engine, info, request, image);
-    if (verdict === 'need image') image = await request.image();
-    else if (verdict === 'replace') mustReplace = true;
-    else if (info.isRunning) return running(info);
-    else if (hasStarted) throw await endedAtOnce(engine, info);
-    else {
-      hasStarted = true;
-      await start(engine, info, settings);
+    const container = await provision.step();
+    if (container !== undefined) return container;
+  }
+}
+
+/** One use of `provideContainer`, and what it has done so far. */
+class Provision {
+  readonly #name: string;
+  readonly #frozen: Frozen;
+  #image: ImageInfo | undefined;
+  #hasStarted = false;
+  /** Id of the container that was there first, empty for none. */
+  #firstId: string | undefined;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly request: ContainerRequest,
+  ) {
+    this.#name = containerName(request.settings);
+    this.#frozen = new Frozen(engine, freezeLocks(request.env));
+  }
+
+  /** `undefined`: something was done, and has to be looked at. */
+  async step(): Promise<RunningContainer | undefined> {
+    const info = await this.engine.inspectContainer(this.#name);
+    const action = await this.#decide(info);
+    if (action.kind === 'get image') this.#image = await this.request.image();
+    else if (info !== undefined) return await this.#carryOut(action, info);
+    else await makeContainer(this.engine, this.#name, this.#image!, this.request);
+    return undefined;
+  }
+
+  /** Finds out as much as that takes. */
+  async #decide(info: ContainerInfo | undefined): Promise<Action> {
+    this.#firstId ??= info?.id ?? '';
+    const wanted = {
+      // Any other container was made after this process was asked for a fresh one.
+      isFresh: this.request.isFresh && this.#firstId === info?.id,
+      hasImage: this.#image !== undefined,
+      hasStarted: this.#hasStarted,
+    };
+    let found = firstLook(info, this.request.settings);
+    for (;;) {
+      const action = decide(found, wanted);
+      if (action.kind !== 'look' || info === undefined) return action;
+      found = { ...found, ...(await this.#look(action.at, info)) };
     }
   }
+
+  async #look(at: (Action & { kind: 'look' })['at'], info: ContainerInfo): Promise<Partial<Found>> {
+    if (at === 'isFrozen') return { isFrozen: await this.#frozen.mustWaitFor(info) };
+    if (at === 'isBusy') return { isBusy: (await this.engine.countCommands(info.id)) > 0 };
+    const { settings, imageIfThere } = this.request;
+    const changes = changesOf(info.labels, settings);
+    if (changes.has('settings')) return { changes };
+    const image = await imageIfThere();
+    if (image !== undefined && image.id !== info.imageId) changes.add('settings');
+    return { changes };
+  }
+
+  async #carryOut(action: Action, info: ContainerInfo): Promise<RunningContainer | undefined> {
+    const { engine } = this;
+    const { settings, tell } = this.request;
+    switch (action.kind) {
+      case 'wait':
+        // A look at whether it is frozen has waited already.
+        if (action.until === 'removed') await sleep(50);
+        if (action.until === 'started by its maker') await waitForMaker(engine, info);
+        return undefined;
+      case 'start':
+        this.#hasStarted = true;
+        await startContainer(engine, info, settings);
+        return undefined;
+      case 'replace':
+        if (action.because !== 'asked for')
+          tell(
+            `the container ${info.name} is made anew, because ${reasonOf(action.because, info, settings)}`,
+          );
+        await engine.removeContainer(info.id, { force: true });
+        return undefined;
+      case 'use':
+        for (const change of action.despite) tell(noticeOf(change, info, settings));
+        return running(info);
+      case 'refuse':
+        throw await refusalOf(action.because, engine, info, settings);
+      case 'look':
+      case 'get image':
+      case 'make':
+        return undefined;
+    }
+  }
+}
+
+function firstLook(info: ContainerInfo | undefined, settings: Settings): Found {
+  if (info === undefined) return { state: 'none', isOurs: false, isAsMade: false };
+  const { state, isRunning: runs, labels } = info;
+  const isLeaving = state === 'removing' || state === 'dead';
+  const isAsMade = tamperingOf(info, settings) === undefined;
+  return {
+    state: isLeaving ? 'leaving' : state === 'created' ? 'unfinished' : runs ? 'running' : 'stopped',
+    isOurs: labels[label.managed] === 'true',
+    isAsMade,
+  };
 }
 
 function running(info: ContainerInfo): RunningContainer {
@@ -111,80 +180,62 @@ function running(info: ContainerInfo): RunningContainer {
   return { id, name, startedAt, port: hostPort, hostKey, env, hostname, imageId };
 }
 
-/** Returns when the name may have been taken by somebody else, too. */
-async function make(
-  engine: Engine,
-  name: string,
-  image: ImageInfo,
-  request: ContainerRequest,
-): Promise<void> {
-  const { settings, env, tell } = request;
-  const about = await engine.about();
-  const { memoryBytes, cpus, isRootless, limits } = about;
-  const { user, notice } = await containerUser(settings.hostUser, settings.workspace, isRootless);
-  const circumstances: Circumstances = {
-    image: image.id,
-    user,
-    engineMemoryBytes: memoryBytes,
-    engineCpus: cpus,
-    limits,
-    seccomp: profileFor(about, env),
-  };
-  const { privateKey, fingerprint } = newHostKey();
-  const volume = dataVolumeOf(settings, user);
-  await engine.createVolume(volume.name, volume.labels);
-  const id = await engine.createContainer(name, createRequest(settings, circumstances, fingerprint));
-  if (id === undefined) {
-    // The engine may take a moment to know of the container whose name it has given away.
-    await sleep(20);
-    return;
-  }
-  if (notice !== undefined) tell(notice);
-  for (const limit of unlimitedBy(limits))
-    tell(`the engine cannot limit ${limit}: the container can use all`);
-  const lacking = lackingProfile(about, env);
-  if (lacking !== undefined) tell(lacking);
-  try {
-    await engine.putFiles(id, await filesFor(engine, id, circumstances, privateKey, request));
-    await startWith(engine, id, settings);
-  } catch (reason) {
-    if (isSilent(reason)) throw reason;
-    if (await isGone(engine, id)) return;
-    // Half made it would be in everybody's way.
-    await engine.removeContainer(id, { force: true }).catch(() => undefined);
-    throw cannotStart(name, reason);
+/** Why it is replaced, as in "because ...". */
+function reasonOf(change: Change, { labels }: ContainerInfo, { binds, protection }: Settings): string {
+  switch (change) {
+    case 'folder':
+      return `${quoted(replacedRoot(labels, binds))} is another folder now than the one that it has`;
+    case 'settings':
+      return 'its configuration or image has changed';
+    case 'switched':
+      return protection === undefined
+        ? 'all of its workspace is to be writable'
+        : 'its workspace is to be protected again';
+    default:
+      return 'what is protected in its workspace has changed';
   }
 }
 
-function unlimitedBy({ memory, pids }: Circumstances['limits']): string[] {
-  return [...(memory ? [] : ['memory']), ...(pids ? [] : ['the number of processes'])];
+/** For a container that is used despite that, because commands run in it. */
+function noticeOf(change: Change, { name, labels }: ContainerInfo, settings: Settings): string {
+  return change === 'lost'
+    ? `${lostIn(labels, settings)} was replaced on this machine while commands run in the container ${name}, which can write it from now on: --fresh ends them and protects it again`
+    : `the configuration or the image has changed since the container ${name} was made, and commands run in it: --fresh ends them and makes it anew`;
 }
 
-async function filesFor(
+async function refusalOf(
+  because: (Action & { kind: 'refuse' })['because'],
   engine: Engine,
-  id: string,
-  { user }: Circumstances,
-  hostKey: string,
-  { settings, env }: ContainerRequest,
-): Promise<Buffer> {
-  const read = async (path: string) => (await engine.readFile(id, path))?.toString() ?? '';
-  const [passwd, group, identity] = await Promise.all([
-    read('/etc/passwd'),
-    read('/etc/group'),
-    gitIdentity(env),
-  ]);
-  const extra = settings.certificates;
-  return await containerFiles({
-    user,
-    workingFolder: settings.workingFolder,
-    authorizedKey: settings.authorizedKey,
-    hostKey,
-    passwd,
-    group,
-    gitIdentity: identity,
-    isProtected: settings.protection !== undefined,
-    ...(extra !== undefined && { ca: { extra, system: await read(systemCaFile) } }),
-  });
+  info: ContainerInfo,
+  settings: Settings,
+): Promise<CaiError> {
+  const { name, labels } = info;
+  switch (because) {
+    case 'not as made':
+      return tamperingOf(info, settings)!;
+    case 'ends at once':
+      return await endedAtOnce(engine, info);
+    case 'folder': {
+      const source = replacedRoot(labels, settings.binds)!;
+      const what = `${quoted(source)} was moved or replaced since the container ${name} was made`;
+      return new CaiError('REPLACED', `${what}, and ${replacedRemedy(settings.workspace ?? source)}`);
+    }
+    case 'switched': {
+      const how =
+        settings.protection === undefined
+          ? 'cannot write what is protected'
+          : 'can write what this machine would execute';
+      return new CaiError(
+        'CONTAINER_START',
+        `the container ${name} was made so that commands in it ${how}, and some still run: end them first, or use --fresh, which ends them and makes it anew`,
+      );
+    }
+  }
+}
+
+/** What to do where commands still run in a folder that was moved or replaced. */
+export function replacedRemedy(workspace: string): string {
+  return `commands still run in the old folder: end them with: cai stop --force --workspace ${quoted(workspace)}; the next command then gets the new folder`;
 }
 
 /** A container that stays half made, or whose maker has died, is removed. */
@@ -201,49 +252,4 @@ async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> 
     if (now?.state !== 'created') return;
   }
   await engine.removeContainer(info.id, { force: true });
-}
-
-/** The keeper in it ends it if something else is mounted than what was looked at. */
-async function startWith(engine: Engine, id: string, settings: Settings): Promise<void> {
-  const { kernel } = await engine.about();
-  await engine.putFiles(id, await mountIdentities(allBinds(settings), kernel === release()));
-  await engine.startContainer(id);
-}
-
-async function start(engine: Engine, info: ContainerInfo, settings: Settings): Promise<void> {
-  try {
-    await startWith(engine, info.id, settings);
-  } catch (reason) {
-    if (isSilent(reason)) throw reason;
-    if (await isGone(engine, info.id)) return;
-    throw cannotStart(info.name, reason);
-  }
-}
-
-/** The engine is not asked again. What it has half made by then, the next use removes: its maker is gone. */
-function isSilent(reason: unknown): boolean {
-  return reason instanceof CaiError && reason.code === 'NOT_READY';
-}
-
-/** Whether somebody else has removed it, or is about to, as with `--fresh`. */
-async function isGone(engine: Engine, id: string): Promise<boolean> {
-  const info = await engine.inspectContainer(id);
-  return info === undefined || info.state === 'removing' || info.state === 'dead';
-}
-
-/** What to tell of a container that has ended before anything could run in it. */
-export async function endedAtOnce(engine: Engine, { id, name, exitCode }: ContainerInfo): Promise<CaiError> {
-  const log = (await engine.logsTail(id, 5)).trim();
-  const what = `the container ${name} ended with status ${exitCode} as soon as it was started`;
-  const why = log === '' ? '' : `:\n${log}\n`;
-  return new CaiError(
-    'CONTAINER_START',
-    `${what}${why || '; '}make it anew with --fresh; if that does not help, "cai build" makes the image anew`,
-  );
-}
-
-function cannotStart(name: string, reason: unknown): CaiError {
-  if (reason instanceof CaiError && reason.code !== 'NO_ENGINE') return reason;
-  const what = `the container ${name} cannot be started: ${messageOf(reason)}`;
-  return new CaiError('CONTAINER_START', what, undefined, { cause: reason });
 }

@@ -1,9 +1,12 @@
-import { checkContainer } from '../../src/container/check';
+import { tamperingOf } from '../../src/container/check';
 import type { ContainerInfo, ContainerRights } from '../../src/container/engine/container-info';
 import { label } from '../../src/container/spec/spec';
 import { containerInfo } from './given';
 
-const check = (info: ContainerInfo): void => checkContainer(info, '/home/u/app', 'claude');
+const check = (info: ContainerInfo): void => {
+  const tampering = tamperingOf(info, { workspace: '/home/u/app', agent: 'claude' });
+  if (tampering !== undefined) throw tampering;
+};
 
 /** The container with other rights. */
 function withRights(changes: Partial<ContainerRights>): ContainerInfo {
@@ -11,7 +14,7 @@ function withRights(changes: Partial<ContainerRights>): ContainerInfo {
   return { ...info, rights: { ...info.rights, ...changes } };
 }
 
-describe('checkContainer', () => {
+describe('tamperingOf', () => {
   it('accepts a container that is as it was made', () => {
     expect(() => check(containerInfo())).not.toThrow();
   });

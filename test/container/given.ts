@@ -1,6 +1,6 @@
 import type { ContainerInfo } from '../../src/container/engine/container-info';
 import { createRequest } from '../../src/container/spec/create-request';
-import { seccompOf, securityOf } from '../../src/container/engine/security-options';
+import { seccompOf, securityOf } from '../../src/container/engine/container-info';
 import type { Circumstances, Settings } from '../../src/container/spec/spec';
 
 /** Settings of an ordinary container, with changes. */
@@ -41,11 +41,7 @@ export const circumstances: Circumstances = {
 
 /** What an engine tells of the container that was made from those, with changes. */
 export function containerInfo(changes: Partial<ContainerInfo> = {}): ContainerInfo {
-  const { Labels, HostConfig, Cmd, WorkingDir, User, Image } = createRequest(
-    settings(),
-    circumstances,
-    'SHA256:key',
-  );
+  const { Labels, HostConfig, User, Image } = createRequest(settings(), circumstances, 'SHA256:key');
   return {
     id: 'f'.repeat(64),
     name: 'cai-x',
@@ -53,14 +49,11 @@ export function containerInfo(changes: Partial<ContainerInfo> = {}): ContainerIn
     isRunning: true,
     exitCode: 0,
     isOomKilled: false,
-    createdAt: 0,
     startedAt: 0,
     labels: Labels,
     env: [],
     hostname: 'ffffffffffff',
     user: User,
-    command: Cmd,
-    workingFolder: WorkingDir,
     imageId: Image,
     hostPort: 40_000,
     mounts: HostConfig.Mounts.map(({ Type, Source, Target, ReadOnly }) => ({
@@ -84,11 +77,8 @@ export function containerInfo(changes: Partial<ContainerInfo> = {}): ContainerIn
       usernsMode: 'private',
       networkMode: 'bridge',
       networks: [],
-      init: true,
       pidsLimit: HostConfig.PidsLimit,
       memoryBytes: HostConfig.Memory,
-      nanoCpus: 0,
-      extraHosts: [],
       ports: [{ port: '2222/tcp', hostIp: '127.0.0.1' }],
     },
     ...changes,

@@ -1,6 +1,8 @@
 import type { Engine } from '../../src/container/engine/engine';
 import { provideContainer } from '../../src/container/provide';
 import type { ContainerRequest } from '../../src/container/provide';
+import type { ImageInfo } from '../../src/container/engine/engine-info';
+import { label } from '../../src/container/spec/spec';
 import { CaiError } from '../../src/errors';
 import { containerInfo, settings } from './given';
 
@@ -10,12 +12,12 @@ const replaced = settings({ binds: settings().binds.map((bind) => ({ ...bind, id
 const noImage = new CaiError('IMAGE', 'there is no image');
 let removed: string[];
 
-/** An engine with one container, in which nothing runs. */
-function engineWith(changes: Parameters<typeof containerInfo>[0]): Engine {
+/** An engine with one container, in which that many commands run. */
+function engineWith(changes: Parameters<typeof containerInfo>[0], commands = 0): Engine {
   removed = [];
   return {
     inspectContainer: () => Promise.resolve(containerInfo(changes)),
-    processes: () => Promise.resolve([]),
+    countCommands: () => Promise.resolve(commands),
     removeContainer: (id: string) => Promise.resolve(void removed.push(id)),
   } as unknown as Engine;
 }
@@ -46,4 +48,72 @@ describe('provideContainer, where there is no image to make another one from', (
   test('gives the one that is there', async () => {
     expect(await provideContainer(engineWith({}), request({}))).toMatchObject({ port: 40_000 });
   });
+});
+
+describe('provideContainer, where commands run', () => {
+  const protectedPath = {
+    source: '/home/u/app/.npmrc',
+    target: '/home/u/app/.npmrc',
+    identity: '1:5',
+    isReadOnly: true,
+    isRoot: false,
+  };
+
+  test.each([
+    [
+      'for a folder that has been replaced',
+      replaced,
+      'REPLACED',
+      /^"\/home\/u\/app" was moved or replaced .*, and commands still run in the old folder: end them with: cai stop --force --workspace "\/home\/u\/app"/,
+    ],
+    [
+      'to write what it protects',
+      settings({ protection: undefined }),
+      'CONTAINER_START',
+      /commands in it cannot write what is protected, and some still run/,
+    ],
+  ])('refuses %s', async (_, wanted, code, message) => {
+    const refused = provideContainer(engineWith({}, 1), request({ settings: wanted }));
+
+    await expect(refused).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string });
+    expect(removed).toEqual([]);
+  });
+
+  test('refuses to protect what they can write', async () => {
+    const labels = { ...containerInfo().labels, [label.protection]: 'off' };
+
+    await expect(provideContainer(engineWith({ labels }, 1), request({}))).rejects.toThrow(
+      'commands in it can write what this machine would execute, and some still run',
+    );
+  });
+
+  test('gives the container, and tells what is not as it should be', async () => {
+    const told: string[] = [];
+    const labels = { ...containerInfo().labels, [label.protection]: 'on\n1:4 ro /home/u/app/.npmrc' };
+    const wanted = settings({ pids: 7, protection: [protectedPath] });
+    const tell = (notice: string) => told.push(notice);
+
+    await provideContainer(engineWith({ labels }, 1), request({ settings: wanted, tell }));
+
+    expect(told).toEqual([
+      expect.stringContaining(
+        'the configuration or the image has changed since the container cai-x was made',
+      ),
+      expect.stringMatching(
+        /^"\/home\/u\/app\/.npmrc" was replaced on this machine while commands run .*cai-x/,
+      ),
+    ]);
+  });
+});
+
+test('a fresh container that another process has made meanwhile is used', async () => {
+  const engine = engineWith({});
+  const [old, made] = [containerInfo(), containerInfo({ id: 'a'.repeat(64) })];
+  // The image is had between the first two looks.
+  const infos = [old, old, made];
+  engine.inspectContainer = () => Promise.resolve(infos.shift());
+  const image = () => Promise.resolve({ id: old.imageId } as ImageInfo);
+
+  expect(await provideContainer(engine, request({ isFresh: true, image }))).toMatchObject({ id: made.id });
+  expect(removed).toEqual([old.id]);
 });

@@ -2,7 +2,6 @@
 import { ownContainers } from '../../container/user-containers';
 import type { OwnContainer } from '../../container/user-containers';
 import type { Engine } from '../../container/engine/engine';
-import { countCommands } from '../../container/reuse';
 import { CaiError } from '../../errors';
 import { common, declare } from '../support/command';
 import { ageOf, table, tell, writeJson } from '../support/terminal';
@@ -50,7 +49,7 @@ function hint(hidden: number): string {
 /** How many commands of ours run in it. It may end meanwhile. */
 async function commandsIn(engine: Engine, { id, state }: OwnContainer): Promise<number> {
   if (state !== 'running' && state !== 'paused') return 0;
-  return await countCommands(engine, id).catch((reason: unknown) => {
+  return await engine.countCommands(id).catch((reason: unknown) => {
     if (reason instanceof CaiError && reason.code !== 'NO_ENGINE') return 0;
     throw reason;
   });

@@ -1,5 +1,5 @@
 /** What `cai doctor` looks at in a container that is there. None is made or started. */
-import { checkContainer } from '../../container/check';
+import { tamperingOf } from '../../container/check';
 import type { ContainerInfo } from '../../container/engine/container-info';
 import type { Engine } from '../../container/engine/engine';
 import type { ImageInfo } from '../../container/engine/engine-info';
@@ -7,11 +7,11 @@ import { commandEnvironment } from '../../container/environment';
 import { imageRequestOf } from '../../container/image/image-request';
 import type { ClientKey } from '../../container/ssh/keys';
 import { limitedText } from '../../container/ssh/limited-text';
-import { noRoomIn } from '../../container/no-room';
+import { noRoomIn } from '../../container/make';
+import { replacedRemedy } from '../../container/provide';
 import { ownVolumes } from '../../container/user-containers';
-import { countCommands } from '../../container/reuse';
-import { replacedRemedy, replacedRoot } from '../../container/spec/replaced-root';
-import { configHash, containerName, dataFolder, label } from '../../container/spec/spec';
+import { changesOf, replacedRoot } from '../../container/spec/changes';
+import { containerName, dataFolder, label } from '../../container/spec/spec';
 import { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
@@ -36,7 +36,7 @@ export const containerChecks = ['container', 'as made', 'ssh', 'agent', 'data'];
 
 /** The container of the workspace and the agent, from outside and from inside. */
 export async function checkContainerOf(checks: Checks, known: Known): Promise<void> {
-  const { engine, settings, agent } = known;
+  const { engine, settings } = known;
   const name = containerName(settings);
   const info = await checks.find(
     'container',
@@ -48,7 +48,8 @@ export async function checkContainerOf(checks: Checks, known: Known): Promise<vo
     return;
   }
   await checks.check('as made', () => {
-    checkContainer(info, settings.workspace, agent.name);
+    const tampering = tamperingOf(info, settings);
+    if (tampering !== undefined) throw tampering;
     return { status: 'ok', detail: 'its mounts, user and rights are those that it was made with' };
   });
   const seen = await lookInside(checks, info, known);
@@ -75,24 +76,23 @@ async function stateOf(info: ContainerInfo, known: Known): Promise<Finding> {
       remedy: `see: docker logs ${name}`,
     };
   }
-  const replaced = replacedRoot(info.labels[label.roots], settings.binds);
+  const replaced = replacedRoot(info.labels, settings.binds);
   if (replaced !== undefined) {
-    const count = info.isRunning ? await countCommands(engine, info.id) : 0;
+    const count = info.isRunning ? await engine.countCommands(info.id) : 0;
     const detail = `${name} has another folder than the one that is ${quoted(replaced)} now`;
     return count === 0
       ? { status: 'warn', detail, remedy: 'nothing to do: the next command makes it anew' }
       : { status: 'fail', detail, remedy: replacedRemedy(settings.workspace ?? replaced) };
   }
   const isOutdated =
-    info.labels[label.configHash] !== configHash(settings) ||
-    (image !== undefined && image.id !== info.imageId);
+    changesOf(info.labels, settings).has('settings') || (image !== undefined && image.id !== info.imageId);
   if (isOutdated) {
     const remedy =
       'nothing to do: it is made anew when no command runs in it; at once with "cai exec --fresh"';
     return { status: 'warn', detail: `${name} was made for another configuration or image`, remedy };
   }
   if (!info.isRunning) return { status: 'ok', detail: `${name} does not run: the next command starts it` };
-  const count = await countCommands(engine, info.id);
+  const count = await engine.countCommands(info.id);
   return { status: 'ok', detail: `${name} runs, with ${count === 1 ? '1 command' : `${count} commands`}` };
 }
 

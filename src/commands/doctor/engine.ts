@@ -1,6 +1,5 @@
 /** What `cai doctor` asks the container engine. */
 import { stat } from 'node:fs/promises';
-import { containerUser } from '../../container/spec/container-user';
 import { originOf, resolveEngine } from '../../container/engine/context';
 import { Engine } from '../../container/engine/engine';
 import type { EngineAbout, ImageInfo } from '../../container/engine/engine-info';
@@ -9,7 +8,7 @@ import type { ImageRequest } from '../../container/image/image';
 import { imageTagOf } from '../../container/image/image-tag';
 import { imageRequestOf } from '../../container/image/image-request';
 import { engineProfile } from '../../container/engine/seccomp';
-import { recordedOf } from '../../container/spec/spec';
+import { containerUser, recordedOf } from '../../container/spec/spec';
 import type { ContainerUser } from '../../container/spec/spec';
 import type { Config } from '../../config/config';
 import { quoted } from '../../system/quoted';

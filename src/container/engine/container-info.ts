@@ -1,5 +1,5 @@
 /** A container in our own words, in which Docker 20.10, its successors and podman say the same of the same. */
-import { seccompOf, securityOf } from './security-options';
+import { engineProfile, profileName } from './seccomp';
 
 /** What an engine tells of a container. */
 export interface ContainerInfo {
@@ -15,8 +15,6 @@ export interface ContainerInfo {
   readonly exitCode: number;
   /** Whether the kernel ended something in it for want of memory. */
   readonly isOomKilled: boolean;
-  /** When it was made, in milliseconds since 1970. */
-  readonly createdAt: number;
   /** When it was started last, in milliseconds since 1970; `undefined`: never. */
   readonly startedAt: number | undefined;
   /** Its labels, those of the image included. */
@@ -27,10 +25,6 @@ export interface ContainerInfo {
   readonly hostname: string;
   /** As it was asked for: `uid:gid`; empty: the image's. */
   readonly user: string;
-  /** Entry point and command. */
-  readonly command: readonly string[];
-  /** Where the first process starts. */
-  readonly workingFolder: string;
   /** Id of its image, `sha256:` and 64 hex digits. */
   readonly imageId: string;
   /** Port of 127.0.0.1 on this machine that leads to its port 2222; `undefined`: none now. */
@@ -83,16 +77,10 @@ export interface ContainerRights {
   readonly networkMode: string;
   /** Networks beside the standard one. */
   readonly networks: readonly string[];
-  /** Whether the engine puts an init process before its first. */
-  readonly init: boolean;
   /** Most processes and threads. podman has 2048 where nothing was asked for. */
   readonly pidsLimit: number;
   /** Most memory, in bytes. */
   readonly memoryBytes: number;
-  /** Processors, in billionths. */
-  readonly nanoCpus: number;
-  /** Lines for /etc/hosts: `name:address`. */
-  readonly extraHosts: readonly string[];
   /** Ports to publish and on which address of this machine; `*` for all that the image names. */
   readonly ports: readonly { readonly port: string; readonly hostIp: string }[];
 }
@@ -101,7 +89,6 @@ export interface ContainerRights {
 interface Answer {
   readonly Id: string;
   readonly Name: string;
-  readonly Created: string;
   readonly Image: string;
   readonly State: {
     readonly Status: string;
@@ -113,10 +100,7 @@ interface Answer {
   readonly Config: {
     readonly Hostname?: string;
     readonly User?: string;
-    readonly WorkingDir?: string;
     readonly Env?: List;
-    readonly Entrypoint?: List;
-    readonly Cmd?: List;
     readonly Labels?: Readonly<Record<string, string>> | null;
   };
   readonly HostConfig: HostConfig;
@@ -159,11 +143,8 @@ interface HostConfig {
   readonly UTSMode?: string;
   readonly UsernsMode?: string;
   readonly NetworkMode?: string;
-  readonly Init?: boolean | null;
   readonly PidsLimit?: number | null;
   readonly Memory?: number;
-  readonly NanoCpus?: number;
-  readonly ExtraHosts?: List;
   readonly PortBindings?: PortMap;
   readonly PublishAllPorts?: boolean;
   readonly Mounts?: readonly { readonly Source?: string; readonly Target?: string }[] | null;
@@ -175,7 +156,7 @@ interface HostConfig {
  * dropped ones depend on its own default.
  */
 export function containerInfoOf(answer: unknown, capabilities?: readonly string[]): ContainerInfo {
-  const { Id, Name, Created, Image, State, Config, HostConfig, NetworkSettings, Mounts } = answer as Answer;
+  const { Id, Name, Image, State, Config, HostConfig, NetworkSettings, Mounts } = answer as Answer;
   const startedAt = Date.parse(State.StartedAt);
   return {
     id: Id,
@@ -184,16 +165,12 @@ export function containerInfoOf(answer: unknown, capabilities?: readonly string[
     isRunning: State.Running,
     exitCode: State.ExitCode,
     isOomKilled: State.OOMKilled,
-    createdAt: Date.parse(Created),
     // The year 1 stands for never.
     startedAt: startedAt > 0 ? startedAt : undefined,
     labels: Config.Labels ?? {},
     env: Config.Env ?? [],
     hostname: Config.Hostname ?? '',
     user: Config.User ?? '',
-    // Where none was wanted, podman has one empty word.
-    command: [...(Config.Entrypoint ?? []).filter((word) => word !== ''), ...(Config.Cmd ?? [])],
-    workingFolder: Config.WorkingDir ?? '',
     imageId: Image,
     hostPort: State.Running ? sshPortOf(NetworkSettings.Ports) : undefined,
     mounts: mountsOf(Mounts ?? [], HostConfig),
@@ -255,11 +232,8 @@ function rightsOf(
     usernsMode: modeOf(config.UsernsMode),
     networkMode: networkOf(config.NetworkMode),
     networks: sorted(networks.filter((name) => networkOf(name) !== 'bridge' && name !== config.NetworkMode)),
-    init: config.Init === true,
     pidsLimit: Math.max(config.PidsLimit ?? 0, 0),
     memoryBytes: config.Memory ?? 0,
-    nanoCpus: config.NanoCpus ?? 0,
-    extraHosts: sorted(config.ExtraHosts),
     ports: portsOf(config),
   };
 }
@@ -294,3 +268,23 @@ function portsOf({ PortBindings, PublishAllPorts }: HostConfig): ContainerRights
 function sorted(values: List | undefined): string[] {
   return [...(values ?? [])].sort();
 }
+
+/**
+ * Sorted, without the one for system calls: `no-new-privileges` in that form, `systempaths=unconfined` for open
+ * ones in /proc, others as asked for.
+ */
+export function securityOf({ SecurityOpt, MaskedPaths }: HostConfig): string[] {
+  const options = (SecurityOpt ?? [])
+    .filter((option) => !isSeccomp.test(option))
+    .map((option) => (/^no-new-privileges[:=]true$/.test(option) ? 'no-new-privileges' : option));
+  // An engine that tells nothing of them (null, on podman) masks its standard ones.
+  return (MaskedPaths?.length === 0 ? [...options, 'systempaths=unconfined'] : options).sort();
+}
+
+/** The profile of system calls, as `profileName` has it. Of several the last is in force. */
+export function seccompOf({ SecurityOpt }: HostConfig): string {
+  const option = (SecurityOpt ?? []).filter((each) => isSeccomp.test(each)).at(-1);
+  return option === undefined ? engineProfile : profileName(option.replace(isSeccomp, ''));
+}
+
+const isSeccomp = /^seccomp[:=]/;

@@ -1,4 +1,6 @@
 /** What an engine tells of itself and of what it has, but for a single container. */
+import { buffer } from 'node:stream/consumers';
+import { extract } from 'tar-stream';
 import type { Greeting } from './modem';
 
 /** What an engine is. */
@@ -49,12 +51,8 @@ export interface ImageInfo {
   readonly tags: readonly string[];
   /** Its labels. */
   readonly labels: Readonly<Record<string, string>>;
-  /** `NAME=value`; empty in a list. */
+  /** `NAME=value`. */
   readonly env: readonly string[];
-  /** Milliseconds since 1970; `NaN` if the image tells none. */
-  readonly createdAt: number;
-  /** Size, with the layers that it shares. */
-  readonly bytes: number;
 }
 
 /** A volume. */
@@ -147,43 +145,15 @@ export function summaryOf(entry: unknown): ContainerSummary {
 
 /** From the answer of ImageInspect. */
 export function imageInfoOf(answer: unknown): ImageInfo {
-  const { Id, RepoTags, Config, Created, Size } = answer as {
+  const { Id, RepoTags, Config } = answer as {
     readonly Id: string;
     readonly RepoTags?: readonly string[] | null;
     readonly Config?: {
       readonly Labels?: Readonly<Record<string, string>> | null;
       readonly Env?: readonly string[] | null;
     } | null;
-    readonly Created?: string;
-    readonly Size: number;
   };
-  return {
-    id: Id,
-    tags: RepoTags ?? [],
-    labels: Config?.Labels ?? {},
-    env: Config?.Env ?? [],
-    createdAt: Date.parse(Created ?? ''),
-    bytes: Size,
-  };
-}
-
-/** From an entry of the answer of ImageList. */
-export function listedImageOf(entry: unknown): ImageInfo {
-  const { Id, RepoTags, Labels, Created, Size } = entry as {
-    readonly Id: string;
-    readonly RepoTags?: readonly string[] | null;
-    readonly Labels?: Readonly<Record<string, string>> | null;
-    readonly Created: number;
-    readonly Size: number;
-  };
-  return {
-    id: Id,
-    tags: RepoTags ?? [],
-    labels: Labels ?? {},
-    env: [],
-    createdAt: Created * 1000,
-    bytes: Size,
-  };
+  return { id: Id, tags: RepoTags ?? [], labels: Config?.Labels ?? {}, env: Config?.Env ?? [] };
 }
 
 /** From an entry of the answer of VolumeList. */
@@ -209,4 +179,23 @@ export function buildOptionsOf({ tag, dockerfile, buildArgs, labels, ...request 
     ...(target !== undefined && { target }),
     ...(networkMode !== undefined && { networkmode: networkMode }),
   } as const;
+}
+
+/** Content of the first entry of a tar archive; `undefined` if that is no ordinary file. */
+export async function fileIn(tar: Buffer): Promise<Buffer | undefined> {
+  const archive = extract();
+  archive.end(tar);
+  for await (const entry of archive) return entry.header.type === 'file' ? await buffer(entry) : undefined;
+  return undefined;
+}
+
+/** The text in frames of standard output and error, each with its length in its header. Source: ContainerAttach. */
+export function textOfFrames(frames: Buffer): string {
+  const parts: Buffer[] = [];
+  for (let start = 0; start + 8 <= frames.length;) {
+    const content = start + 8;
+    start = content + frames.readUInt32BE(start + 4);
+    parts.push(frames.subarray(content, start));
+  }
+  return Buffer.concat(parts).toString();
 }

@@ -8,13 +8,20 @@ import { followBuild } from './build-stream';
 import type { BuildEvent } from './build-stream';
 import { containerInfoOf } from './container-info';
 import type { ContainerInfo } from './container-info';
-import { processColumns, processCountOf, processesOf } from './container-processes';
+import { countSupervisors, processColumns, processCountOf, processesOf } from './container-processes';
 import type { ContainerProcess } from './container-processes';
 import type { EngineAddress } from './context';
-import { firstFileOf, textOfFrames } from './answer';
 import { engineClient } from './client';
 import { engineError, isNameTaken, isRemovalUnderWay, statusOf } from './engine-error';
-import { aboutOf, buildOptionsOf, imageInfoOf, listedImageOf, summaryOf, volumeInfoOf } from './engine-info';
+import {
+  aboutOf,
+  buildOptionsOf,
+  fileIn,
+  imageInfoOf,
+  summaryOf,
+  textOfFrames,
+  volumeInfoOf,
+} from './engine-info';
 import type { BuildRequest, ContainerSummary, EngineAbout, ImageInfo, VolumeInfo } from './engine-info';
 import { get, greet } from './modem';
 import type { Greeting, Modem } from './modem';
@@ -62,8 +69,8 @@ export class Engine {
 
   /** `undefined`: there is none, or it is just being made. */
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
-    return await this.#askOr([404], `look at the container ${idOrName}`, 'CONTAINER_START', async () => {
-      const answer = await this.docker.getContainer(idOrName).inspect();
+    return await this.#askContainer(idOrName, 'look at', [404], async (container) => {
+      const answer = await container.inspect();
       const own = (await this.#ofPodman(`containers/${answer.Id}/json`)) as {
         BoundingCaps?: string[] | null;
       };
@@ -80,63 +87,49 @@ export class Engine {
    * ContainerCreate. Rejects with `CONTAINER_START`.
    */
   async createContainer(name: string, request: object): Promise<string | undefined> {
-    return await this.#ask(`create the container ${name}`, 'CONTAINER_START', async () => {
-      try {
-        // Not apart they would both be sent twice, in the address, too.
-        const parts = { _query: { name }, _body: request } as Docker.ContainerCreateOptions;
-        return (await this.docker.createContainer(parts)).id;
-      } catch (reason) {
-        if (isNameTaken(reason)) return undefined;
-        throw reason;
-      }
+    return await this.#askUnless(isNameTaken, `create the container ${name}`, 'CONTAINER_START', async () => {
+      // Not apart they would both be sent twice, in the address, too.
+      const parts = { _query: { name }, _body: request } as Docker.ContainerCreateOptions;
+      return (await this.docker.createContainer(parts)).id;
     });
   }
 
   /** Extracts a tar archive at the root of a container, whether or not it runs, with the owners in it. */
   async putFiles(id: string, tar: Buffer): Promise<void> {
-    await this.#ask(`put files into the container ${id}`, 'CONTAINER_START', () =>
-      this.docker.getContainer(id).putArchive(tar, { path: '/' }),
+    await this.#askContainer(id, 'put files into', [], (container) =>
+      container.putArchive(tar, { path: '/' }),
     );
   }
 
   /** `undefined`: there is no such file, or it is not an ordinary one; podman follows a link. */
   async readFile(id: string, path: string): Promise<Buffer | undefined> {
-    return await this.#askOr([404], `read ${path} in the container ${id}`, 'CONTAINER_START', async () =>
-      firstFileOf(await buffer(await this.docker.getContainer(id).getArchive({ path }))),
+    return await this.#askContainer(id, `read ${path} in`, [404], async (container) =>
+      fileIn(await buffer(await container.getArchive({ path }))),
     );
   }
 
   /** One that runs stays as it is. */
   async startContainer(id: string): Promise<void> {
-    await this.#askOr([304], `start the container ${id}`, 'CONTAINER_START', () =>
-      this.docker.getContainer(id).start(),
-    );
+    await this.#askContainer(id, 'start', [304], (container) => container.start());
   }
 
   /** Has all its processes stand still, or go on. Rejects with `CONTAINER_START`, also if they do already. */
   async setPaused(id: string, isPaused: boolean): Promise<void> {
-    const container = this.docker.getContainer(id);
-    await this.#ask(`${isPaused ? 'pause' : 'unpause'} the container ${id}`, 'CONTAINER_START', () =>
-      isPaused ? container.pause() : container.unpause(),
-    );
+    if (isPaused) await this.#askContainer(id, 'pause', [], (container) => container.pause());
+    else await this.#askContainer(id, 'unpause', [], (container) => container.unpause());
   }
 
   /** Asks the first process to end, and ends it after `seconds`. One that is not there or does not run is fine. */
   async stopContainer(id: string, seconds: number): Promise<void> {
-    await this.#askOr([304, 404], `stop the container ${id}`, 'CONTAINER_START', () =>
-      this.docker.getContainer(id).stop({ t: seconds }),
-    );
+    await this.#askContainer(id, 'stop', [304, 404], (container) => container.stop({ t: seconds }));
   }
 
   /** With its volumes that have no name. One that is not there is fine, and one that somebody else removes. */
   async removeContainer(id: string, { force }: { force: boolean }): Promise<void> {
-    await this.#ask(`remove the container ${id}`, 'CONTAINER_START', async () => {
-      try {
-        await this.docker.getContainer(id).remove({ force, v: true });
-      } catch (reason) {
-        if (statusOf(reason) !== 404 && !isRemovalUnderWay(reason)) throw reason;
-      }
-    });
+    const isGone = (reason: unknown) => statusOf(reason) === 404 || isRemovalUnderWay(reason);
+    await this.#askUnless(isGone, `remove the container ${id}`, 'CONTAINER_START', () =>
+      this.docker.getContainer(id).remove({ force, v: true }),
+    );
   }
 
   /** All processes in a container; none if it does not run. */
@@ -144,61 +137,52 @@ export class Engine {
     // Docker's go to the ps of its machine, and it needs the ids. podman does that in the container, where
     // there may be no ps, unless it knows all columns itself.
     const columns = this.greeting.isPodman ? processColumns : `-eo ${processColumns}`;
-    const answer: unknown = await this.#askOr(
-      [409],
-      `list the processes of the container ${id}`,
-      'CONTAINER_START',
-      () => this.docker.getContainer(id).top({ ps_args: columns }),
+    const answer: unknown = await this.#askContainer(id, 'list the processes of', [409], (container) =>
+      container.top({ ps_args: columns }),
     );
     return processesOf(answer);
   }
 
+  /** How many commands of `cai` run in a container. */
+  async countCommands(id: string): Promise<number> {
+    return countSupervisors(await this.processes(id));
+  }
+
   /** How many processes and threads it has; `undefined`: not known, or it does not run. */
   async processCount(id: string): Promise<number | undefined> {
-    const answer = await this.#askOr(
-      [404, 409],
-      `count the processes of the container ${id}`,
-      'CONTAINER_START',
-      () => this.docker.getContainer(id).stats({ stream: false, 'one-shot': true }),
+    const answer: unknown = await this.#askContainer(id, 'count the processes of', [404, 409], (container) =>
+      container.stats({ stream: false, 'one-shot': true }),
     );
     return processCountOf(answer ?? {});
   }
 
   /** Its exit status, as soon as it does not run. */
   async waitContainer(id: string): Promise<number> {
-    const answer = (await this.#ask(`wait for the container ${id}`, 'CONTAINER_START', () =>
-      this.docker.getContainer(id).wait(),
-    )) as { StatusCode: number };
-    return answer.StatusCode;
+    const answer: unknown = await this.#askContainer(id, 'wait for', [], (container) => container.wait());
+    return (answer as { StatusCode: number }).StatusCode;
   }
 
   /** The last lines that its first process printed, at most so many of them. */
   async logsTail(id: string, lines: number): Promise<string> {
     const options = { stdout: true, stderr: true, follow: false, tail: lines } as const;
-    const frames = await this.#ask(`read the log of the container ${id}`, 'CONTAINER_START', () =>
-      this.docker.getContainer(id).logs(options),
+    const frames = await this.#askContainer(id, 'read the log of', [], (container) =>
+      container.logs(options),
     );
-    return textOfFrames(frames);
+    return textOfFrames(frames!);
   }
 
   /** `undefined`: there is none. */
   async inspectImage(ref: string): Promise<ImageInfo | undefined> {
-    return await this.#askOr([404], `look at the image ${ref}`, 'IMAGE', async () =>
+    return await this.#askUnless(isMissing, `look at the image ${ref}`, 'IMAGE', async () =>
       imageInfoOf(await this.docker.getImage(ref).inspect()),
     );
   }
 
-  /** Those with the labels. */
-  async listImages(labels: Labels): Promise<ImageInfo[]> {
-    const found = await this.#ask('list the images', 'IMAGE', () =>
-      this.docker.listImages({ filters: filterOf(labels) }),
-    );
-    return found.map(listedImageOf);
-  }
-
   /** One that is not there is fine; rejects with `IMAGE` for one in use. */
   async removeImage(ref: string): Promise<void> {
-    await this.#askOr([404], `remove the image ${ref}`, 'IMAGE', () => this.docker.getImage(ref).remove());
+    await this.#askUnless(isMissing, `remove the image ${ref}`, 'IMAGE', () =>
+      this.docker.getImage(ref).remove(),
+    );
   }
 
   /**
@@ -258,8 +242,36 @@ export class Engine {
 
   /** One that is not there is fine; rejects with `CONTAINER_START` for one in use. */
   async removeVolume(name: string): Promise<void> {
-    await this.#askOr([404], `remove the volume ${name}`, 'CONTAINER_START', () =>
+    await this.#askUnless(isMissing, `remove the volume ${name}`, 'CONTAINER_START', () =>
       this.docker.getVolume(name).remove(),
+    );
+  }
+
+  /** As `#askUnless`; `verb` is what is done with the container, and an answer with one of the `statuses` is fine. */
+  async #askContainer<T>(
+    id: string,
+    verb: string,
+    statuses: readonly number[],
+    request: (container: Docker.Container) => Promise<T>,
+  ): Promise<T | undefined> {
+    const isFine = (reason: unknown) => statuses.includes(statusOf(reason) ?? 0);
+    return await this.#askUnless(isFine, `${verb} the container ${id}`, 'CONTAINER_START', () =>
+      request(this.docker.getContainer(id)),
+    );
+  }
+
+  /** As `#ask`; `undefined` if it fails in a way that is fine. */
+  async #askUnless<T>(
+    isFine: (reason: unknown) => boolean,
+    what: string,
+    code: FailureCode,
+    request: () => Promise<T>,
+  ): Promise<T | undefined> {
+    return await this.#ask(what, code, () =>
+      request().catch((reason: unknown) => {
+        if (isFine(reason)) return undefined;
+        throw reason;
+      }),
     );
   }
 
@@ -270,23 +282,10 @@ export class Engine {
       throw engineError(reason, { address: this.address, what, code });
     }
   }
+}
 
-  /** `undefined` if the engine answers with one of these statuses. */
-  async #askOr<T>(
-    statuses: readonly number[],
-    what: string,
-    code: FailureCode,
-    request: () => Promise<T>,
-  ): Promise<T | undefined> {
-    return await this.#ask(what, code, async () => {
-      try {
-        return await request();
-      } catch (reason) {
-        if (statuses.includes(statusOf(reason) ?? 0)) return undefined;
-        throw reason;
-      }
-    });
-  }
+function isMissing(reason: unknown): boolean {
+  return statusOf(reason) === 404;
 }
 
 function filterOf(labels: Labels): { label: string[] } {

@@ -1,8 +1,8 @@
 /** How the engine is asked for the container of a workspace and an agent. */
 import { ownIdentity } from '../../system/process-identity';
 import { agentHome } from '../../workspace/mount';
-import { protectionText } from './protection-state';
-import { rootsText } from './replaced-root';
+import { protectionText } from './changes';
+import { rootsText } from './changes';
 import { engineProfile } from '../engine/seccomp';
 import { caFile, configHash, label, mountsOf, ownerLabels, recordedOf, sshPort } from './spec';
 import type { Circumstances, ContainerUser, Settings } from './spec';

@@ -9,8 +9,8 @@ import { packageFile } from '../../system/package-file';
 import { agentHome, fallbackMount } from '../../workspace/mount';
 import { seccompFile } from '../engine/seccomp';
 import { caFile, dataFolder } from './spec';
-import type { Bind } from './bind';
-import type { ContainerUser } from './spec';
+
+import type { Bind, ContainerUser } from './spec';
 
 /** Our own files inside, owned by root: what runs there cannot change them. */
 const ownFolder = '/run/cai';

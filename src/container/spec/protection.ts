@@ -19,7 +19,7 @@ import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../protect/p
 import type { ProtectedPath } from '../../paths/look-inside';
 import { quoted } from '../../system/quoted';
 import { errorCodeOf } from '../../system/real-path';
-import type { Bind } from './bind';
+import type { Bind } from './spec';
 
 /** What is to be protected. */
 export interface ProtectionRequest {

@@ -19,9 +19,9 @@ import { identify, replaced } from '../../paths/pinned-folder';
 import { quoted } from '../../system/quoted';
 import { rootRules } from '../../workspace/refused-root';
 import { packagedFilesHash } from './files';
-import type { Bind } from './bind';
+
 import { protectionOf } from './protection';
-import type { ContainerUser, Settings } from './spec';
+import type { Bind, ContainerUser, Settings } from './spec';
 
 /** What decides how a container is to be. */
 export interface SettingsRequest {

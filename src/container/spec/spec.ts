@@ -1,11 +1,11 @@
 /** What the container of a workspace and an agent is to be: its name, what is mounted, and its rights. */
 import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { agentHome } from '../../workspace/mount';
 import type { ContainerMount } from '../engine/container-info';
 import type { EngineAbout } from '../engine/engine-info';
 import { profileName } from '../engine/seccomp';
-import type { Bind } from './bind';
 
 /** Where a container's sshd listens, inside. */
 export const sshPort = 2222;
@@ -38,6 +38,26 @@ export const label = {
 export interface Mount extends ContainerMount {
   /** `bind`: `source` is a path of the host; `volume`: the name of a volume. */
   readonly type: 'bind' | 'volume';
+}
+
+/** A file or folder of the host, and where it is inside. */
+export interface Bind {
+  /** Real path. */
+  readonly source: string;
+  /** Absolute path inside. */
+  readonly target: string;
+  /** Whether nothing can be written there. */
+  readonly isReadOnly: boolean;
+  /**
+   * `device:inode` of what was there when it was looked at; empty where the system does not tell. Whoever
+   * can rename a folder above it can put a link in its place before the engine mounts it.
+   */
+  readonly identity: string;
+  /**
+   * Whether it is a folder that must be the same one whenever the container is used again. Not so for a file, which
+   * is another one each time it is saved.
+   */
+  readonly isRoot: boolean;
 }
 
 /** Whom the commands in a container run as, by number. */
@@ -229,4 +249,25 @@ function dataVolumeName(settings: Settings, user: ContainerUser): string {
 
 function hash(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+}
+
+/** Where `cai` itself runs as root: no agent does, and this is the first ordinary user of most systems. */
+const ordinary: ContainerUser = { uid: 1000, gid: 1000 };
+
+/**
+ * Whom everything in the container runs as: the user of the host, so that files in the workspace belong
+ * to whom they should. For root the owner of the workspace, and never root itself. On a rootless engine
+ * the user of the host is root inside, and has no rights beyond his own.
+ */
+export async function containerUser(
+  hostUser: ContainerUser,
+  workspace: string | undefined,
+  isRootless: boolean,
+): Promise<{ readonly user: ContainerUser; readonly notice?: string }> {
+  if (isRootless) return { user: { uid: 0, gid: 0 } };
+  if (hostUser.uid !== 0) return { user: hostUser };
+  const { uid, gid } = workspace === undefined ? hostUser : await stat(workspace);
+  const user = uid === 0 ? ordinary : { uid, gid };
+  const whose = uid === 0 ? 'not as root' : 'as the owner of the workspace';
+  return { user, notice: `cai runs as root: commands run ${whose}, with the user id ${user.uid}` };
 }

@@ -1,5 +1,5 @@
 /** The two kinds of SSH keys: ours, with which we log in everywhere, and the one of each container. */
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -9,6 +9,8 @@ import { stateRemedy } from '../../system/state-folder';
 
 const keyType = 'ssh-ed25519';
 const comment = 'containai';
+/** Two strings with their lengths: the type, and 32 bytes. Source: RFC 8709, 4. */
+const publicBlobBytes = 4 + keyType.length + 4 + 32;
 
 /** The key that we log in with. */
 export interface ClientKey {
@@ -93,42 +95,15 @@ function unless(code: string): (reason: unknown) => undefined {
 }
 
 /**
- * A new key in OpenSSH's format. Made here, because the generator of ssh2 loses the leading zero bytes of a public
- * key, one key in 256. Source: OpenSSH, PROTOCOL.key.
+ * A new key in OpenSSH's format. The generator of ssh2 drops zero bytes at the beginning of a public key, which is then
+ * no key: that happens to one in 256, and another is made.
  */
 function newPrivateKey(): string {
-  const { x, d } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
-  const publicKey = Buffer.from(x!, 'base64url');
-  const publicBlob = Buffer.concat([field(keyType), field(publicKey)]);
-  const check = randomBytes(4);
-  const secret = Buffer.concat([
-    check,
-    check,
-    publicBlob,
-    field(Buffer.concat([Buffer.from(d!, 'base64url'), publicKey])),
-    field(comment),
-  ]);
-  const padding = Buffer.from([1, 2, 3, 4, 5, 6, 7].slice(0, -secret.length & 7));
-  const whole = Buffer.concat([
-    Buffer.from('openssh-key-v1\0'),
-    field('none'),
-    field('none'),
-    field(''),
-    Buffer.from([0, 0, 0, 1]),
-    field(publicBlob),
-    field(Buffer.concat([secret, padding])),
-  ]);
-  const lines = whole.toString('base64').match(/.{1,70}/g)!;
-  return ['-----BEGIN OPENSSH PRIVATE KEY-----', ...lines, '-----END OPENSSH PRIVATE KEY-----', ''].join(
-    '\n',
-  );
-}
-
-/** With its length before it. Source: RFC 4251, 5, string. */
-function field(value: string | Buffer): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(value.length);
-  return Buffer.concat([length, Buffer.from(value)]);
+  for (;;) {
+    const { private: text } = utils.generateKeyPairSync('ed25519', { comment });
+    const key = utils.parseKey(text);
+    if (!(key instanceof Error) && key.getPublicSSH().length === publicBlobBytes) return text;
+  }
 }
 
 function publicBlobOf(privateKey: string): Buffer {

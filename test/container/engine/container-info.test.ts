@@ -1,4 +1,5 @@
-import { containerInfoOf } from '../../../src/container/engine/container-info';
+import { createHash } from 'node:crypto';
+import { containerInfoOf, seccompOf, securityOf } from '../../../src/container/engine/container-info';
 
 /*
  * Two engines on one request. Observed: Docker 20.10.24 and podman 4.3.1, shortened to what is read.
@@ -6,11 +7,9 @@ import { containerInfoOf } from '../../../src/container/engine/container-info';
 const request = {
   labels: { a: 'b' },
   user: '4321:4321',
-  command: ['/bin/sleep', '1000'],
 };
 const docker = {
   Id: '68de',
-  Created: '2026-11-21T10:17:45.375687407Z',
   Name: '/x',
   Image: 'sha256:c9ff',
   State: { Status: 'exited', Running: false, ExitCode: 137, OOMKilled: true, StartedAt: '2026-11-21T10:17:45.6227551Z' },
@@ -18,9 +17,6 @@ const docker = {
     Hostname: 'box',
     User: request.user,
     Env: ['A=b', 'PATH=/bin'],
-    Cmd: request.command,
-    WorkingDir: '/ws',
-    Entrypoint: null,
     Labels: request.labels,
   },
   HostConfig: {
@@ -28,7 +24,6 @@ const docker = {
     PortBindings: { '2222/tcp': [{ HostIp: '127.0.0.1', HostPort: '' }] },
     CapAdd: ['SYS_CHROOT', 'SETGID', 'SETUID'],
     CapDrop: ['ALL'],
-    ExtraHosts: ['host.docker.internal:host-gateway', 'db:10.0.0.9'],
     GroupAdd: null,
     IpcMode: 'private',
     PidMode: '',
@@ -38,7 +33,6 @@ const docker = {
     UTSMode: '',
     UsernsMode: '',
     Memory: 536870912,
-    NanoCpus: 1500000000,
     Devices: null,
     DeviceCgroupRules: null,
     DeviceRequests: null,
@@ -48,7 +42,6 @@ const docker = {
       { Type: 'volume', Source: 'data', Target: '/data' },
     ],
     MaskedPaths: ['/proc/acpi', '/sys/firmware'],
-    Init: true,
   },
   Mounts: [
     { Type: 'volume', Name: 'data', Source: '/var/lib/docker/volumes/data/_data', Destination: '/data', Driver: 'local', Mode: 'z', RW: true, Propagation: '' },
@@ -58,7 +51,6 @@ const docker = {
 }; // prettier-ignore
 const podman = {
   ...docker,
-  Config: { ...docker.Config, Entrypoint: [''] },
   HostConfig: {
     ...docker.HostConfig,
     NetworkMode: 'bridge',
@@ -97,14 +89,11 @@ const expected = {
   isRunning: false,
   exitCode: 137,
   isOomKilled: true,
-  createdAt: Date.UTC(2026, 10, 21, 10, 17, 45, 375),
   startedAt: Date.UTC(2026, 10, 21, 10, 17, 45, 622),
   labels: request.labels,
   env: ['A=b', 'PATH=/bin'],
   hostname: 'box',
   user: request.user,
-  command: request.command,
-  workingFolder: '/ws',
   imageId: 'sha256:c9ff',
   hostPort: undefined,
   mounts: [
@@ -126,11 +115,8 @@ const expected = {
     usernsMode: 'private',
     networkMode: 'bridge',
     networks: [],
-    init: true,
     pidsLimit: 256,
     memoryBytes: 536870912,
-    nanoCpus: 1500000000,
-    extraHosts: ['db:10.0.0.9', 'host.docker.internal:host-gateway'],
     ports: [{ port: '2222/tcp', hostIp: '127.0.0.1' }],
   },
 };
@@ -145,7 +131,7 @@ describe('containerInfoOf', () => {
     // Written from the history of the API's versions; podman 5 without root has another network.
     const newer = {
       ...docker,
-      Config: { Hostname: 'box', User: request.user, Env: ['A=b', 'PATH=/bin'], Cmd: request.command, WorkingDir: '/ws', Labels: request.labels },
+      Config: { Hostname: 'box', User: request.user, Env: ['A=b', 'PATH=/bin'], Labels: request.labels },
       HostConfig: {
         ...docker.HostConfig,
         NetworkMode: 'bridge',
@@ -220,11 +206,8 @@ describe('containerInfoOf', () => {
       usernsMode: 'host',
       networkMode: 'mine',
       networks: ['other'],
-      init: false,
       pidsLimit: 0,
       memoryBytes: 0,
-      nanoCpus: 0,
-      extraHosts: [],
       ports: [
         { port: '*', hostIp: '0.0.0.0' },
         { port: '1/tcp', hostIp: '0.0.0.0' },
@@ -254,5 +237,33 @@ describe('containerInfoOf', () => {
     const desktop = { ...docker, Mounts: [mount('/host_mnt/ws', '/ws'), mount('/host_mnt/ws', '/other')] };
 
     expect(containerInfoOf(desktop).mounts.map(({ source }) => source)).toEqual(['/host_mnt/ws', '/ws']);
+  });
+});
+
+describe('securityOf', () => {
+  test.each([
+    [['no-new-privileges'], undefined, ['no-new-privileges']],
+    [['no-new-privileges=true', 'seccomp={}'], null, ['no-new-privileges']],
+    [['no-new-privileges:true', 'label=disable'], ['/proc/kcore'], ['label=disable', 'no-new-privileges']],
+    [null, [], ['systempaths=unconfined']],
+  ])('reads %j with the masked paths %j', (SecurityOpt, MaskedPaths, expected) => {
+    expect(securityOf({ SecurityOpt, MaskedPaths: MaskedPaths ?? null })).toEqual(expected);
+  });
+});
+
+describe('seccompOf', () => {
+  const text = '{"defaultAction":"SCMP_ACT_ERRNO"}';
+  const hash = `sha256:${createHash('sha256').update(text).digest('hex')}`;
+
+  test.each([
+    [null, 'default'],
+    [['no-new-privileges'], 'default'],
+    [['seccomp=unconfined'], 'unconfined'],
+    [['seccomp:unconfined'], 'unconfined'],
+    [['seccomp=/home/u/seccomp.json'], '/home/u/seccomp.json'],
+    [[`seccomp=${text}`], hash],
+    [[`seccomp=${text}`, 'seccomp=unconfined'], 'unconfined'],
+  ])('reads %j', (SecurityOpt, expected) => {
+    expect(seccompOf({ SecurityOpt })).toBe(expected);
   });
 });

@@ -64,7 +64,7 @@ class FakeEngine implements ImageEngine {
 }
 
 function image(id: string, labels: ImageInfo['labels'] = {}, env: ImageInfo['env'] = []): ImageInfo {
-  return { id, tags: [], labels, env, createdAt: 0, bytes: 1 };
+  return { id, tags: [], labels, env };
 }
 
 async function filesOf(context: Readable): Promise<Record<string, string>> {

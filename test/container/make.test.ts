@@ -1,4 +1,4 @@
-import { noRoomIn } from '../../src/container/no-room';
+import { noRoomIn } from '../../src/container/make';
 import { CaiError } from '../../src/errors';
 import { containerInfo } from './given';
 

@@ -1,0 +1,91 @@
+/** The next step towards a container that can be used, decided from what is known of it: no engine is asked here. */
+import type { Change } from './spec/changes';
+
+/** What is known of the container of that name. What costs a request is only there once it was asked for. */
+export interface Found {
+  /**
+   * `none`: nothing has the name; `leaving`: it is being removed; `unfinished`: made, but never started; `running`: so
+   * is a paused one; `stopped`: it has run before.
+   */
+  readonly state: 'none' | 'leaving' | 'unfinished' | 'running' | 'stopped';
+  /** Whether its label says that `cai` made it. */
+  readonly isOurs: boolean;
+  /** Whether it is for this workspace and agent, with the mounts, user and rights that it was made with. */
+  readonly isAsMade: boolean;
+  /** Whether it stands still because a file is being served, or did a moment ago. */
+  readonly isFrozen?: boolean;
+  /** How it differs from the container that would be made now. */
+  readonly changes?: ReadonlySet<Change>;
+  /** Whether commands of `cai` run in it. */
+  readonly isBusy?: boolean;
+}
+
+/** What the caller wants, and how far that is. */
+export interface Wanted {
+  /** Whether the container that was found has to be replaced in any case. */
+  readonly isFresh: boolean;
+  /** Whether the image is there to make another container from. */
+  readonly hasImage: boolean;
+  /** Whether this process has started it already. */
+  readonly hasStarted: boolean;
+}
+
+/** A step. All but `look`, `use` and `refuse` change something: the container is looked at again after them. */
+export type Action =
+  /** Find out a fact that is still missing in `Found`. */
+  | { readonly kind: 'look'; readonly at: 'isFrozen' | 'changes' | 'isBusy' }
+  /** Find or build the image. This comes before a removal: without an image the old container stays. */
+  | { readonly kind: 'get image' }
+  | { readonly kind: 'make' }
+  /** `maker`: another process has just made it and will start it, or has died at that. */
+  | { readonly kind: 'wait'; readonly until: 'removed' | 'started by its maker' | 'thawed' }
+  /** Remove it, so that another can be made. `because` is told to the user, who may have asked for it. */
+  | { readonly kind: 'replace'; readonly because: Change | 'asked for' }
+  | { readonly kind: 'start' }
+  /** `despite`: differences that the user is told of. */
+  | { readonly kind: 'use'; readonly despite: readonly Change[] }
+  | { readonly kind: 'refuse'; readonly because: 'not as made' | 'ends at once' | 'folder' | 'switched' };
+
+/** The differences, from the gravest on, and what each means for a container in which commands run. */
+export const whileBusy: Readonly<Record<Change, 'refuse' | 'tell' | 'ignore'>> = {
+  // A command would run in another folder than the one that has the name now.
+  folder: 'refuse',
+  settings: 'tell',
+  switched: 'refuse',
+  lost: 'tell',
+  // What came into being in a turn is told where the turn ends.
+  more: 'ignore',
+};
+
+/** Decides. The same facts always give the same step. */
+export function decide(found: Found, wanted: Wanted): Action {
+  const { state, isFrozen, changes, isBusy } = found;
+  if (state === 'none') return wanted.hasImage ? { kind: 'make' } : { kind: 'get image' };
+  if (state === 'leaving') return { kind: 'wait', until: 'removed' };
+  if (wanted.isFresh && found.isOurs) return replace('asked for', wanted);
+  if (!found.isAsMade) return { kind: 'refuse', because: 'not as made' };
+  if (state === 'unfinished') return { kind: 'wait', until: 'started by its maker' };
+  if (isFrozen === undefined) return { kind: 'look', at: 'isFrozen' };
+  if (isFrozen) return { kind: 'wait', until: 'thawed' };
+  if (changes === undefined) return { kind: 'look', at: 'changes' };
+  const [gravest, ...others] = (Object.keys(whileBusy) as Change[]).filter((change) => changes.has(change));
+  if (gravest !== undefined) {
+    if (state === 'stopped') return replace(gravest, wanted);
+    if (isBusy === undefined) return { kind: 'look', at: 'isBusy' };
+    if (!isBusy) return replace(gravest, wanted);
+    return beside([gravest, ...others]);
+  }
+  if (state === 'running') return { kind: 'use', despite: [] };
+  return wanted.hasStarted ? { kind: 'refuse', because: 'ends at once' } : { kind: 'start' };
+}
+
+function replace(because: Change | 'asked for', { hasImage }: Wanted): Action {
+  return hasImage ? { kind: 'replace', because } : { kind: 'get image' };
+}
+
+/** Commands run in it, and nothing ends them. */
+function beside(changes: readonly Change[]): Action {
+  for (const because of ['folder', 'switched'] as const)
+    if (changes.includes(because)) return { kind: 'refuse', because };
+  return { kind: 'use', despite: changes.filter((change) => whileBusy[change] === 'tell') };
+}

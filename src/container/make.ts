@@ -1,0 +1,169 @@
+/** Makes a container with all that it needs inside, and starts one. */
+import { release } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CaiError, messageOf } from '../errors';
+import { gitIdentity } from '../workspace/git';
+import type { ContainerInfo } from './engine/container-info';
+import type { Engine } from './engine/engine';
+import type { ImageInfo } from './engine/engine-info';
+import { lackingProfile, profileFor } from './engine/seccomp';
+import { createRequest } from './spec/create-request';
+import { containerFiles, mountIdentities, systemCaFile } from './spec/files';
+import { allBinds, containerUser, dataVolumeOf } from './spec/spec';
+import type { Circumstances, Settings } from './spec/spec';
+import { newHostKey } from './ssh/keys';
+
+/** What a container is made for. */
+interface MakeRequest {
+  readonly settings: Settings;
+  readonly env: NodeJS.ProcessEnv;
+  readonly tell: (notice: string) => void;
+}
+
+/**
+ * Makes a container of that name and starts it. Returns also if somebody else has taken the name, or has removed the
+ * container meanwhile. One that cannot be started is removed. Rejects with `CaiError`.
+ */
+export async function makeContainer(
+  engine: Engine,
+  name: string,
+  image: ImageInfo,
+  request: MakeRequest,
+): Promise<void> {
+  const { settings, env, tell } = request;
+  const about = await engine.about();
+  const { memoryBytes, cpus, isRootless, limits } = about;
+  const { user, notice } = await containerUser(settings.hostUser, settings.workspace, isRootless);
+  const circumstances: Circumstances = {
+    image: image.id,
+    user,
+    engineMemoryBytes: memoryBytes,
+    engineCpus: cpus,
+    limits,
+    seccomp: profileFor(about, env),
+  };
+  const { privateKey, fingerprint } = newHostKey();
+  const volume = dataVolumeOf(settings, user);
+  await engine.createVolume(volume.name, volume.labels);
+  const id = await engine.createContainer(name, createRequest(settings, circumstances, fingerprint));
+  if (id === undefined) {
+    // The engine may take a moment to know of the container whose name it has given away.
+    await sleep(20);
+    return;
+  }
+  if (notice !== undefined) tell(notice);
+  for (const limit of unlimitedBy(limits))
+    tell(`the engine cannot limit ${limit}: the container can use all`);
+  const lacking = lackingProfile(about, env);
+  if (lacking !== undefined) tell(lacking);
+  try {
+    await engine.putFiles(id, await filesFor(engine, id, circumstances, privateKey, request));
+    await startWith(engine, id, settings);
+  } catch (reason) {
+    if (isSilent(reason)) throw reason;
+    if (await isGone(engine, id)) return;
+    // Half made it would be in everybody's way.
+    await engine.removeContainer(id, { force: true }).catch(() => undefined);
+    throw cannotStart(name, reason);
+  }
+}
+
+function unlimitedBy({ memory, pids }: Circumstances['limits']): string[] {
+  return [...(memory ? [] : ['memory']), ...(pids ? [] : ['the number of processes'])];
+}
+
+async function filesFor(
+  engine: Engine,
+  id: string,
+  { user }: Circumstances,
+  hostKey: string,
+  { settings, env }: MakeRequest,
+): Promise<Buffer> {
+  const read = async (path: string) => (await engine.readFile(id, path))?.toString() ?? '';
+  const [passwd, group, identity] = await Promise.all([
+    read('/etc/passwd'),
+    read('/etc/group'),
+    gitIdentity(env),
+  ]);
+  const extra = settings.certificates;
+  return await containerFiles({
+    user,
+    workingFolder: settings.workingFolder,
+    authorizedKey: settings.authorizedKey,
+    hostKey,
+    passwd,
+    group,
+    gitIdentity: identity,
+    isProtected: settings.protection !== undefined,
+    ...(extra !== undefined && { ca: { extra, system: await read(systemCaFile) } }),
+  });
+}
+
+/** The keeper in it ends it if something else is mounted than what was looked at. */
+async function startWith(engine: Engine, id: string, settings: Settings): Promise<void> {
+  const { kernel } = await engine.about();
+  await engine.putFiles(id, await mountIdentities(allBinds(settings), kernel === release()));
+  await engine.startContainer(id);
+}
+
+/** Starts a container again. Returns also if somebody else has removed it meanwhile. Rejects with `CaiError`. */
+export async function startContainer(engine: Engine, info: ContainerInfo, settings: Settings): Promise<void> {
+  try {
+    await startWith(engine, info.id, settings);
+  } catch (reason) {
+    if (isSilent(reason)) throw reason;
+    if (await isGone(engine, info.id)) return;
+    throw cannotStart(info.name, reason);
+  }
+}
+
+/** The engine is not asked again. What it has half made by then, the next use removes: its maker is gone. */
+function isSilent(reason: unknown): boolean {
+  return reason instanceof CaiError && reason.code === 'NOT_READY';
+}
+
+/** Whether somebody else has removed it, or is about to, as with `--fresh`. */
+async function isGone(engine: Engine, id: string): Promise<boolean> {
+  const info = await engine.inspectContainer(id);
+  return info === undefined || info.state === 'removing' || info.state === 'dead';
+}
+
+/** What to tell of a container that has ended before anything could run in it. */
+export async function endedAtOnce(engine: Engine, { id, name, exitCode }: ContainerInfo): Promise<CaiError> {
+  const log = (await engine.logsTail(id, 5)).trim();
+  const what = `the container ${name} ended with status ${exitCode} as soon as it was started`;
+  const why = log === '' ? '' : `:\n${log}\n`;
+  return new CaiError(
+    'CONTAINER_START',
+    `${what}${why || '; '}make it anew with --fresh; if that does not help, "cai build" makes the image anew`,
+  );
+}
+
+/** A connection and a command on it need that many at once. */
+const neededProcesses = 8;
+
+/**
+ * What to say when a container cannot be reached, or starts nothing, because its limit of processes is used up;
+ * `undefined`: it is not, or the engine does not tell.
+ */
+export async function noRoomIn(
+  engine: Pick<Engine, 'inspectContainer' | 'processCount'>,
+  { id, name }: { readonly id: string; readonly name: string },
+  cause: unknown,
+): Promise<CaiError | undefined> {
+  const [count, info] = await Promise.all([engine.processCount(id), engine.inspectContainer(id)]).catch(
+    () => [],
+  );
+  const limit = info?.rights.pidsLimit ?? 0;
+  if (count === undefined || limit === 0 || limit - count >= neededProcesses) return undefined;
+  const what = `the container ${name} has no room for another process (${count} of ${limit})`;
+  const remedy =
+    'end its commands, if need be all with "cai stop", or raise container.pids in the configuration';
+  return new CaiError('SSH_CONNECT', `${what}: ${remedy}`, undefined, { cause });
+}
+
+function cannotStart(name: string, reason: unknown): CaiError {
+  if (reason instanceof CaiError && reason.code !== 'NO_ENGINE') return reason;
+  const what = `the container ${name} cannot be started: ${messageOf(reason)}`;
+  return new CaiError('CONTAINER_START', what, undefined, { cause: reason });
+}
