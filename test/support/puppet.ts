@@ -19,7 +19,8 @@ export class Puppet {
   #resolveEof: () => void = () => undefined;
   #grandchild: ((pid: number) => void) | undefined;
   #acks: (() => void)[] = [];
-  #text = '';
+  /** The beginning of a line whose end has not come. */
+  #pieces: string[] = [];
 
   /** `onHello` is called when the process says that it is there. */
   constructor(
@@ -30,10 +31,13 @@ export class Puppet {
     this.gone = new Promise((resolve) => socket.on('close', () => resolve()));
     socket.on('error', () => undefined);
     socket.on('close', () => this.inbox.end('the agent is gone'));
-    socket.setEncoding('utf8').on('data', (text: string) => {
-      const lines = (this.#text + text).split('\n');
-      this.#text = lines.pop()!;
-      for (const line of lines) this.#told(JSON.parse(line) as Json, onHello);
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      const lines = text.split('\n');
+      for (const line of lines.slice(0, -1)) {
+        this.#told([...this.#pieces, line].join('').split(' '), onHello);
+        this.#pieces = [];
+      }
+      this.#pieces.push(lines.at(-1)!);
     });
   }
 
@@ -51,7 +55,7 @@ export class Puppet {
   send(message: Json | string | Buffer): void {
     const isRaw = typeof message === 'string' || Buffer.isBuffer(message);
     const bytes = Buffer.from(isRaw ? message : `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-    this.order({ out: bytes.toString('base64') });
+    this.order({ out: bytes });
   }
 
   /** Answers `initialize` when it comes. */
@@ -72,9 +76,12 @@ export class Puppet {
     this.update(sessionId, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
   }
 
-  /** Gives an order; see `fixtures/agents/puppet.mjs`. */
-  order(order: Json): void {
-    this.socket.write(`${JSON.stringify(order)}\n`);
+  /** Gives orders; see `fixtures/agents/puppet.pl`. */
+  order(orders: Readonly<Record<string, Buffer | string | number | boolean>>): void {
+    for (const [name, value] of Object.entries(orders)) {
+      const bytes = Buffer.isBuffer(value) ? value : Buffer.from(String(value));
+      this.socket.write(`${name} ${bytes.toString('hex')}\n`);
+    }
   }
 
   /** Resolves when it has carried out all orders, and the system has taken all that it wrote. */
@@ -100,20 +107,28 @@ export class Puppet {
     this.socket.destroy();
   }
 
-  #told(message: Json, onHello: () => void): void {
-    if (message.pid !== undefined) {
-      this.hello = message as unknown as NonNullable<Puppet['hello']>;
+  #told([word, ...values]: string[], onHello: () => void): void {
+    const bytes = values.map((value) => Buffer.from(value, 'hex'));
+    const [first = '', ...more] = word === 'in' ? [] : bytes.map(String);
+    if (word === 'hello') {
+      const [cwd = '', argv = '', env = ''] = more;
+      this.hello = { pid: Number(first), cwd, argv: partsOf(argv), env: partsOf(env) };
       onHello();
-    } else if (typeof message.in === 'string') {
-      this.inbox.push(Buffer.from(message.in, 'base64'));
-    } else if (message.eof === true) {
+    } else if (word === 'in') {
+      this.inbox.push(bytes[0]!);
+    } else if (word === 'eof') {
       this.#resolveEof();
-    } else if (typeof message.signal === 'string') {
-      this.signals.push(message.signal);
-    } else if (typeof message.grandchild === 'number') {
-      this.#grandchild?.(message.grandchild);
-    } else if (message.ack === true) {
+    } else if (word === 'signal') {
+      this.signals.push(first);
+    } else if (word === 'grandchild') {
+      this.#grandchild?.(Number(first));
+    } else if (word === 'ack') {
       this.#acks.shift()?.();
     }
   }
+}
+
+/** The parts of a text that each end with NUL. */
+function partsOf(text: string): string[] {
+  return text.split('\0').slice(0, -1);
 }

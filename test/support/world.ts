@@ -1,11 +1,20 @@
 /**
  * The built `bin/cai` between an editor and agents that a test plays by hand, byte by byte: the proxy is a
- * real process, and so is every agent (`fixtures/agents/puppet.mjs`).
+ * real process, and so is every agent (`fixtures/agents/puppet.pl`).
  */
-import { spawn, execFileSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,7 +24,7 @@ import type { Json } from './inbox';
 import { Puppet } from './puppet';
 
 const repository = resolve(__dirname, '../..');
-const puppet = join(repository, 'fixtures/agents/puppet.mjs');
+const puppet = join(repository, 'fixtures/agents/puppet.pl');
 
 /** What agents answer to `initialize`, unless a test does it itself: everything the proxy routes. */
 export const fullAgent: Json = {
@@ -112,8 +121,10 @@ export class World {
   /** A workspace with a git repository: `/folder/name`. Made when first named. */
   workspace(name: string): string {
     const path = join(this.folder, name);
-    mkdirSync(path, { recursive: true });
-    execFileSync('git', ['init', '-q', path]);
+    if (existsSync(join(path, '.git'))) return path;
+    // The least that git takes for a repository, without a process for each.
+    for (const part of ['objects', 'refs']) mkdirSync(join(path, '.git', part), { recursive: true });
+    writeFileSync(join(path, '.git/HEAD'), 'ref: refs/heads/main\n');
     return path;
   }
 
@@ -127,7 +138,7 @@ export class World {
 
   /** Makes a program below the world's folder that is the puppet under another name; returns its path. */
   program(name: string): string {
-    const path = this.file(name, `#!/bin/sh\nexec "${process.execPath}" "${puppet}" "$@"\n`);
+    const path = this.file(name, `#!/bin/sh\nexec "${puppet}" "$@"\n`);
     chmodSync(path, 0o755);
     return path;
   }
@@ -237,7 +248,7 @@ export class World {
 
   #spawn(): void {
     const home = join(this.folder, 'home');
-    const config = `[agents.puppet]\ncommand = ["${process.execPath}", "${puppet}"]\n${this.options.config ?? ''}`;
+    const config = `[agents.puppet]\ncommand = ["${puppet}"]\n${this.options.config ?? ''}`;
     // In one step, as another proxy of the same user may be reading it.
     const begun = this.file('home/.config/containai/.config.toml.new', config);
     renameSync(begun, join(dirname(begun), 'config.toml'));
@@ -273,11 +284,10 @@ function serial(world: World): number {
 
 /** The top level of the git repository that a folder lies in, else the folder. */
 function rootOf(cwd: string): string {
-  try {
-    return execFileSync('git', ['-C', cwd, 'rev-parse', '--show-toplevel'], { stdio: 'pipe' })
-      .toString()
-      .trim();
-  } catch {
-    return cwd;
+  if (!existsSync(cwd)) return cwd;
+  const folder = realpathSync(cwd);
+  for (let root = folder; root !== dirname(root); root = dirname(root)) {
+    if (existsSync(join(root, '.git'))) return root;
   }
+  return cwd;
 }
