@@ -34,7 +34,7 @@ const layers: Layers = [
   ['profiles/'],
   ['recording/'],
   ['relay/'],
-  ['mcp/', 'terminals/', 'usage/'],
+  ['mcp/', 'review/', 'terminals/', 'usage/'],
   ['calls/'],
   ['proxy/'],
   ['commands/support/'],

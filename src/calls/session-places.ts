@@ -4,7 +4,6 @@ import { posix } from 'node:path';
 import { CaiError } from '../errors';
 import { bodyTextOf, stringOf, textOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
-import { readBaseline } from '../protect/baseline';
 import type { Session } from '../child/workspace-child';
 import { patternsFor } from '../protect/git-named-paths';
 import { kernelPlaceOn } from '../paths/kernel-place';
@@ -117,8 +116,7 @@ export class SessionPlaces {
   async #protectedIn(folder: string, workspace: Workspace): Promise<PinnedFolder[]> {
     const { isOff, paths } = this.children.given.protect;
     if (isOff || this.children.seesAll(workspace) || !this.children.servesFiles(workspace)) return [];
-    const known = readBaseline(this.env, folder)?.patterns ?? [];
-    const patterns = await patternsFor({ workTree: folder, within: folder, env: this.env }, paths, known);
+    const patterns = await patternsFor({ workTree: folder, within: folder, env: this.env }, paths);
     return allProtectedIn(folder, patterns).map(({ path }) => {
       const real = posix.join(folder, path);
       return { spelled: real, real, identity: '', isReadOnly: true };

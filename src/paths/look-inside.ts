@@ -32,7 +32,7 @@ export function linksIn(
   const folders = [folder];
   let seen = 0;
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
-    const entries = list(root, next);
+    const entries = entriesIn(root, next);
     seen += entries?.length ?? mostNames;
     if (seen > mostNames) return { links, isWhole: false };
     for (const entry of entries ?? []) {
@@ -87,24 +87,24 @@ function formOf(name: string): (candidate: string) => boolean {
 
 /** The folders in a folder; undefined if that is too much. */
 export function foldersIn(root: string, folder: string): string[] | undefined {
-  return list(root, folder)
+  return entriesIn(root, folder)
     ?.filter((entry) => entry.isDirectory())
     .map(({ name }) => posix.join(folder, name));
 }
 
 /** The names in a folder; undefined if they are too many. */
 export function namesIn(root: string, folder: string): string[] | undefined {
-  return list(root, folder)?.map(({ name }) => name);
+  return entriesIn(root, folder)?.map(({ name }) => name);
 }
 
-/** What is in a folder; undefined if that is too much. */
-function list(root: string, folder: string): Dirent[] | undefined {
+/** What is in a folder; undefined for more than `most`. A folder that cannot be read, or is gone, has nothing. */
+export function entriesIn(root: string, folder: string, most = mostNames): Dirent[] | undefined {
   const found: Dirent[] = [];
   try {
     const entries = opendirSync(posix.join(root, folder));
     try {
       for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
-        if (found.length === mostNames) return undefined;
+        if (found.length === most) return undefined;
         found.push(entry);
       }
     } finally {
@@ -127,8 +127,13 @@ export function lookAt(root: string, path: string): Stats | undefined {
   }
 }
 
-/** What a place is. */
-export function kindOf(there: Stats): ProtectedPath['kind'] {
+/** Whether a read-only mount can protect it. */
+export function isProtectable({ kind }: ProtectedPath): boolean {
+  return kind === 'file' || kind === 'folder';
+}
+
+/** What a place is, by a look that followed no link. */
+export function kindOf(there: Stats): Exclude<ProtectedPath['kind'], 'crowd'> {
   if (there.isSymbolicLink()) return 'link';
   if (there.isDirectory()) return 'folder';
   return there.isFile() ? 'file' : 'other';

@@ -9,7 +9,7 @@ import { ownFolders } from '../system/cai-folders';
 import { isInside } from '../paths/path-map';
 import { ancestry } from '../system/real-path';
 import { replaceFile } from '../system/replace-file';
-import { contentOf, digestOf, identityOf, isProtectable, placesIn, placesOf, unitsIn } from './inventory';
+import { contentOf, digestOf, identityOf, canBeKept, placesIn, placesOf, unitsIn } from './inventory';
 import type { Content, Scope } from './inventory';
 
 /** What is compared with. */
@@ -115,7 +115,7 @@ function keptIn(env: NodeJS.ProcessEnv, baseline: Baseline, role: FolderRole): M
   if (outerBaselines(env, folder).length > 0) return new Map();
   const units = unitsIn(folder, baseline).filter(
     (unit) =>
-      isProtectable(unit) &&
+      canBeKept(unit) &&
       isReadOnly(folder, unit.path, role) &&
       placesOf(folder, unit).every(({ stats }) => stats?.nlink === 1),
   );

@@ -8,7 +8,7 @@ import { readGitFile } from '../workspace/git';
 import { gitlinksOf } from './gitlinks';
 import { isInside } from '../paths/path-map';
 
-/** So many work trees of one workspace are looked at. */
+/** Of one workspace only so many work trees are looked at. */
 const mostTrees = 256;
 
 /**
@@ -27,20 +27,39 @@ export function gitFoldersOf(workTree: string): string[] {
   }
 }
 
+/** A folder that git can take for a work tree. */
+export interface WorkTree {
+  /** Absolute. */
+  readonly path: string;
+  /** Its git folder, as `gitFoldersOf` tells it. */
+  readonly gitFolders: readonly string[];
+}
+
 /**
- * The work trees in a folder that `git status` on the user's machine looks into, the folder itself first: what its
- * index has as submodules, theirs, and the linked worktrees of all of them. Absolute paths.
+ * The work trees in a folder that `git status` on the user's machine looks into, the folder itself first: the
+ * submodules that its index names, theirs, and the linked worktrees of all of them. Reads each index, which can be
+ * long: whoever needs the work trees twice passes them on.
  */
-export function workTreesIn(root: string): string[] {
-  const found = new Set([root]);
-  for (const tree of found) {
-    if (found.size > mostTrees) break;
-    const [own, common = own] = gitFoldersOf(tree);
-    if (own === undefined || common === undefined) continue;
-    for (const link of gitlinksOf(own)) found.add(posix.join(tree, link));
-    for (const linked of linkedTrees(common)) if (isInside(linked, root)) found.add(linked);
+export function workTreesIn(root: string): WorkTree[] {
+  const paths = new Set([root]);
+  const found: WorkTree[] = [];
+  for (const path of paths) {
+    const gitFolders = gitFoldersOf(path);
+    found.push({ path, gitFolders });
+    if (found.length === mostTrees) break;
+    const [own, common = own] = gitFolders;
+    // Where there are too many to look at all, none is looked for in the rest.
+    if (own === undefined || common === undefined || paths.size > mostTrees) continue;
+    for (const link of gitlinksOf(own)) paths.add(posix.join(path, link));
+    for (const linked of linkedTrees(common)) if (isInside(linked, root)) paths.add(linked);
   }
-  return [...found].slice(0, mostTrees);
+  return found;
+}
+
+/** The git folders of work trees that lie in the folder `root`, each once; relative to it. */
+export function gitFoldersIn(root: string, workTrees: readonly WorkTree[]): string[] {
+  const inside = workTrees.flatMap(({ gitFolders }) => gitFolders.filter((each) => isInside(each, root)));
+  return [...new Set(inside)].map((folder) => posix.relative(root, folder));
 }
 
 /** `.git` is the folder, a link to it, or a file that names it. */

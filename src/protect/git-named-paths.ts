@@ -1,7 +1,8 @@
 /** What git's configuration makes git execute, or read as configuration, that lies in the workspace. */
 import { posix } from 'node:path';
+import { readBaseline } from './baseline';
 import { askGit, readGitFile } from '../workspace/git';
-import { gitFoldersOf, workTreesIn } from './git-layout';
+import { workTreesIn } from './git-layout';
 import { homeFolder } from '../system/cai-folders';
 import { isInside } from '../paths/path-map';
 import { realOrSame } from '../system/real-path';
@@ -18,15 +19,12 @@ export interface NamedByGit {
 }
 
 /**
- * What is protected besides the list: what `paths` of the configuration add, and what git's configuration names. The
- * containers, the files that go through the editor and `cai review` have the same protection by it. `known` is taken
- * instead where git cannot tell: an agent can see to that.
+ * What is protected in `place.within` besides the list: what `paths` of the configuration add, and what git's
+ * configuration names. Containers, the files that go through the editor and `cai review` all go by this. Where git
+ * cannot tell, which an agent can bring about, the patterns in the folder's baseline are taken instead.
  */
-export async function patternsFor(
-  place: NamedByGit,
-  paths: readonly string[],
-  known: readonly string[],
-): Promise<string[]> {
+export async function patternsFor(place: NamedByGit, paths: readonly string[]): Promise<string[]> {
+  const known = readBaseline(place.env, place.within)?.patterns ?? [];
   const named = await pathsNamedByGit(place).catch(() => known);
   return [...new Set([...paths, ...named])];
 }
@@ -38,12 +36,13 @@ export async function patternsFor(
  */
 export async function pathsNamedByGit({ workTree, within, env }: NamedByGit): Promise<string[]> {
   const trees = workTreesIn(workTree);
-  const own = trees.flatMap((tree) =>
-    gitFoldersOf(tree).flatMap((folder) =>
-      ['config', 'config.worktree'].map((name) => ({ file: posix.join(folder, name), trees: [tree] })),
+  const own = trees.flatMap(({ path, gitFolders }) =>
+    gitFolders.flatMap((folder) =>
+      ['config', 'config.worktree'].map((name) => ({ file: posix.join(folder, name), trees: [path] })),
     ),
   );
-  const all = [...own, ...userFiles(env).map((file) => ({ file, trees }))];
+  const paths = trees.map(({ path }) => path);
+  const all = [...own, ...userFiles(env).map((file) => ({ file, trees: paths }))];
   const speaking = all.filter(({ file }) => speaksOfPaths(file));
   if (speaking.length === 0 || safeProgram('git', env) === undefined) return [];
   const named = await Promise.all(speaking.map((each) => namedIn(each.file, each.trees, env)));

@@ -1,12 +1,12 @@
 /** What in a folder a program on the user's machine would execute, as it is now: file by file, and told apart. */
 import { createHash } from 'node:crypto';
-import { lstatSync, opendirSync, readlinkSync } from 'node:fs';
+import { lstatSync, readlinkSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { posix } from 'node:path';
-import { workTreesIn } from './git-layout';
-import { linksIn } from '../paths/look-inside';
+import { gitFoldersIn, workTreesIn } from './git-layout';
+import { entriesIn, isProtectable, kindOf, linksIn, lookAt } from '../paths/look-inside';
 import { identityIn } from '../paths/pinned-folder';
-import { gitFoldersIn, inGitFolder } from './protected-git';
+import { inGitFolder } from './protected-git';
 import { parentsOf, protectedInGitFolder, protectedPathsIn, protectedPatterns } from './protected-paths';
 import type { ProtectedPath } from '../paths/look-inside';
 import { readRegularFile } from '../paths/read-regular-file';
@@ -67,10 +67,11 @@ const gitNames = [...inGitFolder, ...waiting];
  * that belong links in a git folder: git on the user's machine reads and writes through them.
  */
 export function unitsIn(folder: string, { isGit = false, patterns = [] }: Scope = {}): ProtectedPath[] {
+  const trees = isGit ? [] : workTreesIn(folder);
   const units = isGit
     ? protectedInGitFolder(folder, patterns, gitNames)
-    : protectedPathsIn(folder, [...protectedPatterns, ...patterns], gitNames);
-  const gitFolders = isGit ? [''] : gitFoldersIn(folder, workTreesIn(folder));
+    : protectedPathsIn(folder, [...protectedPatterns, ...patterns], gitNames, trees);
+  const gitFolders = isGit ? [''] : gitFoldersIn(folder, trees);
   const known = new Set(units.map(({ path }) => path));
   const links = gitFolders.flatMap((each) => linksInGit(folder, each)).filter(({ path }) => !known.has(path));
   return [...units, ...links];
@@ -82,9 +83,9 @@ function linksInGit(folder: string, gitFolder: string): ProtectedPath[] {
   return isWhole ? found : [...found, { path: posix.join(gitFolder, '*'), kind: 'crowd' }];
 }
 
-/** Whether a path that is looked at can be read-only where protection is on. */
-export function isProtectable({ path, kind }: ProtectedPath): boolean {
-  return (kind === 'file' || kind === 'folder') && !isWaiting.test(path);
+/** Whether a path that is looked at is read-only in every container where protection is on. */
+export function canBeKept(unit: ProtectedPath): boolean {
+  return isProtectable(unit) && !isWaiting.test(unit.path);
 }
 
 /** All places in a folder (real path), sorted. */
@@ -99,14 +100,14 @@ export function placesOf(folder: string, { path: unit, kind }: ProtectedPath): P
   const places: Place[] = [];
   const folders = [unit];
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
-    const names = namesIn(posix.join(folder, next), maxPlaces);
-    for (const { name, isFolder } of names ?? []) {
-      const path = posix.join(next, name);
-      if (isFolder) folders.push(path);
-      else if (!(name.endsWith('.sample') && gitHooks.test(posix.join(folder, next))))
+    const entries = entriesIn(folder, next, maxPlaces);
+    for (const entry of entries ?? []) {
+      const path = posix.join(next, entry.name);
+      if (entry.isDirectory()) folders.push(path);
+      else if (!(entry.name.endsWith('.sample') && gitHooks.test(posix.join(folder, next))))
         places.push(...placeAt(folder, path, unit));
     }
-    if (names === undefined || places.length + folders.length > maxPlaces) return [crowdAt(unit)];
+    if (entries === undefined || places.length + folders.length > maxPlaces) return [crowdAt(unit)];
   }
   return places;
 }
@@ -159,41 +160,12 @@ function crowdAt(unit: string): Place {
 }
 
 function placeAt(folder: string, path: string, unit: string): Place[] {
-  const stats = lstatOrNothing(posix.join(folder, path));
+  const stats = lookAt(folder, path);
   // Its name is not the one that we were told: bytes that are no text.
   if (stats === undefined && path.includes('\ufffd')) return [{ path, unit, kind: 'other', stats }];
   // A folder where a file was a moment ago has its turn when it is looked at again.
-  if (stats === undefined || stats.isDirectory()) return [];
-  const kind = stats.isFile() ? 'file' : stats.isSymbolicLink() ? 'link' : 'other';
-  return [{ path, unit, kind, stats }];
-}
-
-function lstatOrNothing(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    // Not for us to see, and so for nothing that this user runs.
-    return undefined;
-  }
-}
-
-/** What is in a folder; undefined if that is more than `most`. A folder that cannot be read has nothing. */
-function namesIn(folder: string, most: number): { name: string; isFolder: boolean }[] | undefined {
-  const names: { name: string; isFolder: boolean }[] = [];
-  try {
-    const entries = opendirSync(folder);
-    try {
-      for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
-        if (names.length === most) return undefined;
-        names.push({ name: entry.name, isFolder: entry.isDirectory() });
-      }
-    } finally {
-      entries.closeSync();
-    }
-  } catch {
-    return [];
-  }
-  return names;
+  const kind = stats && kindOf(stats);
+  return kind === undefined || kind === 'folder' ? [] : [{ path, unit, kind, stats }];
 }
 
 function linkTarget(path: string): string {

@@ -1,9 +1,7 @@
 /** What in a git folder git would execute, wherever git has its folders. */
 import { posix } from 'node:path';
-import { gitFoldersOf } from './git-layout';
 import { foldersIn, kindOf, lookAt, matches, mostInOnePlace } from '../paths/look-inside';
 import type { ProtectedPath } from '../paths/look-inside';
-import { isInside } from '../paths/path-map';
 
 /**
  * In each git folder: commands that git runs, and `commondir`, which names another folder to take all of these from.
@@ -16,12 +14,6 @@ export const inGitFolder: readonly string[] = [
   'info/attributes',
   'commondir',
 ];
-
-/** The git folders of work trees in a folder, as far as they lie there; relative to it. */
-export function gitFoldersIn(root: string, workTrees: readonly string[]): string[] {
-  const inside = workTrees.flatMap((tree) => gitFoldersOf(tree).filter((each) => isInside(each, root)));
-  return [...new Set(inside)].map((folder) => posix.relative(root, folder));
-}
 
 /** A file or link at an absolute path; a folder is only looked into. */
 export function itself(root: string, place: string): ProtectedPath[] {

@@ -2,11 +2,11 @@
 import { realpathSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
-import { workTreesIn } from './git-layout';
+import { gitFoldersIn, workTreesIn } from './git-layout';
 import { kindOf, linksIn, lookAt, matches, mostInOnePlace, mostNames, namesIn } from '../paths/look-inside';
 import type { ProtectedPath } from '../paths/look-inside';
 import { isInside } from '../paths/path-map';
-import { gitFoldersIn, inGitFolder, inGitFolders, itself } from './protected-git';
+import { inGitFolder, inGitFolders, itself } from './protected-git';
 import { quoted } from '../system/quoted';
 
 /**
@@ -67,11 +67,11 @@ export function protectedPathsIn(
   root: string,
   patterns: readonly string[] = protectedPatterns,
   gitNames = inGitFolder,
+  trees = workTreesIn(root),
 ): ProtectedPath[] {
-  const trees = workTreesIn(root);
   const found = [
     ...possibleIn(root, patterns).flatMap((pattern) => matches(root, '', pattern.split('/'))),
-    ...trees.flatMap((tree) => itself(root, posix.join(tree, '.git'))),
+    ...trees.flatMap(({ path }) => itself(root, posix.join(path, '.git'))),
     ...gitFoldersIn(root, trees).flatMap((folder) => inGitFolders(root, folder, gitNames)),
   ];
   return once([...found, ...found.flatMap((each) => behindLinks(root, each))]);

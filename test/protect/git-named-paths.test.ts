@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { recordBaseline } from '../../src/protect/baseline';
 import { pathsNamedByGit, patternsFor } from '../../src/protect/git-named-paths';
 import { newFolder } from '../support/temp-folder';
 
@@ -119,8 +120,12 @@ describe('pathsNamedByGit', () => {
 test('patternsFor goes by what was known where git cannot tell', async () => {
   set('include.path', '../fifo');
   execFileSync('mkfifo', [join(root, 'fifo')]);
-  const place = { workTree: root, within: root, env: { HOME: home, PATH: process.env.PATH } };
-  expect(await patternsFor(place, ['deploy'], ['.githooks'])).toEqual(['deploy', '.githooks']);
+  const env = { HOME: home, PATH: process.env.PATH };
+  recordBaseline(env, root, { patterns: ['.githooks'] });
+  expect(await patternsFor({ workTree: root, within: root, env }, ['deploy'])).toEqual([
+    'deploy',
+    '.githooks',
+  ]);
 });
 
 test('patternsFor tells what is configured and what git names', async () => {
@@ -128,7 +133,6 @@ test('patternsFor tells what is configured and what git names', async () => {
   const patterns = await patternsFor(
     { workTree: root, within: root, env: { HOME: home, PATH: process.env.PATH } },
     ['deploy'],
-    [],
   );
   expect(patterns).toEqual(['deploy', '.githooks']);
 });

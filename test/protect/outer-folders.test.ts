@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { folderFor, readBaseline, recordBaseline } from '../../src/protect/baseline';
 import { besidesOf, nameOf, recordBeside } from '../../src/protect/outer-folders';
-import { accept, changesIn } from '../../src/protect/changes';
-import { Watch } from '../../src/protect/watch';
+import { accept, changesIn } from '../../src/review/changes';
+import { Watch } from '../../src/review/watch';
 import { newFolder } from '../support/temp-folder';
 
 let env: NodeJS.ProcessEnv;

@@ -4,14 +4,13 @@ import { Proxy } from '../../proxy/proxy';
 import type { ProxyOptions } from '../../proxy/proxy';
 import { dueMs } from '../../proxy/shutdown';
 import { Recorder } from '../../recording/recorder';
-import { ReviewObserver } from '../../proxy/review-observer';
+import { ReviewObserver } from '../../review/review-observer';
 import { UsageObserver } from '../../usage/usage-observer';
 import type { AgentCommand } from '../../agent/catalog';
 import { execution, ownProgram } from '../../agent/cai-program';
 import { sweepTokens } from '../../agent/editor-token';
 import { messageOf } from '../../errors';
 import type { LogFileHead } from '../../system/log-file';
-import { Watch } from '../../protect/watch';
 import { LineReader } from '../../rpc/line';
 import type { Line } from '../../rpc/splice';
 import { LineWriter } from '../../rpc/writer';
@@ -102,7 +101,7 @@ export class Connection {
       observers: (core) => [
         ...(usage === undefined ? [] : [new UsageObserver(usage, agent.name)]),
         // Agents that run on this machine execute what they like.
-        ...(isDirect ? [] : [new ReviewObserver(core, (root) => new Watch(env, root))]),
+        ...(isDirect ? [] : [new ReviewObserver(core, env)]),
       ],
       hasOwnData: (root) => !isDirect && hasOwnData(root, config, env),
       filesOf: (root) => filesOf(root, config, env),

@@ -16,6 +16,7 @@ import type { OuterGitFolder } from '../../workspace/git-folder';
 import { isInside } from '../../paths/path-map';
 import { identityIn } from '../../paths/pinned-folder';
 import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../protect/protected-paths';
+import { isProtectable } from '../../paths/look-inside';
 import type { ProtectedPath } from '../../paths/look-inside';
 import { quoted } from '../../system/quoted';
 import { errorCodeOf } from '../../system/real-path';
@@ -137,10 +138,6 @@ function ofGitFolder(folder: Mounted, { worktree }: OuterGitFolder, patterns: re
   );
   const mounts = [...common.binds, own, ...pointers].filter((bind) => bind !== undefined);
   return { binds: mounts, notices: [...common.notices, ...inOwn.notices] };
-}
-
-function isProtectable({ kind }: ProtectedPath): boolean {
-  return kind === 'file' || kind === 'folder';
 }
 
 /** A repository without hooks has most often this folder all the same; where it is missing, the agent could make it. */

@@ -2,7 +2,7 @@ import { readFile, realpath } from 'node:fs/promises';
 import { isAbsolute, posix } from 'node:path';
 import { catalog } from '../../agent/catalog';
 import { CaiError, messageOf } from '../../errors';
-import { readBaseline, recordBaseline } from '../../protect/baseline';
+import { recordBaseline } from '../../protect/baseline';
 import { recordBeside } from '../../protect/outer-folders';
 import type { Config } from '../../config/config';
 import { AgentFolders, rememberAgentFolders } from '../../paths/agent-folders';
@@ -144,9 +144,8 @@ async function patternsOf(
   const found = writable.map(async ({ source }) => {
     const isGit = source === git?.folder;
     const workTree = isGit && workspace !== undefined ? workspace : source;
-    const known = readBaseline(env, source)?.patterns ?? [];
     const paths = isGit ? [] : config.protect.paths;
-    return [source, await patternsFor({ workTree, within: source, env }, paths, known)] as const;
+    return [source, await patternsFor({ workTree, within: source, env }, paths)] as const;
   });
   return new Map(await Promise.all(found));
 }

@@ -4,7 +4,7 @@
  */
 import { messageOf } from '../errors';
 import type { Message } from '../rpc/message';
-import type { Watch } from '../protect/watch';
+import { Watch } from './watch';
 import type { Session } from '../child/workspace-child';
 import { isInside } from '../paths/path-map';
 import { printableLine } from '../system/quoted';
@@ -21,10 +21,10 @@ const maxNameLength = 200;
 export class ReviewObserver implements SessionObserver {
   readonly #watches = new Map<string, Watch>();
 
-  /** `watch` begins to follow the workspace with that root. */
+  /** `env` says where our records are. */
   constructor(
     private readonly core: Pick<Core, 'isEditorGone' | 'editorCapabilities' | 'log'>,
-    private readonly watch: (root: string) => Watch,
+    private readonly env: NodeJS.ProcessEnv,
   ) {}
 
   /** What is there then is not told. */
@@ -59,7 +59,7 @@ export class ReviewObserver implements SessionObserver {
     if (root === undefined) return undefined;
     let watch = this.#watches.get(root);
     if (watch === undefined) {
-      watch = this.watch(root);
+      watch = new Watch(this.env, root);
       this.#watches.set(root, watch);
     }
     for (const folder of foldersOf(session)) watch.open(folder);

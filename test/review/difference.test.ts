@@ -1,5 +1,5 @@
-import type { Change } from '../../src/protect/changes';
-import { differenceOf } from '../../src/protect/difference';
+import type { Change } from '../../src/review/changes';
+import { differenceOf } from '../../src/review/difference';
 
 /** A change of a text file; undefined: there is none. */
 function difference(before: string | undefined, now: string | undefined, name = '.envrc'): string {

@@ -18,9 +18,9 @@ import {
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { readRegularFile } from '../paths/read-regular-file';
-import { copyOf, folderFor, writing } from './baseline';
+import { copyOf, folderFor, writing } from '../protect/baseline';
 import type { Change } from './changes';
-import { crowd, fileIn, linkIn } from './inventory';
+import { crowd, fileIn, linkIn } from '../protect/inventory';
 import { inFolderOf } from '../paths/opened-folder';
 
 /** Longer files are left where they are, in bytes. */

@@ -1,7 +1,7 @@
 /** A change as text for people: what of a file is another, or what is there instead of a file. */
 import { printable, printableLine } from '../system/quoted';
 import type { Change } from './changes';
-import { crowd, linkIn } from './inventory';
+import { crowd, linkIn } from '../protect/inventory';
 
 /** More lines of one file are only counted. */
 const maxLines = 400;

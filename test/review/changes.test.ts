@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { folderFor, readTold, recordBaseline, writeTold } from '../../src/protect/baseline';
-import { accept, changesIn, forgetTold } from '../../src/protect/changes';
+import { accept, changesIn, forgetTold } from '../../src/review/changes';
 import { newFolder } from '../support/temp-folder';
 
 let env: NodeJS.ProcessEnv;

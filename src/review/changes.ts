@@ -1,10 +1,17 @@
 /** What of all that would be executed in a workspace is not as it was written down. */
 import { realOrSame } from '../system/real-path';
-import { folderNow, innerBaselines, readBaseline, readTold, writeBaseline, writeTold } from './baseline';
-import type { Baseline } from './baseline';
-import { besidesOf, nameOf } from './outer-folders';
-import { contentOf, placesIn, unitsIn } from './inventory';
-import type { Content } from './inventory';
+import {
+  folderNow,
+  innerBaselines,
+  readBaseline,
+  readTold,
+  writeBaseline,
+  writeTold,
+} from '../protect/baseline';
+import type { Baseline } from '../protect/baseline';
+import { besidesOf, nameOf } from '../protect/outer-folders';
+import { contentOf, placesIn, unitsIn } from '../protect/inventory';
+import type { Content } from '../protect/inventory';
 
 /** A difference from what was written down. */
 export interface Change {

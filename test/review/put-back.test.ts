@@ -16,9 +16,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { folderFor, recordBaseline } from '../../src/protect/baseline';
-import { changesIn } from '../../src/protect/changes';
-import { asideFolder, putBack } from '../../src/protect/put-back';
-import type { PutBack } from '../../src/protect/put-back';
+import { changesIn } from '../../src/review/changes';
+import { asideFolder, putBack } from '../../src/review/put-back';
+import type { PutBack } from '../../src/review/put-back';
 import { newFolder } from '../support/temp-folder';
 
 let env: NodeJS.ProcessEnv;

@@ -4,11 +4,18 @@
  */
 import { stat, statfs } from 'node:fs/promises';
 import { isInside } from '../paths/path-map';
-import { outerBaselines, readBaseline, readTold, recordBaseline, takeBaseline, writeTold } from './baseline';
-import type { Baseline } from './baseline';
-import { besidesOf, nameOf } from './outer-folders';
-import { contentOf, identityOf, placesIn, unitsIn } from './inventory';
-import type { Place } from './inventory';
+import {
+  outerBaselines,
+  readBaseline,
+  readTold,
+  recordBaseline,
+  takeBaseline,
+  writeTold,
+} from '../protect/baseline';
+import type { Baseline } from '../protect/baseline';
+import { besidesOf, nameOf } from '../protect/outer-folders';
+import { contentOf, identityOf, placesIn, unitsIn } from '../protect/inventory';
+import type { Place } from '../protect/inventory';
 
 /**
  * File systems on which a look keeps nobody waiting, by the number that Linux gives them (statfs(2)): ext2 to ext4,

@@ -3,8 +3,8 @@ import { stat, statfs } from 'node:fs/promises';
 import type * as promises from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { recordBaseline } from '../../src/protect/baseline';
-import { accept, changesIn } from '../../src/protect/changes';
-import { Watch } from '../../src/protect/watch';
+import { accept, changesIn } from '../../src/review/changes';
+import { Watch } from '../../src/review/watch';
 import { newFolder } from '../support/temp-folder';
 
 jest.mock('node:fs/promises', () => {
