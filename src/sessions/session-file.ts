@@ -9,7 +9,7 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -27,6 +27,10 @@ import { endsWhole } from '../system/whole-lines';
 const staleLockMs = 60_000;
 /** Lines beyond which the file is compacted, if most of them are outdated. */
 const compactAboveLines = 1_000;
+/** Of a longer file the end is read, and kept by the compaction that follows; in bytes. */
+const maxReadBytes = 16 * 1024 * 1024;
+/** A compaction leaves less than that, so that not each record after it brings the next. */
+const maxKeptBytes = 12 * 1024 * 1024;
 /** How long the note that a session is gone outlives a compaction, for processes that still know the session. */
 const keepGoneMs = 24 * 60 * 60 * 1_000;
 
@@ -62,10 +66,10 @@ export class SessionFile {
       const stat = statSync(this.path);
       if (!stat.isFile()) throw new Error('not a file');
       if (stat.size === this.#size) return undefined;
-      const bytes = readFileSync(this.path);
-      this.#size = bytes.length;
+      const { bytes, size } = readEnd(this.path);
+      this.#size = size;
       const lines = this.#parse(bytes);
-      if (isWorthCompacting(lines)) this.#compact();
+      if (bytes.length < size || isWorthCompacting(lines)) this.#compact();
       this.#gone = new Set(lines.gone.keys());
       return lines.records;
     } catch (error) {
@@ -100,7 +104,7 @@ export class SessionFile {
   }
 
   #appendOnce(lines: string): boolean {
-    const file = this.#openToAppend();
+    const file = this.#open(this.path, 'a+');
     try {
       const { size, ino } = fstatSync(file);
       const text = endsWhole(file, size) ? lines : `\n${lines}`;
@@ -113,48 +117,61 @@ export class SessionFile {
     }
   }
 
-  #openToAppend(): number {
+  /** Opens the file or one beside it, for its owner alone, in a folder that is made if need be. */
+  #open(path: string, flags: string): number {
     try {
-      return openSync(this.path, 'a+', 0o600);
+      return openSync(path, flags, 0o600);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-      return openSync(this.path, 'a+', 0o600);
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      return openSync(path, flags, 0o600);
     }
   }
 
-  /** Rewrites the file without what is outdated. Only one process does so at a time. */
-  #compact(): void {
+  /**
+   * What `action` returns, done while no other process does the same or compacts the file; undefined if one does,
+   * and it is not done.
+   */
+  alone<T>(action: () => T): T | undefined {
     const lock = `${this.path}.lock`;
     try {
-      // One that is left of a process that died at it.
+      // One that is left of a process that died.
       if (Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > staleLockMs)
-        rmSync(lock);
-      closeSync(openSync(lock, 'wx', 0o600));
-    } catch {
-      // Another process is at it, or died at it: a file that stays long is no harm.
-      return;
+        rmSync(lock, { force: true });
+      closeSync(this.#open(lock, 'wx'));
+    } catch (error) {
+      // Where nothing can be written, nobody else does either.
+      return (error as NodeJS.ErrnoException).code === 'EEXIST' ? undefined : action();
     }
     try {
-      this.#rewrite();
-    } catch (error) {
-      this.#warn('could not be compacted', error);
-      removeIfThere(`${this.path}.new`);
+      return action();
     } finally {
       rmSync(lock, { force: true });
     }
   }
 
+  /** Rewrites the file without what is outdated, unless another process is at it: one that stays long is no harm. */
+  #compact(): void {
+    this.alone(() => {
+      try {
+        this.#rewrite();
+      } catch (error) {
+        this.#warn('could not be compacted', error);
+        removeIfThere(`${this.path}.new`);
+      }
+    });
+  }
+
   #rewrite(): void {
+    const { bytes, size } = readEnd(this.path);
     const old = openSync(this.path, 'r');
     try {
-      const before = readFileSync(this.path);
-      const { records, gone } = this.#parse(before);
+      const { records, gone } = this.#parse(bytes);
       const lines = [...records.values(), ...gone.values()].map((record) => `${JSON.stringify(record)}\n`);
-      writeFileSync(`${this.path}.new`, lines.join(''), { mode: 0o600 });
+      writeFileSync(`${this.path}.new`, lastOf(lines), { mode: 0o600 });
       renameSync(`${this.path}.new`, this.path);
       // Lines that others wrote to the old file until the rename; later writers see that it is gone.
-      const late = readFileSync(old).subarray(before.length);
+      const late = readFrom(old, size);
       if (late.length > 0) appendFileSync(this.path, late);
     } finally {
       closeSync(old);
@@ -185,6 +202,33 @@ export class SessionFile {
 /** What nobody asks for any more takes most of the file, or is about sessions that are to be forgotten. */
 function isWorthCompacting({ records, gone, lineCount, hasRemains }: SessionLines): boolean {
   return hasRemains || (lineCount > compactAboveLines && lineCount > 2 * (records.size + gone.size));
+}
+
+/** The end of a file, and the size of all of it. */
+function readEnd(path: string): { bytes: Buffer; size: number } {
+  const file = openSync(path, 'r');
+  try {
+    const from = Math.max(fstatSync(file).size - maxReadBytes, 0);
+    const bytes = readFrom(file, from);
+    return { bytes, size: from + bytes.length };
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readFrom(file: number, from: number): Buffer {
+  const bytes = Buffer.allocUnsafe(Math.max(fstatSync(file).size - from, 0));
+  return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from));
+}
+
+/** The lines at the end that are not too much, in one text. */
+function lastOf(lines: readonly string[]): string {
+  let first = lines.length;
+  for (let bytes = 0; first > 0; first--) {
+    bytes += Buffer.byteLength(lines[first - 1]!);
+    if (bytes > maxKeptBytes) break;
+  }
+  return lines.slice(first).join('');
 }
 
 /** What is left of a compaction that failed takes room, which may be why it failed. */

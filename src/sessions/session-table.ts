@@ -15,6 +15,8 @@ const maxRecords = 50_000;
 const maxUnwritten = 10_000;
 /** How many of the ids are known that were given for one id of an agent, which may count anew in each process. */
 const maxGiven = 100;
+/** Ids of agents that are at least so long are random, and those that are shorter may be counted. */
+const minUniqueLength = 16;
 /** How many folders deep a workspace is looked for. */
 const maxDepth = 64;
 /** How many sessions of agents that have ended are kept: agents, which end as they like, open them by naming them. */
@@ -126,23 +128,27 @@ export class SessionTable {
   /**
    * An editor's id for a session that an agent has just made: derived from what names the session, so
    * that it is the same in every process. Where that stands for an earlier session already, because the
-   * agent counts anew in each process, it is random. One that was only listed is the same session: an agent may list
+   * agent counts anew in each process, or while another process gives one, it is random. One that was only listed is the same session: an agent may list
    * it before it says that it is made.
    */
   idForNew(agentId: string, root: string, cwd: string): string {
-    this.refresh();
-    const derived = this.#derive(agentId, root);
-    const wasOnlyListed = this.#listed.delete(derived);
-    this.#unwritten.delete(derived);
-    const isTaken = (this.#records.has(derived) && !wasOnlyListed) || this.#open.has(derived);
-    const id = this.#remember(isTaken ? v4() : derived, agentId, root, cwd);
-    this.file?.flush();
-    return id;
+    const give = (isAlone: boolean): string => {
+      this.refresh();
+      const derived = this.#derive(agentId, root);
+      const wasOnlyListed = this.#listed.delete(derived);
+      this.#unwritten.delete(derived);
+      const isTaken = (this.#records.has(derived) && !wasOnlyListed) || this.#open.has(derived);
+      const id = this.#remember(isAlone && !isTaken ? derived : v4(), agentId, root, cwd);
+      this.file?.flush();
+      return id;
+    };
+    return this.file?.alone(() => give(true)) ?? give(this.file === undefined);
   }
 
   /**
    * The editor's id for a session that an agent says it has: the one given last, else a derived one. `anywhere`:
-   * one that was given for another workspace counts, if there is none for this. `isWritten` is asked of a session
+   * one that was given for another workspace counts, if there is none for this. Of a session that was only listed
+   * there, that is so if the agent's id is one that no other agent has chosen, too: agents that count have the same. `isWritten` is asked of a session
    * that is new whether it is to be written down before it is opened.
    */
   idForKnown(
@@ -231,7 +237,7 @@ export class SessionTable {
     return (
       given.find((id) => rootOf(id) === root) ??
       given.find((id) => isInside(cwd, rootOf(id))) ??
-      (anywhere ? given[0] : undefined)
+      (anywhere ? given.find((id) => agentId.length >= minUniqueLength || !this.#listed.has(id)) : undefined)
     );
   }
 

@@ -113,6 +113,24 @@ describe('session/list', () => {
     });
   });
 
+  test('S11 sessions that agents count are listed once each, though all see their workspace at one place', async () => {
+    world = await World.initialized({ env: { CAI_ACP_WORKSPACE_MOUNT: mount } });
+    const sessions = ['1', '2', '3', '4', '5'].map((id) => ({ sessionId: id, title: id, cwd: mount }));
+    const names = ['own', 'b', 'c'];
+    const opened: OpenSession[] = [];
+    for (const name of names) opened.push(await world.session(world.workspace(name), 'opened'));
+
+    const listed: ReturnType<typeof rowsOf>[] = [];
+    for (const { agent } of opened) {
+      const params = listed.length === 0 ? {} : { cursor: listed.at(-1)!.cursor };
+      const { response } = await exchange(world, agent, 'session/list', params, { result: page(sessions) });
+      listed.push(rowsOf(response));
+    }
+
+    expect(listed.flatMap(({ titles }) => titles)).toHaveLength(15);
+    expect(new Set(listed.flatMap(({ ids }) => ids)).size).toBe(15);
+  });
+
   test('S12 S13 where nothing is remembered, the agent of the folder is started for it and opens nothing', async () => {
     world = await World.initialized({ config: '[sessions]\npersist = false' });
     const cwd = world.workspace('c');

@@ -87,6 +87,35 @@ describe('several processes at once', () => {
     expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(1_100);
   });
 
+  /** Gives ids to sessions that its agent counts, as the agent of another process counts its own. */
+  const giver = compiled(`
+    import { openLog } from './src/system/log';
+    import { SessionFile } from './src/sessions/session-file';
+    import { SessionTable } from './src/sessions/session-table';
+    const [path] = process.argv.slice(2);
+    const table = new SessionTable('a', new SessionFile(path, Infinity, openLog(process.env)));
+    process.stdin.once('data', () => {
+      const ids = Array.from({ length: 300 }, (_, i) => table.idForNew(String(i), '/w', '/w'));
+      process.stdout.write(JSON.stringify(ids));
+      process.stdin.destroy();
+    });
+    process.stdout.write('ready');
+  `);
+
+  test('give no id to two sessions, though their agents count the same', async () => {
+    const programs = [1, 2, 3].map(() => run(giver, [path], { CAI_LOG_FILE: logPath }));
+    await Promise.all(programs.map((program) => once(program.stdout, 'data')));
+    let text = '';
+    for (const program of programs) program.stdout.on('data', (chunk) => (text += String(chunk)));
+
+    for (const program of programs) program.stdin.write('go');
+    await Promise.all(programs.map((program) => once(program, 'close')));
+
+    const ids = text.match(/[0-9a-f-]{36}/g)!;
+    expect(ids).toHaveLength(900);
+    expect(new Set(ids).size).toBe(900);
+  });
+
   /** Adds records of its own, and says so after every tenth. */
   const writer = compiled(`
     import { openLog } from './src/system/log';

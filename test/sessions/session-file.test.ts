@@ -261,6 +261,21 @@ describe('compaction', () => {
     expect(linesIn(path)).toHaveLength(lines);
   });
 
+  test('keeps the end of a file that has grown too long, and the file is not too long afterwards', () => {
+    const title = 'x'.repeat(1_000);
+    const lines = Array.from({ length: 25_000 }, (_, i) => JSON.stringify(record(`id ${i}`, { title })));
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600 });
+    expect(statSync(path).size).toBeGreaterThan(24 * 1024 * 1024);
+
+    const records = newFile().load()!;
+
+    const later = newFile().load()!;
+    for (const each of [records, later]) expect([...each.keys()].at(-1)).toBe('id 24999');
+    expect(records.size).toBeLessThan(17_000);
+    expect(statSync(path).size).toBeLessThan(12.5 * 1024 * 1024);
+  });
+
   test('is left to the process that is at it', () => {
     fill(1_001, 2);
     writeFileSync(`${path}.lock`, '');

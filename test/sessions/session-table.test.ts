@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SessionFile } from '../../src/sessions/session-file';
@@ -101,6 +101,16 @@ describe('idForNew', () => {
     expect(table.recall(listed)).not.toHaveProperty('title');
   });
 
+  test('is random while another process gives one, or rewrites the file', () => {
+    const table = tableOn(file);
+    writeFileSync(`${file}.lock`, '');
+    const ids = [table.idForNew('1', '/w', '/w'), table.idForNew('1', '/w', '/w')];
+    rmSync(`${file}.lock`);
+
+    expect(ids.map((id) => id[14])).toEqual(['4', '4']);
+    expect(table.idForNew('1', '/w', '/w')[14]).toBe('5');
+  });
+
   test('is the derived one, too, where others have written of other sessions meanwhile', () => {
     const table = tableOn(file);
     const listed = table.idForKnown('1', '/w', '/w');
@@ -183,6 +193,15 @@ describe('idForKnown of an agent that sees every workspace at the same place', (
 
     expect(table.idForKnown('s1', '/w', '/w', true)).toBe(there);
     expect(table.idForKnown('s1', '/w', '/w')).not.toBe(there);
+  });
+
+  test('is another where an agent that counts has listed one there that nobody has opened', () => {
+    const table = newTable();
+    const counted = table.idForKnown('1', '/v', '/v', true);
+    const random = table.idForKnown('0b9cc1f2-5c0e-4d4f', '/v', '/v', true);
+
+    expect(table.idForKnown('1', '/w', '/w', true)).not.toBe(counted);
+    expect(table.idForKnown('0b9cc1f2-5c0e-4d4f', '/w', '/w', true)).toBe(random);
   });
 });
 

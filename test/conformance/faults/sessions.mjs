@@ -3,14 +3,21 @@ export const sessionFaults = [
   {
     name: 'every session gets a random id',
     file: 'src/sessions/session-table.ts',
-    find: 'isTaken ? v4() : derived',
+    find: 'isAlone && !isTaken ? derived : v4()',
     replace: 'v4()',
     breaks: ['S1', 'S2'],
   },
   {
+    name: 'sessions that agents count are taken for those of other workspaces',
+    file: 'src/sessions/session-table.ts',
+    find: 'agentId.length >= minUniqueLength || ',
+    replace: 'true || ',
+    breaks: ['S11'],
+  },
+  {
     name: 'a derived id is given although it is taken',
     file: 'src/sessions/session-table.ts',
-    find: 'isTaken ? v4() : derived',
+    find: 'isAlone && !isTaken ? derived : v4()',
     replace: 'derived',
     breaks: ['S1', 'S2', 'S16'],
   },
@@ -60,8 +67,8 @@ export const sessionFaults = [
   {
     name: 'others can read the session table',
     file: 'src/sessions/session-file.ts',
-    find: "try {\n      return openSync(this.path, 'a+', 0o600)",
-    replace: "try {\n      return openSync(this.path, 'a+')",
+    find: 'try {\n      return openSync(path, flags, 0o600)',
+    replace: 'try {\n      return openSync(path, flags)',
     breaks: ['S2'],
   },
   {
