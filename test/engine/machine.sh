@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes a Debian 12 machine ready for the engine tests. As root:
 #
-#   machine.sh start   packages, the ordinary users `cai-test` and `cai-test-other`, an engine of its own, the
-#                      base image; what is there already is used
+#   machine.sh start   packages, the ordinary users `cai-test` and `cai-test-second`, as whom two test files at a
+#                      time run `cai`, `cai-test-other`, who attacks, an engine of its own, the base image;
+#                      what is there already is used
 #   machine.sh env     prints what the tests need to know, for `eval`
 #   machine.sh renew   puts a new engine in the place of one that hangs, and tells what that one was doing; does
 #                      nothing to one that works
@@ -77,12 +78,13 @@ install_packages() (
   logged "apt cannot install ${packages[*]}" apt-get install -y --no-install-recommends "${packages[@]}"
 )
 
-# make_user NAME ID
+# make_user NAME ID [GROUP]: in a group of its own if none is named.
 make_user() {
-  local name=$1 id=$2
+  local name=$1 id=$2 group=(--user-group)
+  if [[ -n ${3:-} ]]; then group=(--gid "$3"); fi
   if getent passwd "$name" >/dev/null; then return; fi
   if getent passwd "$id" >/dev/null; then fail "user id $id is taken, so there can be no user $name"; fi
-  logged "the user $name cannot be made" useradd --uid "$id" --user-group --create-home --shell /bin/bash "$name"
+  logged "the user $name cannot be made" useradd --uid "$id" "${group[@]}" --create-home --shell /bin/bash "$name"
 }
 
 # Containers only reach the network where the machine forwards.
@@ -220,8 +222,10 @@ start() {
   if is_missing npm; then fail 'npm is missing: the tests need Node, and the image is made with npm'; fi
   install_packages
   make_user "$user" "$uid"
-  # Who attacks the first one, in test/escape.
+  # Who attacks them, in test/escape.
   make_user "$user-other" "$((uid + 1))"
+  # The engine answers that group.
+  make_user "$user-second" "$((uid + 2))" "$user"
   if ! engine_answers; then start_engine; fi
   if ! client image inspect "$image" >/dev/null 2>&1; then make_image; fi
   copy_ca_file
@@ -230,7 +234,7 @@ start() {
 
 print_env() {
   if ! engine_answers; then fail "no engine answers on $host: run \"machine.sh start\" first"; fi
-  printf 'export %s=%q\n' CAI_TEST_ENGINE "$engine" CAI_TEST_STATE "$state" DOCKER_HOST "$host" CAI_TEST_USER "$user"
+  printf 'export %s=%q\n' CAI_TEST_ENGINE "$engine" CAI_TEST_STATE "$state" DOCKER_HOST "$host" CAI_TEST_USER "$user $user-second"
   if [[ -e $state/ca.crt ]]; then printf 'export CAI_TEST_CA_FILE=%q\n' "$state/ca.crt"; fi
   printf 'export CAI_TEST_NPM_REGISTRY=%q\n' "$(npm config get registry 2>/dev/null)"
 }

@@ -2,7 +2,8 @@
  * `npm run test:engine`: the tests of this folder, on the engine that `DOCKER_HOST` names or the one of this
  * machine; with `--escape` as the first argument, as `npm run test:escape` has it, the attacks in `test/escape`
  * instead. The other arguments are jest's. Exit status 2 if there is no engine, or nobody to run `cai` as;
- * `machine.sh` provides both.
+ * `machine.sh` provides both. As many test files run at a time as `CAI_TEST_USER` names users: each has the
+ * containers of its user to itself.
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -37,9 +38,9 @@ async function ping(host) {
  * Why the tests cannot run `cai`; undefined: they can. The user has to be named also where it can only be
  * one, because the containers and data volumes of that user are removed afterwards.
  */
-function refusalOf(user) {
+function refusalOf(users) {
   const self = userInfo().username;
-  if (user === self || (user !== undefined && self === 'root')) return undefined;
+  if (users.length > 0 && (self === 'root' || users.join() === self)) return undefined;
   const who = self === 'root' ? 'the user' : `yourself, ${self},`;
   return `CAI_TEST_USER has to name ${who} to run cai as, whose containers and volumes are then removed`;
 }
@@ -49,7 +50,8 @@ const suite = isEscape ? 'escape' : 'engine';
 const jestArgs = process.argv.slice(isEscape ? 3 : 2);
 const host = process.env.DOCKER_HOST ?? 'unix:///var/run/docker.sock';
 const { engine, defect } = await ping(host);
-const refusal = defect ? `no engine answers on ${host}: ${defect}` : refusalOf(process.env.CAI_TEST_USER);
+const users = (process.env.CAI_TEST_USER ?? '').split(' ').filter((name) => name !== '');
+const refusal = defect ? `no engine answers on ${host}: ${defect}` : refusalOf(users);
 if (refusal === undefined) {
   const jest = join(import.meta.dirname, '../../node_modules/jest/bin/jest.js');
   const own = ['--testPathIgnorePatterns=/node_modules/', `--testMatch=**/test/${suite}/**/*.test.ts`];
@@ -57,7 +59,12 @@ if (refusal === undefined) {
     (each) => `--reporters=${each}`,
   );
   // A path after --reporters would be another one.
-  const options = [...reporters, '--runInBand', '--verbose', `--testTimeout=${testTimeoutMs}`];
+  const options = [
+    ...reporters,
+    `--maxWorkers=${users.length}`,
+    '--verbose',
+    `--testTimeout=${testTimeoutMs}`,
+  ];
   const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...jestArgs], {
     stdio: 'inherit',
     // What differs between engines is in engines.ts.

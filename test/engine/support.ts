@@ -1,6 +1,7 @@
 /**
  * What the engine tests share: an ordinary user who has `cai` installed, folders of that user, and the end
- * of everything that was made. The user is `CAI_TEST_USER`; only root can be somebody else.
+ * of everything that was made. `CAI_TEST_USER` names a user for each of jest's workers; only root can be
+ * somebody else.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import {
@@ -193,8 +194,10 @@ function identity(): { uid?: number; gid?: number } {
 }
 
 /** Nobody is taken for granted: whoever it is loses containers and volumes. */
-function idsOf(name: string | undefined): { uid: number; gid: number } {
-  if (!name) throw new Error('CAI_TEST_USER is not set: start these tests by "npm run test:engine"');
+function idsOf(names = ''): { uid: number; gid: number } {
+  const name = names.split(' ')[Number(process.env.JEST_WORKER_ID) - 1];
+  if (!name)
+    throw new Error('CAI_TEST_USER names nobody for this worker: start these tests by "npm run test:engine"');
   const id = (which: string): number => Number(execFileSync('id', [which, name], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }
