@@ -80,7 +80,6 @@ const withoutTest: Readonly<Record<string, string>> = {
     ].map((path) => [path, 'the flow: test/conformance and test/flow play it whole, with real processes']),
   ),
   'commands/acp/connection': 'the flow, as proxy/proxy',
-  'commands/acp/agent-on-terminal': 'test/conformance/interactive.test.ts',
   'agent/cai-program': 'test/agent/editor-token.test.ts; test/engine/ runs what it names',
   'system/builtin': 'a name for a function of Node',
   'system/package-file': 'test/agent/editor-token.test.ts, test/container/image/image.test.ts',
@@ -90,8 +89,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'child/proxy-request-id': 'test/child/workspace-child.test.ts',
   'child/child-failures': 'test/child/workspace-child.test.ts',
   'system/process-stat': 'test/system/process-group.test.ts, test/system/process-identity.test.ts',
-  'agent/start-failure': 'test/agent/process.test.ts',
-  'agent/agent-end': 'data; test/child/retry.test.ts',
+  'agent/agent-end': 'test/agent/process.test.ts, test/child/retry.test.ts',
   'commands/support/command': 'every command; test/commands/registry.test.ts has the usage errors of all',
   'container/ssh/inside-files': 'test/engine/, by what reads them',
   'container/engine/client': 'test/container/engine/engine.test.ts',
@@ -173,7 +171,7 @@ describe('the sources', () => {
     expect(
       strayUses(sources, 'child_process', [
         'agent/process',
-        'agent/interactive',
+        'commands/acp/agent-on-terminal',
         'workspace/git',
         'commands/run/exec',
       ]),
@@ -187,7 +185,7 @@ describe('the sources', () => {
       strayUses(sources, 'write', [
         'rpc/writer',
         'agent/process',
-        'agent/status-link',
+        'agent/status',
         'commands/',
         'main',
         'system/log',

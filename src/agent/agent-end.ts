@@ -1,5 +1,8 @@
+/** How agents' processes fail to start, and end, and what people and the log are told of that. */
+import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
-import type { CaiError } from '../errors';
+import { CaiError } from '../errors';
+import type { AgentCommand } from './catalog';
 
 /** How an agent's process ended, for those who decide what follows: the `cause` of the reason that is told. */
 export class AgentEnd {
@@ -56,4 +59,16 @@ export function causeIn(stderr: string): string | undefined {
 export function ourMessage(stderr: string): string | undefined {
   const begin = `\n${stderr}`.lastIndexOf('\ncai: ');
   return begin < 0 ? undefined : stderr.slice(begin + 'cai: '.length);
+}
+
+/** The `AGENT_START` for an error of `spawn` in the folder `cwd`: says why, and what to do. */
+export function startFailure(agent: AgentCommand, cwd: string, error: NodeJS.ErrnoException): CaiError {
+  const { name, command, remedy } = agent;
+  const program = `"${command[0]}"`;
+  const causes: Readonly<Record<string, string>> = {
+    ENOENT: existsSync(cwd) ? `${program} was not found: ${remedy}` : `the folder ${cwd} is gone`,
+    EACCES: `${program} may not be executed: make it executable (chmod +x), or correct the command`,
+  };
+  const cause = causes[error.code ?? ''] ?? `${program}: ${error.message}`;
+  return new CaiError('AGENT_START', `agent "${name}" could not be started: ${cause}`);
 }

@@ -10,12 +10,11 @@ import type { Log } from '../system/log';
 import { LineReader } from '../rpc/line';
 import type { LineLimits, OverlongLine } from '../rpc/line';
 import type { Line } from '../rpc/splice';
-import { AgentEnd, causeIn, ourMessage, signalOfStatus } from './agent-end';
+import { AgentEnd, causeIn, ourMessage, signalOfStatus, startFailure } from './agent-end';
 import type { AgentCommand } from './catalog';
 import { isGroupAlive, signalGroup } from '../system/process-group';
-import { startFailure } from './start-failure';
+import { StatusLink } from './status';
 import type { AgentStatus } from './status';
-import { StatusLink } from './status-link';
 
 /** How long each step of a stop waits for the one before it, in milliseconds. */
 export interface StopLadder {

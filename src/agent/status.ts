@@ -1,40 +1,42 @@
 /**
- * What a command and the program that started it say to each other beside its streams, on descriptor 3: a JSON
- * object a line. The command tells of itself, most of it before the agent runs; the program may ask it something at any
- * time.
+ * What a command of ours and the program that started it say to each other on descriptor 3, beside the command's
+ * streams: a JSON object a line. The command tells its status; the program may ask it something at any time.
  */
+import type { Duplex } from 'node:stream';
+import { ownValue } from '../config/own-property';
+import { messageOf } from '../errors';
 
-/** One line of the command, but for its answers. */
+/** What the command tells unasked. */
 export type AgentStatus =
-  /** The agent runs. Id and name of the image that it runs in, where they are told. */
+  /** The agent runs; in a container, with the id and name of its image. */
   | { readonly kind: 'started'; readonly image?: string; readonly imageName?: string }
-  /** The agent does not run, or no longer; the code of the failure. Why is said on stderr. */
+  /** The agent does not run, or no longer: a `FailureCode`. The message is on the command's stderr. */
   | { readonly kind: 'failed'; readonly code: string }
-  /** The connection to the agent is lost. It may have got that many bytes of our input, and has got no more. */
+  /** The connection to the agent is lost. At most the first `takenBytes` of its input have reached it. */
   | { readonly kind: 'lost'; readonly takenBytes: number }
   /** The agent is stopped, as by SIGSTOP, and will do nothing unless somebody continues it. */
   | { readonly kind: 'stopped' }
-  /** Whether the agent is stopped cannot be known any more: whoever looks is ended in its container. */
+  /** Whether the agent is stopped cannot be known any more: what watches it in the container has ended. */
   | { readonly kind: 'unwatchable' }
   /** Something that the user should know. */
   | { readonly kind: 'notice'; readonly text: string }
   /** Something that the user is to be told in the sessions of the agent. */
   | { readonly kind: 'warning'; readonly title: string; readonly description: string }
-  /** Something that can take minutes, as building an image: the agent is not to be waited for meanwhile. */
+  /** Something that can take minutes has begun, as building an image: nobody is to wait for the agent meanwhile. */
   | { readonly kind: 'delay'; readonly text: string }
-  /** That is over. */
+  /** What `delay` told of is over. */
   | { readonly kind: 'resumed' };
 
-/** What a command may be asked. Each question is answered once; a program that knows none stays silent. */
+/** What a command may be asked. It answers each question once; a program that knows no questions stays silent. */
 export type Question =
-  /** Whether it works. It answers at once, whatever else it does. */
+  /** Whether the command works: it answers at once, whatever else it does. */
   | 'alive'
   /** To keep everything from running that could change the agent's files, until `thaw` or its own end. */
   | 'freeze'
-  /** To let all that run again. */
+  /** To let what `freeze` has stopped run again. */
   | 'thaw';
 
-/** One line to the command. */
+/** A question as a line to the command. */
 export interface Asked {
   /** What is asked. */
   readonly ask: Question;
@@ -42,56 +44,135 @@ export interface Asked {
   readonly id: number;
 }
 
-/** The command's answer. */
+/** The command's answer to a question. */
 export interface Answer {
-  /** Tells it from the rest of what the command says. */
+  /** Tells an answer from an `AgentStatus`. */
   readonly kind: 'answer';
-  /** Of the question. */
+  /** `id` of the question. */
   readonly id: number;
-  /** Why what was asked for is not done; absent: it is. */
+  /** Why what was asked for could not be done; absent: it is done. */
   readonly error?: string;
 }
 
-/** A line for it, with its newline. */
+/** The fields that a line of each kind has, by their types; those with `?` may be missing. */
+const forms: Readonly<Record<string, Readonly<Record<string, 'string' | 'number' | 'string?'>>>> = {
+  started: { image: 'string?', imageName: 'string?' },
+  failed: { code: 'string' },
+  lost: { takenBytes: 'number' },
+  stopped: {},
+  unwatchable: {},
+  resumed: {},
+  notice: { text: 'string' },
+  delay: { text: 'string' },
+  warning: { title: 'string', description: 'string' },
+  answer: { id: 'number', error: 'string?' },
+};
+
+/** What is said as a line, with its newline. */
 export function statusLine(said: AgentStatus | Asked | Answer): string {
   return `${JSON.stringify(said)}\n`;
 }
 
-/** `undefined` for a line that is none. */
+/** What a line of a command says; `undefined` for a line of another form. Unknown fields are left out. */
 export function parseStatus(line: string): AgentStatus | Answer | undefined {
   const value = objectIn(line);
-  if (value?.kind === 'started') return { kind: 'started', ...textsOf(value, 'image', 'imageName') };
-  if (value?.kind === 'failed' && typeof value.code === 'string') return { kind: 'failed', code: value.code };
-  if (value?.kind === 'lost' && typeof value.takenBytes === 'number')
-    return { kind: 'lost', takenBytes: value.takenBytes };
-  if (value?.kind === 'stopped' || value?.kind === 'unwatchable' || value?.kind === 'resumed')
-    return { kind: value.kind };
-  if (value?.kind === 'answer' && typeof value.id === 'number')
-    return { kind: 'answer', id: value.id, ...textsOf(value, 'error') };
-  if (value?.kind === 'warning' && typeof value.title === 'string' && typeof value.description === 'string')
-    return { kind: 'warning', title: value.title, description: value.description };
-  const isTold = (value?.kind === 'notice' || value?.kind === 'delay') && typeof value.text === 'string';
-  return isTold ? (value as unknown as AgentStatus) : undefined;
+  const form = ownValue(forms, String(value?.kind));
+  if (value === undefined || form === undefined) return undefined;
+  const said: Record<string, unknown> = { kind: value.kind };
+  for (const [name, type] of Object.entries(form)) {
+    if (typeof value[name] === type.replace('?', '')) said[name] = value[name];
+    else if (!type.endsWith('?')) return undefined;
+  }
+  return said as unknown as AgentStatus | Answer;
 }
 
-/** `undefined` for a line that asks nothing. A question of a later version has another word for `ask`. */
+/** The question that a line asks; `undefined` for any other line. `ask` may be a word of a later version. */
 export function parseQuestion(line: string): { readonly ask: string; readonly id: number } | undefined {
   const { ask, id } = objectIn(line) ?? {};
   return typeof ask === 'string' && typeof id === 'number' ? { ask, id } : undefined;
 }
 
-type Fields = Readonly<Partial<Record<string, unknown>>>;
-
-function objectIn(line: string): Fields | undefined {
+function objectIn(line: string): Readonly<Partial<Record<string, unknown>>> | undefined {
   try {
-    return (JSON.parse(line) as Fields | null) ?? undefined;
+    return (JSON.parse(line) as Readonly<Record<string, unknown>> | null) ?? undefined;
   } catch {
     return undefined;
   }
 }
 
-function textsOf(value: Fields, ...names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    names.flatMap((name) => (typeof value[name] === 'string' ? [[name, value[name]] as const] : [])),
-  );
+/** Gives `take` each line of a stream. An error of the stream only says that the other end is gone. */
+function onLines(stream: Duplex, take: (line: string) => void): void {
+  let rest = '';
+  stream.on('error', () => undefined);
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop()!;
+    lines.forEach(take);
+  });
+}
+
+/** The end of the program that has started the command. */
+export class StatusLink {
+  readonly #open = new Map<number, (answer: Answer | undefined) => void>();
+  #lastId = 0;
+
+  /** `onStatus` gets what the command tells unasked. */
+  constructor(
+    private readonly stream: Duplex,
+    onStatus: (status: AgentStatus) => void,
+  ) {
+    stream.on('close', () => {
+      for (const settle of this.#open.values()) settle(undefined);
+    });
+    onLines(stream, (line) => {
+      const said = parseStatus(line);
+      if (said?.kind === 'answer') this.#open.get(said.id)?.(said);
+      else if (said !== undefined) onStatus(said);
+    });
+  }
+
+  /**
+   * Asks the command. Resolves with its answer; with `undefined` if none comes in `limitMs` milliseconds, or the
+   * command has ended, or is a program that knows no questions. An answer that comes later counts for nothing.
+   */
+  ask(question: Question, limitMs: number): Promise<Answer | undefined> {
+    const id = ++this.#lastId;
+    return new Promise((resolve) => {
+      const settle = (answer: Answer | undefined): void => {
+        clearTimeout(limit);
+        this.#open.delete(id);
+        resolve(answer);
+      };
+      const limit = setTimeout(() => settle(undefined), limitMs).unref();
+      this.#open.set(id, settle);
+      if (this.stream.writable) this.stream.write(statusLine({ ask: question, id }));
+      else settle(undefined);
+    });
+  }
+}
+
+/**
+ * The command's end: answers what is asked on `stream`. `serve` does what is asked for, and rejects if it cannot;
+ * it is not called for `alive`.
+ */
+export function answerQuestions(
+  stream: Duplex,
+  serve: (question: Exclude<Question, 'alive'>) => Promise<void>,
+): void {
+  onLines(stream, (line) => {
+    const asked = parseQuestion(line);
+    if (asked === undefined) return;
+    const { ask, id } = asked;
+    const answer = (error?: string): void => {
+      if (stream.writable)
+        stream.write(statusLine({ kind: 'answer', id, ...(error !== undefined && { error }) }));
+    };
+    if (ask === 'alive') answer();
+    else if (ask !== 'freeze' && ask !== 'thaw') answer(`"${ask}" is no question that is known here`);
+    else
+      serve(ask).then(
+        () => answer(),
+        (reason: unknown) => answer(messageOf(reason)),
+      );
+  });
 }

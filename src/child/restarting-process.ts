@@ -1,7 +1,7 @@
 /** The process of one child, which is started again when a start fails and another may go better. */
 import { AgentProcess } from '../agent/process';
 import type { AgentProcessOptions, StopLadder } from '../agent/process';
-import type { StatusLink } from '../agent/status-link';
+import type { StatusLink } from '../agent/status';
 import { CaiError } from '../errors';
 import { lengthOf } from '../rpc/splice';
 import type { Line } from '../rpc/splice';

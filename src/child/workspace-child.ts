@@ -3,7 +3,7 @@
  * the agent's start; what lines mean is decided above.
  */
 import type { StopLadder } from '../agent/process';
-import type { StatusLink } from '../agent/status-link';
+import type { StatusLink } from '../agent/status';
 import type { CaiError } from '../errors';
 import { requestLine } from '../rpc/answer';
 import type { Line } from '../rpc/splice';

@@ -1,13 +1,13 @@
 /**
  * What agents answered to `initialize` in earlier processes, kept in files: one a key, replaced as a whole. A
- * help and never a condition: a file that is damaged or cannot be written is as none.
+ * help and never a condition: a file that is damaged counts as missing, and one that cannot be written is only logged.
  */
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { builtin } from '../system/builtin';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import { readRegularFile } from '../paths/read-regular-file';
+import { replaceFile } from '../system/replace-file';
 
 /** All that an agent's answer may depend on and that is known before it runs. */
 export interface ProfileKey {
@@ -40,9 +40,9 @@ export interface Profile {
 const maxBytes = 256 * 1024;
 /** With more files than this, those that were written longest ago are removed. */
 const maxFiles = 100;
-/** Age of a file that was begun and never finished, in milliseconds. */
+/** A draft of a file that is older than this was never finished, in milliseconds. */
 const abandonedMs = 60_000;
-/** Of the files' form; those of another are as none. */
+/** Of the files' form; a file with another version counts as damaged. */
 const version = 2;
 
 /** The profiles in one folder. */
@@ -71,23 +71,19 @@ export class ProfileStore {
     }
   }
 
-  /** Keeps a profile for later processes in place of the one that there is. */
+  /** Keeps a profile for later processes, in place of an earlier one for the key. One above 256 KiB is not kept. */
   keep(key: ProfileKey, { result, program }: Profile): void {
     if (Buffer.byteLength(result) > maxBytes) return;
     const file = this.#fileOf(key);
-    // Of its own, since another process may write the same profile now.
-    const begun = `${file}.${builtin('node:crypto').randomUUID()}.new`;
     try {
-      mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-      writeFileSync(begun, JSON.stringify({ version, key, program, result }), { mode: 0o600, flag: 'wx' });
-      renameSync(begun, file);
+      replaceFile(file, JSON.stringify({ version, key, program, result }));
       this.#sweep();
     } catch (reason) {
       this.log.warn({ file, reason: messageOf(reason) }, 'a profile could not be kept');
     }
   }
 
-  /** There is none for this key any more. */
+  /** Removes the profile for this key. */
   drop(key: ProfileKey): void {
     try {
       rmSync(this.#fileOf(key), { force: true });
@@ -110,7 +106,7 @@ export class ProfileStore {
       .map((path) => ({ path, writtenAt: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
       .sort((a, b) => b.writtenAt - a.writtenAt);
     const abandoned = files.filter(
-      ({ path, writtenAt }) => path.endsWith('.new') && writtenAt < Date.now() - abandonedMs,
+      ({ path, writtenAt }) => !path.endsWith('.json') && writtenAt < Date.now() - abandonedMs,
     );
     for (const { path } of [...abandoned, ...files.slice(maxFiles)]) rmSync(path, { force: true });
   }

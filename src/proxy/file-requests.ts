@@ -2,7 +2,7 @@
  * Files that agents ask the editor for, `fs/*`. The editor opens by name what we have checked by name: what could put
  * something else there in between stands still until the editor has answered.
  */
-import type { StatusLink } from '../agent/status-link';
+import type { StatusLink } from '../agent/status';
 import { CaiError, rpcCode } from '../errors';
 import { notificationLine, rpcErrorOf } from '../rpc/answer';
 import type { RpcError } from '../rpc/answer';

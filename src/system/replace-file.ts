@@ -1,13 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
+import { builtin } from './builtin';
 
 /**
  * Writes a file of ours, in the place of one that may be there, by renaming: whoever reads meanwhile sees the old one or
  * the new one. The folder is made if it is missing. Both are the user's alone. Fails with the system's error.
  */
 export function replaceFile(file: string, content: string | Buffer): void {
-  const draft = `${file}.${randomUUID()}`;
+  // Loaded when it is wanted, as it takes 3 ms.
+  const draft = `${file}.${builtin('node:crypto').randomUUID()}`;
   mkdirSync(posix.dirname(file), { recursive: true, mode: 0o700 });
   writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
   renameSync(draft, file);

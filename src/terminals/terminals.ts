@@ -13,7 +13,6 @@ import type { JsonObject, Session, WorkspaceChild } from '../child/workspace-chi
 import type { Config } from '../config/config';
 import type { AgentCall } from '../relay/call';
 import type { Core } from '../relay/core';
-import { RateLimit } from './rate-limit';
 import { methodNotFound, offers } from '../protocol/refusals';
 import { editsOfCreate, wishOf } from './terminal-create';
 
@@ -173,4 +172,30 @@ export class Terminals {
 function terminalIdOf(answer: Message): string | undefined {
   const result = bodyOf(answer) as JsonObject | null;
   return typeof result?.terminalId === 'string' ? result.terminalId : undefined;
+}
+
+/** How often something may be done: `burst` times at once, and `perSecond` times a second in the long run. */
+export class RateLimit {
+  #left: number;
+  #at: number;
+
+  /** `now`: a clock, in milliseconds. */
+  constructor(
+    private readonly burst: number,
+    private readonly perSecond: number,
+    private readonly now = (): number => performance.now(),
+  ) {
+    this.#left = burst;
+    this.#at = now();
+  }
+
+  /** Counts one time and returns 0; or, where that is too soon, returns after how many milliseconds it is not. */
+  take(): number {
+    const now = this.now();
+    this.#left = Math.min(this.burst, this.#left + ((now - this.#at) / 1_000) * this.perSecond);
+    this.#at = now;
+    if (this.#left < 1) return Math.ceil(((1 - this.#left) * 1_000) / this.perSecond);
+    this.#left -= 1;
+    return 0;
+  }
 }

@@ -1,53 +1,29 @@
-/** What usage adds up to. */
+/** Adds up the records of turns, for `cai usage`. */
+import { countedFields, tokenKinds } from './usage';
 import type { TokenCounts, UsageRecord } from './usage';
 
-/** What sums are made for. */
+/** Whether there is a sum for each session, agent, workspace or model. */
 export type Grouping = 'session' | 'agent' | 'workspace' | 'model';
 
-/** A sum of records. */
-export interface UsageSum {
-  /** Whose it is: an id, a name, a path, a model. */
+/** What records add up to; by model, `turns` are those in which the model took part. */
+export interface UsageSum extends Pick<UsageRecord, (typeof countedFields)[number]> {
+  /** The session's id, the agent's name, the path of the workspace or the name of the model that the sum is of. */
   readonly key: string;
   /** Names of the agents, in the order of their first turn. */
   readonly agents: readonly string[];
-  /** Turns that were begun. By model: in which it took part. */
-  readonly turns: number;
-  /** Their durations, in milliseconds. */
-  readonly durationMs: number;
-  /** Their tokens. */
-  readonly tokens: TokenCounts;
-  /** Their cost by currency. */
-  readonly cost: Readonly<Record<string, number>>;
-  /** Tool calls. */
-  readonly tools: number;
-  /** Those of them that failed. */
-  readonly failedTools: number;
-  /** Those whose duration is known. */
-  readonly timedTools: number;
-  /** The sum of these durations, in milliseconds. */
-  readonly toolMs: number;
-}
-
-/** What a turn has on average; the duration of a tool call is that of one whose duration is known. */
-export interface UsageAverage {
-  /** In milliseconds. */
-  readonly durationMs: number;
-  /** Tokens. */
+  /** All tokens that were told. */
   readonly tokens: TokenCounts;
   /** Cost by currency. */
   readonly cost: Readonly<Record<string, number>>;
-  /** Tool calls. */
-  readonly tools: number;
-  /** How long one of them takes, in milliseconds. */
-  readonly toolMs: number;
 }
 
-/** Under which model stands what no model can be told for. */
-export const unknownModel = '(not told)';
-/** Under which model stand time, tools and cost of turns in which several took part. */
-export const severalModels = '(several)';
+/** What a turn has on average; `toolMs` is the duration of one tool call, of those whose duration is known. */
+export type UsageAverage = Pick<UsageSum, 'durationMs' | 'tokens' | 'cost' | 'tools' | 'toolMs'>;
 
-const noTokens: TokenCounts = { input: 0, output: 0, cachedRead: 0, cachedWrite: 0, thought: 0, total: 0 };
+/** The key of the sum of turns whose model the agent did not tell. */
+export const unknownModel = '(not told)';
+/** The key of the sum of time, tools and cost of turns in which several models took part. */
+export const severalModels = '(several)';
 
 /** One sum for each key of the grouping, the one with most tokens first. */
 export function sumsBy(records: readonly UsageRecord[], by: Grouping): UsageSum[] {
@@ -61,7 +37,7 @@ export function sumsBy(records: readonly UsageRecord[], by: Grouping): UsageSum[
   return sums.sort((a, b) => b.tokens.total - a.tokens.total || b.turns - a.turns);
 }
 
-/** The sum of all. */
+/** One sum of all records. */
 export function sumOf(records: readonly UsageRecord[], key = ''): UsageSum {
   const total = (value: (record: UsageRecord) => number): number =>
     records.reduce((sum, record) => sum + value(record), 0);
@@ -70,27 +46,23 @@ export function sumOf(records: readonly UsageRecord[], key = ''): UsageSum {
   for (const { cost: each } of records) {
     if (each !== undefined) cost.set(each.currency, (cost.get(each.currency) ?? 0) + each.amount);
   }
+  const counted = Object.fromEntries(countedFields.map((name) => [name, total((record) => record[name])]));
   return {
+    ...(counted as Pick<UsageSum, (typeof countedFields)[number]>),
     key,
     agents: [...new Set(records.map(({ agent }) => agent))],
-    turns: total((record) => record.turns),
-    durationMs: total((record) => record.durationMs),
-    tokens: records.reduce((sum, { tokens }) => plus(sum, tokens), noTokens),
+    tokens: mapped((kind) => total(({ tokens }) => tokens?.[kind] ?? 0)),
     cost: Object.fromEntries(cost),
-    tools: total((record) => record.tools),
-    failedTools: total((record) => record.failedTools),
-    timedTools: total((record) => record.timedTools),
-    toolMs: total((record) => record.toolMs),
   };
 }
 
-/** What a turn of a sum has on average; undefined without a turn. */
+/** The averages of a sum; `undefined` if it has no turn. */
 export function averageOf(sum: UsageSum): UsageAverage | undefined {
   const { turns } = sum;
   if (turns === 0) return undefined;
   return {
     durationMs: sum.durationMs / turns,
-    tokens: mapped(sum.tokens, (count) => count / turns),
+    tokens: mapped((kind) => sum.tokens[kind] / turns),
     cost: Object.fromEntries(
       Object.entries(sum.cost).map(([currency, amount]) => [currency, amount / turns]),
     ),
@@ -99,24 +71,19 @@ export function averageOf(sum: UsageSum): UsageAverage | undefined {
   };
 }
 
-/** The tokens of both. */
-export function plus(a: TokenCounts, b: TokenCounts | undefined): TokenCounts {
-  return b === undefined ? a : mapped(a, (count, name) => count + b[name]);
+/** The sum of two counts. */
+export function plus(a: TokenCounts, b: TokenCounts): TokenCounts {
+  return mapped((kind) => a[kind] + b[kind]);
 }
 
-function mapped(tokens: TokenCounts, map: (count: number, name: keyof TokenCounts) => number): TokenCounts {
-  const { input, output, cachedRead, cachedWrite, thought, total } = tokens;
-  return {
-    input: map(input, 'input'),
-    output: map(output, 'output'),
-    cachedRead: map(cachedRead, 'cachedRead'),
-    cachedWrite: map(cachedWrite, 'cachedWrite'),
-    thought: map(thought, 'thought'),
-    total: map(total, 'total'),
-  };
+function mapped(map: (kind: keyof TokenCounts) => number): TokenCounts {
+  return Object.fromEntries(tokenKinds.map((kind) => [kind, map(kind)])) as TokenCounts;
 }
 
-/** A record under its key; by model, of a turn of several each one's tokens, and the rest by itself. */
+/**
+ * A record under its key. By model, the record of a turn in which several models took part becomes one record for each
+ * model with its tokens, and one for the rest.
+ */
 function partsOf(record: UsageRecord, by: Grouping): [string, UsageRecord][] {
   if (by === 'session') return [[record.session, record]];
   if (by === 'agent') return [[record.agent, record]];
@@ -128,7 +95,7 @@ function partsOf(record: UsageRecord, by: Grouping): [string, UsageRecord][] {
   const parts = models.map(({ model, tokens }): [string, UsageRecord] => {
     return [model, { ...rest, ...none, ...(tokens && { tokens }) }];
   });
-  // Tokens of several that no row tells are nobody's.
+  // Where the agent tells no model's part of the tokens, all belong to none.
   const untold = parts.some(([, { tokens }]) => tokens !== undefined) ? undefined : all;
   const shared = { ...rest, turns: 0, ...(cost && { cost }), ...(untold && { tokens: untold }) };
   return [...parts, [severalModels, shared]];

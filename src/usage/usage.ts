@@ -20,21 +20,11 @@ import type { Log } from '../system/log';
 import { stateRemedy, unlessGone } from '../system/state-folder';
 import { endsWhole } from '../system/whole-lines';
 
+/** What tokens are spent on; `total` is the agent's own sum. */
+export const tokenKinds = ['input', 'output', 'cachedRead', 'cachedWrite', 'thought', 'total'] as const;
+
 /** Tokens by what they were spent on. Cached ones are counted in `input` or beside it, as the agent does. */
-export interface TokenCounts {
-  /** What the model has read. */
-  readonly input: number;
-  /** What it has written. */
-  readonly output: number;
-  /** Read from a cache. */
-  readonly cachedRead: number;
-  /** Written to a cache. */
-  readonly cachedWrite: number;
-  /** Spent on thoughts. */
-  readonly thought: number;
-  /** All, by the agent's own sum. */
-  readonly total: number;
-}
+export type TokenCounts = Readonly<Record<(typeof tokenKinds)[number], number>>;
 
 /** Money, or what an agent counts in its place. */
 export interface Cost {
@@ -43,6 +33,9 @@ export interface Cost {
   /** ISO 4217, or another word such as `credits`. */
   readonly currency: string;
 }
+
+/** The numbers of a record, which sums add up. */
+export const countedFields = ['turns', 'durationMs', 'tools', 'failedTools', 'timedTools', 'toolMs'] as const;
 
 /** One turn, or what a session has cost outside of its turns. */
 export interface UsageRecord {
@@ -60,21 +53,21 @@ export interface UsageRecord {
   readonly durationMs: number;
   /** Stop reason, or `error`, or `ended` when the session or its agent ended first. */
   readonly stop: string;
-  /** Where the agent tells. */
+  /** `undefined`: the agent does not tell. */
   readonly tokens?: TokenCounts | undefined;
   /** The models that took part as far as the agent names them, with their part of the tokens. */
   readonly models: readonly { readonly model: string; readonly tokens?: TokenCounts }[];
-  /** What it added to the session's cost. */
+  /** What the turn added to the session's cost. */
   readonly cost?: Cost | undefined;
   /** The session's cost so far, as the agent tells it. */
   readonly sessionCost?: Cost | undefined;
-  /** Tool calls that were begun. */
+  /** How many tool calls were begun. */
   readonly tools: number;
-  /** Those of them that failed. */
+  /** How many of the tool calls failed. */
   readonly failedTools: number;
-  /** Those whose duration is known. */
+  /** Of how many tool calls the duration is known. */
   readonly timedTools: number;
-  /** The sum of these durations, waiting for a permission included, in milliseconds. */
+  /** The sum of the known durations, waiting for a permission included, in milliseconds. */
   readonly toolMs: number;
 }
 
@@ -219,36 +212,33 @@ function parse(text: string): UsageRecord[] {
 }
 
 function isRecord(value: unknown): value is UsageRecord {
-  if (typeof value !== 'object' || value === null) return false;
-  const record = value as Readonly<Record<string, unknown>>;
-  const texts = [record.at, record.session, record.agent, record.root, record.stop];
-  const numbers = [record.turns, record.durationMs, record.tools, record.failedTools];
+  const { tokens, cost, sessionCost, models } = fieldsOf(value);
   return (
-    texts.every((text) => typeof text === 'string') &&
-    [...numbers, record.timedTools, record.toolMs].every(Number.isFinite) &&
-    isCount(record.tokens) &&
-    [record.cost, record.sessionCost].every(isCost) &&
-    Array.isArray(record.models) &&
-    record.models.every(isModel)
+    has(value, 'string', 'at', 'session', 'agent', 'root', 'stop') &&
+    has(value, 'number', ...countedFields) &&
+    areTokens(tokens) &&
+    [cost, sessionCost].every(isCost) &&
+    Array.isArray(models) &&
+    models.every((each) => has(each, 'string', 'model') && areTokens(fieldsOf(each).tokens))
   );
 }
 
-function isModel(value: unknown): boolean {
-  const { model, tokens } = Object(value) as Readonly<Record<string, unknown>>;
-  return typeof model === 'string' && isCount(tokens);
-}
-
-/** A cost as it is written, or none. */
+/** `undefined` counts as well: not every agent tells a cost. */
 function isCost(value: unknown): boolean {
-  if (value === undefined) return true;
-  const { amount, currency } = Object(value) as Readonly<Record<string, unknown>>;
-  return Number.isFinite(amount) && typeof currency === 'string';
+  return value === undefined || (has(value, 'number', 'amount') && has(value, 'string', 'currency'));
 }
 
-/** Tokens as they are written, or none. */
-function isCount(value: unknown): boolean {
-  if (value === undefined) return true;
-  const { input, output, cachedRead, cachedWrite, thought, total } = Object(value) as TokenCounts;
-  const counts: unknown[] = [input, output, cachedRead, cachedWrite, thought, total];
-  return counts.every(Number.isFinite);
+function areTokens(value: unknown): boolean {
+  return value === undefined || has(value, 'number', ...tokenKinds);
+}
+
+function has(value: unknown, type: 'string' | 'number', ...names: readonly string[]): boolean {
+  const fields = fieldsOf(value);
+  return names.every((name) =>
+    type === 'number' ? Number.isFinite(fields[name]) : typeof fields[name] === type,
+  );
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return Object(value) as Readonly<Record<string, unknown>>;
 }

@@ -1,4 +1,8 @@
-import { parseQuestion, parseStatus, statusLine } from '../../src/agent/status';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import * as stream from 'node:stream';
+import type { Duplex } from 'node:stream';
+import { answerQuestions, parseQuestion, parseStatus, StatusLink, statusLine } from '../../src/agent/status';
 import type { AgentStatus, Answer } from '../../src/agent/status';
 
 describe('parseStatus', () => {
@@ -53,4 +57,90 @@ describe('parseQuestion', () => {
     'takes no other line: %j',
     (line) => expect(parseQuestion(line)).toBeUndefined(),
   );
+});
+
+/** Far above what an answer takes. */
+const patienceMs = 10_000;
+
+/** The two ends; what the types of Node 20.19 do not have yet. */
+function newEnds(): [Duplex, Duplex] {
+  return (stream as unknown as { duplexPair(): [Duplex, Duplex] }).duplexPair();
+}
+
+describe('what is asked of a command', () => {
+  it('is answered once it is done, and "alive" at once, whatever else it does', async () => {
+    const [ours, its] = newEnds();
+    const link = new StatusLink(ours, () => undefined);
+    const done: (() => void)[] = [];
+    answerQuestions(its, () => new Promise((resolve) => done.push(resolve)));
+
+    const frozen = link.ask('freeze', patienceMs);
+    expect(await link.ask('alive', patienceMs)).toEqual({ kind: 'answer', id: 2 });
+    done[0]!();
+
+    expect(await frozen).toEqual({ kind: 'answer', id: 1 });
+  });
+
+  it('is answered with the reason if it cannot be done', async () => {
+    const [ours, its] = newEnds();
+    const link = new StatusLink(ours, () => undefined);
+    answerQuestions(its, (question) => Promise.reject(new Error(`no ${question}`)));
+
+    expect(await link.ask('thaw', patienceMs)).toEqual({ kind: 'answer', id: 1, error: 'no thaw' });
+  });
+
+  it('is answered even if it is not known, and what asks nothing is not', async () => {
+    const [ours, its] = newEnds();
+    const said: string[] = [];
+    ours.setEncoding('utf8').on('data', (text: string) => said.push(text));
+    answerQuestions(its, () => Promise.reject(new Error('called')));
+
+    ours.write('nonsense\n{"ask":"dance","id":4}\n{"kind":"started"}\n{"ask":"alive","id":5}\n');
+    while (!said.join('').includes('"id":5')) await once(ours, 'data');
+
+    expect(said.join('')).toBe(
+      `${statusLine({ kind: 'answer', id: 4, error: '"dance" is no question that is known here' })}${statusLine({ kind: 'answer', id: 5 })}`,
+    );
+  });
+
+  it('stays without an answer where the program knows no questions', async () => {
+    const link = new StatusLink(newEnds()[0], () => undefined);
+
+    expect(await link.ask('alive', 20)).toBeUndefined();
+  });
+
+  it('stays without an answer when the command ends, and afterwards', async () => {
+    const [ours] = newEnds();
+    const link = new StatusLink(ours, () => undefined);
+    const asked = link.ask('freeze', patienceMs);
+
+    ours.destroy();
+
+    expect(await asked).toBeUndefined();
+    expect(await link.ask('alive', patienceMs)).toBeUndefined();
+  });
+});
+
+test('what a command tells unasked is told apart from its answers, and the rest is nothing', async () => {
+  const [ours, its] = newEnds();
+  const told: AgentStatus[] = [];
+  const link = new StatusLink(ours, (status) => told.push(status));
+  its.write(statusLine({ kind: 'delay', text: 'building' }));
+  its.write('noise\n{"kind":"answer","id":99}\n');
+  answerQuestions(its, () => Promise.resolve());
+
+  await link.ask('alive', patienceMs);
+
+  expect(told).toEqual([{ kind: 'delay', text: 'building' }]);
+});
+
+test('a command that is killed with a question unread answers nothing, and throws nothing', async () => {
+  const command = spawn('sleep', ['100'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
+  const link = new StatusLink(command.stdio[3] as Duplex, () => undefined);
+  const answer = link.ask('alive', patienceMs);
+  await once(command, 'spawn');
+
+  command.kill('SIGKILL');
+
+  expect(await answer).toBeUndefined();
 });

@@ -164,13 +164,13 @@ describe('ProfileStore', () => {
 
   test('removes what a process began that died, not what one is writing', () => {
     store.keep(key, profile);
-    const [old, recent] = [join(folder, 'a.json.1.new'), join(folder, 'a.json.2.new')];
+    const [old, recent] = [join(folder, 'a.json.1'), join(folder, 'a.json.2')];
     for (const path of [old, recent]) writeFileSync(path, '');
     utimesSync(old, 1, 1);
 
     store.keep(key, profile);
 
-    expect(readdirSync(folder).filter((name) => name.endsWith('.new'))).toEqual(['a.json.2.new']);
+    expect(readdirSync(folder).filter((name) => !name.endsWith('.json'))).toEqual(['a.json.2']);
   });
 
   test('has a whole file at any time while processes write it', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Core } from '../../src/relay/core';
 import { agentMethods } from '../../src/protocol/methods';
 import { SignIn } from '../../src/sign-in/sign-in';
-import { Terminals } from '../../src/terminals/terminals';
+import { RateLimit, Terminals } from '../../src/terminals/terminals';
 import { takeToken } from '../../src/agent/editor-token';
 import { ownIdentity } from '../../src/system/process-identity';
 import { openLog } from '../../src/system/log';
@@ -110,9 +110,10 @@ function answer(id: string | undefined, outcome: Json): void {
   core.requests.take(id!);
 }
 
-/** The agent has a terminal under that id. */
+/** The agent has a terminal under that id, unless it was refused one. */
 function create(session: Session, terminalId: string): void {
-  answer(call(session, 'terminal/create', { command: 'true' }), { result: { terminalId } });
+  const id = call(session, 'terminal/create', { command: 'true' });
+  if (id !== undefined) answer(id, { result: { terminalId } });
 }
 
 /** Names of the files in which orders stand. */
@@ -367,5 +368,33 @@ describe('terminals', () => {
 
     expect(toAgent.map(({ error }) => (error as { code: number }).code)).toEqual(Array(5).fill(-32601));
     expect(toEditor).toEqual([]);
+  });
+});
+
+describe('a rate limit', () => {
+  let nowMs = 5_000;
+  let limit: RateLimit;
+  beforeEach(() => (limit = new RateLimit(3, 2, () => nowMs)));
+
+  /** Takes so many; what each gets. */
+  const take = (count: number): number[] => Array.from({ length: count }, () => limit.take());
+
+  test('lets some pass at once, and says when the next one may', () => {
+    expect(take(4)).toEqual([0, 0, 0, 500]);
+    nowMs += 200;
+    expect(take(1)).toEqual([300]);
+    nowMs += 300;
+    expect(take(2)).toEqual([0, 500]);
+  });
+
+  test('is not stricter for what was refused', () => {
+    take(100);
+    nowMs += 500;
+    expect(take(2)).toEqual([0, 500]);
+  });
+
+  test('saves up no more than passes at once', () => {
+    nowMs += 3_600_000;
+    expect(take(4)).toEqual([0, 0, 0, 500]);
   });
 });

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { compiled, run } from '../support/program';
+import { compiled, run } from '../../support/program';
 
 /** Runs its arguments interactively, and exits with the status that comes back, or says why it failed. */
 const script = compiled(`
-  import { runInteractive } from './src/agent/interactive';
+  import { runInteractive } from './src/commands/acp/agent-on-terminal';
   const command = process.argv.slice(2);
   runInteractive({ name: 'a', displayName: 'A', command, remedy: '' }, { ...process.env, CAI_SAMPLE: 'é' }).then(
     (status) => process.exit(status),
