@@ -32,7 +32,7 @@ export const signInFaults = [
   },
   {
     name: 'the status of an interactive agent is lost',
-    file: 'src/agent/interactive.ts',
+    file: 'src/commands/acp/agent-on-terminal.ts',
     find: 'return signal === null ? (code ?? 0)',
     replace: 'return signal === null ? 0',
     breaks: ['A5'],
