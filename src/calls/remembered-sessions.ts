@@ -12,8 +12,8 @@ export interface RememberedFilter {
   readonly folder?: Workspace | undefined;
   /** None of these workspaces: their agents have said all. */
   readonly besides: ReadonlySet<string | undefined>;
-  /** None with these ids, the editor's. */
-  readonly seen: ReadonlySet<string>;
+  /** Whether the one with that id, the editor's, was listed already. */
+  isListed(id: string): boolean;
 }
 
 /** By how much an agent's time of the last activity has to be later than ours to count, in milliseconds. */
@@ -29,7 +29,7 @@ export function rememberedSessions(sessions: SessionTable, filter: RememberedFil
   return sessions
     .remembered()
     .filter(({ id, root, updatedAt }) => {
-      return updatedAt !== undefined && !filter.seen.has(id) && !filter.besides.has(root);
+      return updatedAt !== undefined && !filter.isListed(id) && !filter.besides.has(root);
     })
     .filter(({ cwd, root }) => {
       const { folder } = filter;

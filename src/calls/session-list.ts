@@ -3,64 +3,32 @@
  * without one. A page is one child's; the cursor that the editor gets is ours and stands for where in which
  * child the list goes on. No child is started for a list as long as there is something to remember from.
  */
-import { randomUUID } from 'node:crypto';
 import { CaiError, rpcCode } from '../errors';
 import { resultLine } from '../rpc/answer';
 import { fieldOf, jsonOf, textOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { editedText, replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
-import type { SessionRecord } from '../sessions/session-record';
 import type { JsonObject, WorkspaceChild } from '../child/workspace-child';
 import { isInside } from '../paths/path-map';
-import type { PathMap } from '../paths/path-map';
 import { findWorkspace } from '../workspace/root';
-import type { Workspace } from '../workspace/root';
 import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from '../relay/children';
 import type { Call } from '../relay/call';
 import type { Core } from '../relay/core';
-import { pageParams, pageText } from './list-page';
+import { ListCursors, ListedSessions, pageParams, pageText, withoutChild } from './list-page';
+import type { Failure, ListPosition } from './list-page';
 import { isAgentError, notOffered, offers } from '../protocol/refusals';
 import { rememberRow, rememberedSessions, rowOf } from './remembered-sessions';
 import { within } from '../system/time-limit';
-
-/** Why a child gave no page: its error, or why there is no answer. */
-interface Failure {
-  readonly child: WorkspaceChild;
-  readonly reason: Message | CaiError;
-}
-
-/** Where a list goes on. */
-interface ListPosition {
-  /** The children that are still to be asked, the current one first. */
-  readonly children: readonly WorkspaceChild[];
-  /** Between the editor's paths and the current child's; the child's own when undefined. */
-  readonly map?: PathMap;
-  /** The current child's own cursor, JSON text. */
-  readonly cursor?: string;
-  /** Editor's ids of the sessions that were listed: children that share a home list the same ones. */
-  readonly seen: ReadonlySet<string>;
-  /** Workspaces whose children have listed all that they have. */
-  readonly answered: ReadonlySet<string | undefined>;
-  /** What to answer if there is nothing to list; one that asks for a sign-in comes before others. */
-  readonly failure?: Failure | undefined;
-  /** The folder that was asked for. */
-  readonly folder?: Workspace;
-  /** What is remembered and still to be listed, once it is its turn. */
-  readonly rest?: readonly SessionRecord[];
-}
 
 /** How long a child may take for a page where others have sessions too, or memory has its own; in milliseconds. */
 const pageMs = 5_000;
 /** Sessions of a page that is not a child's. */
 const pageRows = 200;
-/** Cursors that are remembered; an editor follows one list at a time. */
-const maxCursors = 64;
-
 /** Lists sessions. */
 export class SessionList {
-  readonly #positions = new Map<string, ListPosition>();
+  readonly #cursors = new ListCursors();
 
   /** Works on the tables of `core`. */
   constructor(
@@ -95,8 +63,10 @@ export class SessionList {
       }
       pages.push({ child, page });
     }
-    const seen = new Set<string>();
-    const rows = pages.flatMap(({ child, page }) => this.#rowsOf(child, page, seen));
+    const listed = new ListedSessions();
+    const rows = pages.flatMap(({ child, page }, index) =>
+      this.#rowsOf(child, page, { listed, page: index }),
+    );
     const first = pages[0]?.page;
     const text = first === undefined ? '{"sessions":[]}' : pageText(first, rows, 'null');
     this.core.answer(call, resultLine(request.id, text), pages.at(-1)?.child.lane);
@@ -131,14 +101,14 @@ export class SessionList {
   async #positionOf(message: Message): Promise<ListPosition> {
     const cursor = fieldOf(message, 'cursor');
     if (cursor?.isString === true) {
-      const position = this.#positions.get(textOf(message, cursor));
+      const position = this.#cursors.find(textOf(message, cursor));
       if (position === undefined) {
         throw new CaiError('INVALID_PARAMS', 'session/list: unknown cursor; start again without one');
       }
       return position;
     }
     const cwd = fieldOf(message, 'cwd');
-    const start = { seen: new Set<string>(), answered: new Set<string>() };
+    const start = { listed: new ListedSessions(), page: 0, answered: new Set<string>() };
     if (cwd?.isString !== true) return { ...start, children: this.children.usable() };
     const path = textOf(message, cwd);
     // Without a memory an agent may be started for it.
@@ -183,33 +153,38 @@ export class SessionList {
 
   #answerRemembered(call: Call, position: ListPosition): void {
     const { rows, next } = this.#rememberedAt(position);
-    const { failure, seen } = position;
-    if (failure !== undefined && seen.size === 0 && (rows.length === 0 || asksToSignIn(failure))) {
+    const { failure, listed } = position;
+    if (failure !== undefined && listed.size === 0 && (rows.length === 0 || asksToSignIn(failure))) {
       this.#fail(call, failure);
       return;
     }
-    const text = `{"sessions":[${rows.join(',')}]${next === undefined ? '' : `,"nextCursor":${this.#keep(next)}`}}`;
+    const text = `{"sessions":[${rows.join(',')}]${next === undefined ? '' : `,"nextCursor":${this.#cursors.keep(next)}`}}`;
     this.core.answer(call, resultLine(call.request!.id, text));
   }
 
   /** A page of what is remembered, once no child is left to be asked, and where the list goes on. */
   #rememberedAt(position: ListPosition): { rows: string[]; next: ListPosition | undefined } {
-    const { folder, answered, seen } = position;
-    const all = position.rest ?? rememberedSessions(this.core.sessions, { folder, besides: answered, seen });
-    const next = all.length > pageRows ? { ...position, rest: all.slice(pageRows) } : undefined;
-    return { rows: all.slice(0, pageRows).map(rowOf), next };
+    const { folder, answered, listed, page } = position;
+    const isListed = (id: string): boolean => listed.cameBefore(id, page);
+    const { records, from } = position.remembered ?? {
+      records: rememberedSessions(this.core.sessions, { folder, besides: answered, isListed }),
+      from: 0,
+    };
+    const end = from + pageRows;
+    const next = records.length > end ? { ...position, remembered: { records, from: end } } : undefined;
+    return { rows: records.slice(from, end).map(rowOf), next };
   }
 
   async #answerPage(call: Call, page: Message, child: WorkspaceChild, position: ListPosition): Promise<void> {
-    const seen = new Set(position.seen);
-    const rows = this.#rowsOf(child, page, seen, position.map);
+    const rows = this.#rowsOf(child, page, position, position.map);
     const cursor = page.fields.find((field) => field.kind === 'cursor' && field.isString);
     let next: ListPosition | undefined;
     if (cursor !== undefined) {
-      next = { ...position, cursor: jsonOf(page, cursor), seen };
+      next = { ...position, cursor: jsonOf(page, cursor), page: position.page + 1 };
     } else {
       const answered = new Set([...position.answered, child.root]);
-      next = { ...withoutChild(position), children: position.children.slice(1), seen, answered };
+      const children = position.children.slice(1);
+      next = { ...withoutChild(position), children, answered, page: position.page + 1 };
       if (rows.length === 0 && (next.children.length > 0 || next.failure !== undefined)) {
         await this.#serveFrom(call, next);
         return;
@@ -220,16 +195,22 @@ export class SessionList {
         next = remembered.next;
       }
     }
-    const text = pageText(page, rows, this.#keep(next));
+    const text = pageText(page, rows, this.#cursors.keep(next));
     this.core.answer(call, resultLine(call.request!.id, text), child.lane);
   }
 
   /** The page's sessions as the editor may see them, JSON texts, without those that were listed before. */
-  #rowsOf(child: WorkspaceChild, page: Message, seen: Set<string>, map = child.map): string[] {
+  #rowsOf(
+    child: WorkspaceChild,
+    page: Message,
+    at: Pick<ListPosition, 'listed' | 'page'>,
+    map = child.map,
+  ): string[] {
     // Another process may have written of the same sessions since.
     this.core.sessions.refresh();
     const edits = this.core.editsToEditor(child, page, { map });
     const rows: string[] = [];
+    const ids = new Set<string>();
     let next = 0;
     for (const row of page.fields.filter((field) => field.kind === 'row')) {
       const inRow: Edit[] = [];
@@ -237,9 +218,10 @@ export class SessionList {
       const text = editedText(page.line, row.start, row.end, inRow);
       const info = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
       const id = info?.sessionId;
-      if (info === null || typeof id !== 'string' || seen.has(id) || this.#isElsewhere(child, id, info.cwd))
-        continue;
-      seen.add(id);
+      if (info === null || typeof id !== 'string' || ids.has(id)) continue;
+      if (at.listed.cameBefore(id, at.page) || this.#isElsewhere(child, id, info.cwd)) continue;
+      ids.add(id);
+      at.listed.add(id, at.page);
       rememberRow(this.core.sessions, id, info);
       rows.push(text);
     }
@@ -270,21 +252,6 @@ export class SessionList {
     if (reason instanceof CaiError) this.core.fail(call, reason);
     else this.core.passOn(child, call, reason);
   }
-
-  /** The cursor that stands for a position, JSON text; `null` for the end. */
-  #keep(position: ListPosition | undefined): string {
-    if (position === undefined) return 'null';
-    const cursor = randomUUID();
-    this.#positions.set(cursor, position);
-    const [oldest] = this.#positions.keys();
-    if (this.#positions.size > maxCursors) this.#positions.delete(oldest!);
-    return JSON.stringify(cursor);
-  }
-}
-
-/** The position without what is about its current child alone. */
-function withoutChild({ seen, answered, folder, failure }: ListPosition): Omit<ListPosition, 'children'> {
-  return { seen, answered, failure, ...(folder !== undefined && { folder }) };
 }
 
 function asksToSignIn(failure: Failure | undefined): boolean {

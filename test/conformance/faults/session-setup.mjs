@@ -74,9 +74,9 @@ export const sessionSetupFaults = [
   },
   {
     name: 'sessions are listed once for each agent',
-    file: 'src/calls/session-list.ts',
-    find: ' || seen.has(id)',
-    replace: '',
+    file: 'src/calls/list-page.ts',
+    find: '(this.#pages.get(id) ?? page) < page',
+    replace: 'false',
     breaks: ['S11'],
   },
   {

@@ -129,7 +129,7 @@ export const sessionFaults = [
   },
   {
     name: "the editor gets an agent's own cursor",
-    file: 'src/calls/session-list.ts',
+    file: 'src/calls/list-page.ts',
     find: 'return JSON.stringify(cursor);',
     replace: 'return position.cursor ?? JSON.stringify(cursor);',
     breaks: ['S11'],
@@ -137,8 +137,8 @@ export const sessionFaults = [
   {
     name: 'a list ends with the first agent',
     file: 'src/calls/session-list.ts',
-    find: 'children: position.children.slice(1), seen, answered',
-    replace: 'children: [], seen, answered',
+    find: 'const children = position.children.slice(1);',
+    replace: 'const children: WorkspaceChild[] = [];',
     breaks: ['S11'],
   },
   {
