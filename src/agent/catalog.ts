@@ -26,6 +26,13 @@ export interface CatalogEntry {
 export interface SignInCommands {
   /** Signs in, in a terminal. */
   readonly login: readonly [string, ...string[]];
+  /** What somebody does in it, where it opens a screen of its own. */
+  readonly guide?: string;
+  /**
+   * Ids of its ACP sign-in methods that open a browser where the agent runs and wait for it there: in a container they
+   * hang or fail, and `login` does the same in a terminal.
+   */
+  readonly browserMethods?: readonly string[];
   /** Signs out. */
   readonly logout?: readonly [string, ...string[]];
   /** Where it has no command for that: the files below the home folder that hold the sign-in. */
@@ -40,13 +47,23 @@ const signIns = {
   },
   gemini: {
     login: ['gemini'],
+    guide: 'choose how to sign in and follow it, then leave with /quit',
+    browserMethods: ['oauth-personal'],
     credentials: ['oauth_creds.json', 'google_accounts.json', 'gemini-credentials.json'].map(
       (name) => `.gemini/${name}`,
     ),
   },
-  codex: { login: ['codex-acp', 'cli', 'login'], logout: ['codex-acp', 'cli', 'logout'] },
+  codex: {
+    login: ['codex-acp', 'cli', 'login'],
+    browserMethods: ['chat-gpt'],
+    logout: ['codex-acp', 'cli', 'logout'],
+  },
   opencode: { login: ['opencode', 'auth', 'login'], logout: ['opencode', 'auth', 'logout'] },
-  qwen: { login: ['qwen'], credentials: ['.qwen/oauth_creds.json'] },
+  qwen: {
+    login: ['qwen'],
+    guide: 'choose how to sign in and follow it, then leave with /quit',
+    credentials: ['.qwen/oauth_creds.json'],
+  },
   // Without a keyring, as in a container, it keeps its token among its settings.
   copilot: { login: ['copilot', 'login'], credentials: ['.copilot/config.json'] },
   cursor: { login: ['cursor-agent', 'login'], logout: ['cursor-agent', 'logout'] },

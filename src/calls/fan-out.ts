@@ -2,6 +2,7 @@
  * Requests that concern the agent and not a session go to every child: signing in and out, and the
  * choice of providers. Credentials are per agent, so a child that starts later is told as well.
  */
+import { notificationLine } from '../rpc/answer';
 import { bodyTextOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
@@ -13,6 +14,8 @@ import { within } from '../system/time-limit';
 
 /** How long the other children may take once one has answered, in milliseconds. */
 const othersMs = 10_000;
+/** How long an agent may take to find that it is signed in already, in milliseconds. */
+const browserMs = 10_000;
 
 /** Sends a request to all children and makes one answer of theirs. */
 export class FanOut {
@@ -31,7 +34,10 @@ export class FanOut {
     const targets = this.children.usable().length > 0 ? this.children.usable() : [this.children.primary()];
     if (row.repeat === 'keep') this.children.repeats.remember(repeat);
     const forgotten = row.repeat === 'clear' ? this.children.repeats.forgetAll() : [];
-    const outcomes = await this.#gather(targets.map((child) => this.#ask(child, call, params)));
+    const gathered = this.#gather(targets.map((child) => this.#ask(child, call, params)));
+    const outcomes = this.core.signIn.byHand.needsBrowser(message)
+      ? await Promise.race([gathered, this.#untilNoBrowser(targets[0]!, call)])
+      : await gathered;
     const failed = outcomes.find((outcome) => 'failure' in outcome && !isNotOffered(outcome.failure));
     const refused = outcomes.find((outcome) => 'answer' in outcome && outcome.answer.isError);
     const served = outcomes.find((outcome) => 'answer' in outcome && !outcome.answer.isError);
@@ -47,6 +53,17 @@ export class FanOut {
   async #ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Outcome> {
     const answer = await this.core.ask(child, call, params);
     return answer instanceof CaiError ? { child, failure: answer } : { child, answer };
+  }
+
+  /** An agent that is signed in already answers such a sign-in soon; any other waits for a browser that is not there. */
+  async #untilNoBrowser(child: WorkspaceChild, { request }: Call): Promise<Outcome[]> {
+    await new Promise<void>((resolve) => {
+      const run = (): void => void setTimeout(resolve, browserMs).unref();
+      child.whenReady({ bytes: 0, run, onFailure: () => undefined });
+    });
+    for (const { child: asked, childId } of request!.targets)
+      asked.notify(notificationLine('$/cancel_request', `{"requestId":${childId}}`), true);
+    return [{ child, failure: new CaiError('NOT_READY', this.core.signIn.byHand.noBrowser()) }];
   }
 
   /**

@@ -24,7 +24,7 @@ import type { FieldTree } from '../protocol/fields';
 import { isMessageChunk, updateKindOf } from '../sessions/observer';
 import type { SessionObserver } from '../sessions/observer';
 import { cancelled, notOffered, offers } from '../protocol/refusals';
-import { editsOf, pathsToAgent, pathsToEditor, shorteningOf } from './rewrite';
+import { editsOf, pathsToAgent, pathsToEditor, messageEdits } from './rewrite';
 import { SessionIds } from '../sessions/session-ids';
 import type { SignIn } from '../sign-in/sign-in';
 import { within } from '../system/time-limit';
@@ -67,7 +67,8 @@ export class Core {
     readonly sessions: SessionTable,
     readonly lane: Lane,
     readonly log: Log,
-    private readonly signIn: SignIn,
+    /** What becomes of sign-ins. */
+    readonly signIn: SignIn,
   ) {
     this.ids = new SessionIds(sessions, log);
     sessions.onClose = (session) => {
@@ -101,13 +102,17 @@ export class Core {
   passOn(child: WorkspaceChild, call: Call, answer: Message): void {
     const id = call.request?.id ?? 'null';
     const edit = { start: answer.idStart, end: answer.idEnd, text: id };
-    this.answer(call, splice(answer.line, [edit, ...this.signInEdits(child, answer)]), child.lane);
+    this.answer(call, splice(answer.line, [edit, ...this.signInEdits(child, answer, call)]), child.lane);
   }
 
-  /** The edits that leave an editor nothing of an agent to run when somebody signs in, and no endless message. */
-  signInEdits(child: WorkspaceChild, answer: Message): Edit[] {
+  /**
+   * The edits that leave an editor nothing of an agent to run when somebody signs in, no endless message, and that say
+   * in an error's message what to do where a sign-in is needed. `call`: what is answered.
+   */
+  signInEdits(child: WorkspaceChild, answer: Message, call?: Call): Edit[] {
     const place = { root: child.root, editorCapabilities: this.editorCapabilities };
-    return [...this.signIn.edits(answer, place), ...shorteningOf(answer)];
+    const hint = answer.isError ? this.signIn.byHand.hintFor(answer, call?.message) : undefined;
+    return [...this.signIn.edits(answer, place), ...messageEdits(answer, hint)];
   }
 
   /** Answers a request of an agent with an error. */

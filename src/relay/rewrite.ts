@@ -24,13 +24,16 @@ export interface Rewrites {
 /** Longest message of an error, in bytes of JSON text: editors show it whole, some where nothing can be scrolled. */
 const maxMessageBytes = 16 * 1024;
 
-/** The edit for an error with a longer message, of which the first characters are left. */
-export function shorteningOf(answer: Message): Edit[] {
+/** The edit of an error's message: of a longer one the first characters are left, and `hint` is added. */
+export function messageEdits(answer: Message, hint?: string): Edit[] {
   const field = answer.fields.find(({ kind }) => kind === 'errorMessage');
-  if (field?.isString !== true || field.end - field.start <= maxMessageBytes) return [];
-  const start = textOf(answer, field).slice(0, maxMessageBytes / 4);
+  if (field?.isString !== true) return [];
+  const isLong = field.end - field.start > maxMessageBytes;
+  if (!isLong && hint === undefined) return [];
+  const text = textOf(answer, field);
   // Half of a pair is no character.
-  return [replacing(field, JSON.stringify(`${start.replace(/[\ud800-\udbff]$/, '')} …`))];
+  const shown = isLong ? `${text.slice(0, maxMessageBytes / 4).replace(/[\ud800-\udbff]$/, '')} …` : text;
+  return [replacing(field, JSON.stringify(hint === undefined ? shown : `${shown} (${hint})`))];
 }
 
 /** The rewriting of paths for messages to an agent, or undefined where paths are the same on both sides. */

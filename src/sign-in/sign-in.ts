@@ -6,6 +6,7 @@
 import type { AgentCommand } from '../agent/catalog';
 import { isPassable, isVariableName } from '../agent/argument-text';
 import { signInArgument } from './sign-in-argument';
+import { SignInByHand } from './sign-in-by-hand';
 import { dropToken, hostCommand, sweepTokens, writeToken } from '../agent/editor-token';
 import type { TerminalOrder } from '../agent/editor-token';
 import { messageOf } from '../errors';
@@ -69,8 +70,13 @@ export class SignIn {
   /** Tokens by their orders, by the workspace in which these run. */
   readonly #tokens = new Map<string | undefined, Map<string, string>>();
 
+  /** How somebody signs in without the editor. */
+  readonly byHand: SignInByHand;
+
   /** Nothing is written before an agent offers a login. */
-  constructor(private readonly options: SignInOptions) {}
+  constructor(private readonly options: SignInOptions) {
+    this.byHand = new SignInByHand(options, () => this.ownRoot);
+  }
 
   /** Nobody can sign in any more by what was offered. */
   end(): void {
@@ -126,6 +132,8 @@ export class SignIn {
     const meta = isObject(method._meta) ? method._meta : {};
     const isTerminal = method.type === 'terminal';
     if (variablesOf(method).some((name) => typeof name !== 'string' || steering.test(name))) return undefined;
+    const inTerminal = this.byHand.isInBrowser(method.id) ? this.#inTerminal(method, meta, place) : undefined;
+    if (inTerminal !== undefined) return JSON.stringify(inTerminal);
     if (!isTerminal && !Object.hasOwn(meta, 'terminal-auth')) {
       if (!Object.keys(nothingRunnable).some((key) => Object.hasOwn(method, key))) return text;
       return JSON.stringify({ ...method, ...nothingRunnable });
@@ -145,6 +153,25 @@ export class SignIn {
         : { args: [signInArgument(token)], env: {} };
     // It may have no command, but an editor could take one for what is to be run.
     return JSON.stringify({ ...method, command: undefined, ...asTerminal, ..._meta });
+  }
+
+  /**
+   * A method that opens a browser, as one that runs the agent's own sign-in in a terminal; undefined for an editor
+   * without terminals.
+   */
+  #inTerminal(method: JsonObject, meta: JsonObject, place: SignInPlace): JsonObject | undefined {
+    const offers = offersOf(place.isElsewhere === true ? {} : place.editorCapabilities);
+    if (!offers.terminal && !offers.runs) return undefined;
+    const token = this.#token(this.byHand.commands!.login, [], {}, place);
+    if (token === undefined) return undefined;
+    const label = typeof method.name === 'string' ? { label: method.name } : {};
+    const run = offers.runs ? { 'terminal-auth': { ...label, ...hostCommand(token), env: {} } } : undefined;
+    return {
+      ...method,
+      ...nothingRunnable,
+      ...(offers.terminal && { type: 'terminal', args: [signInArgument(token)], env: {} }),
+      ...(run !== undefined && { _meta: { ...meta, ...run } }),
+    };
   }
 
   /** The editor runs the command that it is configured with, and so the agent's gets these arguments. */

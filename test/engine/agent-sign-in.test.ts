@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isOpen } from '../support/ports';
+import { Editor } from './editor';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
 import { patienceMs } from './running';
@@ -114,5 +115,26 @@ describe('an API key that is typed into gemini', () => {
     expect(await sayIn(workspace, 'gemini', 'node', 'key.mjs')).toContain('key: made-up');
     await cai.run(['logout', 'gemini', '--quiet', '--yes']);
     expect(await sayIn(other, 'gemini', 'node', 'key.mjs')).toContain('key: null');
+  });
+});
+
+describe.each([
+  ['gemini', 'oauth-personal'],
+  ['codex', 'chat-gpt'],
+])('the sign-in of %s that opens a browser', (agent, methodId) => {
+  beforeAll(() => provideImages(agent), buildTimeoutMs);
+
+  test('is answered with what to do instead, and so is a session that needs one', async () => {
+    const editor = await Editor.open(cai, agent);
+    const advice = `to sign in, run: cai login ${agent}`;
+
+    const { error: asked } = await editor.request('session/new', { cwd: newWorkspace(), mcpServers: [] });
+    const { error: failed } = await editor.request('authenticate', { methodId });
+
+    expect(asked).toMatchObject({ code: -32000, message: expect.stringContaining(`(${advice})`) as string });
+    expect(failed).toMatchObject({ message: expect.stringContaining(advice) as string });
+    expect(editor.proxy.stderr).toContain(advice);
+    editor.proxy.child.stdin.end();
+    await editor.proxy.ends();
   });
 });

@@ -1,0 +1,67 @@
+/** What somebody does to sign in to an agent in a container where the agent's own way cannot work: `cai login`. */
+import { catalog } from '../agent/catalog';
+import type { AgentCommand, SignInCommands } from '../agent/catalog';
+import { ownValue } from '../config/own-property';
+import { rpcCode } from '../errors';
+import { bodyOf, fieldOf } from '../rpc/message';
+import type { Message } from '../rpc/message';
+import type { Log } from '../system/log';
+import { quoted } from '../system/quoted';
+
+/** The advice of one proxy. */
+export class SignInByHand {
+  #isHintTold = false;
+
+  /** `agent`: undefined where it is in no container. `ownRoot`: as in `SignIn`. */
+  constructor(
+    private readonly options: { readonly agent: AgentCommand | undefined; readonly log: Log },
+    private readonly ownRoot: () => string | undefined,
+  ) {}
+
+  /** The agent's commands; undefined where they are not known, or the agent is in no container. */
+  get commands(): SignInCommands | undefined {
+    const { agent } = this.options;
+    return agent === undefined ? undefined : ownValue(catalog, agent.name)?.signIn;
+  }
+
+  /** Whether a sign-in method of that id opens a browser where the agent runs. */
+  isInBrowser(methodId: unknown): boolean {
+    return typeof methodId === 'string' && this.commands?.browserMethods?.includes(methodId) === true;
+  }
+
+  /** Whether a request is an `authenticate` by such a method. */
+  needsBrowser(request: Message | undefined): boolean {
+    if (request?.method !== 'authenticate') return false;
+    const params = bodyOf(request) as { readonly methodId?: unknown } | null | undefined;
+    return this.isInBrowser(params?.methodId);
+  }
+
+  /** Why such a request is not answered, and what to do. */
+  noBrowser(): string {
+    const { displayName } = this.options.agent!;
+    return `${displayName} waits for a browser in its container, where there is none: to sign in, ${this.#remedy()}`;
+  }
+
+  /**
+   * What is added to the message of an agent's error in answer to `request`: what to do where the agent asks for a
+   * sign-in (-32000), or where one that needs a browser has failed. The first time it is told on stderr, too.
+   */
+  hintFor(error: Message, request: Message | undefined): string | undefined {
+    if (this.commands === undefined) return undefined;
+    const code = fieldOf(error, 'errorCode');
+    const isAsked =
+      code !== undefined &&
+      error.line.toString('latin1', code.start, code.end) === String(rpcCode.authRequired);
+    if (!isAsked && !this.needsBrowser(request)) return undefined;
+    const hint = `to sign in, ${this.#remedy()}`;
+    if (!this.#isHintTold) this.options.log.warn(`the agent is not signed in: ${hint}`);
+    this.#isHintTold = true;
+    return hint;
+  }
+
+  #remedy(): string {
+    const root = this.ownRoot();
+    const where = root === undefined ? '' : ` --workspace ${quoted(root)}`;
+    return `run: cai login ${this.options.agent!.name}${where}`;
+  }
+}
