@@ -20,6 +20,19 @@ export interface CatalogEntry {
    * its own, because agents tell by it, too, whether a process that has locked a file can be one of theirs.
    */
   readonly hostname?: string;
+  /**
+   * Settings that its containers have for the whole machine, in a file that the agent reads before the user's own,
+   * which win. An image that has this file keeps its own.
+   */
+  readonly settings?: SettingsFile;
+}
+
+/** A file in a container. */
+export interface SettingsFile {
+  /** Absolute path. */
+  readonly path: string;
+  /** The whole content. */
+  readonly text: string;
 }
 
 /** Commands inside our image. */
@@ -69,6 +82,29 @@ const signIns = {
   cursor: { login: ['cursor-agent', 'login'], logout: ['cursor-agent', 'logout'] },
 } as const satisfies Readonly<Record<string, SignInCommands>>;
 
+/**
+ * Codex cannot make the namespaces of its own sandbox in a container, and every command of its other modes but full
+ * access fails there. This makes a mode of its own the default, in which the container is the sandbox, and Codex goes
+ * on asking before commands that it takes for dangerous. Source: Codex 2.6.0, permission profiles.
+ */
+const codexSettings = `default_permissions = "container"
+
+[permissions.container]
+description = "The container is the sandbox: commands run in it, and dangerous ones are asked about"
+
+[permissions.container.filesystem]
+":root" = "write"
+
+[permissions.container.network]
+enabled = true
+`;
+
+/**
+ * Gemini makes a second, empty file for a session that it loads, and each later start deletes all files of a session
+ * that has an empty one, unless old sessions are kept. Source: Gemini CLI 0.61.0, session cleanup.
+ */
+const geminiSettings = '{ "general": { "sessionRetention": { "enabled": false } } }\n';
+
 /** The agents that need no configuration. Commands as their packages install them. */
 export const catalog: Readonly<Record<string, CatalogEntry>> = {
   claude: entry(
@@ -80,8 +116,12 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
   gemini: {
     ...entry('Gemini CLI', signIns.gemini, ['gemini', '--acp'], '@google/gemini-cli@0.61.0'),
     hostname: 'cai-gemini',
+    settings: { path: '/etc/gemini-cli/system-defaults.json', text: geminiSettings },
   },
-  codex: entry('Codex', signIns.codex, ['codex-acp'], '@agentclientprotocol/codex-acp@2.6.0'),
+  codex: {
+    ...entry('Codex', signIns.codex, ['codex-acp'], '@agentclientprotocol/codex-acp@2.6.0'),
+    settings: { path: '/etc/codex/config.toml', text: codexSettings },
+  },
   opencode: entry('OpenCode', signIns.opencode, ['opencode', 'acp'], 'opencode-ai@1.18.33'),
   qwen: entry('Qwen Code', signIns.qwen, ['qwen', '--acp'], '@qwen-code/qwen-code@0.24.4'),
   copilot: entry('GitHub Copilot', signIns.copilot, ['copilot', '--acp'], '@github/copilot@1.0.102'),

@@ -80,12 +80,13 @@ async function filesFor(
   { settings, env }: MakeRequest,
 ): Promise<Buffer> {
   const read = async (path: string) => (await engine.readFile(id, path))?.toString() ?? '';
-  const [passwd, group, identity] = await Promise.all([
+  const { agentSettings, certificates: extra } = settings;
+  const [passwd, group, identity, ofImage] = await Promise.all([
     read('/etc/passwd'),
     read('/etc/group'),
     gitIdentity(env),
+    agentSettings && engine.readFile(id, agentSettings.path),
   ]);
-  const extra = settings.certificates;
   return await containerFiles({
     user,
     workingFolder: settings.workingFolder,
@@ -95,6 +96,7 @@ async function filesFor(
     group,
     gitIdentity: identity,
     isProtected: settings.protection !== undefined,
+    agentSettings: ofImage === undefined ? agentSettings : undefined,
     ...(extra !== undefined && { ca: { extra, system: await read(systemCaFile) } }),
   });
 }

@@ -1,6 +1,10 @@
-import { noRoomIn } from '../../src/container/make';
+import { Readable } from 'node:stream';
+import { extract } from 'tar-stream';
+import type { Engine } from '../../src/container/engine/engine';
+import type { ImageInfo } from '../../src/container/engine/engine-info';
+import { makeContainer, noRoomIn } from '../../src/container/make';
 import { CaiError } from '../../src/errors';
-import { containerInfo } from './given';
+import { circumstances, containerInfo, settings } from './given';
 
 const container = { id: 'f00', name: 'cai-app-1' };
 const cause = new Error('no answer');
@@ -28,5 +32,37 @@ describe('noRoomIn', () => {
     expect(await noRoomIn(engineWith(undefined, 1024), container, cause)).toBeUndefined();
     const gone = () => Promise.reject(new CaiError('NO_ENGINE', 'gone'));
     expect(await noRoomIn({ processCount: gone, inspectContainer: gone }, container, cause)).toBeUndefined();
+  });
+});
+
+describe('makeContainer', () => {
+  const agentSettings = { path: '/etc/codex/config.toml', text: 'ours' };
+
+  /** The names of the files that a container gets whose image has these files. */
+  async function filesIn(ofImage: Readonly<Record<string, string>>): Promise<string[]> {
+    let archive: Buffer | undefined;
+    const { limits } = circumstances;
+    const engine = {
+      about: () => Promise.resolve({ memoryBytes: 0, cpus: 1, isRootless: false, limits, kernel: '' }),
+      createVolume: () => Promise.resolve(),
+      createContainer: () => Promise.resolve('f00'),
+      readFile: (_: string, path: string) => Promise.resolve(ofImage[path] && Buffer.from(ofImage[path])),
+      putFiles: (_: string, files: Buffer) => Promise.resolve((archive ??= files)),
+      startContainer: () => Promise.resolve(),
+    } as unknown as Engine;
+    const request = { settings: settings({ agentSettings }), env: {}, tell: () => undefined };
+    await makeContainer(engine, 'cai-app-1', { id: 'sha256:image' } as ImageInfo, request);
+    const names: string[] = [];
+    const reader = Readable.from([archive]).pipe(extract());
+    for await (const entry of reader) {
+      names.push(`/${entry.header.name}`);
+      entry.resume();
+    }
+    return names;
+  }
+
+  test('gives the agent its settings, unless the image has that file itself', async () => {
+    expect(await filesIn({})).toContain(agentSettings.path);
+    expect(await filesIn({ [agentSettings.path]: 'its own' })).not.toContain(agentSettings.path);
   });
 });

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { catalog } from '../../src/agent/catalog';
 import type { Json } from '../support/inbox';
 import { Editor } from './editor';
-import { modelEnv, modelPort, provideImages, startModel } from './model';
+import { modelConfig, modelEnv, modelPort, provideImages, startModel } from './model';
 import { buildTimeoutMs, Place } from './place';
 import { patienceMs } from './running';
 import { Cai, newWorkspace } from './support';
@@ -18,19 +18,8 @@ jest.setTimeout(300_000);
 
 const agents = ['claude', 'codex', 'opencode', 'gemini'] as const;
 const model = `http://127.0.0.1:${modelPort}/v1`;
-const env = { ...modelEnv, FAKE_KEY: 'fake-key' };
-const config = `[env]\nimport = ${JSON.stringify(Object.keys(env))}\n`;
 const words = 'remember this';
 
-const codexConfig = [
-  'model = "fake-model"',
-  'model_provider = "fake"',
-  '[model_providers.fake]',
-  'name = "Fake"',
-  `base_url = "${model}"`,
-  'wire_api = "responses"',
-  'env_key = "FAKE_KEY"',
-].join('\n');
 const openCodeConfig = JSON.stringify({
   model: 'fake/fake-model',
   small_model: 'fake/fake-model',
@@ -71,14 +60,14 @@ const expected: Readonly<Record<(typeof agents)[number], Row>> = {
 
 let cai: Cai;
 beforeAll(() => provideImages(...agents), buildTimeoutMs);
-beforeEach(() => (cai = new Cai(config)));
+beforeEach(() => (cai = new Cai(modelConfig)));
 
 const found = new Map<string, Row>();
 
 test.each(agents)('%s', async (agent) => {
   const workspace = newWorkspace();
   await prepare(workspace, agent);
-  const first = await Editor.open(cai, agent, { cwd: workspace, env });
+  const first = await Editor.open(cai, agent, { cwd: workspace, env: modelEnv });
   const sessionId = await first.newSession(workspace);
   expect(await first.prompt(sessionId, words)).toMatchObject({ result: { stopReason: 'end_turn' } });
   const byAgent = await rowIn(first, sessionId, {});
@@ -87,7 +76,7 @@ test.each(agents)('%s', async (agent) => {
   if (agent === 'gemini') await pause(60_000 - (Date.now() % 60_000));
 
   // Started in a folder that is no workspace: nothing runs that could be asked.
-  const second = await Editor.open(cai, agent, { env });
+  const second = await Editor.open(cai, agent, { env: modelEnv });
   const offered = await capabilitiesOf(second);
   const byTable = await rowIn(second, sessionId, {});
   const inFolder = await rowIn(second, sessionId, { cwd: workspace });
@@ -119,9 +108,8 @@ test('the table of what each supports is the one of the documentation', () => {
 /** Starts the model in the container, with what makes the agent ask it. */
 async function prepare(workspace: string, agent: string): Promise<void> {
   const place = new Place(cai, workspace, ['--agent', agent]);
-  const script =
-    'mkdir -p ~/.codex ~/.config/opencode; echo "$1" > ~/.codex/config.toml; echo "$2" > ~/.config/opencode/opencode.json';
-  await place.prints(['sh', '-c', script, 'sh', codexConfig, openCodeConfig]);
+  const script = 'mkdir -p ~/.config/opencode; echo "$1" > ~/.config/opencode/opencode.json';
+  await place.prints(['sh', '-c', script, 'sh', openCodeConfig]);
   await startModel(cai, workspace, agent);
 }
 

@@ -17,6 +17,7 @@ export const modelEnv = {
   ANTHROPIC_API_KEY: 'fake-key',
   ANTHROPIC_BASE_URL: url,
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  FAKE_KEY: 'fake-key',
   GEMINI_API_KEY: 'fake-key',
   GOOGLE_GEMINI_BASE_URL: url,
 } as const;
@@ -29,7 +30,15 @@ const settings = {
   privacy: { usageStatisticsEnabled: false },
   general: { enableAutoUpdate: false },
 };
-const writeSettings = `echo '${JSON.stringify(settings)}' > ~/.gemini/settings.json`;
+const codexConfig = `model = "fake-model"
+model_provider = "fake"
+[model_providers.fake]
+name = "Fake"
+base_url = "${url}/v1"
+wire_api = "responses"
+env_key = "FAKE_KEY"
+`;
+const writeSettings = `echo '${JSON.stringify(settings)}' > ~/.gemini/settings.json && echo '${codexConfig}' > ~/.codex/config.toml`;
 
 /** Makes sure that the images of agents are there. */
 export async function provideImages(...agents: readonly string[]): Promise<void> {

@@ -5,6 +5,7 @@ import { posix } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pack } from 'tar-stream';
 import type { Pack } from 'tar-stream';
+import type { SettingsFile } from '../../agent/catalog';
 import { packageFile } from '../../system/package-file';
 import { agentHome, fallbackMount } from '../../workspace/mount';
 import { seccompFile } from '../engine/seccomp';
@@ -67,6 +68,8 @@ export interface FilesRequest {
   readonly isProtected: boolean;
   /** Certificates to trust besides those of the image. */
   readonly ca?: { readonly extra: string; readonly system: string };
+  /** Settings of the agent; absent where there are none, or the image has its own. */
+  readonly agentSettings?: SettingsFile | undefined;
 }
 
 /** A tar archive to be extracted at `/`. */
@@ -89,6 +92,8 @@ export async function containerFiles(request: FilesRequest): Promise<Buffer> {
     file(archive, caFile, request.ca.extra, 0o644);
     file(archive, systemCaFile, `${request.ca.system.trimEnd()}\n${request.ca.extra}`, 0o644);
   }
+  if (request.agentSettings !== undefined)
+    file(archive, request.agentSettings.path, request.agentSettings.text, 0o644);
   home(archive, request);
   archive.finalize();
   return await buffer(archive);

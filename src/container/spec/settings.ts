@@ -82,10 +82,11 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
     }));
     recordBeside(env, workspace, besideFolders, readOnly);
   }
-  const hostname = ownValue(catalog, agent)?.hostname;
+  const { hostname, settings: agentSettings } = ownValue(catalog, agent) ?? {};
   return {
     agent,
     ...(hostname !== undefined && { hostname }),
+    ...(agentSettings !== undefined && { agentSettings }),
     workspace,
     workingFolder: workspace === undefined ? agentHome : mountOf(workspace, env),
     hostUser,

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
+import type { SettingsFile } from '../../agent/catalog';
 import { agentHome } from '../../workspace/mount';
 import type { ContainerMount } from '../engine/container-info';
 import type { EngineAbout } from '../engine/engine-info';
@@ -74,6 +75,8 @@ export interface Settings {
   readonly agent: string;
   /** Its host name; none: the engine gives it one of its own. */
   readonly hostname?: string;
+  /** The agent's settings for the whole container, which an image of the user's may have its own of. */
+  readonly agentSettings?: SettingsFile;
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
   /** Where commands start: where the workspace is mounted, or the home folder. */

@@ -117,6 +117,17 @@ describe('containerFiles', () => {
     expect(files.get('/etc/ssl/certs/ca-certificates.crt')?.content).toBe('SYSTEM\nEXTRA\n');
     expect(found.has('/etc/ssl/certs/ca-certificates.crt')).toBe(false);
   });
+
+  it('has the settings of the agent, which it cannot change', async () => {
+    const agentSettings = { path: '/etc/codex/config.toml', text: 'default_permissions = "container"\n' };
+    const files = await entries(await containerFiles({ ...request, agentSettings }));
+
+    expect(files.get('/etc/codex/config.toml')).toMatchObject({
+      content: agentSettings.text,
+      owner: '0:0',
+      mode: 0o644,
+    });
+  });
 });
 
 describe('packagedFilesHash', () => {

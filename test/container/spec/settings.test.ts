@@ -42,6 +42,20 @@ describe('settingsOf', () => {
     expect(given.hostname).toBe(hostname);
   });
 
+  it.each([
+    [
+      'codex',
+      { path: '/etc/codex/config.toml', text: expect.stringContaining('":root" = "write"') as string },
+    ],
+    ['claude', undefined],
+  ])('gives the containers of %s the settings that the agent needs in one', async (agent, file) => {
+    const config = loadConfig(env);
+
+    const given = await settingsOf({ config, workspace: root, agent, authorizedKey: 'key', hostUser, env });
+
+    expect(given.agentSettings).toEqual(file);
+  });
+
   it('mounts the workspace at its own path, and knows which folder that is', async () => {
     const { dev, ino } = statSync(root);
 
