@@ -154,7 +154,8 @@ export class SessionOpener {
 
   /**
    * Opens a lost session again, by a call of ours, or makes it anew. Rejects where it cannot even be sent. `onSession`
-   * is told of the session before that. Once the call is cancelled, what comes of it is nobody's.
+   * is told of the session before that. Once the call is cancelled, what comes of it is nobody's. A session that was
+   * loaded is still `isRestoring`, as its agent may go on telling the past.
    */
   async restore(call: Call, lost: Session, onSession: (session: Session) => void): Promise<Restored> {
     const { workspace, place } = await this.#places.findAgain(call.message, lost);
@@ -177,7 +178,7 @@ export class SessionOpener {
         map: place.map,
         session: isNew ? undefined : session,
         onResult: (result) => {
-          session.isRestoring = false;
+          session.isRestoring = call.message.method === 'session/load';
           const agentId = isNew ? sessionIdOf(result) : session.agentId;
           if (agentId === undefined) resolve({ session, failure: noSession() });
           else if (isNew && isWanted()) this.core.sessions.openAs(session, agentId);

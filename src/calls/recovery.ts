@@ -12,6 +12,7 @@ import type { Session, WorkspaceChild } from '../child/workspace-child';
 import type { EditorRequest } from '../relay/request-table';
 import type { Call } from '../relay/call';
 import type { Core } from '../relay/core';
+import { replayOver } from '../relay/observe-update';
 import { HeldCalls } from './waiting-calls';
 import type { WaitingRoom } from './waiting-calls';
 import { editorMethods } from '../protocol/methods';
@@ -240,7 +241,9 @@ export class Recovery {
     await Promise.race([ready, over]);
     const restored = (await within(this.options.limitMs, over)) ?? this.#giveUp(restore);
     const { session, failure } = restored;
-    return 'failure' in restored ? { session, failure: this.#refusal(session.child, failure) } : { session };
+    if ('failure' in restored) return { session, failure: this.#refusal(session.child, failure) };
+    if (session.isRestoring === true) await replayOver(session, this.options.limitMs);
+    return { session };
   }
 
   /** The agent has taken too long: the session is as lost as before. */

@@ -206,6 +206,30 @@ describe('the next prompt of a session whose agent was killed', () => {
     for (const { params } of updates) expect(params).toMatchObject({ sessionId: session.id });
   });
 
+  test('D9 withholds what an agent tells of the past after its answer, as Gemini does', async () => {
+    await open({ agentHello: agentWith('load') });
+    await kill(session.agent);
+    const id = prompt('second');
+    const { agent, request } = await successor();
+
+    const past = ['user_message_chunk', 'agent_message_chunk', 'user_message_chunk', 'agent_message_chunk'];
+    const commands = { sessionUpdate: 'available_commands_update', availableCommands: [] };
+    const updates = [
+      ...past.map((kind) => ({ sessionUpdate: kind, content: text('past')[0] })),
+      commands,
+    ].map((update) => ({ method: 'session/update', params: { sessionId: 's1', update } }));
+    const lines = [updates[0], { id: request.id, result: {} }, ...updates.slice(1)];
+    agent.send(lines.map((line) => `${JSON.stringify({ jsonrpc: '2.0', ...line })}\n`).join(''));
+    const received = await agent.inbox.next('session/prompt');
+    agent.say('s1', 'new');
+    agent.send({ id: received.id, result: { stopReason: 'end_turn' } });
+    await world.editor.response(id);
+
+    const heard = world.editor.takeAll().filter(({ method }) => method === 'session/update');
+    const kinds = heard.map(({ params }) => ((params as Json).update as Json).sessionUpdate);
+    expect(kinds).toEqual([commands.sessionUpdate, 'agent_message_chunk']);
+  });
+
   test('takes back what the dead agent has asked, once; a late answer is nobody’s', async () => {
     await open();
     const turn = await startTurn(world, session);

@@ -18,8 +18,15 @@ export const recoveryFaults = [
   {
     name: 'what an agent tells of the past while it restores a session is passed on',
     file: 'src/relay/observe-update.ts',
-    find: 'if (session.isRestoring === true && !ofPresent.has(kind)) return false;',
+    find: 'if (!ofPresent.has(kind)) return false;',
     replace: '',
+    breaks: ['D9'],
+  },
+  {
+    name: 'what an agent tells of the past after its answer is passed on',
+    file: 'src/calls/recovery.ts',
+    find: 'if (session.isRestoring === true) await replayOver(session, this.options.limitMs);',
+    replace: 'session.isRestoring = false;',
     breaks: ['D9'],
   },
   {
