@@ -88,7 +88,6 @@ const withoutTest: Readonly<Record<string, string>> = {
   'child/child-options': 'data; test/child/workspace-child.test.ts',
   'child/proxy-request-id': 'test/child/workspace-child.test.ts',
   'child/child-failures': 'test/child/workspace-child.test.ts',
-  'system/process-stat': 'test/system/process-group.test.ts, test/system/process-identity.test.ts',
   'agent/agent-end': 'test/agent/process.test.ts, test/child/retry.test.ts',
   'commands/support/command': 'every command; test/commands/registry.test.ts has the usage errors of all',
   'container/ssh/inside-files': 'test/engine/, by what reads them',

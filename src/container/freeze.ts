@@ -4,12 +4,13 @@
  * from inside. See docs/decisions/0019-files-through-the-editor.md.
  */
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError } from '../errors';
 import { ownFolders } from '../system/cai-folders';
+import { ProcessLocks } from '../system/process-lock';
+import type { Lock, LockHolder } from '../system/process-lock';
 import type { ContainerInfo } from './engine/container-info';
 import type { Engine } from './engine/engine';
-import { aMoment, FreezeLocks } from './freeze-locks';
-import type { FreezeHolder, FreezeLock } from './freeze-locks';
 import { ownContainers } from './user-containers';
 
 /** How long everything may take until all stands still, in milliseconds. */
@@ -18,12 +19,17 @@ const freezeMs = 4_000;
 const mostFrozenMs = 6_000;
 /** How long an engine may need to know what it has done, in milliseconds. */
 const settleMs = 1_000;
+/** How long to wait before another look, in milliseconds: a file is served in some tens of them. */
+const pollMs = 3;
 /** What stands in the lock of who only keeps others from freezing a container; in one for a served file: nothing. */
 const keptThawed = 'kept thawed';
 
-/** The locks of this user, among what survives a restart. */
-export function freezeLocks(env: NodeJS.ProcessEnv): FreezeLocks {
-  return new FreezeLocks(join(ownFolders(env).state, 'frozen'));
+/**
+ * Which process of this user has frozen which container, or keeps others from that: a lock for each container, by its
+ * id. They survive a restart, so that whoever finds a container frozen knows whether somebody is there to thaw it.
+ */
+export function freezeLocks(env: NodeJS.ProcessEnv): ProcessLocks {
+  return new ProcessLocks(join(ownFolders(env).state, 'frozen'));
 }
 
 /** Whose files are served. */
@@ -36,7 +42,7 @@ export interface Served {
 
 /** Freezes all containers of a user that run, for what one of them asks; at most once at a time. */
 export class Freezer {
-  #taken: readonly FreezeLock[] = [];
+  #taken: readonly Lock[] = [];
   /** What is under way: a thaw must not overtake its freeze. */
   #work: Promise<unknown> = Promise.resolve();
   #limit: NodeJS.Timeout | undefined;
@@ -48,7 +54,7 @@ export class Freezer {
   /** Nothing is frozen yet. */
   constructor(
     private readonly engine: Engine,
-    private readonly locks: FreezeLocks,
+    private readonly locks: ProcessLocks,
     private readonly served: Served,
   ) {}
 
@@ -89,7 +95,7 @@ export class Freezer {
     const ids = this.#known ?? (await this.#running());
     // In the same order as everybody does, so that no two wait for each other.
     for (const id of ids) {
-      const lock = await this.locks.take(id, '', deadline);
+      const lock = await this.locks.take(id, { pollMs, deadline });
       if (lock === undefined) throw cannotFreeze(id, 'another process needs it');
       this.#taken = [...this.#taken, lock];
       if (lock.isLeft) await thaw(this.engine, id);
@@ -104,7 +110,7 @@ export class Freezer {
   async #pauseAll(): Promise<void> {
     // All of them are waited for: only then is it known what there is to thaw.
     const pauses = await Promise.allSettled(
-      this.#taken.map(async ({ container }) => await pause(this.engine, container)),
+      this.#taken.map(async ({ name }) => await pause(this.engine, name)),
     );
     const failed = pauses.find((each) => each.status === 'rejected');
     this.#hasFrozen ||= failed === undefined;
@@ -125,12 +131,17 @@ export class Freezer {
   async #thaw(): Promise<void> {
     clearTimeout(this.#limit);
     const thawing = this.#taken.map(async (lock) => {
-      await thaw(this.engine, lock.container);
+      await thaw(this.engine, lock.name);
       lock.release(true);
       this.#taken = this.#taken.filter((each) => each !== lock);
     });
     for (const each of await Promise.allSettled(thawing)) if (each.status === 'rejected') throw each.reason;
   }
+}
+
+/** Resolves after a short time, at random: those that wait for each other do not meet again. */
+async function aMoment(): Promise<void> {
+  await sleep(pollMs * (1 + 2 * Math.random()));
 }
 
 /** Whether processes run in a container that is in that state, or will again without being started. */
@@ -192,7 +203,7 @@ export class Frozen {
   /** For one container. */
   constructor(
     private readonly engine: Engine,
-    private readonly locks: FreezeLocks,
+    private readonly locks: ProcessLocks,
   ) {}
 
   /**
@@ -203,7 +214,7 @@ export class Frozen {
     const holders = this.locks.holders();
     const left = await thawLeft(this.engine, this.locks, holders);
     const isServed = holders.some(
-      ({ isAlive, container, note }) => isAlive && (container === info.id || note !== keptThawed),
+      ({ isAlive, name, note }) => isAlive && (name === info.id || note !== keptThawed),
     );
     if (isServed) this.#giveUpAt = undefined;
     else if (info.state === 'paused') this.#checkPatience(info);
@@ -223,14 +234,14 @@ export class Frozen {
 /** Thaws what processes have left frozen that have died; resolves with the containers. */
 async function thawLeft(
   engine: Engine,
-  locks: FreezeLocks,
-  holders: readonly FreezeHolder[],
+  locks: ProcessLocks,
+  holders: readonly LockHolder[],
 ): Promise<string[]> {
-  const left = holders.filter(({ isAlive }) => !isAlive).map(({ container }) => container);
+  const left = holders.filter(({ isAlive }) => !isAlive).map(({ name }) => name);
   const thawed: string[] = [];
   for (const container of new Set(left)) {
     // Who has it and is alive thaws it, too.
-    const lock = await locks.take(container, keptThawed, 0);
+    const lock = locks.tryTake(container, keptThawed);
     if (lock === undefined) continue;
     const isThawed = await thaw(engine, container).then(
       () => true,
@@ -245,11 +256,15 @@ async function thawLeft(
 /** Does something with a container that cannot be done while it is frozen, and meanwhile nobody freezes it. */
 export async function whileThawed(
   engine: Engine,
-  locks: FreezeLocks,
+  locks: ProcessLocks,
   id: string,
   work: () => Promise<void>,
 ): Promise<void> {
-  const lock = await locks.take(id, keptThawed, performance.now() + mostFrozenMs + settleMs);
+  const lock = await locks.take(id, {
+    pollMs,
+    note: keptThawed,
+    deadline: performance.now() + mostFrozenMs + settleMs,
+  });
   try {
     if (lock?.isLeft === true) await thaw(engine, id);
     await work();

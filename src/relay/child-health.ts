@@ -2,7 +2,7 @@
  * Whether children that have something to do can do it at all. An agent that is silent is none of this: a turn may think
  * for an hour. Why, and with which limits: docs/decisions/0023-hangs.md.
  */
-import { processStat } from '../system/process-stat';
+import { processStat } from '../system/process-identity';
 import { CaiError } from '../errors';
 import type { WorkspaceChild } from '../child/workspace-child';
 

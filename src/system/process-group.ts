@@ -1,6 +1,6 @@
 /** Process groups: what a program started, as far as that did not leave the group. */
 import { readdirSync } from 'node:fs';
-import { processStat } from './process-stat';
+import { processStat } from './process-identity';
 
 /** Sends a signal to every process of the group that `pid` leads; false when there is none. */
 export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Engine } from '../../src/container/engine/engine';
 import { Freezer, Frozen, whileThawed } from '../../src/container/freeze';
-import { FreezeLocks } from '../../src/container/freeze-locks';
+import { ProcessLocks } from '../../src/system/process-lock';
 import { label } from '../../src/container/spec/spec';
 import { CaiError } from '../../src/errors';
 import { newFolder } from '../support/temp-folder';
@@ -9,7 +9,7 @@ import { containerInfo } from './given';
 
 const refusal = new CaiError('CONTAINER_START', 'the engine cannot pause');
 
-let locks: FreezeLocks;
+let locks: ProcessLocks;
 /** The containers of the engine below, and the state of each. */
 let states: Record<string, string>;
 /** What the engine has done: `pause a1`. */
@@ -21,7 +21,7 @@ let onList: () => void;
 let onPause: (id: string) => void;
 
 beforeEach(() => {
-  locks = new FreezeLocks(join(newFolder(), 'frozen'));
+  locks = new ProcessLocks(join(newFolder(), 'frozen'));
   states = { a1: 'running' };
   done = [];
   lists = 0;

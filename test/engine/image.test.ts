@@ -12,7 +12,7 @@ import { resolveEngine } from '../../src/container/engine/context';
 import { Engine } from '../../src/container/engine/engine';
 import { buildImage, provideImage } from '../../src/container/image/image';
 import { imageTagOf } from '../../src/container/image/image-tag';
-import type { ImageRequest } from '../../src/container/image/image';
+import type { ImageRequest } from '../../src/container/image/image-request';
 import { openProgress } from '../../src/container/image/progress';
 import { proxyNames, testUnless } from './engines';
 import { docker, folder, ownFile } from './support';

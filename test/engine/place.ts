@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { withBuildLock } from '../../src/container/image/build-lock';
+import { ProcessLocks } from '../../src/system/process-lock';
 import type { Ended, Running } from './running';
 import { Cai, docker, newWorkspace } from './support';
 import type { RunOptions } from './support';
@@ -29,9 +29,13 @@ export class Place {
 
   /** Makes its container, with the image if need be. Returns itself. */
   async opened(): Promise<this> {
-    const open = (): Promise<unknown> => this.start(['true']).succeeds(buildTimeoutMs);
     // The image is not built twice by two test files that run at the same time.
-    await withBuildLock(join(tmpdir(), 'cai-test-images'), 'open', () => undefined, open);
+    const lock = await new ProcessLocks(join(tmpdir(), 'cai-test-images')).take('open', { pollMs: 100 });
+    try {
+      await this.start(['true']).succeeds(buildTimeoutMs);
+    } finally {
+      lock?.release();
+    }
     return this;
   }
 

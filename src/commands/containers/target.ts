@@ -8,7 +8,7 @@ import { diskFullStatus, diskRemedy } from '../../container/ssh/disk-warning';
 import { Engine } from '../../container/engine/engine';
 import type { ImageInfo } from '../../container/engine/engine-info';
 import { findImage, imageNotice, provideImage } from '../../container/image/image';
-import type { ImageRequest } from '../../container/image/image';
+import type { ImageRequest } from '../../container/image/image-request';
 import { imageRequestOf } from '../../container/image/image-request';
 import { imageTagOf } from '../../container/image/image-tag';
 import { clientKey } from '../../container/ssh/keys';

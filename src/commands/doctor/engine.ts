@@ -4,7 +4,7 @@ import { originOf, resolveEngine } from '../../container/engine/context';
 import { Engine } from '../../container/engine/engine';
 import type { EngineAbout, ImageInfo } from '../../container/engine/engine-info';
 import { findImage, imageNotice } from '../../container/image/image';
-import type { ImageRequest } from '../../container/image/image';
+import type { ImageRequest } from '../../container/image/image-request';
 import { imageTagOf } from '../../container/image/image-tag';
 import { imageRequestOf } from '../../container/image/image-request';
 import { engineProfile } from '../../container/engine/seccomp';

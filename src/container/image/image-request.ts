@@ -1,3 +1,5 @@
+/** What the image of an agent is made from. */
+import { readFileSync } from 'node:fs';
 import { catalog } from '../../agent/catalog';
 import { AgentFolders } from '../../paths/agent-folders';
 import { checkFilePath } from '../../config/chosen-path';
@@ -5,7 +7,22 @@ import { loadConfig } from '../../config/config';
 import type { Config } from '../../config/config';
 import { ownFolders } from '../../system/cai-folders';
 import { ownValue } from '../../config/own-property';
-import type { ImageRequest } from './image';
+import { CaiError, messageOf } from '../../errors';
+import { packageFile } from '../../system/package-file';
+import { shortHash } from './image-tag';
+import type { ImageOwner } from './image-tag';
+
+/** What decides about an image. */
+export interface ImageRequest extends ImageOwner {
+  /** The npm packages that it needs. */
+  readonly packages: readonly string[];
+  /** `[image]` of the configuration. */
+  readonly image: Config['image'];
+  /** `[network]` of the configuration. */
+  readonly network: Config['network'];
+  /** Our own state folder. */
+  readonly stateFolder: string;
+}
 
 /**
  * What the image of an agent is to be, by the configuration in effect for the workspace at `root` or
@@ -35,4 +52,57 @@ export function imageRequestOf(
     stateFolder: ownFolders(env).state,
     ...(root !== undefined && !isUsersOwn && { repository: root }),
   };
+}
+
+/** The texts that an image is made from. */
+export interface Recipe {
+  /** Our own Dockerfile. */
+  readonly dockerfile: string;
+  /** The user's, which builds on the image of ours. */
+  readonly addition: string | undefined;
+  /** Of both, the base image and the packages. */
+  readonly hash: string;
+}
+
+/** Reads them. Fails with `CaiError('IMAGE')`. */
+export function readRecipe({ packages, image }: ImageRequest): Recipe {
+  const dockerfile = readFileSync(packageFile('Dockerfile'), 'utf8');
+  const addition =
+    image.dockerfileText ??
+    (image.dockerfile === undefined ? undefined : readSetting('image.dockerfile', image.dockerfile));
+  return { dockerfile, addition, hash: shortHash([dockerfile, packages, image.base, addition]) };
+}
+
+/** Fails with `CaiError('IMAGE')` for an image that would lack its agent, or an addition that does not build on ours. */
+export function checkPossible({ agent, packages, image }: ImageRequest, { addition }: Recipe): void {
+  if (packages.length === 0 && addition === undefined && Object.hasOwn(catalog, agent)) {
+    throw new CaiError(
+      'IMAGE',
+      `${agent} cannot be installed from npm: write a Dockerfile that adds it, and name that file as "dockerfile" below [image] in the configuration`,
+    );
+  }
+  if (addition !== undefined && !/^\s*FROM\s.*\bCAI_IMAGE\b/im.test(addition)) {
+    throw new CaiError(
+      'IMAGE',
+      `${image.dockerfile} does not build on our image: it has to begin with the lines "ARG CAI_IMAGE" and "FROM \${CAI_IMAGE}"`,
+    );
+  }
+}
+
+/** The newest version of an npm package that an agent needs. Only the versions that we have chosen are ours to change. */
+export function newest(agent: string, name: string): string {
+  const isOurs = ownValue(catalog, agent)?.packages.includes(name) === true;
+  return isOurs ? name.replace(/(?<=.)@[^@/]*$/, '@latest') : name;
+}
+
+/** The text of a file that the configuration names by `key`. Fails with `CaiError('IMAGE')`. */
+export function readSetting(key: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (reason) {
+    throw new CaiError(
+      'IMAGE',
+      `"${key}" names ${path}, which cannot be read: ${messageOf(reason)}: put it there, or correct or remove that key ("cai config" tells the line)`,
+    );
+  }
 }

@@ -1,33 +1,18 @@
 /** The image of an agent: found, or built from the Dockerfile of this package and what the user adds. */
-import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { packageFile } from '../../system/package-file';
-import { catalog } from '../../agent/catalog';
 import { CaiError, messageOf } from '../../errors';
 import type { Config } from '../../config/config';
-import { ownValue } from '../../config/own-property';
+import { ProcessLocks } from '../../system/process-lock';
 import { quoted } from '../../system/quoted';
 import { folderContext, textContext } from './build-context';
-import { withBuildLock } from './build-lock';
 import { withStepName } from '../engine/build-stream';
 import type { BuildEvent } from '../engine/build-stream';
 import type { Engine } from '../engine/engine';
 import type { ImageInfo } from '../engine/engine-info';
-import { baseSuffix, imageTagOf, shortHash } from './image-tag';
-import type { ImageOwner } from './image-tag';
+import { checkPossible, newest, readRecipe, readSetting } from './image-request';
+import type { ImageRequest } from './image-request';
+import { baseSuffix, imageTagOf } from './image-tag';
 import type { Progress } from './progress';
-
-/** What decides about an image. */
-export interface ImageRequest extends ImageOwner {
-  /** The npm packages that it needs. */
-  readonly packages: readonly string[];
-  /** `[image]` of the configuration. */
-  readonly image: Config['image'];
-  /** `[network]` of the configuration. */
-  readonly network: Config['network'];
-  /** Our own state folder. */
-  readonly stateFolder: string;
-}
 
 /** How `cai build` differs from the build of a missing image. */
 export interface BuildOptions {
@@ -118,30 +103,26 @@ function remedy({ agent, repository }: ImageRequest): string {
   return `cai build ${agent}${repository === undefined ? '' : ` --workspace ${quoted(repository)}`}`;
 }
 
-async function locked<T>(request: ImageRequest, progress: Progress, work: () => Promise<T>): Promise<T> {
+/** One build of an image at a time. */
+async function locked<T>(
+  { stateFolder, ...request }: ImageRequest,
+  progress: Progress,
+  work: () => Promise<T>,
+): Promise<T> {
   const tag = imageTagOf(request);
-  const tellWho = (pid: number) => progress.begin(`waiting for process ${pid}, which builds ${tag}`);
+  const folder = join(stateFolder, 'builds');
+  const onWait = (pid: number) => progress.begin(`waiting for process ${pid}, which builds ${tag}`);
   try {
-    return await withBuildLock(join(request.stateFolder, 'builds'), tag.replace(':', '-'), tellWho, work);
+    const lock = await new ProcessLocks(folder)
+      .take(tag.replace(':', '-'), { pollMs: 100, onWait })
+      .catch((reason: unknown) => {
+        const what = `${folder}, which keeps builds apart, cannot be written: ${messageOf(reason)}`;
+        throw new CaiError('IMAGE', what, undefined, { cause: reason });
+      });
+    return await work().finally(() => lock?.release());
   } finally {
     progress.end();
   }
-}
-
-/** The texts that the image is made from. */
-interface Recipe {
-  readonly dockerfile: string;
-  /** The user's. */
-  readonly addition: string | undefined;
-  readonly hash: string;
-}
-
-function readRecipe({ packages, image }: ImageRequest): Recipe {
-  const dockerfile = readFileSync(packageFile('Dockerfile'), 'utf8');
-  const addition =
-    image.dockerfileText ??
-    (image.dockerfile === undefined ? undefined : readSetting('image.dockerfile', image.dockerfile));
-  return { dockerfile, addition, hash: shortHash([dockerfile, packages, image.base, addition]) };
 }
 
 async function build(
@@ -206,27 +187,6 @@ async function removeNameless(engine: ImageEngine, id: string): Promise<void> {
 
 type Args = Readonly<Record<string, string>>;
 
-function checkPossible({ agent, packages, image }: ImageRequest, { addition }: Recipe): void {
-  if (packages.length === 0 && addition === undefined && Object.hasOwn(catalog, agent)) {
-    throw new CaiError(
-      'IMAGE',
-      `${agent} cannot be installed from npm: write a Dockerfile that adds it, and name that file as "dockerfile" below [image] in the configuration`,
-    );
-  }
-  if (addition !== undefined && !/^\s*FROM\s.*\bCAI_IMAGE\b/im.test(addition)) {
-    throw new CaiError(
-      'IMAGE',
-      `${image.dockerfile} does not build on our image: it has to begin with the lines "ARG CAI_IMAGE" and "FROM \${CAI_IMAGE}"`,
-    );
-  }
-}
-
-/** Only the versions that we have chosen are ours to change. */
-function newest(agent: string, name: string): string {
-  const isOurs = ownValue(catalog, agent)?.packages.includes(name) === true;
-  return isOurs ? name.replace(/(?<=.)@[^@/]*$/, '@latest') : name;
-}
-
 /** The base image. A newer one that cannot be had is no reason not to build on the one that is there. */
 async function provideBase(
   engine: ImageEngine,
@@ -282,15 +242,4 @@ function needsLoopback({ npmRegistry, httpProxy, httpsProxy }: Config['network']
   return [npmRegistry, httpProxy, httpsProxy].some(
     (each) => each !== undefined && isLoopback.test(new URL(each).hostname),
   );
-}
-
-function readSetting(key: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (reason) {
-    throw new CaiError(
-      'IMAGE',
-      `"${key}" names ${path}, which cannot be read: ${messageOf(reason)}: put it there, or correct or remove that key ("cai config" tells the line)`,
-    );
-  }
 }

@@ -1,0 +1,137 @@
+/** Locks between processes of this machine, which a process that dies does not keep. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRunning, ownIdentity } from './process-identity';
+
+/** A process that has a lock, is about to take it, or had it when it died. */
+export interface LockHolder {
+  /** Name of the lock. */
+  readonly name: string;
+  /** Its process id. */
+  readonly pid: number;
+  /** Whether it still runs. */
+  readonly isAlive: boolean;
+  /** What it has noted; empty for one that has died. */
+  readonly note: string;
+  /** Path of its file. */
+  readonly path: string;
+}
+
+/** A lock that this process has. */
+export interface Lock {
+  /** Its name. */
+  readonly name: string;
+  /** Whether processes that had it before have died: their work may be half done. */
+  readonly isLeft: boolean;
+  /** Gives it back. `isSettled`: nothing is left to do after them; else the next process sees `isLeft`, too. */
+  release(isSettled?: boolean): void;
+}
+
+/** How a lock is waited for. */
+export interface LockWait {
+  /** How often to try, in milliseconds: up to three times that, at random, so that two do not meet again. */
+  readonly pollMs: number;
+  /** When to give up, of `performance.now()`; default: never. */
+  readonly deadline?: number;
+  /** For those who look at the holders. */
+  readonly note?: string;
+  /** Called once with another process that has the lock. */
+  readonly onWait?: (pid: number) => void;
+}
+
+/**
+ * The locks of one folder, which may have other files. Each process that has a lock has a file of its own there, named
+ * after the lock, its process id and the time it was started. No other process ever has that name: whoever finds the
+ * file of a dead process can remove it without the danger of removing the one of a new owner.
+ */
+export class ProcessLocks {
+  /** `folder` is made when it is needed. */
+  constructor(private readonly folder: string) {}
+
+  /** All holders of all locks; none if the folder cannot be read. */
+  holders(): LockHolder[] {
+    return this.#names().flatMap((file) => {
+      const [, name, identity] = /^([^.].*)\.(\d+\.\d+)\.lock$/.exec(file) ?? [];
+      if (name === undefined || identity === undefined) return [];
+      const path = join(this.folder, file);
+      const isAlive = isRunning(identity) === true;
+      return [{ name, pid: Number.parseInt(identity, 10), isAlive, note: isAlive ? textOf(path) : '', path }];
+    });
+  }
+
+  /**
+   * The lock; `undefined`: a living process has it, or this one. `name` must be fit for a file name. Fails with the
+   * system's error if the folder cannot be used.
+   */
+  tryTake(name: string, note = ''): Lock | undefined {
+    const path = this.#ownFile(name);
+    if (this.#others(name).some(({ isAlive }) => isAlive) || !this.#create(path, note)) return undefined;
+    // Two that make their files at once see each other, and both step back.
+    const others = this.#others(name);
+    if (others.some(({ isAlive }) => isAlive)) {
+      rmSync(path, { force: true });
+      return undefined;
+    }
+    const release = (isSettled = true): void => {
+      // Ours last: whoever takes it after us finds it as it is.
+      for (const dead of isSettled ? others : []) rmSync(dead.path, { force: true });
+      rmSync(path, { force: true });
+    };
+    return { name, isLeft: others.length > 0, release };
+  }
+
+  /** As `tryTake`, but waits; `undefined` at the deadline. */
+  async take(
+    name: string,
+    { pollMs, deadline = Infinity, note, onWait }: LockWait,
+  ): Promise<Lock | undefined> {
+    for (let hasTold = false; ;) {
+      const lock = this.tryTake(name, note);
+      if (lock !== undefined || performance.now() >= deadline) return lock;
+      const other = hasTold ? undefined : this.#others(name).find(({ isAlive }) => isAlive);
+      if (other !== undefined) {
+        hasTold = true;
+        onWait?.(other.pid);
+      }
+      await sleep(pollMs * (1 + 2 * Math.random()));
+    }
+  }
+
+  #ownFile(name: string): string {
+    return join(this.folder, `${name}.${ownIdentity()}.lock`);
+  }
+
+  #others(name: string): LockHolder[] {
+    return this.holders().filter((each) => each.name === name && each.path !== this.#ownFile(name));
+  }
+
+  /** False if this process has it already. */
+  #create(path: string, note: string): boolean {
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    try {
+      writeFileSync(path, note, { flag: 'wx', mode: 0o600 });
+      return true;
+    } catch (reason) {
+      if ((reason as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw reason;
+    }
+  }
+
+  #names(): string[] {
+    try {
+      return readdirSync(this.folder);
+    } catch {
+      // Nobody has taken a lock yet.
+      return [];
+    }
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

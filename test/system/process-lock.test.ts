@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ProcessLocks } from '../../src/system/process-lock';
+import { compiled, run } from '../support/program';
+import { newFolder } from '../support/temp-folder';
+
+let folder: string;
+let locks: ProcessLocks;
+
+beforeEach(() => {
+  folder = join(newFolder(), 'locks');
+  locks = new ProcessLocks(folder);
+});
+
+/** Takes the lock, says so, and gives it back at the first input. */
+const holder = compiled(`
+  import { once } from 'node:events';
+  import { ProcessLocks } from './src/system/process-lock';
+  const [folder, name] = process.argv.slice(2);
+  void new ProcessLocks(folder).take(name, { pollMs: 3, note: 'a note' }).then(async (lock) => {
+    process.stdout.write('mine\\n');
+    await once(process.stdin, 'data');
+    process.stdout.write('given back\\n', () => lock!.release());
+    process.stdin.destroy();
+  });
+`);
+
+async function held(name: string) {
+  const other = run(holder, [folder, name]);
+  await once(other.stdout, 'data');
+  return other;
+}
+
+/** Of a process that was killed while it had it. */
+async function left(name: string): Promise<void> {
+  const other = await held(name);
+  other.kill('SIGKILL');
+  await once(other, 'close');
+}
+
+const shortly = () => ({ pollMs: 3, deadline: performance.now() + 50 });
+
+describe('a lock', () => {
+  test('is held until it is given back, and nothing is left of that', () => {
+    const lock = locks.tryTake('a', 'a note');
+
+    expect(lock).toMatchObject({ name: 'a', isLeft: false });
+    expect(locks.holders()).toMatchObject([{ name: 'a', pid: process.pid, isAlive: true, note: 'a note' }]);
+    expect(locks.tryTake('a')).toBeUndefined();
+
+    lock!.release();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('is waited for while another process has it, which is told once, and others are not', async () => {
+    const other = await held('a.b');
+    const told: number[] = [];
+
+    expect(locks.tryTake('a')).toBeDefined();
+    expect(locks.tryTake('a.b.c')).toBeDefined();
+    expect(await locks.take('a.b', shortly())).toBeUndefined();
+    const waiting = locks.take('a.b', {
+      pollMs: 3,
+      onWait: (pid) => {
+        told.push(pid);
+        other.stdin.write('go\n');
+      },
+    });
+
+    expect(await waiting).toMatchObject({ isLeft: false });
+    expect(told).toEqual([other.pid]);
+    await once(other, 'close');
+  });
+
+  test('is told to have been left where its process was killed, until somebody has settled that', async () => {
+    await left('a');
+    expect(locks.holders()).toMatchObject([{ name: 'a', isAlive: false, note: '' }]);
+
+    const first = locks.tryTake('a');
+    expect(first!.isLeft).toBe(true);
+    first!.release(false);
+    const second = locks.tryTake('a');
+    expect(second!.isLeft).toBe(true);
+    second!.release();
+
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('is not kept by another process that has the same pid as one that has died', async () => {
+    const other = await held('other');
+    writeFileSync(join(folder, `a.${other.pid}.1.lock`), '');
+
+    expect(locks.tryTake('a')).toMatchObject({ isLeft: true });
+
+    other.kill('SIGKILL');
+  });
+
+  test('is had by one process at a time, however many want it at once', async () => {
+    const others = Array.from({ length: 5 }, () => run(holder, [folder, 'a']));
+    const said: string[] = [];
+    for (const other of others) {
+      other.stdout.setEncoding('utf8').on('data', (text: string) => {
+        said.push(...text.split('\n').filter((line) => line !== ''));
+        if (text.includes('mine')) other.stdin.write('go\n');
+      });
+    }
+    await Promise.all(others.map((other) => once(other, 'close')));
+
+    expect(said.join(' ')).toBe(Array(5).fill('mine given back').join(' '));
+  }, 60_000);
+
+  test('is had by one caller of the same process at a time', async () => {
+    const order: string[] = [];
+    const work = async (name: string) => {
+      const lock = await locks.take('a', { pollMs: 3 });
+      order.push(`${name} begins`);
+      await new Promise((resolve) => setImmediate(resolve));
+      order.push(`${name} ends`);
+      lock!.release();
+    };
+
+    await Promise.all(['one', 'two'].map(work));
+
+    expect(order).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
+  });
+
+  test('cannot be had in a folder that cannot be made', async () => {
+    const file = join(newFolder(), 'file');
+    writeFileSync(file, '');
+
+    expect(new ProcessLocks(file).holders()).toEqual([]);
+    await expect(new ProcessLocks(file).take('a', { pollMs: 3 })).rejects.toThrow('EEXIST');
+  });
+});
+
+test('what is no lock of anybody has no holder', () => {
+  mkdirSync(folder);
+  for (const name of ['README', 'ab12.lock', 'ab12.1.lock', '.ab12.1.1.lock'])
+    writeFileSync(join(folder, name), '');
+
+  expect(locks.holders()).toEqual([]);
+});
