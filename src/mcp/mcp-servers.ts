@@ -156,8 +156,8 @@ export class McpServers implements SessionObserver {
     }
   }
 
-  /** Ends everything; resolves when nothing of it is left. */
-  async stop(): Promise<void> {
+  /** Ends all helpers; resolves when none runs any more. */
+  async end(): Promise<void> {
     this.#shared.clear();
     await Promise.all([...this.#running].map((helper) => helper.stop()));
   }

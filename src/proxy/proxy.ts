@@ -13,7 +13,6 @@ import { Scanner } from '../rpc/scanner';
 import { splice } from '../rpc/splice';
 import type { LineWriter } from '../rpc/writer';
 import type { SessionTable } from '../sessions/session-table';
-import type { UsageFile } from '../usage/usage';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Config } from '../config/config';
 import type { Workspace } from '../workspace/root';
@@ -64,8 +63,6 @@ export interface ProxyOptions {
   readonly answered: KnownAnswer | undefined;
   /** The sessions of this and earlier processes. */
   readonly sessions: SessionTable;
-  /** Where is written down what turns cost; undefined: nothing is kept. */
-  readonly usage: UsageFile | undefined;
   /** Writes to the editor. */
   readonly writer: LineWriter;
   /** Writes down all that passes; undefined: nobody asked for it. */
@@ -200,8 +197,7 @@ export class Proxy {
    */
   async end(hurry: Promise<void>, goneAt: number): Promise<void> {
     await endAll(this.#core, this.#children, hurry, goneAt);
-    await this.#mcp.stop();
-    await this.options.usage?.end();
+    await Promise.all(this.#core.observers.flatMap((observer) => observer.end?.() ?? []));
   }
 
   /** A request or notification of the editor. */

@@ -26,6 +26,8 @@ export interface SessionObserver {
   onUpdate?(session: Session, kind: string, update: Message): void;
   /** It is open no longer: closed, deleted, or its agent has ended. */
   onClose?(session: Session): void;
+  /** All sessions are closed, and the process is about to exit: resolves when nothing is left to write. */
+  end?(): Promise<void>;
 }
 
 /** `update` of a `session/update`, parsed; empty where there is none. */

@@ -6,8 +6,10 @@
  */
 import { bodyOf, bodyTextOf, fieldOf, stringOf, textOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
-import type { Cost, UsageFile } from './usage';
+import { UsageFile } from './usage';
+import type { Cost } from './usage';
 import type { Session } from '../child/workspace-child';
+import type { Log } from '../system/log';
 import { updateOf } from '../sessions/observer';
 import type { SessionObserver } from '../sessions/observer';
 import { costOf, modelIn, spentIn } from './usage-fields';
@@ -60,11 +62,22 @@ export class UsageObserver implements SessionObserver {
   /** By the editor's ids, since a session may go on in another process of its agent. */
   readonly #sessions = new Map<string, Followed>();
 
-  /** `agent`: its name. */
+  readonly #file: UsageFile;
+
+  /** Writes records into files in `folder`, where they count for `keepMs`. `agent` is the agent's name. */
   constructor(
-    private readonly file: UsageFile,
+    folder: string,
+    keepMs: number,
     private readonly agent: string,
-  ) {}
+    log: Log,
+  ) {
+    this.#file = new UsageFile(folder, keepMs, log);
+  }
+
+  /** Resolves when all records are written. */
+  end(): Promise<void> {
+    return this.#file.end();
+  }
 
   /** A new session has cost nothing; of another, what is recorded of it counts as before. */
   onOpen(session: Session, request: Message, result: Message): void {
@@ -73,7 +86,7 @@ export class UsageObserver implements SessionObserver {
     if (request.method === 'session/new') {
       followed.counted = { amount: 0, currency: '' };
     } else if (followed.counted === undefined) {
-      followed.lookUp = this.file.costOf(session.editorId).then((cost) => {
+      followed.lookUp = this.#file.costOf(session.editorId).then((cost) => {
         followed.counted ??= cost;
         followed.lookUp = undefined;
       });
@@ -224,7 +237,7 @@ export class UsageObserver implements SessionObserver {
       const cost = costBetween(followed.counted, sessionCost);
       followed.counted = sessionCost ?? followed.counted;
       if (turn === undefined && cost === undefined) return;
-      this.file.append(() => Object.assign(record, told(), { cost }));
+      this.#file.append(() => Object.assign(record, told(), { cost }));
     };
     if (followed.lookUp === undefined) write();
     else void followed.lookUp.then(write);

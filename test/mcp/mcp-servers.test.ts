@@ -30,7 +30,7 @@ function opening(servers: string): Message {
 let servers: McpServers;
 let started: string[][];
 let told: string[];
-afterEach(() => servers.stop());
+afterEach(() => servers.end());
 
 function logTo(take: (text: string) => void): Log {
   const note = (_: unknown, text: string): void => take(text);

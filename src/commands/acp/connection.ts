@@ -16,7 +16,6 @@ import type { Line } from '../../rpc/splice';
 import { LineWriter } from '../../rpc/writer';
 import { SessionFile } from '../../sessions/session-file';
 import { SessionTable } from '../../sessions/session-table';
-import { UsageFile } from '../../usage/usage';
 import type { Config } from '../../config/config';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { fallbackMount, mountPointOf } from '../../workspace/mount';
@@ -80,7 +79,6 @@ export class Connection {
     this.#writer = new LineWriter(process.stdout, config.acp.queueToEditorBytes, onBroken, onWrite);
     const { state } = ownFolders(env);
     const { persist, keepMs } = config.sessions;
-    const usage = persist ? new UsageFile(join(state, 'usage'), keepMs, log) : undefined;
     this.#proxy = new Proxy({
       agent,
       config,
@@ -97,9 +95,8 @@ export class Connection {
         agent.name,
         persist ? new SessionFile(join(state, 'sessions.ndjson'), keepMs, log) : undefined,
       ),
-      usage,
       observers: (core) => [
-        ...(usage === undefined ? [] : [new UsageObserver(usage, agent.name)]),
+        ...(persist ? [new UsageObserver(join(state, 'usage'), keepMs, agent.name, log)] : []),
         // Agents that run on this machine execute what they like.
         ...(isDirect ? [] : [new ReviewObserver(core, env)]),
       ],
