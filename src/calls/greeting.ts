@@ -13,7 +13,7 @@ import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from '../relay/children';
 import type { Call } from '../relay/call';
 import type { Core } from '../relay/core';
-import { minimalResult, readHello } from '../profiles/initialize';
+import { minimalResult, readHello, resultFor } from '../profiles/initialize';
 import type { KnownAnswer, Profiles } from '../profiles/profiles';
 import type { SignIn } from '../sign-in/sign-in';
 
@@ -83,7 +83,7 @@ export class Greeting {
   async #answer(call: Call): Promise<void> {
     const id = call.request!.id;
     if (this.#result !== undefined) {
-      this.core.answer(call, resultLine(id, this.#result));
+      this.core.answer(call, resultLine(id, resultFor(call.message, this.#result)));
       return;
     }
     const hello = readHello(call.message, this.options);
@@ -97,7 +97,8 @@ export class Greeting {
     const known = answered ?? this.options.profiles.find(hello.childParams);
     if (known !== undefined) {
       this.#result = known.result;
-      if (answered === undefined) this.core.answer(call, resultLine(id, known.result));
+      if (answered === undefined)
+        this.core.answer(call, resultLine(id, resultFor(call.message, known.result)));
       else this.core.requests.finish(call.request!);
       // The answer is written before anything else is done.
       await new Promise(setImmediate);
@@ -105,7 +106,7 @@ export class Greeting {
       await this.#warmUp();
     } else {
       this.#result = await this.#bootstrap();
-      this.core.answer(call, resultLine(id, this.#result));
+      this.core.answer(call, resultLine(id, resultFor(call.message, this.#result)));
     }
     this.core.initializeResult = this.#result;
     this.#isUnderWay = false;

@@ -54,6 +54,19 @@ export function readHello(message: Message, options: HelloOptions): EditorHello 
   return { childParams: editedBody(message, edits), capabilities: params.clientCapabilities ?? {} };
 }
 
+/**
+ * The result for the editor whose `initialize` that is. One that asks for a later version reads any answer as one of
+ * that version, which has an `info`, before it looks at the version that it got. Source: ACP v2, `InitializeResponse`.
+ */
+export function resultFor(message: Message, result: string): string {
+  const version = fieldOf(message, 'version');
+  if (version === undefined || Number(jsonOf(message, version)) <= protocolVersion) return result;
+  const { agentInfo, info = agentInfo } = JSON.parse(result) as Readonly<Record<string, JsonObject | null>>;
+  const text = (value: unknown): string => (typeof value === 'string' ? value : 'unknown');
+  const own = JSON.stringify({ name: text(info?.name), version: text(info?.version) });
+  return `{"info":${own},${result.trimStart().slice(1)}`;
+}
+
 /** What a child's answer to `initialize` says. */
 export interface AgentHello {
   /** Result for the editor, JSON text: the agent's own bytes but for what would run on the host. */

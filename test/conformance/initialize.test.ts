@@ -1,7 +1,9 @@
 /** Statements I: initialize, before any session and once for the whole connection. */
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { sentTo } from '../support/dialogue';
 import { hastened } from '../support/hastened';
+import { compiled, run } from '../support/program';
 import { fullAgent, fullEditor, World } from '../support/world';
 
 /** What is answered when no agent's answer is to be had. */
@@ -62,10 +64,40 @@ describe('initialize', () => {
 
     const response = await world.request('initialize', { ...hello, protocolVersion: asked });
 
-    expect(response.result).toEqual(fullAgent);
+    const info = { name: 'puppet', version: '1' };
+    expect(response.result).toEqual(asked > 1 ? { info, ...fullAgent } : fullAgent);
     const agent = await world.agent();
     expect(agent.initialize!.params).toEqual({ ...hello, protocolVersion: 1 });
   });
+
+  /** The official SDK's client of version 2 on its own stdin and stdout; says on stderr what `initialize` comes to. */
+  const secondVersion = compiled(`
+    import { Readable, Writable } from 'node:stream';
+    import { client, ndJsonStream } from '@agentclientprotocol/sdk/experimental/v2';
+    const stream = ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin));
+    const info = { name: 'second', version: '2' };
+    client().connect(stream).agent.request('initialize', { protocolVersion: 2, info, capabilities: {} }).then(
+      () => process.stderr.write('initialized'),
+      ({ code, message, data }) => process.stderr.write(JSON.stringify({ code, message, data })),
+    ).finally(() => process.exit());
+  `);
+
+  test.each([[fullAgent], [nothingPromised]])(
+    'I2 the SDK’s client of version 2 is told that it got version 1: %#',
+    async (agentHello) => {
+      world = await World.start({ agentHello });
+      const editor = run(secondVersion, []);
+      editor.stdout.pipe(world.process.stdin);
+      world.process.stdout.pipe(editor.stdin);
+      let said = '';
+      editor.stderr.on('data', (chunk) => (said += String(chunk)));
+      await once(editor, 'close');
+
+      expect(JSON.parse(said)).toMatchObject({
+        data: { expectedProtocolVersion: 2, receivedProtocolVersion: 1 },
+      });
+    },
+  );
 
   test('I2 a version that is written 1.0 is 1', async () => {
     world = await World.start();

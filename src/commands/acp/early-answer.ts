@@ -5,7 +5,7 @@
  */
 import { readSync, writeSync } from 'node:fs';
 import * as fields from '../../protocol/fields';
-import { readHello } from '../../profiles/initialize';
+import { readHello, resultFor } from '../../profiles/initialize';
 import type { HelloOptions } from '../../profiles/initialize';
 import type { KnownAnswer, Profiles } from '../../profiles/profiles';
 import { resultLine } from '../../rpc/answer';
@@ -42,18 +42,18 @@ export function answerEarly(options: EarlyAnswerOptions): EarlyAnswer {
   const received = read();
   const known = knownAnswer(received, options);
   if (known === undefined) return { received };
-  const bytes = resultLine(known.id, known.answer.result);
+  const bytes = resultLine(known.id, known.result);
   const sentBytes = bytes.length > maxAnswerBytes ? 0 : write(bytes);
   return sentBytes === 0
     ? { received }
     : { received, answer: known.answer, unsent: bytes.subarray(sentBytes) };
 }
 
-/** The answer to the first of these lines, and the id that it is for, JSON text. */
+/** The answer to the first of these lines; the id that it is for, and the result for this editor, JSON texts. */
 function knownAnswer(
   received: Buffer,
   options: EarlyAnswerOptions,
-): { id: string; answer: KnownAnswer } | undefined {
+): { id: string; result: string; answer: KnownAnswer } | undefined {
   try {
     const reader = new LineReader({ maxLineBytes: maxBytes, maxSearchBytes: 0 });
     reader.push(received);
@@ -62,7 +62,8 @@ function knownAnswer(
     const message = scanCall(line, compilePlan(fields.initializeParams));
     if (message.kind !== 'request' || message.method !== 'initialize') return undefined;
     const answer = options.profiles.find(readHello(message, options).childParams);
-    return answer === undefined ? undefined : { id: message.id!, answer };
+    if (answer === undefined) return undefined;
+    return { id: message.id!, result: resultFor(message, answer.result), answer };
   } catch {
     // The proxy says what is wrong with it.
     return undefined;

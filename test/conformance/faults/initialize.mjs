@@ -66,10 +66,17 @@ export const initializeFaults = [
     breaks: ['I10'],
   },
   {
+    name: 'an editor that asks for a later version gets an answer that it cannot read',
+    file: 'src/profiles/initialize.ts',
+    find: 'if (version === undefined || Number(jsonOf(message, version)) <= protocolVersion) return result;',
+    replace: 'if (version !== undefined) return result;',
+    breaks: ['I2'],
+  },
+  {
     name: 'initialize can be repeated with another answer',
     file: 'src/calls/greeting.ts',
-    find: '    if (this.#result !== undefined) {\n      this.core.answer(call, resultLine(id, this.#result));\n      return;\n    }\n',
-    replace: '',
+    find: '    if (this.#result !== undefined) {\n',
+    replace: '    if (this.#result === null) {\n',
     breaks: ['I11'],
   },
   {
