@@ -1,6 +1,7 @@
 /**
- * What was there before an agent worked in a folder, or when the user last accepted it: the states of all that would
- * be executed, with copies of the files. In our state folder, a folder for each, which no agent can write.
+ * The baseline of a folder: the states of all files in it that a program of this machine would execute, with copies,
+ * as they were before an agent worked there or when the user last accepted changes. Each folder has one in our state
+ * folder, where no agent can write.
  */
 import { lstatSync, readFileSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -12,46 +13,49 @@ import { replaceFile } from '../system/replace-file';
 import { contentOf, digestOf, identityOf, canBeKept, placesIn, placesOf, unitsIn } from './inventory';
 import type { Content, Scope } from './inventory';
 
-/** What is compared with. */
+/** What `cai review` compares a folder with. */
 export interface Baseline extends Scope {
   /** Real path of the folder. */
   readonly folder: string;
-  /** What had that path, as `folderNow` says it. */
+  /** Which folder had that path when the baseline was taken, as `folderNow` says it. */
   readonly was: string;
-  /** Root of the workspace that it lies in, or is. */
+  /** Root of the workspace that the folder lies in, or is. */
   readonly root: string;
-  /** When it was taken, in milliseconds since the epoch. */
+  /** When the baseline was taken, in milliseconds since the epoch. */
   readonly at: number;
-  /** The protected paths that were there, empty folders as well. */
+  /** The protected paths that existed, including empty folders. */
   readonly units: ReadonlySet<string>;
-  /** By paths below the folder. */
+  /** The state (`Content.state`) of each file, by its path below the folder. */
   readonly states: ReadonlyMap<string, string>;
-  /** The protected paths that no agent could ever write as long as they are the same, by what they were then. */
+  /**
+   * By protected paths that were read-only from the start, their `identityOf`: while it is the same, no agent has
+   * written there.
+   */
   readonly kept: ReadonlyMap<string, string>;
 }
 
-/** What a folder is for whoever has it written down. */
+/** How a folder is used, which decides what goes into its baseline. */
 export interface FolderRole extends Scope {
-  /** Root of the workspace that it lies in. Default: itself. */
+  /** Root of the workspace that the folder lies in. Default: the folder itself. */
   readonly root?: string;
-  /** What agents cannot write from now on, with all that lies in it: absolute paths. Default: nothing. */
+  /** Absolute paths that agents cannot write from now on, nor anything below them. Default: none. */
   readonly readOnly?: readonly string[];
 }
 
-/** Of one folder no more than this is kept as copies, in bytes. */
+/** Copies of one folder's files take at most so many bytes. */
 const maxCopiedBytes = 8 * 1_024 * 1_024;
 
-/** What has a path now, whatever the number of its device after a boot; empty if nothing does. */
+/** Which folder has a path now; empty if none has. Does not name the device, whose number changes with a boot. */
 export function folderNow(folder: string): string {
   const stats = lstatSync(folder, { bigint: true, throwIfNoEntry: false });
   return stats === undefined ? '' : `${stats.ino}:${stats.birthtimeNs}`;
 }
 
 /**
- * Writes down what is in a folder, unless that was done before, and it is the same folder still. What was changed since
- * an agent could first write there, because the folder lies in another that was written down earlier, is left out: the
- * system sets the time of a file's last change, and no agent can. Without a place for records, work goes on. What is
- * not read-only later does not count as kept any more.
+ * Takes the baseline of a folder, unless there is one of the same folder. Where the folder lies in one that has a
+ * baseline, agents could write in it since then, and files that were changed since are left out: the system sets the
+ * time of a file's last change, and no agent can. An existing baseline gets the new patterns, and paths that are no
+ * longer read-only are taken out of `kept`. Where nothing can be written, nothing is, and work goes on.
  */
 export function recordBaseline(env: NodeJS.ProcessEnv, folder: string, role: FolderRole = {}): void {
   try {
@@ -79,7 +83,7 @@ function isReadOnly(folder: string, unit: string, { readOnly = [] }: FolderRole)
   return readOnly.some((each) => isInside(place, each));
 }
 
-/** What `recordBaseline` would write down now, and the contents of all places. */
+/** The baseline that a folder would get now, with nothing in `kept`, and the contents of its files. */
 export function takeBaseline(
   env: NodeJS.ProcessEnv,
   folder: string,
@@ -87,7 +91,7 @@ export function takeBaseline(
 ): [Baseline, readonly Content[]] {
   // Times of files have fractions of a millisecond.
   const at = Date.now() + 1;
-  // What agents do in a repository is told and reviewed there.
+  // What agents do in a git folder is reviewed with the repository that uses it.
   const outer = isGit ? [] : outerBaselines(env, folder).map((each) => each.at);
   const since = Math.min(at, ...outer);
   const units = unitsIn(folder, { isGit, patterns });
@@ -102,14 +106,14 @@ export function takeBaseline(
   return [{ folder, was, root, at: since, units: paths, states, kept, isGit, patterns }, contents];
 }
 
-/** What was written down of the folders that a folder lies in. */
+/** The baselines of the folders that a folder lies in, the nearest first. */
 export function outerBaselines(env: NodeJS.ProcessEnv, folder: string): Baseline[] {
   return ancestry(folder)
     .slice(1)
     .flatMap((each) => readBaseline(env, each) ?? []);
 }
 
-/** A file with another name somewhere, or a link, can be written whatever is mounted over it. */
+/** Without files that have a second name, and without links: they can be written whatever is mounted over them. */
 function keptIn(env: NodeJS.ProcessEnv, baseline: Baseline, role: FolderRole): Map<string, string> {
   const { folder } = baseline;
   if (outerBaselines(env, folder).length > 0) return new Map();
@@ -122,13 +126,13 @@ function keptIn(env: NodeJS.ProcessEnv, baseline: Baseline, role: FolderRole): M
   return new Map(units.map(({ path }) => [path, identityOf(folder, path)]));
 }
 
-/** `undefined` if there is none, also for one that is damaged. */
+/** The baseline of a folder; `undefined` if there is none, or a damaged one. */
 export function readBaseline(env: NodeJS.ProcessEnv, folder: string): Baseline | undefined {
   const found = read(fileOf(env, folder));
   return found?.folder === folder ? found : undefined;
 }
 
-/** The baselines of the folders below the root of a workspace in which sessions were opened. */
+/** The baselines of folders below the root of a workspace in which sessions were opened, sorted by path. */
 export function innerBaselines(env: NodeJS.ProcessEnv, root: string): Baseline[] {
   const place = placeOf(env);
   try {
@@ -137,12 +141,15 @@ export function innerBaselines(env: NodeJS.ProcessEnv, root: string): Baseline[]
       .filter((each) => each.root === root && each.folder !== root)
       .sort((a, b) => (a.folder < b.folder ? -1 : 1));
   } catch {
-    // Nothing was written down yet.
+    // There is no baseline yet.
     return [];
   }
 }
 
-/** Takes the place of what was written down. Fails with `CaiError('CONFIG')`. */
+/**
+ * Writes a baseline in place of an earlier one of its folder, and copies of `contents`. Fails with
+ * `CaiError('CONFIG')`.
+ */
 export function writeBaseline(
   env: NodeJS.ProcessEnv,
   baseline: Baseline,
@@ -163,7 +170,7 @@ export function writeBaseline(
   });
 }
 
-/** Bytes of a file as they were written down; undefined where no copy was kept, or it is damaged. */
+/** The bytes of the copy with that digest; `undefined` if none was kept, or it is damaged. */
 export function copyOf(env: NodeJS.ProcessEnv, folder: string, digest: string): Buffer | undefined {
   try {
     const bytes = readFileSync(posix.join(folderFor(env, folder), 'copies', digest));
@@ -173,7 +180,7 @@ export function copyOf(env: NodeJS.ProcessEnv, folder: string, digest: string): 
   }
 }
 
-/** What the user was told of a folder: the state of each path then; undefined if nothing was written down of it. */
+/** What the user was told about files of a folder: by path, the state told; `undefined` if nothing is recorded. */
 export function readTold(env: NodeJS.ProcessEnv, folder: string): Map<string, string> | undefined {
   try {
     const told: unknown = JSON.parse(readFileSync(posix.join(folderFor(env, folder), 'told.json'), 'utf8'));
@@ -183,7 +190,7 @@ export function readTold(env: NodeJS.ProcessEnv, folder: string): Map<string, st
   }
 }
 
-/** Writes that down; where it cannot be, the user is told again by the next process. */
+/** Records what the user was told. Where that cannot be written, the next process tells it again. */
 export function writeTold(env: NodeJS.ProcessEnv, folder: string, told: ReadonlyMap<string, string>): void {
   const text = JSON.stringify(Object.fromEntries(told));
   try {
@@ -193,12 +200,14 @@ export function writeTold(env: NodeJS.ProcessEnv, folder: string, told: Readonly
   }
 }
 
-/** Our own folder for what is about a folder. */
+/** The folder of ours with all records about a folder. */
 export function folderFor(env: NodeJS.ProcessEnv, folder: string): string {
   return posix.join(placeOf(env), digestOf(folder));
 }
 
-/** What `write` does to a folder of ours, failing with `CaiError('CONFIG')`. */
+/**
+ * Runs `write`, which writes to `place`. An error of the system becomes a `CaiError('CONFIG')` that names the place.
+ */
 export function writing<T>(place: string, write: () => T): T {
   try {
     return write();

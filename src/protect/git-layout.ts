@@ -1,6 +1,6 @@
 /**
- * Where the repositories of a folder have their git folders, by the files that git goes by. An agent may have written
- * them.
+ * Where the repositories in a folder have their git folders, by the files that git reads. An agent may have written
+ * these.
  */
 import { lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -12,8 +12,8 @@ import { isInside } from '../paths/path-map';
 const mostTrees = 256;
 
 /**
- * The git folder of a work tree, and the common one if it is a linked worktree's; real paths, wherever they lie. Empty
- * where there is none. Source: gitrepository-layout(5).
+ * The git folder of a work tree and, for a linked worktree, the common git folder; real paths, inside or outside of the
+ * work tree. Empty if there is none. Source: gitrepository-layout(5).
  */
 export function gitFoldersOf(workTree: string): string[] {
   try {
@@ -62,7 +62,7 @@ export function gitFoldersIn(root: string, workTrees: readonly WorkTree[]): stri
   return [...new Set(inside)].map((folder) => posix.relative(root, folder));
 }
 
-/** `.git` is the folder, a link to it, or a file that names it. */
+/** The git folder that `.git` is, links to, or names as a file. */
 function gitFolderAt(dotGit: string): string | undefined {
   const there = lstatSync(dotGit, { throwIfNoEntry: false });
   if (there === undefined) return undefined;
@@ -71,7 +71,7 @@ function gitFolderAt(dotGit: string): string | undefined {
   return named === undefined ? undefined : realpathSync(posix.resolve(posix.dirname(dotGit), named));
 }
 
-/** A folder without `.git` can be a git folder itself. */
+/** A folder without `.git` that is a git folder itself: a bare repository. */
 function bareAt(folder: string): string | undefined {
   const names = ['HEAD', 'objects', 'refs'];
   const isBare = names.every(

@@ -1,4 +1,4 @@
-/** What git's configuration makes git execute, or read as configuration, that lies in the workspace. */
+/** Paths in the workspace that git's configuration has git execute, or read as configuration. */
 import { posix } from 'node:path';
 import { readBaseline } from './baseline';
 import { askGit, readGitFile } from '../workspace/git';
@@ -8,13 +8,13 @@ import { isInside } from '../paths/path-map';
 import { realOrSame } from '../system/real-path';
 import { safeProgram } from '../paths/safe-program';
 
-/** Where is looked for what git names. */
+/** Which repository's configuration is read, and which of the paths in it count. */
 export interface NamedByGit {
-  /** The work tree whose repository it is (real path), with those in it. */
+  /** The work tree (real path); the configuration of repositories inside it is read, too. */
   readonly workTree: string;
-  /** What is named counts as far as it lies in here (real path): the work tree, or its git folder elsewhere. */
+  /** Only paths below this folder count (real path): the work tree, or its git folder where that lies elsewhere. */
   readonly within: string;
-  /** git runs in it. */
+  /** Environment in which git runs. */
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -30,9 +30,9 @@ export async function patternsFor(place: NamedByGit, paths: readonly string[]): 
 }
 
 /**
- * The hooks' folders of `core.hooksPath` and the files that configuration includes, on whatever condition, there or not;
- * relative to `within`. Git is asked only about files of configuration that speak of such things, because it takes
- * longer than all else. Rejects where git cannot read them. Without git, nothing is named.
+ * The folders that `core.hooksPath` names and the files that configuration includes, on whatever condition, whether they
+ * exist or not; relative to `within`. Git is run only for configuration files that mention one of these, because that
+ * takes longer than everything else. Rejects if git cannot read one. Empty on a machine without git.
  */
 export async function pathsNamedByGit({ workTree, within, env }: NamedByGit): Promise<string[]> {
   const trees = workTreesIn(workTree);
@@ -51,7 +51,7 @@ export async function pathsNamedByGit({ workTree, within, env }: NamedByGit): Pr
   return [...new Set(inside)].map((place) => posix.relative(within, place)).sort();
 }
 
-/** Absolute paths. Source: git-config(1), core.hooksPath and include.path. */
+/** Absolute paths that one configuration file names. Source: git-config(1), core.hooksPath and include.path. */
 async function namedIn(file: string, trees: readonly string[], env: NodeJS.ProcessEnv): Promise<string[]> {
   const args = ['config', '--file', file, '--includes', '-z', '--show-origin', '--list'];
   // Outside of any repository, whose state an agent may have broken.
@@ -79,7 +79,7 @@ function speaksOfPaths(file: string): boolean {
   try {
     return /hookspath|include/i.test(readGitFile(file, maxConfigBytes));
   } catch {
-    // Only git itself may be able to make something of it.
+    // Perhaps git can read it.
     return true;
   }
 }

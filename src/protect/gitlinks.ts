@@ -1,21 +1,21 @@
-/** The repositories inside a repository that its index names: git on the user's machine looks into each of them. */
+/** The repositories inside a repository that its index names. Git on the user's machine looks into each of them. */
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { posix } from 'node:path';
 import { readGitFile } from '../workspace/git';
 
-/** What is read of an index: some 150 000 files. An agent can make it as long as it likes. */
+/** Only the start of an index is read, enough for some 150 000 files: an agent can make it as long as it likes. */
 const maxIndexBytes = 16 * 1024 * 1024;
-/** And can have it name any number of repositories. */
+/** Of one index only so many repositories are looked at: an agent can have it name any number. */
 const mostLinks = 256;
 
 const maxConfigBytes = 1024 * 1024;
 
-/** A longer path is none. */
+/** Longer paths cannot exist, so an index with one is damaged. */
 const maxPathBytes = 4_096;
 
 /**
- * The folders, relative to its work tree, that the index of a git folder has as submodules, whether `.gitmodules` knows
- * of them or not. Empty where there is no index, or none that can be read; an agent may have written it.
+ * The folders that the index of a git folder has as submodules, whether `.gitmodules` names them or not; relative to the
+ * work tree, sorted. Empty without an index that can be read.
  */
 export function gitlinksOf(gitFolder: string): string[] {
   try {
@@ -42,7 +42,7 @@ function startOf(file: string): Buffer {
   }
 }
 
-/** Of the mode of an entry, and of a repository in it. Source: gitformat-index(5). */
+/** The bits of an entry's mode that tell its kind, and their value for a repository. Source: gitformat-index(5). */
 const [kindMask, gitlink] = [0o170000, 0o160000];
 
 /**
@@ -72,12 +72,12 @@ function linksOf(index: Buffer, hashBytes: number): string[] {
   return links.filter(isBelow);
 }
 
-/** How much of the path before is kept, and where the number of what is not ends. */
+/** Version 4: how many bytes of the path before are kept, and the offset after the number that says so. */
 function stripped(index: Buffer, at: number, length: number): [kept: number, at: number] {
   let byte = index[at]!;
   let value = byte & 0x7f;
   let next = at + 1;
-  // As many digits as any path needs.
+  // No path needs more digits.
   while ((byte & 0x80) !== 0 && next < at + 5) {
     byte = index[next++]!;
     value = (value + 1) * 128 + (byte & 0x7f);

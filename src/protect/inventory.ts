@@ -1,4 +1,4 @@
-/** What in a folder a program on the user's machine would execute, as it is now: file by file, and told apart. */
+/** The files of a folder that a program on the user's machine would execute, with their present states. */
 import { createHash } from 'node:crypto';
 import { lstatSync, readlinkSync } from 'node:fs';
 import type { Stats } from 'node:fs';
@@ -15,37 +15,37 @@ import { readRegularFile } from '../paths/read-regular-file';
 export interface Place {
   /** Below the folder. */
   readonly path: string;
-  /** The protected path that it is, or lies in. */
+  /** The protected path that the file is, or lies in. */
   readonly unit: string;
-  /** `crowd` stands for a folder, or a pattern, of which nobody has looked at all, because it is too much. */
+  /** `crowd`: a folder or a pattern with so many files that they were not looked at. */
   readonly kind: 'file' | 'link' | 'other' | 'crowd';
   /** Undefined for a crowd. */
   readonly stats: Stats | undefined;
 }
 
-/** What is in a place. */
+/** The content of a place. */
 export interface Content {
-  /** Two contents are the same if these texts are: kind, permissions, digest; or where a link leads. */
+  /** Kind, permissions and digest as one text, or where a link leads: equal for equal contents. */
   readonly state: string;
   /** Bytes of a file, unless it is large or cannot be read. */
   readonly bytes?: Buffer;
 }
 
-/** State of a crowd. What is done in it later is not seen, so nobody can accept it. */
+/** State of a crowd. Later changes in it would not be seen, so nobody can accept it. */
 export const crowd = 'crowd';
-/** A folder with more in it is a crowd. An agent can make any number, and looking at them takes time. */
+/** A folder with more files is a crowd: an agent can make any number, and to look at them takes time. */
 const maxPlaces = 1_000;
-/** Longer files are told apart by their size and the time of their last change, which nobody can set. */
+/** The state of a longer file, in bytes, is its size and the time of its last change, which no program can set. */
 const maxBytes = 128 * 1_024;
 
 /** The hooks of a repository and its submodules. */
 const gitHooks = /(?:^|\/)\.git\/(?:.*\/)?hooks$/;
 
-/** What decides which paths of a folder are looked at. */
+/** Decides which paths of a folder are looked at. */
 export interface Scope {
-  /** It is a git folder that lies outside of the workspace that uses it. */
+  /** The folder is a git folder outside of the workspace that uses it. */
   readonly isGit?: boolean;
-  /** Looked at besides the list: what the configuration and git's name. */
+  /** Looked at besides the list: what our configuration and git's name, as `patternsFor` tells it. */
   readonly patterns?: readonly string[] | undefined;
 }
 
@@ -63,8 +63,8 @@ const isWaiting = /(?:^|\/)(?:rebase-merge|sequencer)\/[^/]+$/;
 const gitNames = [...inGitFolder, ...waiting];
 
 /**
- * What is looked at in a folder (real path): what is protected there, and what an agent has to be able to write. To
- * that belong links in a git folder: git on the user's machine reads and writes through them.
+ * The paths that are looked at in a folder (real path): those that are protected, and some that cannot be because agents
+ * have to write there. Among these are links in a git folder: git on the user's machine reads and writes through them.
  */
 export function unitsIn(folder: string, { isGit = false, patterns = [] }: Scope = {}): ProtectedPath[] {
   const trees = isGit ? [] : workTreesIn(folder);
@@ -88,12 +88,12 @@ export function canBeKept(unit: ProtectedPath): boolean {
   return isProtectable(unit) && !isWaiting.test(unit.path);
 }
 
-/** All places in a folder (real path), sorted. */
+/** All places in a folder (real path), sorted by path. */
 export function placesIn(folder: string, units = unitsIn(folder)): Place[] {
   return units.flatMap((unit) => placesOf(folder, unit)).sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** The places that a protected path is or holds. Links are not followed; what is gone again is left out. */
+/** The places that a protected path is or holds. Links are not followed; what is gone meanwhile is left out. */
 export function placesOf(folder: string, { path: unit, kind }: ProtectedPath): Place[] {
   if (kind === 'crowd') return [crowdAt(unit)];
   if (kind !== 'folder') return placeAt(folder, unit, unit);
@@ -112,7 +112,7 @@ export function placesOf(folder: string, { path: unit, kind }: ProtectedPath): P
   return places;
 }
 
-/** What is in a place now. Never waits for what is no file, and reads nothing outside of the folder. */
+/** The present content of a place. Does not open what is no regular file, and reads nothing outside of the folder. */
 export function contentOf(folder: string, { path, kind, stats }: Place): Content {
   if (kind === 'crowd' || kind === 'other') return { state: kind };
   const full = posix.join(folder, path);
@@ -127,8 +127,8 @@ export function contentOf(folder: string, { path, kind, stats }: Place): Content
 }
 
 /**
- * What a path and the folders on the way are: another text as soon as one of them is another file or folder. The number
- * of a file that is gone is given to the next one, so the time at which it came into being counts as well.
+ * A text that changes as soon as the file at a path, or a folder on the way to it, is replaced by another one. It has
+ * each one's time of birth besides its inode number, because file systems give the number of a deleted file to a new one.
  */
 export function identityOf(folder: string, path: string): string {
   return [...parentsOf(path), path]
@@ -139,18 +139,18 @@ export function identityOf(folder: string, path: string): string {
     .join(' ');
 }
 
-/** A digest of bytes, as contents are told apart by and copies are named by. */
+/** SHA-256 in hex, which states hold and copies are named by. */
 export function digestOf(bytes: Buffer | string): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** What is in a state of a file besides its bytes; undefined for what was no file, or not kept. */
+/** Permissions and digest of a file, from its state; `undefined` if that is of something else, or has no digest. */
 export function fileIn(state: string): { readonly mode: number; readonly digest: string } | undefined {
   const [, mode, digest] = /^file ([0-7]+) ([0-9a-f]{64})$/.exec(state) ?? [];
   return digest === undefined ? undefined : { mode: parseInt(mode!, 8), digest };
 }
 
-/** Where a link led, by its state; undefined for what was no link. */
+/** Target of a link, from its state; `undefined` if that is of something else. */
 export function linkIn(state: string): string | undefined {
   return state.startsWith('link ') ? state.slice('link '.length) : undefined;
 }
@@ -161,9 +161,9 @@ function crowdAt(unit: string): Place {
 
 function placeAt(folder: string, path: string, unit: string): Place[] {
   const stats = lookAt(folder, path);
-  // Its name is not the one that we were told: bytes that are no text.
+  // The name is not UTF-8, so the file cannot be found by it.
   if (stats === undefined && path.includes('\ufffd')) return [{ path, unit, kind: 'other', stats }];
-  // A folder where a file was a moment ago has its turn when it is looked at again.
+  // A folder that was a file a moment ago is looked at next time.
   const kind = stats && kindOf(stats);
   return kind === undefined || kind === 'folder' ? [] : [{ path, unit, kind, stats }];
 }
@@ -176,7 +176,7 @@ function linkTarget(path: string): string {
   }
 }
 
-/** No more than was there when it was looked at: what grows meanwhile is looked at again. */
+/** At most `size` bytes: a file that grows meanwhile is looked at next time. */
 function readOrNothing(path: string, size: number, folder: string): Buffer | undefined {
   try {
     return readRegularFile(path, size, folder);

@@ -9,13 +9,16 @@ import { replaceFile } from '../system/replace-file';
 import { folderFor, recordBaseline } from './baseline';
 import type { Scope } from './inventory';
 
-/** One such folder. */
+/** A folder outside of the workspace. */
 export interface BesideFolder extends Scope {
-  /** Its real path. */
+  /** Real path. */
   readonly folder: string;
 }
 
-/** Writes down which they are from now on, and what is in them. Without a place for records, work goes on. */
+/**
+ * Records which folders the workspace's container can write from now on, with a baseline of each. Where nothing can be
+ * written, work goes on.
+ */
 export function recordBeside(
   env: NodeJS.ProcessEnv,
   root: string,
@@ -33,7 +36,7 @@ export function recordBeside(
   }
 }
 
-/** Those of the workspace with that root. */
+/** The folders that were recorded for the workspace with that root; real paths, sorted. */
 export function besidesOf(env: NodeJS.ProcessEnv, root: string): string[] {
   try {
     const folders: unknown = JSON.parse(readFileSync(fileOf(env, root), 'utf8'));

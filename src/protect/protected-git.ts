@@ -1,11 +1,11 @@
-/** What in a git folder git would execute, wherever git has its folders. */
+/** The paths in a git folder that git would execute, including the git folders of its worktrees and submodules. */
 import { posix } from 'node:path';
 import { foldersIn, kindOf, lookAt, matches, mostInOnePlace } from '../paths/look-inside';
 import type { ProtectedPath } from '../paths/look-inside';
 
 /**
- * In each git folder: commands that git runs, and `commondir`, which names another folder to take all of these from.
- * Of `info` no more, because `git gc` writes there. Source: gitrepository-layout(5).
+ * In each git folder: what holds commands that git runs, and `commondir`, which names another folder to take these from.
+ * The rest of `info` is left out, because `git gc` writes there. Source: gitrepository-layout(5).
  */
 export const inGitFolder: readonly string[] = [
   'config',
@@ -15,16 +15,16 @@ export const inGitFolder: readonly string[] = [
   'commondir',
 ];
 
-/** A file or link at an absolute path; a folder is only looked into. */
+/** The file or link at an absolute path; nothing for a folder, which is protected by what is in it. */
 export function itself(root: string, place: string): ProtectedPath[] {
   const path = posix.relative(root, place);
   const there = lookAt(root, path);
-  // An index may name what is no text, and then this is not its name.
+  // An index may have a name that is not UTF-8, and then the file cannot be found by it.
   if (there === undefined) return path.includes('\ufffd') ? [{ path, kind: 'other' }] : [];
   return there.isDirectory() ? [] : [{ path, kind: kindOf(there) }];
 }
 
-/** A git folder, and those in it of worktrees and submodules. */
+/** The paths with these names in a git folder, and in the git folders of worktrees and submodules inside it. */
 export function inGitFolders(root: string, folder: string, names: readonly string[]): ProtectedPath[] {
   const worktrees = posix.join(folder, 'worktrees');
   const top = lookAt(root, worktrees);
@@ -41,18 +41,18 @@ export function inGitFolders(root: string, folder: string, names: readonly strin
   ];
 }
 
-/** What has that name and the kind that git takes it for: a submodule may have the same name. */
+/** The path of that name if it is of the kind that git expects: a submodule may have the same name. */
 function ofGit(root: string, folder: string, name: string): ProtectedPath[] {
   const wanted = name === 'hooks' ? 'folder' : 'file';
   return matches(root, folder, name.split('/')).filter(({ kind }) => kind === wanted || kind === 'link');
 }
 
-/** Where a git folder keeps what is much and never executed. */
+/** Folders of a git folder that are large and hold nothing that is executed. */
 const store: readonly string[] = ['objects', 'refs', 'logs', 'lfs', 'hooks', 'info'];
 
 /**
- * Below `modules`, where the name of a submodule can have several parts. What looks like no git folder counts as well,
- * because an agent can take its `HEAD` away for a while.
+ * The same below `modules`, where the name of a submodule can have several parts. A folder counts even if it does not
+ * look like a git folder, because an agent can take its `HEAD` away for a while.
  */
 function inModules(root: string, gitFolder: string, names: readonly string[]): ProtectedPath[] {
   const modules = posix.join(gitFolder, 'modules');
@@ -73,7 +73,7 @@ function inModules(root: string, gitFolder: string, names: readonly string[]): P
   return found;
 }
 
-/** A submodule can be named like a store: only in a git folder that name means one, and not if it has configuration. */
+/** Whether a path is one of `store`: it lies in a git folder, and is not itself a submodule of that name. */
 function isStore(root: string, path: string): boolean {
   const [name, parent] = [posix.basename(path), posix.dirname(path)];
   if (!store.includes(name) || lookAt(root, posix.join(path, 'config')) !== undefined) return false;

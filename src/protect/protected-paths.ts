@@ -1,4 +1,4 @@
-/** What in a workspace a program on the user's machine would execute: the list, and what of it is there. */
+/** The list of what programs on the user's machine would execute in a workspace, and which of these paths exist. */
 import { realpathSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
@@ -59,9 +59,9 @@ export const protectedPatterns: readonly string[] = [
 ];
 
 /**
- * What of the list is there now, without following links; each path once, sorted. Only looks at names, and runs
- * nothing, so that it can be asked at the end of each turn: what is there then and was not before has come into being.
- * A `.git` that is a file or a link is protected itself, and with it the git folder that it names, if that is inside.
+ * The paths in a folder that fit the patterns and exist, and those that git would execute; each once, sorted. Links are
+ * not followed. Only looks at names and runs nothing, so that it is quick enough for the end of each turn. A `.git` that
+ * is a file or a link counts itself, and with it the git folder that it names, if that lies inside.
  */
 export function protectedPathsIn(
   root: string,
@@ -77,7 +77,7 @@ export function protectedPathsIn(
   return once([...found, ...found.flatMap((each) => behindLinks(root, each))]);
 }
 
-/** Without those that begin with a name that is not there: one look takes less time than one for each. */
+/** The patterns whose first name exists: one look at the root is quicker than one for each pattern. */
 function possibleIn(root: string, patterns: readonly string[]): readonly string[] {
   const names = namesIn(root, '')?.map((name) => name.toLowerCase());
   if (names === undefined) return patterns;
@@ -90,8 +90,8 @@ function possibleIn(root: string, patterns: readonly string[]): readonly string[
 }
 
 /**
- * All that has to be protected in a folder that agents can write (real path): what is on the list and what `patterns`
- * add. Fails with `CaiError('WORKSPACE')` for more names than can be.
+ * All that has to be protected in a folder that agents can write (real path): the list and `patterns`. Fails with
+ * `CaiError('WORKSPACE')` if too many names fit.
  */
 export function allProtectedIn(folder: string, patterns: readonly string[]): ProtectedPath[] {
   const found = protectedPathsIn(folder, [...protectedPatterns, ...patterns]);
@@ -105,8 +105,8 @@ export function allProtectedIn(folder: string, patterns: readonly string[]): Pro
 }
 
 /**
- * What git would execute that lies in a git folder (real path) and those of its worktrees and submodules, relative to
- * it, and what of it fits `patterns`; `protectedPathsIn` has it for a `.git` in the workspace.
+ * As `protectedPathsIn`, for a git folder (real path) outside of a workspace: what git would execute in it and in those
+ * of its worktrees and submodules, and what fits `patterns`; relative to it.
  */
 export function protectedInGitFolder(
   gitFolder: string,
@@ -119,7 +119,10 @@ export function protectedInGitFolder(
   ]);
 }
 
-/** The folders on the way to a protected path: each can be renamed, with all in it, unless it is kept in its place. */
+/**
+ * The folders on the way to a path, the outermost first. An agent can rename each of them unless something is mounted
+ * on it.
+ */
 export function parentsOf(path: string): string[] {
   const parent = posix.dirname(path);
   return parent === '.' ? [] : [...parentsOf(parent), parent];
@@ -130,7 +133,7 @@ function once(found: readonly ProtectedPath[]): ProtectedPath[] {
   return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** What links in a protected folder, or in its place, lead to, if that is inside. Git has to write in its folders. */
+/** Targets inside `root` of a link, or of the links in a folder. Not for folders of git in which git has to write. */
 function behindLinks(root: string, { path, kind }: ProtectedPath): ProtectedPath[] {
   if (['.git', 'modules', 'worktrees'].includes(posix.basename(path))) return [];
   const links = kind === 'link' ? [path] : kind === 'folder' ? linksIn(root, path).links : [];

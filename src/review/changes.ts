@@ -1,4 +1,4 @@
-/** What of all that would be executed in a workspace is not as it was written down. */
+/** The differences between a workspace and its baselines. */
 import { realOrSame } from '../system/real-path';
 import {
   folderNow,
@@ -13,21 +13,21 @@ import { besidesOf, nameOf } from '../protect/outer-folders';
 import { contentOf, placesIn, unitsIn } from '../protect/inventory';
 import type { Content } from '../protect/inventory';
 
-/** A difference from what was written down. */
+/** A file that is not as its baseline has it. */
 export interface Change {
-  /** `unknown`: nothing was written down, so that it may be as it always was. */
+  /** `unknown`: there is no baseline, so that the file may be as it always was. */
   readonly kind: 'new' | 'changed' | 'gone' | 'unknown';
-  /** Real path of the folder that was looked at: the root, one in which a session was opened, or one beside it. */
+  /** Real path of the folder whose baseline it is: the root, one in which a session was opened, or one outside. */
   readonly folder: string;
   /** Below that folder. */
   readonly path: string;
-  /** For people: below the root, or the whole path. */
+  /** For people: the path below the root, or the whole path. */
   readonly name: string;
-  /** The state that was written down. */
+  /** The state in the baseline; `undefined`: there was nothing. */
   readonly before: string | undefined;
-  /** What is there; undefined: nothing. */
+  /** The present content; `undefined`: nothing is there. */
   readonly now: Content | undefined;
-  /** The protected path that it is or lies in was there when the folder was written down. */
+  /** Whether the protected path that the file is or lies in existed when the baseline was taken. */
   readonly isInKnown: boolean;
 }
 
@@ -41,8 +41,8 @@ export function changesIn(env: NodeJS.ProcessEnv, root: string): Change[] {
 }
 
 /**
- * From now on these changes are what is written down, as they are here, whatever has become of the files since. Fails
- * with `CaiError('CONFIG')`.
+ * Takes these changes over into the baselines, with the contents that they have here, whatever has become of the files
+ * since. Fails with `CaiError('CONFIG')`.
  */
 export function accept(env: NodeJS.ProcessEnv, root: string, changes: readonly Change[]): void {
   for (const folder of new Set(changes.map((change) => change.folder))) {
@@ -77,7 +77,7 @@ function nothingKnown(folder: string, root: string): Baseline {
   };
 }
 
-/** Of these the user is told again if they come back. */
+/** Forgets that the user was told of these changes: if they come back, they are told again. */
 export function forgetTold(env: NodeJS.ProcessEnv, changes: readonly Change[]): void {
   for (const folder of new Set(changes.map((change) => change.folder))) {
     const told = readTold(env, folder);
@@ -88,7 +88,7 @@ export function forgetTold(env: NodeJS.ProcessEnv, changes: readonly Change[]): 
 }
 
 function changesOf(root: string, folder: string, baseline: Baseline | undefined): Change[] {
-  // A link in the place of a folder leads to what is not meant.
+  // A link that has taken the place of the folder leads elsewhere, and is not followed.
   const places = realOrSame(folder) === folder ? placesIn(folder, unitsIn(folder, baseline)) : [];
   const isInKnown = (unit: string): boolean => baseline?.units.has(unit) === true;
   const there = places.flatMap((place): Change[] => {

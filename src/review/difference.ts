@@ -1,4 +1,4 @@
-/** A change as text for people: what of a file is another, or what is there instead of a file. */
+/** A change as text for people: the lines that differ, or what is there instead of a file. */
 import { printable, printableLine } from '../system/quoted';
 import type { Change } from './changes';
 import { crowd, linkIn } from '../protect/inventory';
@@ -9,8 +9,8 @@ const maxLines = 400;
 const around = 3;
 
 /**
- * Lines that tell a change, each with its line end; what could steer a terminal is replaced. `before`: the bytes that
- * were there, if they are known.
+ * The change as lines, each with its line end; characters that could steer a terminal are replaced. `beforeBytes`: what
+ * the file held before, if a copy was kept.
  */
 export function differenceOf({ name, before, now }: Change, beforeBytes: Buffer | undefined): string {
   const [was, is] = [described(before, beforeBytes), described(now?.state, now?.bytes)];
@@ -23,7 +23,7 @@ export function differenceOf({ name, before, now }: Change, beforeBytes: Buffer 
   return [...heads, ...shown, ...more].map((line) => `${line}\n`).join('');
 }
 
-/** Lines of what is in a place; for what is no text, a line that says so. */
+/** The lines of a content; for what is no text, one line that says so. */
 function described(state: string | undefined, bytes: Buffer | undefined): string[] {
   if (state === undefined) return [];
   const target = linkIn(state);
@@ -42,7 +42,7 @@ function textOf(bytes: Buffer | undefined): string[] {
   return lines;
 }
 
-/** What is between the lines that both begin and end with, with some of these around it. */
+/** The lines between the equal beginnings and endings of both texts, with a few equal ones around them. */
 function linesOf(was: readonly string[], is: readonly string[]): string[] {
   const most = Math.min(was.length, is.length);
   let start = 0;

@@ -1,6 +1,6 @@
 /**
- * Puts a workspace back: what was not there before is moved into our state folder, what was, comes back from its copy.
- * An agent may be at work meanwhile: no link is followed, nothing is run, and what is taken away was copied first.
+ * Takes changes back: a new file is moved into our state folder, a changed one is restored from its copy. An agent may
+ * be at work meanwhile: no link is followed, nothing is run, and nothing is removed before it was copied.
  */
 import {
   closeSync,
@@ -23,23 +23,23 @@ import type { Change } from './changes';
 import { crowd, fileIn, linkIn } from '../protect/inventory';
 import { inFolderOf } from '../paths/opened-folder';
 
-/** Longer files are left where they are, in bytes. */
+/** Longer files are not moved, in bytes. */
 const maxBytes = 64 * 1_024 * 1_024;
 
-/** What has become of a change. */
+/** The outcome for one change. */
 export interface PutBack {
-  /** What is no longer there as it was: nothing, or where what was there is kept. */
+  /** Where the content that was taken away is kept; `undefined`: there was none. */
   readonly aside: string | undefined;
-  /** Why nothing was done; undefined: it was. */
+  /** Why nothing was done; `undefined`: the change was taken back. */
   readonly failure: string | undefined;
 }
 
-/** The folder in which all that is put aside at one time is kept. */
+/** The folder for all contents that are taken away at that time. */
 export function asideFolder(env: NodeJS.ProcessEnv, root: string, at: Date): string {
   return posix.join(folderFor(env, root), 'aside', at.toISOString().replace(/[:.]/g, '-'));
 }
 
-/** Takes a change back. What was there is then below `aside`, under its name. */
+/** Takes a change back; the content is kept below the folder `aside`, under the change's name. */
 export function putBack(env: NodeJS.ProcessEnv, change: Change, aside: string): PutBack {
   const { folder, path, name, before, now } = change;
   try {
@@ -58,7 +58,7 @@ export function putBack(env: NodeJS.ProcessEnv, change: Change, aside: string): 
   }
 }
 
-/** What makes again what was there before. Fails where that is not known. */
+/** A function that makes the earlier content at a place. Fails if that is not known. */
 function restorerOf(env: NodeJS.ProcessEnv, { folder, before }: Change): (place: string) => void {
   const target = linkIn(before!);
   if (target !== undefined) return (place) => symlinkSync(target, place);
@@ -67,7 +67,7 @@ function restorerOf(env: NodeJS.ProcessEnv, { folder, before }: Change): (place:
   if (file === undefined || bytes === undefined)
     throw new CaiError('CONFIG', 'no copy was kept of what was there before: change it back by hand');
   return (place) => {
-    // Not by its name, in whose place there may be a link by then.
+    // By the descriptor, because the name may be a link by then.
     const open = openSync(place, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
     try {
       writeFileSync(open, bytes);
@@ -78,7 +78,7 @@ function restorerOf(env: NodeJS.ProcessEnv, { folder, before }: Change): (place:
   };
 }
 
-/** Copies what is in a place, and removes it there; undefined for what has no content, or is gone already. */
+/** Moves the content of a place, and returns where to; `undefined` if it has none, as a socket, or is gone already. */
 function takeAway(place: string, to: string): string | undefined {
   const there = lstatSync(place, { throwIfNoEntry: false });
   if (there === undefined) return undefined;
@@ -87,7 +87,7 @@ function takeAway(place: string, to: string): string | undefined {
   if (isKept) {
     if (there.size > maxBytes)
       throw new CaiError('OUTSIDE', `longer than ${maxBytes} bytes: remove it by hand`);
-    // Where a link leads is kept as text: nobody is to follow it from here.
+    // The target of a link is kept as text: nobody is to follow it from there.
     const bytes = there.isFile() ? readRegularFile(place, there.size) : readlinkSync(place);
     writing(posix.dirname(to), () => {
       mkdirSync(posix.dirname(to), { recursive: true, mode: 0o700 });
@@ -98,19 +98,19 @@ function takeAway(place: string, to: string): string | undefined {
   return isKept ? to : undefined;
 }
 
-/** Folders that were made for what has been taken away. */
+/** Removes the folders on the way to a path that are empty now. */
 function removeEmpty(folder: string, path: string): void {
   for (let parent = posix.dirname(path); parent !== '.' && !isKept(parent); parent = posix.dirname(parent)) {
     try {
       inFolderOf(folder, parent, rmdirSync);
     } catch {
-      // There is more in it. An empty one would do no harm.
+      // It is not empty. One that were would do no harm.
       return;
     }
   }
 }
 
-/** Nothing works without it. */
+/** A repository without it is none. */
 function isKept(folder: string): boolean {
   return posix.basename(folder) === '.git';
 }

@@ -1,6 +1,5 @@
 /**
- * Tells the user at the end of each turn what has come into being in the workspace that a program on this machine
- * would execute.
+ * Tells the user at the end of each turn which files are new or changed that a program on this machine would execute.
  */
 import { messageOf } from '../errors';
 import type { Message } from '../rpc/message';
@@ -12,9 +11,9 @@ import type { Core } from '../relay/core';
 import type { SessionObserver } from '../sessions/observer';
 import { tellInThread } from '../relay/thread';
 
-/** More are only counted; `cai review` lists all. */
+/** Of more files only the number is told; `cai review` lists all. */
 const maxNamed = 10;
-/** Of longer names the end is left out. */
+/** Longer names are cut, in characters. */
 const maxNameLength = 200;
 
 /** Follows the sessions of one proxy whose agents run in containers. */
@@ -27,18 +26,18 @@ export class ReviewObserver implements SessionObserver {
     private readonly env: NodeJS.ProcessEnv,
   ) {}
 
-  /** What is there then is not told. */
+  /** Begins to watch the workspace: files that are there now are not told. */
   onOpen(session: Session): void {
     // The editor waits for the answer that has opened it.
     setImmediate(() => this.#safely(() => this.#follow(session)));
   }
 
-  /** The turn is over: before its answer the editor gets what is to be told. */
+  /** At the end of a turn: the user is told before the editor gets the answer. */
   onAnswer(session: Session, method: string): void {
     if (method === 'session/prompt') this.#safely(() => this.#look(session));
   }
 
-  /** The turn is over in its own way. */
+  /** A turn that its agent did not answer has ended, too. */
   onLost(session: Session, call: Message): void {
     if (call.method === 'session/prompt') this.#safely(() => this.#look(session));
   }
@@ -66,7 +65,7 @@ export class ReviewObserver implements SessionObserver {
     return watch;
   }
 
-  /** Observers must not fail. */
+  /** Runs `action`; an error is logged, because observers must not throw. */
   #safely(action: () => void): void {
     try {
       action();

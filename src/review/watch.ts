@@ -1,6 +1,6 @@
 /**
- * Follows, while sessions are open in a workspace, what comes into being there that a program on the user's machine
- * would execute. Of what no agent can have written nothing is told: the user changes it.
+ * Looks, while sessions are open in a workspace, for new and changed files that a program on the user's machine would
+ * execute. Files that no agent can have written are not told: they are the user's own changes.
  */
 import { stat, statfs } from 'node:fs/promises';
 import { isInside } from '../paths/path-map';
@@ -25,26 +25,26 @@ const localTypes = new Set([
   0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0x2fc12fc1, 0xf2f52010, 0xca451a4e,
 ]);
 
-/** Read in one look at most, in bytes: an agent chooses how much there is to read. */
+/** One look reads at most so many bytes: an agent chooses how much there is. */
 const maxReadBytes = 8 * 1_024 * 1_024;
 
-/** One folder that is looked at. */
+/** A folder that is looked at. */
 interface Watched {
-  /** As it was when it was first looked at, for where nothing is written down. */
+  /** Taken at the first look; counts where none is recorded. */
   readonly baseline: Baseline;
-  /** As it was written down, for where it cannot be. */
+  /** What the user was told, as `readTold`; counts where nothing can be recorded. */
   told: Map<string, string>;
-  /** What was found in a place, and the marks that it had then. */
+  /** By path, the state found last, and the marks (`marksOf`) that the place had then. */
   readonly known: Map<string, { readonly marks: string; readonly state: string }>;
 }
 
-/** One workspace. */
+/** The watch over one workspace. */
 export class Watch {
   readonly #folders = new Map<string, Watched>();
   #isLocal = false;
   #isProbing = false;
 
-  /** The root is looked at for the first time now. */
+  /** Looks at the root for the first time: files that are there and have no baseline count as known. */
   constructor(
     private readonly env: NodeJS.ProcessEnv,
     private readonly root: string,
@@ -56,15 +56,15 @@ export class Watch {
     this.open(root);
   }
 
-  /** From now on a folder in the workspace (real path) is looked at as well, if it was not before. */
+  /** Looks at a folder in the workspace (real path) from now on, too. */
   open(folder: string): void {
     this.#watched(folder);
   }
 
   /**
-   * Calls back with what is new in these folders and those beside the root, as names for people; not at all if that is
-   * nothing. At once where the file system is known to answer; else only if it does, so that one on a network that has
-   * gone keeps nobody waiting.
+   * Calls `tell` with the names for people of what is new in these folders and those outside of the workspace, unless
+   * nothing is. Does so before it returns where the file system is local; elsewhere after the file system has answered,
+   * so that a network that is gone keeps nobody waiting.
    */
   look(folders: readonly string[], tell: (paths: readonly string[]) => void): void {
     const lookNow = (): void => {
@@ -81,12 +81,12 @@ export class Watch {
     }
   }
 
-  /** What has come into being or was changed in a folder, and was not told. */
+  /** Names of the files in a folder that are new or changed and were not told. */
   #newsIn(folder: string): string[] {
     const watched = this.#watched(folder);
     const { known } = watched;
     const baseline = readBaseline(this.env, folder) ?? watched.baseline;
-    // Other processes tell as well, and what is put aside is forgotten.
+    // Other processes tell as well, and `cai review --restore` has things told again.
     const told = readTold(this.env, folder) ?? watched.told;
     watched.told = told;
     const places = placesIn(folder, unitsIn(folder, baseline));
@@ -104,12 +104,12 @@ export class Watch {
       let state = known.get(path)?.marks === marks ? known.get(path)!.state : undefined;
       if (state === undefined) {
         room -= place.stats?.size ?? 0;
-        // What is not read for being too much counts as changed.
+        // A file that is not read, because it would be too much, counts as changed.
         state = room < 0 ? marks : contentOf(folder, place).state;
         known.set(path, { marks, state });
       }
       if (state === baseline.states.get(path)) return false;
-      // What was taken away and made again meanwhile is told again.
+      // A file that was deleted and made again is told again.
       const said = `${state} ${place.stats === undefined ? '' : place.stats.birthtimeMs}`;
       if (said === told.get(path)) return false;
       told.set(path, said);
@@ -119,7 +119,9 @@ export class Watch {
     return news.map(({ path }) => nameOf(this.root, folder, path)).sort();
   }
 
-  /** Tells of a place whether no agent can have written it: a mount goes with what it was made over. */
+  /**
+   * A test of whether no agent can have written a place: a read-only mount stays with the very file it was made over.
+   */
   #keptIn(folder: string, { kept }: Baseline): (place: Place) => boolean {
     // Containers for a folder around this one do not protect what lies deep in theirs.
     if (kept.size === 0 || outerBaselines(this.env, folder).length > 0) return () => false;
@@ -134,7 +136,7 @@ export class Watch {
     if (known !== undefined) return known;
     if (folder !== this.root && isInside(folder, this.root))
       recordBaseline(this.env, folder, { root: this.root });
-    // Without what was written down, all that is there now counts as having been there.
+    // Without a recorded baseline, all that is there now counts as known.
     const baseline = readBaseline(this.env, folder) ?? takeBaseline(this.env, folder, { root: this.root })[0];
     const watched: Watched = { baseline, told: new Map(), known: new Map() };
     this.#folders.set(folder, watched);
@@ -142,7 +144,7 @@ export class Watch {
   }
 }
 
-/** What changes whenever a place does. The system sets the time of the last change, and no program can. */
+/** A text that changes whenever a place does: the system sets the time of the last change, and no program can. */
 function marksOf({ kind, stats }: Place): string {
   if (stats === undefined) return kind;
   const { mode, size, ino, ctimeMs } = stats;
