@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resolveAgent } from '../../agent/catalog';
 import { keepFromEngine, resolveEngine } from '../../container/engine/context';
-import { diskFullStatus, diskRemedy } from '../../container/ssh/disk-warning';
+import { diskFullStatus, diskRemedy } from '../../container/ssh/inside';
 import { Engine } from '../../container/engine/engine';
 import type { ImageInfo } from '../../container/engine/engine-info';
 import { findImage, imageNotice, provideImage } from '../../container/image/image';

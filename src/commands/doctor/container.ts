@@ -6,7 +6,7 @@ import type { ImageInfo } from '../../container/engine/engine-info';
 import { commandEnvironment } from '../../container/environment';
 import { imageRequestOf } from '../../container/image/image-request';
 import type { ClientKey } from '../../container/ssh/keys';
-import { limitedText } from '../../container/ssh/limited-text';
+import { limitedText } from '../../container/ssh/inside';
 import { noRoomIn } from '../../container/make';
 import { replacedRemedy } from '../../container/provide';
 import { ownVolumes } from '../../container/user-containers';

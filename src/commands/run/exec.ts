@@ -7,7 +7,7 @@ import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { watchCommand } from '../../container/ssh/agent-watch';
 import { Option } from 'commander';
-import { diskWarning } from '../../container/ssh/disk-warning';
+import { diskWarning } from '../../container/ssh/inside';
 import { commandEnvironment } from '../../container/environment';
 import type { Variables } from '../../container/environment';
 import { Freezer, freezeLocks } from '../../container/freeze';

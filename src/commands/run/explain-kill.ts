@@ -1,6 +1,5 @@
 /** Why a command in a container was killed: neither the kernel nor the keeper says a word where it ran. */
-import { diskRemedy, isDiskUsedUp } from '../../container/ssh/disk-warning';
-import { memoryKills } from '../../container/ssh/memory-kills';
+import { diskRemedy, isDiskUsedUp, memoryKills } from '../../container/ssh/inside';
 import type { SshConnection } from '../../container/ssh/ssh';
 
 /** Status of a command that was killed: 128 and the number of SIGKILL. */

@@ -8,14 +8,8 @@ export type BuildEvent =
   | { readonly kind: 'step'; readonly text: string; readonly step: number; readonly total: number }
   /** A line that a step or the engine printed. */
   | { readonly kind: 'log'; readonly text: string }
-  /** How far a layer is; sizes in bytes, `undefined` where the engine tells none. */
-  | {
-      readonly kind: 'pull';
-      readonly id: string;
-      readonly status: string;
-      readonly current: number | undefined;
-      readonly total: number | undefined;
-    };
+  /** How far a layer is, in the engine's words: `Downloading [==>  ]  20MB/100MB`. */
+  | { readonly kind: 'pull'; readonly id: string; readonly text: string };
 
 /** What the longer steps of our Dockerfile do. */
 const stepNames: readonly (readonly [instruction: RegExp, name: string])[] = [
@@ -73,7 +67,7 @@ export async function followBuild(
     onEvent(event);
   };
   for await (const message of messagesOf(answer)) {
-    const { stream, status, id, progressDetail } = message;
+    const { stream, status, id, progress } = message;
     const failure = message.errorDetail?.message ?? message.error;
     if (stream !== undefined) {
       // A line may come in pieces; a carriage return is how programs draw over a line.
@@ -86,8 +80,7 @@ export async function followBuild(
       const lines = [`cannot ${what}: ${withoutScript(failure.trim())}`, ...causes, ...before, ...printed];
       throw new CaiError('IMAGE', lines.join('\n'));
     } else if (status !== undefined && id !== undefined) {
-      const { current, total } = progressDetail ?? {};
-      onEvent({ kind: 'pull', id, status, current, total });
+      onEvent({ kind: 'pull', id, text: progress === undefined ? status : `${status} ${progress}` });
     } else if (status !== undefined) {
       tell(status);
     }
@@ -116,7 +109,7 @@ interface Message {
   readonly stream?: string;
   readonly status?: string;
   readonly id?: string;
-  readonly progressDetail?: { readonly current?: number; readonly total?: number };
+  readonly progress?: string;
   readonly error?: string;
   readonly errorDetail?: { readonly message?: string };
 }

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { printableCharacters } from '../../system/quoted';
 import type { BuildEvent } from '../engine/build-stream';
 
-/** Takes what goes on. Nothing of it is an answer to anything; it never fails and never waits. */
+/** Takes what goes on. None of these ever fails or waits. */
 export interface Progress {
   /** What goes on from now: `building IMAGE`. */
   begin(what: string): void;
@@ -18,171 +18,112 @@ export interface Progress {
 /** Where it is shown. */
 export type ProgressStream = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number };
 
-/** Shown on `stream`, or nowhere at all. */
-export function openProgress(stream: ProgressStream, isQuiet: boolean): Progress {
-  if (isQuiet) return { begin: nothing, report: nothing, say: nothing, end: nothing };
-  return stream.isTTY === true ? new LiveProgress(stream) : new PlainProgress(stream);
-}
-
-function nothing(): void {
-  // Nobody wants to see it.
-}
-
 const prefix = 'cai: ';
-const barWidth = 20;
 const plainColumns = 120;
+/** Of a terminal that does not say how wide it is. */
+const usualColumns = 80;
 /** The live line is not drawn more often, in milliseconds. */
 const redrawMs = 100;
+const clearLine = '\r\x1b[K';
 
-/** How far a build or a pull is. */
-class State {
-  step = 0;
-  stepCount = 0;
-  /** What the step does, or what it printed last. */
-  detail = '';
-  /** Bytes by layer. */
-  readonly #layers = new Map<string, { current: number; total: number; isDone: boolean }>();
-
-  constructor(readonly what: string) {}
-
-  /** Whether it began a step or finished a layer. */
-  take(event: BuildEvent): boolean {
-    switch (event.kind) {
-      case 'step':
-        this.step = event.step;
-        this.stepCount = event.total;
-        this.detail = plain(event.text);
-        return true;
-      case 'log':
-        // The builder's own remarks tell nothing to those who wait.
-        if (!/^ *--->|^Removing intermediate/.test(event.text)) this.detail = plain(event.text);
-        return false;
-      case 'pull':
-        return this.#takeLayer(event);
-    }
-  }
-
-  #takeLayer({ id, status, current, total }: BuildEvent & { kind: 'pull' }): boolean {
-    // The first event names the tag in place of a layer.
-    if (!/^[0-9a-f]{12}$/.test(id)) return false;
-    const layer = this.#layers.get(id) ?? { current: 0, total: 0, isDone: false };
-    this.#layers.set(id, layer);
-    const wasDone = layer.isDone;
-    layer.isDone ||= /^(Pull complete|Already exists)$/.test(status);
-    // What is downloaded is extracted next, which counts from the beginning again.
-    if (status === 'Downloading') {
-      layer.current = current ?? layer.current;
-      layer.total = total ?? layer.total;
-    }
-    if (status === 'Download complete' || layer.isDone) layer.current = layer.total;
-    return layer.isDone && !wasDone;
-  }
-
-  /** `step 2 of 9`, or `layer 1 of 3`; empty while nothing is known. */
-  get place(): string {
-    if (this.stepCount > 0) return `step ${this.step} of ${this.stepCount}`;
-    if (this.#layers.size === 0) return '';
-    return `${[...this.#layers.values()].filter(({ isDone }) => isDone).length} of ${this.#layers.size} layers`;
-  }
-
-  /** From 0 to 1. */
-  get share(): number {
-    // A step that is at work is not done.
-    if (this.stepCount > 0) return (this.step - 1) / this.stepCount;
-    const layers = [...this.#layers.values()];
-    const sum = (key: 'current' | 'total') => layers.reduce((bytes, layer) => bytes + layer[key], 0);
-    const total = sum('total');
-    return total === 0 ? 0 : Math.min(sum('current') / total, 1);
-  }
+/** Shows progress on `stream`, or nowhere at all. */
+export function openProgress(stream: ProgressStream, isQuiet: boolean): Progress {
+  return new ShownProgress(isQuiet ? { write: () => true } : stream);
 }
 
-/** A line for each step and each layer. */
-class PlainProgress implements Progress {
-  #state = new State('');
-
-  constructor(private readonly stream: ProgressStream) {}
-
-  begin(what: string): void {
-    this.#state = new State(what);
-    this.say(what);
-  }
-
-  report(event: BuildEvent): void {
-    if (!this.#state.take(event)) return;
-    const { what, place, detail } = this.#state;
-    this.#line(`${what}: ${place}${detail === '' ? '' : `: ${detail}`}`, plainColumns);
-  }
-
-  say(sentence: string): void {
-    this.#line(sentence, Infinity);
-  }
-
-  end(): void {
-    // Every line is whole.
-  }
-
-  #line(text: string, columns: number): void {
-    this.stream.write(`${cut(prefix + plain(text), columns)}\n`);
-  }
-}
-
-/** One line that is drawn again and again: a bar, the time, and what the step printed last. */
-class LiveProgress implements Progress {
-  #state: State | undefined;
-  #timer: NodeJS.Timeout | undefined;
+class ShownProgress implements Progress {
+  /** `undefined`: nothing goes on. */
+  #what: string | undefined;
   #beganAt = 0;
   #drawnAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  /** `step 2 of 9`, or `1 of 3 layers`; empty while nothing is known. */
+  #place = '';
+  /** What the step does, or what it printed last. */
+  #detail = '';
+  /** Whether a layer is complete, by its id. */
+  #layers = new Map<string, boolean>();
 
   constructor(private readonly stream: ProgressStream) {}
 
   begin(what: string): void {
-    this.#state = new State(what);
+    this.#what = plain(what);
+    this.#place = this.#detail = '';
+    this.#layers = new Map();
     this.#beganAt = Date.now();
+    if (!this.#isLive) {
+      this.say(what);
+      return;
+    }
     // Steps that print nothing for minutes must not look as if all stood still.
     this.#timer ??= setInterval(() => this.#draw(), 1_000).unref();
     this.#draw();
   }
 
   report(event: BuildEvent): void {
-    const isNews = this.#state?.take(event) === true;
-    if (isNews || Date.now() - this.#drawnAt >= redrawMs) this.#draw();
+    const isNews = event.kind === 'pull' ? this.#takeLayer(event) : this.#takeLine(event);
+    if (this.#isLive) {
+      if (isNews || Date.now() - this.#drawnAt >= redrawMs) this.#draw();
+    } else if (isNews) {
+      const detail = event.kind === 'step' ? this.#detail : '';
+      this.stream.write(`${lineOf([this.#what, this.#place, detail], plainColumns)}\n`);
+    }
   }
 
   say(sentence: string): void {
-    this.stream.write(`${clearLine}${prefix}${plain(sentence)}\n`);
+    this.stream.write(`${this.#isLive ? clearLine : ''}${prefix}${plain(sentence)}\n`);
     this.#draw();
   }
 
   end(): void {
     clearInterval(this.#timer);
-    this.#timer = undefined;
-    this.#state = undefined;
-    this.stream.write(clearLine);
+    this.#timer = this.#what = undefined;
+    if (this.#isLive) this.stream.write(clearLine);
+  }
+
+  get #isLive(): boolean {
+    return this.stream.isTTY === true;
+  }
+
+  /** Whether a step has begun. */
+  #takeLine(event: BuildEvent & { kind: 'step' | 'log' }): boolean {
+    if (event.kind === 'step') this.#place = `step ${event.step} of ${event.total}`;
+    // The builder's own remarks tell nothing to those who wait.
+    if (!/^ *--->|^Removing intermediate/.test(event.text)) this.#detail = plain(event.text);
+    return event.kind === 'step';
+  }
+
+  /** Whether a layer has become complete. */
+  #takeLayer({ id, text }: BuildEvent & { kind: 'pull' }): boolean {
+    // The first event names the tag in place of a layer.
+    if (!/^[0-9a-f]{12}$/.test(id)) return false;
+    const wasDone = this.#layers.get(id) === true;
+    const isDone = wasDone || /^(Pull complete|Already exists)/.test(text);
+    this.#layers.set(id, isDone);
+    this.#place = `${[...this.#layers.values()].filter(Boolean).length} of ${this.#layers.size} layers`;
+    this.#detail = plain(text);
+    return isDone && !wasDone;
   }
 
   #draw(): void {
-    if (this.#state === undefined) return;
+    if (!this.#isLive || this.#what === undefined) return;
     this.#drawnAt = Date.now();
-    const { what, place, share, detail } = this.#state;
-    const done = Math.round(share * barWidth);
-    const bar = `[${'#'.repeat(done)}${'-'.repeat(barWidth - done)}]`;
     const seconds = `${Math.round((this.#drawnAt - this.#beganAt) / 1_000)} s`;
-    const text = [prefix + what, bar, [place, seconds].filter(Boolean).join(', '), detail].join(' ');
+    const place = this.#place === '' ? seconds : `${this.#place}, ${seconds}`;
     // A terminal that nobody has told its size says 0.
-    const { columns = 0 } = this.stream;
-    this.stream.write(clearLine + cut(text, (columns > 0 ? columns : 80) - 1));
+    const columns = (this.stream.columns ?? 0) > 0 ? this.stream.columns! : usualColumns;
+    this.stream.write(clearLine + lineOf([this.#what, place, this.#detail], columns - 1));
   }
 }
 
-const clearLine = '\r\x1b[K';
+function lineOf(parts: readonly (string | undefined)[], columns: number): string {
+  const text = prefix + parts.filter(Boolean).join(': ');
+  return text.length <= columns ? text : `${text.slice(0, Math.max(columns - 3, 0))}...`;
+}
 
 /** On one line, without what would move the cursor or colour the screen: the text comes from programs and servers. */
 function plain(text: string): string {
   return printableCharacters(stripVTControlCharacters(text))
     .replace(/[\ufffd\s]+/g, ' ')
     .trim();
-}
-
-function cut(text: string, columns: number): string {
-  return text.length <= columns ? text : `${text.slice(0, Math.max(columns - 3, 0))}...`;
 }

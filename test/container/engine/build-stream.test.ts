@@ -107,7 +107,7 @@ describe('withStepName', () => {
   test('says what each step of our Dockerfile does, and names the packages of the agent', () => {
     const named = steps.map((text) => withStepName({ kind: 'step', step: 1, total: 9, text }, ['mine@1']));
 
-    const texts = named.map(({ text }: BuildEvent & { text?: string }) => text!);
+    const texts = named.map(({ text }: BuildEvent & { text?: string }) => text);
     expect(texts.filter((text) => /\b(RUN|COPY|FROM \$)/.test(text))).toEqual([]);
     expect(texts.filter((text) => /install|mine/.test(text))).toEqual([
       'installing Debian packages',

@@ -278,9 +278,9 @@ describe('Engine.pull', () => {
 
     expect(requests.at(-1)).toBe('POST /v1.41/images/create?fromImage=x&tag=1');
     expect(events).toEqual([
-      { kind: 'pull', id: '1', status: 'Pulling from library/x', current: undefined, total: undefined },
-      { kind: 'pull', id: 'abc', status: 'Downloading', current: 5, total: 10 },
-      { kind: 'pull', id: 'abc', status: 'Pull complete', current: undefined, total: undefined },
+      { kind: 'pull', id: '1', text: 'Pulling from library/x' },
+      { kind: 'pull', id: 'abc', text: 'Downloading [>  ]' },
+      { kind: 'pull', id: 'abc', text: 'Pull complete' },
       { kind: 'log', text: 'Status: Downloaded newer image for x:1' },
     ]);
   });

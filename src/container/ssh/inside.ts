@@ -1,0 +1,97 @@
+/** What can be read in a container, and what it says there of its limits. */
+import type { Readable } from 'node:stream';
+import type { AgentStatus } from '../../agent/status';
+import { CaiError } from '../../errors';
+import type { SshConnection } from './ssh';
+
+const maxBytes = 64 * 1024;
+const maxMs = 10_000;
+
+/**
+ * All that a stream gives, as text. Rejects with `SSH_CONNECT` after 64 KiB or `limitMs` without its end, and with its
+ * error: what is in a container may answer without end, or never. The stream is not to be used afterwards.
+ */
+export async function limitedText(stream: Readable, limitMs = maxMs): Promise<string> {
+  const limit = setTimeout(() => stream.destroy(tooMuch(`no answer in ${limitMs / 1_000} s`)), limitMs);
+  try {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooMuch(`an answer of more than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString();
+  } finally {
+    clearTimeout(limit);
+  }
+}
+
+function tooMuch(what: string): CaiError {
+  return new CaiError('SSH_CONNECT', `the container gave ${what}: make it anew with --fresh`);
+}
+
+/**
+ * The text of files in a container, one after the other, without those that are not there; empty too if nobody can know,
+ * as without a connection, or from a container that does not just answer.
+ */
+async function textInside(connection: Pick<SshConnection, 'run'>, paths: readonly string[]): Promise<string> {
+  try {
+    const command = await connection.run({ argv: ['/bin/cat', ...paths], cwd: '/', env: [] });
+    command.stderr.resume();
+    return await limitedText(command.stdout);
+  } catch {
+    return '';
+  }
+}
+
+/** Of the second version of control groups and of the first. Source: Linux, cgroup-v2.rst and memory.rst. */
+const counters = ['/sys/fs/cgroup/memory.events', '/sys/fs/cgroup/memory/memory.oom_control'];
+
+/**
+ * How many processes the kernel has killed in the container for want of memory since it was started; 0 also
+ * if that cannot be found out.
+ */
+export async function memoryKills(connection: Pick<SshConnection, 'run'>): Promise<number> {
+  const [, count] = /^oom_kill ([0-9]+)$/m.exec(await textInside(connection, counters)) ?? [];
+  return Number(count ?? 0);
+}
+
+/** With which the keeper ends the container for the sake of its budget: ENOSPC. Source: src/container/inside/keeper. */
+export const diskFullStatus = 28;
+
+/** What to do about a budget that is used up. */
+export const diskRemedy =
+  "remove what is not needed, or raise container.disk in the configuration; --fresh makes the container anew, without what lies outside the workspace and the agent's data";
+
+/** Whether the container's budget is used up, as far as that can be found out. */
+export async function isDiskUsedUp(connection: Pick<SshConnection, 'run'>): Promise<boolean> {
+  return (await textInside(connection, ['/run/cai/disk-use'])).trim() === '100';
+}
+
+/**
+ * For the words of the watcher inside, which begin with the stage that is reached, in per cent, and the budget that the
+ * container was given, in bytes: nothing else about it is to be believed from inside. `undefined`: there is nothing to
+ * tell.
+ */
+export function diskWarning(
+  words: string,
+  bytes: number | undefined,
+): (AgentStatus & { readonly kind: 'warning' }) | undefined {
+  const [, stage] = /^(80|100)(?: |$)/.exec(words) ?? [];
+  if (stage === undefined || bytes === undefined) return undefined;
+  const mebibytes = bytes / 2 ** 20;
+  const budget = mebibytes < 1024 ? `${Math.round(mebibytes)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`;
+  const remedy = 'Remove what is not needed, or raise `container.disk` in the configuration.';
+  return stage === '80'
+    ? {
+        kind: 'warning',
+        title: `The agent's container has used 80 % of the ${budget} of disk that it may have.`,
+        description: `When that is used up, whatever writes in it is ended. ${remedy}`,
+      }
+    : {
+        kind: 'warning',
+        title: `The agent's container has used up the ${budget} of disk that it may have.`,
+        description: `Until it has less, whatever writes in it is ended. ${remedy}`,
+      };
+}
