@@ -41,10 +41,11 @@ export class Scanner {
 
   /** Reads one line, given without its line end. */
   scan(line: Buffer): Message {
-    return this.#again(line) ?? this.#anew(line);
+    return this.#matched(line) ?? this.#scanned(line);
   }
 
-  #again(line: Buffer): Message | undefined {
+  /** The message of a line that differs from the known ones in that string alone. */
+  #matched(line: Buffer): Message | undefined {
     if (this.#known === undefined) return undefined;
     const { head, tail, fields, method, bodyStart, bytesAfterBody } = this.#known;
     const start = head.length;
@@ -67,7 +68,8 @@ export class Scanner {
     };
   }
 
-  #anew(line: Buffer): Message {
+  /** Reads all of a line, and keeps what the next may have in common with it. */
+  #scanned(line: Buffer): Message {
     const walk = newWalk(line);
     const message = read(walk, this.plans);
     const { longestStart: start, longestEnd: end } = walk;
