@@ -1,6 +1,7 @@
 /** Invariant 3: what one side sends to the other keeps its order, whatever the proxy has to look up. */
 import { sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
+import { chunk, startTurn } from '../support/turn';
 import type { OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
@@ -66,6 +67,24 @@ describe('order', () => {
     },
   );
 
+  test.each([
+    ['a chunk', { method: 'session/update', params: chunkFor('s1') }],
+    ['an update of another kind', { method: 'session/update', params: { sessionId: 's1', update: {} } }],
+    ['a request', { id: 7, method: '_ask', params: { sessionId: 's1' } }],
+    ['a notification without a target', { method: '_tell' }],
+  ])('P1 P2 the answer to a prompt stays before %s that follows in the same chunk', async (_, next) => {
+    const turn = await startTurn(world, session);
+    const before = { method: 'session/update', params: chunkFor('s1') };
+    const answer = { id: turn.id, result: { stopReason: 'end_turn' } };
+
+    session.agent.send([before, answer, next].map(lineOf).join(''));
+    const received = await sentBy(world, session.agent);
+    const asked = received.find(({ method }) => method === '_ask');
+    if (asked !== undefined) world.send({ id: asked.id, result: {} });
+
+    expect(received.map(({ method }) => method)).toEqual([before.method, undefined, next.method]);
+  });
+
   test('P2 the editor gets a file request, whose path is looked up, between the updates around it', async () => {
     world.file('own/file.txt', '');
     for (let i = 0; i < 30; i++) {
@@ -82,6 +101,10 @@ describe('order', () => {
 
 function lineOf(message: Json): string {
   return `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`;
+}
+
+function chunkFor(sessionId: string): Json {
+  return { sessionId, update: chunk('text') };
 }
 
 /** The number that an update's text begins with. */

@@ -1,27 +1,29 @@
 /*
  * `npm run conformance`: runs the conformance suite and prints, statement by statement, whether it holds.
- * `npm run conformance -- --faults`: proves that the suite can fail. Each fault of `faults.mjs` is built
- * into a copy of the proxy, and a test of each statement that it breaks has to turn red. With `--only TEXT`
- * the faults whose name or file has that text.
+ * `npm run conformance -- --faults`: shows that the suite can fail, where it is green without a fault. With each
+ * fault of `faults/faults.cjs` between the proxy and its two sides, a test of each statement that it breaks has
+ * to turn red, and each statement has such a fault. With `--only TEXT` the faults whose name or file has that
+ * text.
  * Exit status 0 only if every statement holds (or every fault is found).
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { faults } from './faults.mjs';
+import faultTable from './faults/faults.cjs';
 
-const here = dirname(fileURLToPath(import.meta.url));
+const { faults } = faultTable;
+const here = import.meta.dirname;
 const repository = join(here, '../..');
+const jest = join(repository, 'node_modules/jest/bin/jest.js');
 const statements = JSON.parse(readFileSync(join(here, 'statements.json'), 'utf8'));
 const scratch = mkdtempSync(join(tmpdir(), 'cai-faults-'));
-/** How many faults are tried at once. */
-const jobCount = 2;
+/** How many faults are tried at once: more than there are processors, as most of it is waiting. */
+const workerCount = 4;
 /** What a fault keeps from coming is waited for so long, in milliseconds. */
-const patienceMs = '3000';
+const patienceMs = '2500';
 /** How long a test may take that a fault keeps from ending, in milliseconds. */
 const testTimeoutMs = '20000';
 
@@ -34,15 +36,11 @@ async function run(program, args, options) {
   return stderr;
 }
 
-/** Runs jest; returns one entry a test that ran: its name, its file, whether it passed. */
-async function runTests(args, env = {}, cwd = repository) {
-  const folder = mkdtempSync(join(scratch, 'run-'));
-  const output = join(folder, 'results.json');
-  const jest = join(repository, 'node_modules/jest/bin/jest.js');
-  const options = { cwd, env: { ...process.env, ...env } };
-  // A test that fails in its midst may leave a socket open.
-  const all = [jest, '--json', `--outputFile=${output}`, '--forceExit', ...args];
-  const stderr = await run(process.execPath, all, options);
+/** Runs the suite; returns one entry a test that ran: its name, whether it passed. */
+async function runTests() {
+  const output = join(scratch, 'results.json');
+  const args = ['--json', `--outputFile=${output}`, '--forceExit', 'test/conformance'];
+  const stderr = await run(process.execPath, [jest, ...args], { cwd: repository });
   const results = JSON.parse(readFileSync(output, 'utf8'));
   const broken = results.testResults.filter(
     (file) => file.assertionResults.length === 0 && file.status === 'failed',
@@ -51,7 +49,7 @@ async function runTests(args, env = {}, cwd = repository) {
   return results.testResults.flatMap((file) =>
     file.assertionResults
       .filter((test) => test.status !== 'pending')
-      .map((test) => ({ name: test.title, file: file.name, hasPassed: test.status === 'passed' })),
+      .map((test) => ({ name: test.title, hasPassed: test.status === 'passed' })),
   );
 }
 
@@ -81,107 +79,56 @@ function printTable(tests) {
   return failed + others.length === 0;
 }
 
-/** Why a fault cannot be seeded into the source as it is; undefined: it can. */
-function staleness(sources, { file, find, replace }) {
-  const count = readFileSync(join(sources, file), 'utf8').split(find).length - 1;
-  if (count !== 1) return `its text stands ${count} times in ${file}`;
-  return find === replace ? 'it changes nothing' : undefined;
+/** A project of jest for each of these faults: one run tries all of them, in processes that are started once. */
+function configFor(numbers, results) {
+  const { jest } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
+  const project = (number) => ({
+    displayName: `fault ${number}`,
+    rootDir: repository,
+    roots: [here],
+    testMatch: [join(here, `${faults[number].file}.test.ts`)],
+    transform: jest.transform,
+    transformIgnorePatterns: jest.transformIgnorePatterns,
+    testEnvironment: join(here, 'faults/environment.cjs'),
+    testEnvironmentOptions: { number, results },
+  });
+  return { rootDir: repository, projects: numbers.map(project) };
 }
 
-/** Copies what `bin/cai` is built from, so that nobody's edits come between. */
-function copySources() {
-  const folder = join(scratch, 'sources');
-  for (const name of ['.config', 'bin', 'fixtures', 'src', 'test', 'package.json', 'tsconfig.json']) {
-    cpSync(join(repository, name), join(folder, name), { recursive: true });
-  }
-  return folder;
-}
-
-/** Builds a copy of the sources, with a fault in it if there is one; resolves with the environment of its tests. */
-async function build(sources, name, fault) {
-  const folder = join(scratch, name);
-  cpSync(sources, folder, { recursive: true });
-  symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));
-  if (fault !== undefined) {
-    const file = join(folder, fault.file);
-    writeFileSync(
-      file,
-      readFileSync(file, 'utf8').replace(fault.find, () => fault.replace),
-    );
-  }
-  const said = await run('npm', ['run', '--silent', 'build'], { cwd: folder });
-  if (said.includes('[ERROR]')) throw new Error(`${name} cannot be built:\n${said}`);
-  // Temporary folders of tests that end in the midst go with ours.
-  return { CAI_BIN: join(folder, 'bin/cai'), CAI_TEST_PATIENCE_MS: patienceMs, TMPDIR: scratch };
-}
-
-/** Arguments of jest for the tests of these statements. */
-function argumentsFor(ids, files) {
-  const options = ['--testTimeout', testTimeoutMs, '-t', `(^| )(${ids.join('|')}) `];
-  return [...options, '--runTestsByPath', ...files];
-}
-
-/** The tests that run the proxy and are of these statements. */
-function filesOf(ids) {
-  const anyId = new RegExp(`['"\`](?:[A-Z]\\d+ )*(?:${ids.join('|')})\\b`);
-  return [here, join(repository, 'test/flow')]
-    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
-    .filter((file) => file.endsWith('.test.ts') && anyId.test(readFileSync(file, 'utf8')));
-}
-
-/** The tests of what these faults break, as they are without a fault. */
-async function runSound(sources, wanted) {
-  const env = await build(sources, 'sound', undefined);
-  const ids = [...new Set(wanted.flatMap((fault) => fault.breaks))];
-  const units = [...new Set(wanted.flatMap(({ tests }) => tests ?? []))];
-  const sound = await runTests(argumentsFor(ids, filesOf(ids)), env);
-  if (units.length > 0)
-    sound.push(...(await runTests(argumentsFor(ids, units), env, join(scratch, 'sound'))));
-  return sound;
-}
-
-/** Tries one fault; resolves with what came of it. */
-async function tryFault(sources, fault, number, sound) {
-  const { breaks, tests: unit } = fault;
-  const problem = staleness(sources, fault);
-  if (problem !== undefined) return { isFound: false, verdict: `NOT SEEDED: ${problem}` };
-  const isOwn = ({ file }) => (unit === undefined ? !file.startsWith(scratch) : file.endsWith(unit));
-  const own = sound.filter((test) => isOwn(test) && idsOf(test).some((id) => breaks.includes(id)));
-  if (own.length === 0) return { isFound: false, verdict: `MISSED: no test of ${breaks.join(', ')}` };
-  const env = await build(sources, `fault-${number}`, fault);
-  const files = unit === undefined ? new Set(own.map((test) => test.file)) : [unit];
-  const args = ['--runInBand', ...argumentsFor(breaks, files)];
-  const tests = await runTests(args, env, unit === undefined ? repository : join(scratch, `fault-${number}`));
-  // What is red anyway proves nothing.
-  const isSound = (test) => own.some(({ name, hasPassed }) => name === test.name && hasPassed);
-  const red = tests.filter((test) => !test.hasPassed && isSound(test));
-  const green = breaks.filter((id) => !red.some((test) => idsOf(test).includes(id)));
-  if (green.length > 0) return { isFound: false, verdict: `MISSED: ${green.join(', ')} green` };
-  return { isFound: true, verdict: `found by ${breaks.join(', ')} (${red.length} of ${tests.length} red)` };
+/** Statements that have a test and no fault. */
+function unbroken() {
+  const broken = new Set(faults.flatMap(({ breaks }) => breaks));
+  return statements
+    .filter(({ id, untested }) => untested === undefined && !broken.has(id))
+    .map(({ id }) => id);
 }
 
 async function runFaults(part) {
-  const wanted = faults.filter(({ name, file }) => `${name} ${file}`.includes(part));
-  if (wanted.length === 0) throw new Error(`no fault has "${part}" in its name or file`);
-  const sources = copySources();
-  const sound = await runSound(sources, wanted);
-  const unsound = sound.filter((test) => !test.hasPassed);
-  for (const test of unsound) console.log(`    red without a fault: ${test.name}`);
-  const missed = [];
-  const rest = [...wanted.entries()];
-  const work = async () => {
-    for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
-      const [index, fault] = next;
-      const { isFound, verdict } = await tryFault(sources, fault, index + 1, sound);
-      const line = `${String(index + 1).padStart(3)} ${fault.name}: ${verdict}`;
-      console.log(line);
-      if (!isFound) missed.push(line);
-    }
-  };
-  await Promise.all(Array.from({ length: jobCount }, work));
-  console.log(`\n${wanted.length - missed.length} of ${wanted.length} faults are found`);
-  for (const line of missed) console.log(line);
-  return missed.length + unsound.length === 0;
+  const numbers = [...faults.keys()].filter((n) => `${faults[n].name} ${faults[n].file}`.includes(part));
+  if (numbers.length === 0) throw new Error(`no fault has "${part}" in its name or file`);
+  const [config, results] = [join(scratch, 'config.json'), join(scratch, 'results')];
+  writeFileSync(config, JSON.stringify(configFor(numbers, results)));
+  writeFileSync(results, '');
+  const args = [`--config=${config}`, `--testTimeout=${testTimeoutMs}`, `--maxWorkers=${workerCount}`];
+  // Temporary folders of tests that end in the midst go with ours.
+  const env = { ...process.env, CAI_TEST_PATIENCE_MS: patienceMs, TMPDIR: scratch };
+  await run(process.execPath, [jest, '--forceExit', ...args], { cwd: repository, env });
+  const outcomes = readFileSync(results, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  const missed = numbers.filter((number) => {
+    const { name, file, breaks } = faults[number];
+    const outcome = outcomes.find((each) => each.number === number);
+    const green = outcome?.green ?? breaks;
+    const found = `found by ${breaks.join(', ')}`;
+    console.log(`${file}: ${name}: ${green.length === 0 ? found : `MISSED: ${green.join(', ')} green`}`);
+    return green.length > 0;
+  });
+  const others = part === '' ? unbroken() : [];
+  console.log(`\n${numbers.length - missed.length} of ${numbers.length} faults are found`);
+  if (others.length > 0) console.log(`no fault breaks ${others.join(', ')}`);
+  return missed.length + others.length === 0;
 }
 
 const { values } = parseArgs({
@@ -189,7 +136,7 @@ const { values } = parseArgs({
 });
 let isGood;
 try {
-  isGood = values.faults ? await runFaults(values.only) : printTable(await runTests(['test/conformance']));
+  isGood = values.faults ? await runFaults(values.only) : printTable(await runTests());
 } finally {
   rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
 }

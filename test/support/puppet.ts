@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Passage } from './fault';
 import { Inbox } from './inbox';
 import type { Json } from './inbox';
 
@@ -16,6 +17,8 @@ export class Puppet {
   readonly signals: string[] = [];
   /** The `initialize` that was answered for it. */
   initialize: Json | undefined;
+  readonly #heard: (bytes: Buffer) => void;
+  readonly #says: (bytes: Buffer) => void;
   #resolveEof: () => void = () => undefined;
   #grandchild: ((pid: number) => void) | undefined;
   #acks: (() => void)[] = [];
@@ -25,8 +28,11 @@ export class Puppet {
   /** `onHello` is called when the process says that it is there. */
   constructor(
     private readonly socket: Socket,
+    private readonly passage: Passage,
     onHello: () => void,
   ) {
+    this.#heard = passage.way('toAgent', (bytes) => this.inbox.push(bytes));
+    this.#says = passage.way('fromAgent', (out) => this.order({ out }));
     this.sawEof = new Promise((resolve) => (this.#resolveEof = resolve));
     this.gone = new Promise((resolve) => socket.on('close', () => resolve()));
     socket.on('error', () => undefined);
@@ -55,7 +61,7 @@ export class Puppet {
   send(message: Json | string | Buffer): void {
     const isRaw = typeof message === 'string' || Buffer.isBuffer(message);
     const bytes = Buffer.from(isRaw ? message : `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-    this.order({ out: bytes });
+    this.#says(bytes);
   }
 
   /** Answers `initialize` when it comes. */
@@ -115,9 +121,9 @@ export class Puppet {
       this.hello = { pid: Number(first), cwd, argv: partsOf(argv), env: partsOf(env) };
       onHello();
     } else if (word === 'in') {
-      this.inbox.push(bytes[0]!);
+      this.#heard(bytes[0]!);
     } else if (word === 'eof') {
-      this.#resolveEof();
+      if (this.passage.fault.noEof !== true) this.#resolveEof();
     } else if (word === 'signal') {
       this.signals.push(first);
     } else if (word === 'grandchild') {

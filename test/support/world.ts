@@ -19,6 +19,7 @@ import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { Passage } from './fault';
 import { Inbox, patienceMs } from './inbox';
 import type { Json } from './inbox';
 import { Puppet } from './puppet';
@@ -81,6 +82,8 @@ export class World {
   readonly editor = new Inbox('editor');
   /** The proxy's stderr so far. */
   stderr = '';
+  readonly #passage = new Passage();
+  readonly #toProxy = this.#passage.way('fromEditor', (bytes) => this.process.stdin.write(bytes));
   #lastId = 0;
   readonly #puppets: Puppet[] = [];
   readonly #arrived: Puppet[] = [];
@@ -146,7 +149,8 @@ export class World {
   /** Sends the editor's line: an object as JSON, or the very bytes, which have to bring their line end. */
   send(message: Json | string | Buffer): void {
     const isRaw = typeof message === 'string' || Buffer.isBuffer(message);
-    this.process.stdin.write(isRaw ? message : `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    const bytes = Buffer.from(isRaw ? message : `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    this.#toProxy(bytes);
   }
 
   /** Sends a request of the editor under a new id, and returns that. */
@@ -206,7 +210,8 @@ export class World {
 
   /** Resolves with the proxy's exit status once it has ended; null when a signal ended it. */
   async exited(): Promise<number | null> {
-    return (await this.#exit!)[0];
+    const [status] = await this.#exit!;
+    return this.#passage.fault.exit?.(status) ?? status;
   }
 
   /** Kills the proxy; resolves with all that it has said on stderr, which comes by another pipe than its answers. */
@@ -228,7 +233,7 @@ export class World {
   async #listen(): Promise<void> {
     this.#server = createServer((socket) => {
       const { agentHello = fullAgent } = this.options;
-      const arrival = new Puppet(socket, () => {
+      const arrival = new Puppet(socket, this.#passage, () => {
         const hello = typeof agentHello === 'function' ? agentHello(arrival) : agentHello;
         if (hello !== false) void arrival.greet(hello);
         this.#puppets.push(arrival);
@@ -249,8 +254,9 @@ export class World {
   #spawn(): void {
     const home = join(this.folder, 'home');
     const config = `[agents.puppet]\ncommand = ["${puppet}"]\n${this.options.config ?? ''}`;
+    const changed = this.#passage.fault.config?.(config) ?? config;
     // In one step, as another proxy of the same user may be reading it.
-    const begun = this.file('home/.config/containai/.config.toml.new', config);
+    const begun = this.file('home/.config/containai/.config.toml.new', changed);
     renameSync(begun, join(dirname(begun), 'config.toml'));
     const { cwd = 'own', stdin } = this.options;
     const cai = process.env.CAI_BIN ?? join(repository, 'bin/cai');
@@ -267,9 +273,13 @@ export class World {
     }) as ChildProcessWithoutNullStreams;
     this.#exit = once(this.process, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
     if (stdin === undefined) this.process.stdin.on('error', () => undefined);
-    this.process.stdout.on('data', (chunk: Buffer) => this.editor.push(chunk));
+    this.process.stdout.on(
+      'data',
+      this.#passage.way('toEditor', (chunk) => this.editor.push(chunk)),
+    );
     this.process.stdout.on('end', () => this.editor.end(`the proxy has closed its stdout: ${this.stderr}`));
-    this.process.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    const heard = this.#passage.fault.stderr ?? ((text) => text);
+    this.process.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += heard(text)));
   }
 }
 
