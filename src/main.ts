@@ -5,21 +5,23 @@
 import { delimiter } from 'node:path';
 import { signInToken } from './sign-in/sign-in-argument';
 import type { CaiError } from './errors';
+import { Host } from './system/host';
 import { printable } from './system/quoted';
 import { projectAround, searchFolders } from './paths/search-path';
 
 /** The arguments are those behind the program's name; resolves with the exit status. */
-export async function main(args: readonly string[]): Promise<number> {
-  process.env.PATH = safePath().join(delimiter);
+export async function main(args: readonly string[], host = hostOf(process.env)): Promise<number> {
   const [command, ...rest] = args;
   const isAcp = command === '--acp' || command === 'acp';
   const wantsHelp = rest[0] === '--help' || rest[0] === '-h';
   try {
     const token = signInToken(args);
-    if (token !== undefined) return await (await import('./commands/registry')).run('terminal', [token]);
-    if (isAcp && !wantsHelp) return await (await import('./commands/acp/acp')).run(rest);
+    if (token !== undefined)
+      return await (await import('./commands/registry')).run('terminal', [token], host);
+    if (isAcp && !wantsHelp) return await (await import('./commands/acp/acp')).run(rest, host);
     if (isAcp) return (await import('./commands/help')).run();
-    if (command === 'help' && rest[0] !== undefined && !wantsHelp) return await main([rest[0], '--help']);
+    if (command === 'help' && rest[0] !== undefined && !wantsHelp)
+      return await main([rest[0], '--help'], host);
     switch (command) {
       case '--version':
       case '-V':
@@ -32,28 +34,19 @@ export async function main(args: readonly string[]): Promise<number> {
       case undefined:
         return (await import('./commands/help')).run();
       default:
-        return await (await import('./commands/registry')).run(command, rest);
+        return await (await import('./commands/registry')).run(command, rest, host);
     }
   } catch (error) {
     return report(error);
   }
 }
 
-/** PATH without folders that an agent can write to: we may have been started in one. */
-function safePath(): string[] {
-  const { CAI_ACP_DIRECT_SPAWN, HOME = '/', PATH } = process.env;
-  // The agent is a program of the user then, and may be one of the project.
-  if (CAI_ACP_DIRECT_SPAWN === '1') return searchFolders(PATH);
-  return searchFolders(PATH, projectAround(currentFolder(), HOME));
-}
-
-/** A folder that is gone holds no programs either. */
-function currentFolder(): string {
-  try {
-    return process.cwd();
-  } catch {
-    return '/';
-  }
+/** Its PATH is without folders that an agent can write to: we may have been started in one. */
+function hostOf(env: NodeJS.ProcessEnv): Host {
+  const { CAI_ACP_DIRECT_SPAWN, HOME = '/', PATH } = env;
+  // An agent that runs on this machine is a program of the user, and may be one of the project.
+  const project = CAI_ACP_DIRECT_SPAWN === '1' ? undefined : projectAround(new Host(env).cwd, HOME);
+  return new Host({ ...env, PATH: searchFolders(PATH, project).join(delimiter) });
 }
 
 /** Says on stderr what ended the command; returns its exit status. A bug keeps its stack. */

@@ -97,7 +97,7 @@ export function undocumented(sources: readonly Source[]): string[] {
 }
 
 /** What only some files may use. */
-export type Use = 'process' | 'console' | 'child_process' | 'write';
+export type Use = 'process' | 'process.env' | 'console' | 'child_process' | 'write';
 
 /** Uses of that outside the files and folders named. */
 export function strayUses(sources: readonly Source[], use: Use, only: readonly string[]): string[] {
@@ -157,6 +157,7 @@ function moduleNameOf(node: ts.Node): string | undefined {
 
 function isUse(node: ts.Node, use: Use): boolean {
   if (moduleNameOf(node)?.replace('node:', '') === use) return true;
+  if (use === 'process.env') return isEnvironment(node);
   if (use === 'write') {
     return (
       ts.isCallExpression(node) &&
@@ -166,6 +167,17 @@ function isUse(node: ts.Node, use: Use): boolean {
   }
   const isAccess = ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
   return isAccess && ts.isIdentifier(node.expression) && node.expression.text === use;
+}
+
+/** `process.env`, or `{ env } = process`. */
+function isEnvironment(node: ts.Node): boolean {
+  if (ts.isPropertyAccessExpression(node)) return node.getText() === 'process.env';
+  return (
+    ts.isVariableDeclaration(node) &&
+    node.initializer?.getText() === 'process' &&
+    ts.isObjectBindingPattern(node.name) &&
+    node.name.elements.some((element) => (element.propertyName ?? element.name).getText() === 'env')
+  );
 }
 
 function isIn(path: string, parts: readonly string[]): boolean {

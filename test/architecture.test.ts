@@ -153,6 +153,7 @@ describe('the sources', () => {
     expect(
       strayUses(sources, 'process', [
         'main',
+        'system/host',
         'system/builtin',
         'commands/',
         'system/log',
@@ -163,6 +164,10 @@ describe('the sources', () => {
         'system/process-identity',
       ]),
     ).toEqual([]);
+  });
+
+  test('look at the environment in one place', () => {
+    expect(strayUses(sources, 'process.env', ['main'])).toEqual([]);
   });
 
   test('start programs in three places', () => {
@@ -336,6 +341,8 @@ describe('the rules', () => {
     ['process', 'const home = process.env.HOME;'],
     ['process', "process['exit'](1);"],
     ['process', "import { env } from 'node:process';"],
+    ['process.env', 'const { HOME } = process.env;'],
+    ['process.env', 'const { stdout, env: variables } = process;'],
     ['console', 'console.log(1);'],
     ['child_process', "import { spawn } from 'child_process';"],
     ['child_process', "import type { ChildProcess } from 'node:child_process';"],

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { Host } from '../src/system/host';
 import { writeToken } from '../src/agent/editor-token';
 import { cai, runCli, userWith } from './support/cli';
 import { newFolder } from './support/temp-folder';
@@ -85,7 +86,7 @@ describe('cai', () => {
     const order = { kind: 'command', agent: 'claude', argv: ['true'], env: [] } as const;
 
     test.each([
-      ['terminal', (workspace: string) => ['terminal', writeToken(env, { ...order, workspace })]],
+      ['terminal', (workspace: string) => ['terminal', writeToken(new Host(env), { ...order, workspace })]],
       ['exec', () => ['exec', 'true']],
       ['login', () => ['login', 'claude', '-w', '.']],
       ['doctor', () => ['doctor']],

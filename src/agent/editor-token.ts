@@ -19,9 +19,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { Host } from '../system/host';
 import { builtin } from '../system/builtin';
 import { CaiError, messageOf } from '../errors';
-import { ownFolders } from '../system/cai-folders';
 import { ownProgram } from './cai-program';
 import { isRunning, ownIdentity } from '../system/process-identity';
 
@@ -84,13 +84,13 @@ type StoredOrder = TerminalOrder & {
  * and removes those that are over. Returns its token, of `[0-9a-f]`. Fails with `INVALID_PARAMS` for an order of more than 1 MiB, with `CONFIG` where no file can be
  * written.
  */
-export function writeToken(env: NodeJS.ProcessEnv, order: TerminalOrder, lifetimeMs?: number): string {
-  const host = Object.fromEntries(Object.entries(env).filter(isHostVariable));
-  const stored: StoredOrder = { ...order, host, owner: ownIdentity() };
+export function writeToken(host: Host, order: TerminalOrder, lifetimeMs?: number): string {
+  const variables = Object.fromEntries(Object.entries(host.env).filter(isHostVariable));
+  const stored: StoredOrder = { ...order, host: variables, owner: ownIdentity() };
   const text = JSON.stringify(stored);
   if (Buffer.byteLength(text) > maxOrderBytes)
     throw new CaiError('INVALID_PARAMS', 'a terminal: command, arguments and environment exceed 1 MiB');
-  const folder = folderToWrite(env);
+  const folder = folderToWrite(host);
   sweep(folder);
   // Loaded when it is wanted: the answer to `initialize` seldom needs one.
   const token = builtin('node:crypto').randomBytes(16).toString('hex');
@@ -111,9 +111,9 @@ export function writeToken(env: NodeJS.ProcessEnv, order: TerminalOrder, lifetim
  * Fails with `USAGE` for a token that is none, unknown, used or too old, and for a file that is not whole, not
  * ours, or that others can read.
  */
-export function takeToken(env: NodeJS.ProcessEnv, token: string): TerminalOrder {
+export function takeToken(host: Host, token: string): TerminalOrder {
   if (!tokenForm.test(token)) throw refuse('this is no token');
-  for (const folder of foldersOf(env)) {
+  for (const folder of foldersOf(host)) {
     const stored = takeCommand(join(folder, token)) ?? readOrder(join(folder, `${token}.login`));
     if (stored === undefined) continue;
     const { owner, ...order } = stored.order;
@@ -125,16 +125,16 @@ export function takeToken(env: NodeJS.ProcessEnv, token: string): TerminalOrder 
 }
 
 /** Removes a token that nobody is to use any more; none is left either way. */
-export function dropToken(env: NodeJS.ProcessEnv, token: string): void {
+export function dropToken(host: Host, token: string): void {
   if (!tokenForm.test(token)) return;
-  for (const folder of foldersOf(env)) {
+  for (const folder of foldersOf(host)) {
     for (const kind of ['command', 'login']) rmSync(join(folder, `${token}.${kind}`), { force: true });
   }
 }
 
 /** Removes the orders that are over: commands that nobody has run in time, sign-ins whose process has ended. */
-export function sweepTokens(env: NodeJS.ProcessEnv): void {
-  for (const folder of foldersOf(env)) if (existsSync(folder)) sweep(folder);
+export function sweepTokens(host: Host): void {
+  for (const folder of foldersOf(host)) if (existsSync(folder)) sweep(folder);
 }
 
 /** What an editor runs for a token; none of it comes from an agent. */
@@ -144,14 +144,14 @@ export function hostCommand(token: string): HostCommand {
 }
 
 /** Best first. Whoever runs the command may have another environment than whoever wrote the token. */
-function foldersOf(env: NodeJS.ProcessEnv): string[] {
-  const { runtime, state } = ownFolders(env);
+function foldersOf(host: Host): string[] {
+  const { runtime, state } = host.folders;
   return [runtime, state].flatMap((own) => (own === undefined ? [] : [join(own, 'terminals')]));
 }
 
-function folderToWrite(env: NodeJS.ProcessEnv): string {
+function folderToWrite(host: Host): string {
   const reasons: string[] = [];
-  for (const folder of foldersOf(env)) {
+  for (const folder of foldersOf(host)) {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       if (isOurs(lstatSync(folder)) && lstatSync(folder).isDirectory()) return folder;

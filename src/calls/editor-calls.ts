@@ -26,7 +26,7 @@ const aboutRecord = new Set(['session/archive', 'session/unarchive', 'session/se
 /** What the editor's calls are served with. */
 export interface EditorCallsOptions
   extends
-    Pick<SessionOpenerOptions, 'env' | 'ownProcess' | 'mcp'>,
+    Pick<SessionOpenerOptions, 'host' | 'ownProcess' | 'mcp'>,
     Pick<RecoveryOptions, 'agent' | 'attempts' | 'limitMs' | 'room'> {
   /** Takes the editor's part of MCP over ACP. */
   mcpFromEditor(call: Call): void;
@@ -52,9 +52,9 @@ export class EditorCalls {
     const settings = new SessionSettings();
     core.observers.push(settings);
     this.#recovery = new Recovery(core, { ...options, opener: this.#opener, settings, serve });
-    this.#ender = new SessionEnder(core, children, options.env);
+    this.#ender = new SessionEnder(core, children, options.host);
     this.#fanOut = new FanOut(core, children);
-    this.#list = new SessionList(core, children, options.env);
+    this.#list = new SessionList(core, children, options.host);
   }
 
   /** Sends a call where its method's row says; whatever goes wrong with that is its answer. */
@@ -129,7 +129,7 @@ export class EditorCalls {
     } else if (fieldOf(message, 'sessionRefs') !== undefined) {
       await this.#list.serveNamed(call);
     } else if (cwd?.isString === true) {
-      const workspace = await findCheckedWorkspace(textOf(message, cwd), this.options.env);
+      const workspace = await findCheckedWorkspace(textOf(message, cwd), this.options.host);
       const child = this.children.forWorkspace(workspace);
       this.core.toAgent(child, call, { map: this.children.mapFor(workspace) });
     } else {

@@ -1,5 +1,6 @@
 /** Sessions end here: `session/close`, `session/delete`, and `session/end` for clients that were promised it. */
 import { existsSync } from 'node:fs';
+import type { Host } from '../system/host';
 import { patientStop } from '../agent/process';
 import { loggedFailure } from '../agent/agent-end';
 import { CaiError, rpcCode } from '../errors';
@@ -22,7 +23,7 @@ export class SessionEnder {
   constructor(
     private readonly core: Core,
     private readonly children: Children,
-    private readonly env: NodeJS.ProcessEnv,
+    private readonly host: Host,
   ) {}
 
   /**
@@ -117,8 +118,9 @@ export class SessionEnder {
    */
   async #childOf({ root }: SessionRecord): Promise<WorkspaceChild | undefined> {
     const running = this.children.usable().find((child) => child.root === root);
-    if (running !== undefined || !existsSync(root) || !isKnownRoot(this.env, root)) return running;
-    const workspace = await findWorkspace(root, { env: this.env });
+    if (running !== undefined || !existsSync(root) || !isKnownRoot(this.host.folders.state, root))
+      return running;
+    const workspace = await findWorkspace(root, { host: this.host });
     return workspace.root === root ? this.children.forWorkspace(workspace) : undefined;
   }
 

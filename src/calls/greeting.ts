@@ -2,6 +2,7 @@
  * `initialize`: answered once and for all, before any workspace is known. With what the agent is known to say,
  * else with what a first child says, if it says so in time, else with a promise of nothing.
  */
+import type { Host } from '../system/host';
 import { loggedFailure } from '../agent/agent-end';
 import type { LoggedFailure } from '../agent/agent-end';
 import { messageOf } from '../errors';
@@ -24,9 +25,7 @@ export interface GreetingOptions {
   /** As in `ProxyOptions`. */
   readonly terminals: Config['acp']['terminal'];
   /** Where our own folders are found. */
-  readonly env: NodeJS.ProcessEnv;
-  /** The proxy's own working directory. */
-  readonly cwd: string;
+  readonly host: Host;
   /** What becomes of sign-ins in a terminal. */
   readonly signIn: SignIn;
   /** What may be answered before an agent runs. */
@@ -157,8 +156,8 @@ export class Greeting {
 
   /** Where the workspace that we are in has sign-ins of its own, one that no agent has offered yet is for that. */
   async #placeSignIns(): Promise<void> {
-    const { config, cwd, env, signIn } = this.options;
-    if (!mayHaveOwnData(config, cwd, env)) return;
+    const { config, host, signIn } = this.options;
+    if (!mayHaveOwnData(config, host.cwd, host.home)) return;
     const root = (await this.#ownWorkspace())?.root;
     if (root !== undefined && this.options.hasOwnData(root)) signIn.ownRoot = root;
   }
@@ -170,7 +169,7 @@ export class Greeting {
 
   async #findWorkspace(): Promise<Workspace | undefined> {
     try {
-      const workspace = await findCheckedWorkspace(this.options.cwd, this.options.env);
+      const workspace = await findCheckedWorkspace(this.options.host.cwd, this.options.host);
       this.options.profiles.ownRoot = workspace.root;
       return workspace;
     } catch (error) {

@@ -1,4 +1,5 @@
 /** Sessions begin here: `session/new`, `session/load`, `session/resume`, `session/fork`. */
+import type { Host } from '../system/host';
 import { CaiError } from '../errors';
 import { fieldOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
@@ -8,8 +9,7 @@ import type { Workspace } from '../workspace/root';
 import type { Children } from '../relay/children';
 import type { Call } from '../relay/call';
 import type { Core } from '../relay/core';
-import { HeldCalls } from './waiting-calls';
-import type { WaitingRoom } from './waiting-calls';
+import { HeldCalls, type WaitingRoom } from './waiting-calls';
 import type { McpServers } from '../mcp/mcp-servers';
 import { cancelled, forkElsewhere, noSession, unknownSession } from '../protocol/refusals';
 import { canRelearn, relearn } from './unremembered-session';
@@ -29,7 +29,7 @@ export interface Restored {
 /** What sessions are opened with. */
 export interface SessionOpenerOptions {
   /** Where our own folders are found. */
-  readonly env: NodeJS.ProcessEnv;
+  readonly host: Host;
   /** Every session gets a child of its own. */
   readonly ownProcess: boolean;
   /** Sees to the MCP servers that the editor names. */
@@ -57,7 +57,7 @@ export class SessionOpener {
     private readonly children: Children,
     private readonly options: SessionOpenerOptions,
   ) {
-    this.#places = new SessionPlaces(children, options.env);
+    this.#places = new SessionPlaces(children, options.host);
   }
 
   /** `session/new`: in the child of the workspace that `cwd` lies in. */

@@ -3,6 +3,7 @@
  * without one. A page is one child's; the cursor that the editor gets is ours and stands for where in which
  * child the list goes on. No child is started for a list as long as there is something to remember from.
  */
+import type { Host } from '../system/host';
 import { CaiError, rpcCode } from '../errors';
 import { resultLine } from '../rpc/answer';
 import { fieldOf, jsonOf, textOf } from '../rpc/message';
@@ -34,7 +35,7 @@ export class SessionList {
   constructor(
     private readonly core: Core,
     private readonly children: Children,
-    private readonly env: NodeJS.ProcessEnv,
+    private readonly host: Host,
   ) {}
 
   /** Serves a call. */
@@ -113,8 +114,8 @@ export class SessionList {
     const path = textOf(message, cwd);
     // Without a memory an agent may be started for it.
     const folder = this.core.sessions.isKept
-      ? await findWorkspace(path, { env: this.env })
-      : await findCheckedWorkspace(path, this.env);
+      ? await findWorkspace(path, { host: this.host })
+      : await findCheckedWorkspace(path, this.host);
     const running = this.children.usable().filter((child) => child.root === folder.root);
     const position = { ...start, folder, map: this.children.mapFor(folder) };
     if (running.length > 0 || this.core.sessions.isKept)

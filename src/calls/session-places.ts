@@ -1,6 +1,7 @@
 /** Where a call wants its session: the workspace of its `cwd`, and the folders besides. */
 import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
+import type { Host } from '../system/host';
 import { CaiError } from '../errors';
 import { bodyTextOf, stringOf, textOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
@@ -44,7 +45,7 @@ export class SessionPlaces {
   /** `children` know what their agents see of this machine. */
   constructor(
     private readonly children: Children,
-    private readonly env: NodeJS.ProcessEnv,
+    private readonly host: Host,
   ) {}
 
   /** For a call that opens a session, in `folder` or else its `cwd`. Rejects where it cannot be served. */
@@ -82,7 +83,7 @@ export class SessionPlaces {
 
   #lookUp(cwd: string): Promise<Workspace> {
     const known = this.#lookUps.get(cwd);
-    const found = known ?? findCheckedWorkspace(cwd, this.env).finally(() => this.#lookUps.delete(cwd));
+    const found = known ?? findCheckedWorkspace(cwd, this.host).finally(() => this.#lookUps.delete(cwd));
     this.#lookUps.set(cwd, found);
     return found;
   }
@@ -116,7 +117,7 @@ export class SessionPlaces {
   async #protectedIn(folder: string, workspace: Workspace): Promise<PinnedFolder[]> {
     const { isOff, paths } = this.children.given.protect;
     if (isOff || this.children.seesAll(workspace) || !this.children.servesFiles(workspace)) return [];
-    const patterns = await patternsFor({ workTree: folder, within: folder, env: this.env }, paths);
+    const patterns = await patternsFor({ workTree: folder, within: folder, host: this.host }, paths);
     return allProtectedIn(folder, patterns).map(({ path }) => {
       const real = posix.join(folder, path);
       return { spelled: real, real, identity: '', isReadOnly: true };
@@ -150,7 +151,7 @@ export class SessionPlaces {
       throw new CaiError('WORKSPACE', `${key}: ${quoted(folder)} cannot be served, because ${why}`);
     if (real !== spelled) {
       const writable = given.filter(({ isReadOnly }) => !isReadOnly).map((each) => each.real);
-      await refuseLinks(key, spelled, real, [...writable, ...recordedRoots(this.env)]);
+      await refuseLinks(key, spelled, real, [...writable, ...recordedRoots(this.host.folders.state)]);
     }
     const [holder] = given
       .filter((each) => isInside(real, each.real))

@@ -4,12 +4,13 @@
  */
 import { brokenPipeStatus } from '../container/ssh/relay';
 import { CaiError } from '../errors';
+import type { Host } from '../system/host';
 import { nearest } from '../config/nearest';
 import { ownValue } from '../config/own-property';
 
 /** A command: its arguments are those behind its name; resolves with the exit status. */
 interface Command {
-  run(args: readonly string[]): Promise<number>;
+  run(args: readonly string[], host: Host): Promise<number>;
 }
 
 /** By their names. `help.ts` has a line for each. */
@@ -43,7 +44,7 @@ const internalCommands: Readonly<Record<string, () => Promise<Command>>> = {
  * Runs the command of that name; ends the process when nobody reads what it prints. Rejects with
  * `CaiError('USAGE')` if there is none.
  */
-export async function run(name: string, args: readonly string[]): Promise<number> {
+export async function run(name: string, args: readonly string[], host: Host): Promise<number> {
   const load = ownValue(internalCommands, name) ?? ownValue(commands, name);
   if (load === undefined) {
     const meant = nearest(name, Object.keys(commands));
@@ -51,5 +52,5 @@ export async function run(name: string, args: readonly string[]): Promise<number
     throw new CaiError('USAGE', `"${name}" is not a command${hint}: see "cai --help"`);
   }
   process.stdout.on('error', () => process.exit(brokenPipeStatus));
-  return await (await load()).run(args);
+  return await (await load()).run(args, host);
 }

@@ -1,4 +1,5 @@
 /** Files and folders that the configuration names, where agents could put something else in their place. */
+import type { Host } from '../system/host';
 import { CaiError } from '../errors';
 import type { AgentFolders } from '../paths/agent-folders';
 import { placeOfValue } from './effective-config';
@@ -18,10 +19,10 @@ export interface ChosenPath {
  * Fails with `CaiError('CONFIG')` for a mount that lies in a folder that an agent can write, or is reached through
  * one: a link there would have any other folder of this machine mounted. Such a folder itself can be mounted.
  */
-export function checkMountPath(env: NodeJS.ProcessEnv, chosen: ChosenPath, folders: AgentFolders): void {
+export function checkMountPath(host: Host, chosen: ChosenPath, folders: AgentFolders): void {
   const folder = folders.above(chosen.path);
   if (folder === undefined) return;
-  const [place, name] = [placeOf(env, chosen), quoted(folder)];
+  const [place, name] = [placeOf(host, chosen), quoted(folder)];
   throw new CaiError(
     'CONFIG',
     `${place} names ${chosen.path}, which cannot be mounted, because the way there leads through ${name}, where an agent could put a link to any other folder: mount ${name} itself, or move what is to be mounted; ${orForget(folder)}`,
@@ -29,12 +30,12 @@ export function checkMountPath(env: NodeJS.ProcessEnv, chosen: ChosenPath, folde
 }
 
 /** Fails with `CaiError('CONFIG')` for a file that lies in a folder that an agent can write, or is reached through one. */
-export function checkFilePath(env: NodeJS.ProcessEnv, chosen: ChosenPath, folders: AgentFolders): void {
+export function checkFilePath(host: Host, chosen: ChosenPath, folders: AgentFolders): void {
   const folder = folders.onWayTo(chosen.path);
   if (folder === undefined) return;
   throw new CaiError(
     'CONFIG',
-    `${placeOf(env, chosen)} names ${chosen.path}, which is not read, because the way there leads through ${quoted(folder)}, where an agent could put any other file in its place: move it elsewhere; ${orForget(folder)}`,
+    `${placeOf(host, chosen)} names ${chosen.path}, which is not read, because the way there leads through ${quoted(folder)}, where an agent could put any other file in its place: move it elsewhere; ${orForget(folder)}`,
   );
 }
 
@@ -43,6 +44,6 @@ export function orForget(folder: string): string {
   return `if no agent works there any more, run: cai trust --forget ${quoted(folder)}`;
 }
 
-function placeOf(env: NodeJS.ProcessEnv, { key, path, root }: ChosenPath): string {
-  return placeOfValue(env, root, key, path);
+function placeOf(host: Host, { key, path, root }: ChosenPath): string {
+  return placeOfValue(host, root, key, path);
 }

@@ -1,13 +1,13 @@
 /** The configuration: one table of all keys, and the values that follow from it and the user's file. */
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
+import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
 import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber } from './config-kinds'; // prettier-ignore
 import type { Kind } from './config-kinds';
 import { assemble, readSettings, sourceOf } from './config-reader';
 import type { Key, Setting } from './config-reader';
 import { extraHosts, imageName, packages, pathsBelow, serverNames, variables } from './config-words';
-import { homeFolder, ownFolders } from '../system/cai-folders';
 import { errorCodeOf } from '../system/real-path';
 import { addition, anyKnownAgent, lower, lowerMemory, more, only, sooner } from './repository-rules';
 import type { RepositoryRule } from './repository-rules';
@@ -117,26 +117,27 @@ export const configKeys: readonly Key[] = Object.entries(tables).flatMap(([table
 );
 
 /** Where the user's configuration is read. */
-export function configFileOf(env: NodeJS.ProcessEnv): string {
-  return posix.join(ownFolders(env).config, 'config.toml');
+export function configFileOf(host: Host): string {
+  return posix.join(host.folders.config, 'config.toml');
 }
 
 /**
  * The user's configuration, from `config.toml` in our config folder; without that file, what holds by
  * default. Fails with `CaiError('CONFIG')` for a file that cannot be read or says something unknown.
  */
-export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  return configOf(userSettings(env));
+export function loadConfig(host: Host): Config {
+  return configOf(userSettings(host));
 }
 
 /** What the user's file sets, and what the environment does. Fails as `loadConfig`. */
-export function userSettings(env: NodeJS.ProcessEnv): Setting[] {
-  const file = configFileOf(env);
-  const base = { folder: posix.dirname(file), home: homeFolder(env) };
+export function userSettings(host: Host): Setting[] {
+  const file = configFileOf(host);
+  const base = { folder: posix.dirname(file), home: host.home };
   const settings = readSettings(sourceOf(file, readIfThere(file), base), configKeys);
   const fs = configKeys.find(({ path: [table, name] }) => table === 'acp' && name === 'fs')!;
   // Where agents run on this machine, nothing keeps them from the files that editors serve.
-  if (env.CAI_ACP_DIRECT_SPAWN !== '1' || settings.some((setting) => setting.key === fs)) return settings;
+  if (host.env.CAI_ACP_DIRECT_SPAWN !== '1' || settings.some((setting) => setting.key === fs))
+    return settings;
   const from = () => ['CAI_ACP_DIRECT_SPAWN=1'];
   return [...settings, { key: fs, path: fs.path, written: 'editor', value: 'editor', from }];
 }

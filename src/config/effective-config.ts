@@ -3,6 +3,7 @@ import { configFileOf, configKeys, configOf, userSettings } from './config';
 import type { Config } from './config';
 import { assemble, nameOf } from './config-reader';
 import type { Setting } from './config-reader';
+import type { Host } from '../system/host';
 import { quoted } from '../system/quoted';
 import { readRepositoryFile } from './repository-config';
 import type { RepositoryFile } from './repository-config';
@@ -75,13 +76,13 @@ interface Judged {
  * not count is ignored and told in `notices`. Fails with `CaiError('CONFIG')` if one of the files cannot be
  * used.
  */
-export function loadWorkspaceConfig(env: NodeJS.ProcessEnv, root: string | undefined): WorkspaceConfig {
-  const user = userSettings(env);
-  const file = root === undefined ? undefined : readRepositoryFile(root, env);
+export function loadWorkspaceConfig(host: Host, root: string | undefined): WorkspaceConfig {
+  const user = userSettings(host);
+  const file = root === undefined ? undefined : readRepositoryFile(root, host.home);
   if (root === undefined || file === undefined) {
     return { config: configOf(user), origins: () => originsOf(user), notices: [], repository: undefined };
   }
-  const isFileTrusted = isTrusted(env, file.file, file.digest);
+  const isFileTrusted = isTrusted(host.folders.state, file.file, file.digest);
   const judged = judge(file, user);
   const counts = ({ verdict }: Judged): boolean =>
     verdict === 'narrows' || (verdict === 'widens' && isFileTrusted);
@@ -101,7 +102,7 @@ export function loadWorkspaceConfig(env: NodeJS.ProcessEnv, root: string | undef
   return {
     config: withRepositoryLimits(configOf(settings), counting, isFileTrusted, file.dockerfileText),
     origins: () => originsOf(settings),
-    notices: noticesOf(ignored, file, `put it into ${configFileOf(env)}`, `run: cai trust ${quoted(root)}`),
+    notices: noticesOf(ignored, file, `put it into ${configFileOf(host)}`, `run: cai trust ${quoted(root)}`),
     repository: { file: file.file, digest: file.digest, isTrusted: isFileTrusted, widening },
   };
 }
@@ -197,13 +198,8 @@ function noticesOf(
  * Where the key that sets a field to `used` stands, for messages: `FILE:LINE: "mounts[0].path"`. `key` is as in the
  * docs: `mounts[].path`. The configuration is the one in effect for the workspace at `root`, or without one.
  */
-export function placeOfValue(
-  env: NodeJS.ProcessEnv,
-  root: string | undefined,
-  key: string,
-  used: unknown,
-): string {
-  const { origins } = loadWorkspaceConfig(env, root);
+export function placeOfValue(host: Host, root: string | undefined, key: string, used: unknown): string {
+  const { origins } = loadWorkspaceConfig(host, root);
   const origin = origins().find((each) => each.name.replace(/\[\d+\]/, '[]') === key && each.used === used);
   return origin === undefined ? `"${key}"` : `${origin.from.join(' and ')}: "${origin.name}"`;
 }

@@ -7,7 +7,6 @@ import { CaiError } from '../errors';
 import { configKeys } from './config';
 import { readSettings, sourceOf } from './config-reader';
 import type { Setting, Source } from './config-reader';
-import { homeFolder } from '../system/cai-folders';
 import { isInside } from '../paths/path-map';
 import { readRegularFile } from '../paths/read-regular-file';
 
@@ -37,11 +36,11 @@ export function repositoryFileOf(root: string): string {
  * one that is no regular file, lies outside through a link, is longer than 64 KiB, or does not fit, and for
  * a Dockerfile that it names and that is not such a file either.
  */
-export function readRepositoryFile(root: string, env: NodeJS.ProcessEnv): RepositoryFile | undefined {
+export function readRepositoryFile(root: string, home: string): RepositoryFile | undefined {
   const file = repositoryFileOf(root);
   const bytes = readRegularFile(file, maxBytes, realpathSync(root));
   if (bytes === undefined) return undefined;
-  const base = { folder: posix.dirname(file), home: homeFolder(env) };
+  const base = { folder: posix.dirname(file), home };
   const source = sourceOf(file, decode(bytes, file), base);
   const settings = readSettings(source, configKeys);
   const dockerfile = dockerfileOf(settings, file, root);

@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { Config } from './config';
-import { homeFolder } from '../system/cai-folders';
 import { isInside } from '../paths/path-map';
 import { readRegularFile } from '../paths/read-regular-file';
 import { ancestry } from '../system/real-path';
@@ -14,9 +13,8 @@ const maxBytes = 64 * 1024;
  * False: for certain, the workspace of `cwd` (a real path) shares its data. True: it may have its own, by the user's
  * configuration or by a repository's file above; `loadWorkspaceConfig` knows.
  */
-export function mayHaveOwnData(config: Config, cwd: string, env: NodeJS.ProcessEnv): boolean {
+export function mayHaveOwnData(config: Config, cwd: string, home: string): boolean {
   if (config.agent.data === 'workspace') return true;
-  const home = homeFolder(env);
   // The home folder and those above it are no workspaces.
   return ancestry(cwd).some((folder) => !isInside(home, folder) && mentionsData(folder));
 }

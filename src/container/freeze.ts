@@ -6,7 +6,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError } from '../errors';
-import { ownFolders } from '../system/cai-folders';
 import { ProcessLocks } from '../system/process-lock';
 import type { Lock, LockHolder } from '../system/process-lock';
 import type { ContainerInfo } from './engine/container-info';
@@ -28,8 +27,8 @@ const keptThawed = 'kept thawed';
  * Which process of this user has frozen which container, or keeps others from that: a lock for each container, by its
  * id. They survive a restart, so that whoever finds a container frozen knows whether somebody is there to thaw it.
  */
-export function freezeLocks(env: NodeJS.ProcessEnv): ProcessLocks {
-  return new ProcessLocks(join(ownFolders(env).state, 'frozen'));
+export function freezeLocks(state: string): ProcessLocks {
+  return new ProcessLocks(join(state, 'frozen'));
 }
 
 /** Whose files are served. */

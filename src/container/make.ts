@@ -1,6 +1,7 @@
 /** Makes a container with all that it needs inside, and starts one. */
 import { release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
 import { gitIdentity } from '../workspace/git';
 import type { ContainerInfo } from './engine/container-info';
@@ -16,7 +17,7 @@ import { newHostKey } from './ssh/keys';
 /** What a container is made for. */
 interface MakeRequest {
   readonly settings: Settings;
-  readonly env: NodeJS.ProcessEnv;
+  readonly host: Host;
   readonly tell: (notice: string) => void;
 }
 
@@ -30,7 +31,7 @@ export async function makeContainer(
   image: ImageInfo,
   request: MakeRequest,
 ): Promise<void> {
-  const { settings, env, tell } = request;
+  const { settings, host, tell } = request;
   const about = await engine.about();
   const { memoryBytes, cpus, isRootless, limits } = about;
   const { user, notice } = await containerUser(settings.hostUser, settings.workspace, isRootless);
@@ -40,7 +41,7 @@ export async function makeContainer(
     engineMemoryBytes: memoryBytes,
     engineCpus: cpus,
     limits,
-    seccomp: profileFor(about, env),
+    seccomp: profileFor(about, host),
   };
   const { privateKey, fingerprint } = newHostKey();
   const volume = dataVolumeOf(settings, user);
@@ -54,7 +55,7 @@ export async function makeContainer(
   if (notice !== undefined) tell(notice);
   for (const limit of unlimitedBy(limits))
     tell(`the engine cannot limit ${limit}: the container can use all`);
-  const lacking = lackingProfile(about, env);
+  const lacking = lackingProfile(about, host);
   if (lacking !== undefined) tell(lacking);
   try {
     await engine.putFiles(id, await filesFor(engine, id, circumstances, privateKey, request));
@@ -77,14 +78,14 @@ async function filesFor(
   id: string,
   { user }: Circumstances,
   hostKey: string,
-  { settings, env }: MakeRequest,
+  { settings, host }: MakeRequest,
 ): Promise<Buffer> {
   const read = async (path: string) => (await engine.readFile(id, path))?.toString() ?? '';
   const { agentSettings, certificates: extra } = settings;
   const [passwd, group, identity, ofImage] = await Promise.all([
     read('/etc/passwd'),
     read('/etc/group'),
-    gitIdentity(env),
+    gitIdentity(host),
     agentSettings && engine.readFile(id, agentSettings.path),
   ]);
   return await containerFiles({

@@ -1,5 +1,6 @@
 /** The running container of a workspace and an agent: looks at what is there, has `decide` say what to do, does it. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Host } from '../system/host';
 import { CaiError } from '../errors';
 import { quoted } from '../system/quoted';
 import { isRunning } from '../system/process-identity';
@@ -27,7 +28,7 @@ export interface ContainerRequest {
   /** Whether an existing container is replaced. */
   readonly isFresh: boolean;
   /** Finds git's author and our own folders. */
-  readonly env: NodeJS.ProcessEnv;
+  readonly host: Host;
   /** Takes a sentence for the user. */
   readonly tell: (notice: string) => void;
 }
@@ -82,7 +83,7 @@ class Provision {
     private readonly request: ContainerRequest,
   ) {
     this.#name = containerName(request.settings);
-    this.#frozen = new Frozen(engine, freezeLocks(request.env));
+    this.#frozen = new Frozen(engine, freezeLocks(request.host.folders.state));
   }
 
   /** `undefined`: something was done, and has to be looked at. */

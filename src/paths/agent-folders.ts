@@ -16,7 +16,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { CaiError, messageOf } from '../errors';
-import { ownFolders } from '../system/cai-folders';
 import { PathResolver } from '../system/real-path';
 import { stateRemedy } from '../system/state-folder';
 
@@ -26,9 +25,9 @@ export class AgentFolders {
   readonly #more: ReadonlyMap<string, string>;
 
   /** All that are recorded, and `more`: folders that an agent is about to get. */
-  constructor(env: NodeJS.ProcessEnv, more: readonly string[] = []) {
-    this.#records = folderOf(env);
-    const known = existsSync(this.#records) ? more : [...rootsBefore(env), ...more];
+  constructor(state: string, more: readonly string[] = []) {
+    this.#records = folderOf(state);
+    const known = existsSync(this.#records) ? more : [...rootsBefore(state), ...more];
     this.#more = new Map(known.flatMap((folder) => [folder, identityOf(folder)].map((key) => [key, folder])));
   }
 
@@ -66,10 +65,10 @@ export class AgentFolders {
 }
 
 /** From now on agents can write in these (real paths). Fails with `CaiError('CONFIG')` where that cannot be recorded. */
-export function rememberAgentFolders(env: NodeJS.ProcessEnv, folders: readonly string[]): void {
-  recording(env, () => {
-    takeOver(env);
-    const records = folderOf(env);
+export function rememberAgentFolders(state: string, folders: readonly string[]): void {
+  recording(state, () => {
+    takeOver(state);
+    const records = folderOf(state);
     for (const folder of folders)
       for (const key of [folder, identityOf(folder)])
         if (key !== '' && recordIn(records, key) !== folder) write(records, key, folder);
@@ -77,12 +76,12 @@ export function rememberAgentFolders(env: NodeJS.ProcessEnv, folders: readonly s
 }
 
 /** From now on `folder` is as if no agent had ever had it; whether one had. Fails with `CaiError('CONFIG')`. */
-export function forgetAgentFolder(env: NodeJS.ProcessEnv, folder: string): boolean {
-  const records = folderOf(env);
+export function forgetAgentFolder(state: string, folder: string): boolean {
+  const records = folderOf(state);
   const names = existsSync(records) ? readdirSync(records) : [];
   // One that was moved is recorded under what it is, too.
   const found = names.map((name) => join(records, name)).filter((file) => targetOf(file) === folder);
-  recording(env, () => found.forEach((file) => rmSync(file, { force: true })));
+  recording(state, () => found.forEach((file) => rmSync(file, { force: true })));
   return found.length > 0;
 }
 
@@ -90,17 +89,17 @@ export function forgetAgentFolder(env: NodeJS.ProcessEnv, folder: string): boole
  * Where the records are: links, because a link is made whole and read in one step. There is one for each path and
  * one for each identity, so that a look-up takes as long with thousands as with one.
  */
-function folderOf(env: NodeJS.ProcessEnv): string {
-  return join(ownFolders(env).state, 'agent-folders');
+function folderOf(state: string): string {
+  return join(state, 'agent-folders');
 }
 
 /** Begins the records. */
-function takeOver(env: NodeJS.ProcessEnv): void {
-  const records = folderOf(env);
+function takeOver(state: string): void {
+  const records = folderOf(state);
   if (existsSync(records)) return;
   const draft = `${records}.${randomUUID()}`;
   mkdirSync(draft, { recursive: true, mode: 0o700 });
-  for (const root of rootsBefore(env)) write(draft, root, root);
+  for (const root of rootsBefore(state)) write(draft, root, root);
   try {
     renameSync(draft, records);
   } catch (reason) {
@@ -111,8 +110,8 @@ function takeOver(env: NodeJS.ProcessEnv): void {
 }
 
 /** The workspaces that earlier versions of ours have recorded. */
-function rootsBefore(env: NodeJS.ProcessEnv): string[] {
-  const roots = join(ownFolders(env).state, 'roots');
+function rootsBefore(state: string): string[] {
+  const roots = join(state, 'roots');
   try {
     return [...new Set(readdirSync(roots).flatMap((name) => rootIn(join(roots, name)) ?? []))];
   } catch {
@@ -155,11 +154,10 @@ function fileOf(records: string, key: string): string {
   return `${records}/${createHash('sha256').update(key).digest('hex')}`;
 }
 
-function recording(env: NodeJS.ProcessEnv, record: () => void): void {
+function recording(state: string, record: () => void): void {
   try {
     record();
   } catch (reason) {
-    const { state } = ownFolders(env);
     throw new CaiError(
       'CONFIG',
       `which folders agents can write cannot be recorded: ${messageOf(reason)}: ${stateRemedy(state)}`,

@@ -1,6 +1,7 @@
 /** The programs of this machine that we run ourselves, such as `git`. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Host } from '../system/host';
 import { AgentFolders } from './agent-folders';
 import { searchFolders } from './search-path';
 
@@ -8,9 +9,9 @@ import { searchFolders } from './search-path';
  * The file that PATH means by `name`, without those that an agent could put there or change: the next one in PATH
  * counts then. `undefined`: none is left.
  */
-export function safeProgram(name: string, env: NodeJS.ProcessEnv): string | undefined {
-  const files = searchFolders(env.PATH).map((folder) => join(folder, name));
-  const folders = new AgentFolders(env);
+export function safeProgram(name: string, host: Host): string | undefined {
+  const files = searchFolders(host.env.PATH).map((folder) => join(folder, name));
+  const folders = new AgentFolders(host.folders.state);
   return files.find((file) => isProgram(file) && isOfNoAgent(file, folders));
 }
 

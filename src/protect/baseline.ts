@@ -6,7 +6,6 @@
 import { lstatSync, readFileSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
-import { ownFolders } from '../system/cai-folders';
 import { isInside } from '../paths/path-map';
 import { ancestry } from '../system/real-path';
 import { replaceFile } from '../system/replace-file';
@@ -57,25 +56,25 @@ export function folderNow(folder: string): string {
  * time of a file's last change, and no agent can. An existing baseline gets the new patterns, and paths that are no
  * longer read-only are taken out of `kept`. Where nothing can be written, nothing is, and work goes on.
  */
-export function recordBaseline(env: NodeJS.ProcessEnv, folder: string, role: FolderRole = {}): void {
+export function recordBaseline(state: string, folder: string, role: FolderRole = {}): void {
   try {
-    const known = readBaseline(env, folder);
+    const known = readBaseline(state, folder);
     if (known?.was === folderNow(folder)) {
-      recordRole(env, known, role);
+      recordRole(state, known, role);
       return;
     }
-    const [baseline, contents] = takeBaseline(env, folder, role);
-    writeBaseline(env, { ...baseline, kept: keptIn(env, baseline, role) }, contents);
+    const [baseline, contents] = takeBaseline(state, folder, role);
+    writeBaseline(state, { ...baseline, kept: keptIn(state, baseline, role) }, contents);
   } catch (reason) {
     if (!(reason instanceof CaiError)) throw reason;
   }
 }
 
-function recordRole(env: NodeJS.ProcessEnv, known: Baseline, role: FolderRole): void {
+function recordRole(state: string, known: Baseline, role: FolderRole): void {
   const { patterns = known.patterns ?? [] } = role;
   const kept = new Map([...known.kept].filter(([unit]) => isReadOnly(known.folder, unit, role)));
   const isSame = JSON.stringify(patterns) === JSON.stringify(known.patterns ?? []);
-  if (!isSame || kept.size < known.kept.size) writeBaseline(env, { ...known, patterns, kept }, []);
+  if (!isSame || kept.size < known.kept.size) writeBaseline(state, { ...known, patterns, kept }, []);
 }
 
 function isReadOnly(folder: string, unit: string, { readOnly = [] }: FolderRole): boolean {
@@ -85,14 +84,14 @@ function isReadOnly(folder: string, unit: string, { readOnly = [] }: FolderRole)
 
 /** The baseline that a folder would get now, with nothing in `kept`, and the contents of its files. */
 export function takeBaseline(
-  env: NodeJS.ProcessEnv,
+  state: string,
   folder: string,
   { root = folder, isGit = false, patterns = [] }: FolderRole,
 ): [Baseline, readonly Content[]] {
   // Times of files have fractions of a millisecond.
   const at = Date.now() + 1;
   // What agents do in a git folder is reviewed with the repository that uses it.
-  const outer = isGit ? [] : outerBaselines(env, folder).map((each) => each.at);
+  const outer = isGit ? [] : outerBaselines(state, folder).map((each) => each.at);
   const since = Math.min(at, ...outer);
   const units = unitsIn(folder, { isGit, patterns });
   const places = placesIn(folder, units).filter(
@@ -107,16 +106,16 @@ export function takeBaseline(
 }
 
 /** The baselines of the folders that a folder lies in, the nearest first. */
-export function outerBaselines(env: NodeJS.ProcessEnv, folder: string): Baseline[] {
+export function outerBaselines(state: string, folder: string): Baseline[] {
   return ancestry(folder)
     .slice(1)
-    .flatMap((each) => readBaseline(env, each) ?? []);
+    .flatMap((each) => readBaseline(state, each) ?? []);
 }
 
 /** Without files that have a second name, and without links: they can be written whatever is mounted over them. */
-function keptIn(env: NodeJS.ProcessEnv, baseline: Baseline, role: FolderRole): Map<string, string> {
+function keptIn(state: string, baseline: Baseline, role: FolderRole): Map<string, string> {
   const { folder } = baseline;
-  if (outerBaselines(env, folder).length > 0) return new Map();
+  if (outerBaselines(state, folder).length > 0) return new Map();
   const units = unitsIn(folder, baseline).filter(
     (unit) =>
       canBeKept(unit) &&
@@ -127,14 +126,14 @@ function keptIn(env: NodeJS.ProcessEnv, baseline: Baseline, role: FolderRole): M
 }
 
 /** The baseline of a folder; `undefined` if there is none, or a damaged one. */
-export function readBaseline(env: NodeJS.ProcessEnv, folder: string): Baseline | undefined {
-  const found = read(fileOf(env, folder));
+export function readBaseline(state: string, folder: string): Baseline | undefined {
+  const found = read(fileOf(state, folder));
   return found?.folder === folder ? found : undefined;
 }
 
 /** The baselines of folders below the root of a workspace in which sessions were opened, sorted by path. */
-export function innerBaselines(env: NodeJS.ProcessEnv, root: string): Baseline[] {
-  const place = placeOf(env);
+export function innerBaselines(state: string, root: string): Baseline[] {
+  const place = placeOf(state);
   try {
     return readdirSync(place)
       .flatMap((name) => read(posix.join(place, name, fileName)) ?? [])
@@ -150,13 +149,9 @@ export function innerBaselines(env: NodeJS.ProcessEnv, root: string): Baseline[]
  * Writes a baseline in place of an earlier one of its folder, and copies of `contents`. Fails with
  * `CaiError('CONFIG')`.
  */
-export function writeBaseline(
-  env: NodeJS.ProcessEnv,
-  baseline: Baseline,
-  contents: readonly Content[],
-): void {
+export function writeBaseline(state: string, baseline: Baseline, contents: readonly Content[]): void {
   const { units, states, kept, ...rest } = baseline;
-  const copies = posix.join(folderFor(env, baseline.folder), 'copies');
+  const copies = posix.join(folderFor(state, baseline.folder), 'copies');
   writing(copies, () => {
     let room = maxCopiedBytes;
     for (const { bytes } of contents) {
@@ -166,14 +161,14 @@ export function writeBaseline(
     }
     const maps = { states: Object.fromEntries(states), kept: Object.fromEntries(kept) };
     const text = JSON.stringify({ ...rest, units: [...units], ...maps });
-    replaceFile(fileOf(env, baseline.folder), `${text}\n`);
+    replaceFile(fileOf(state, baseline.folder), `${text}\n`);
   });
 }
 
 /** The bytes of the copy with that digest; `undefined` if none was kept, or it is damaged. */
-export function copyOf(env: NodeJS.ProcessEnv, folder: string, digest: string): Buffer | undefined {
+export function copyOf(state: string, folder: string, digest: string): Buffer | undefined {
   try {
-    const bytes = readFileSync(posix.join(folderFor(env, folder), 'copies', digest));
+    const bytes = readFileSync(posix.join(folderFor(state, folder), 'copies', digest));
     return digestOf(bytes) === digest ? bytes : undefined;
   } catch {
     return undefined;
@@ -181,9 +176,9 @@ export function copyOf(env: NodeJS.ProcessEnv, folder: string, digest: string): 
 }
 
 /** What the user was told about files of a folder: by path, the state told; `undefined` if nothing is recorded. */
-export function readTold(env: NodeJS.ProcessEnv, folder: string): Map<string, string> | undefined {
+export function readTold(state: string, folder: string): Map<string, string> | undefined {
   try {
-    const told: unknown = JSON.parse(readFileSync(posix.join(folderFor(env, folder), 'told.json'), 'utf8'));
+    const told: unknown = JSON.parse(readFileSync(posix.join(folderFor(state, folder), 'told.json'), 'utf8'));
     return new Map(texts(told));
   } catch {
     return undefined;
@@ -191,18 +186,18 @@ export function readTold(env: NodeJS.ProcessEnv, folder: string): Map<string, st
 }
 
 /** Records what the user was told. Where that cannot be written, the next process tells it again. */
-export function writeTold(env: NodeJS.ProcessEnv, folder: string, told: ReadonlyMap<string, string>): void {
+export function writeTold(state: string, folder: string, told: ReadonlyMap<string, string>): void {
   const text = JSON.stringify(Object.fromEntries(told));
   try {
-    replaceFile(posix.join(folderFor(env, folder), 'told.json'), `${text}\n`);
+    replaceFile(posix.join(folderFor(state, folder), 'told.json'), `${text}\n`);
   } catch {
     // As in `recordBaseline`.
   }
 }
 
 /** The folder of ours with all records about a folder. */
-export function folderFor(env: NodeJS.ProcessEnv, folder: string): string {
-  return posix.join(placeOf(env), digestOf(folder));
+export function folderFor(state: string, folder: string): string {
+  return posix.join(placeOf(state), digestOf(folder));
 }
 
 /**
@@ -218,12 +213,12 @@ export function writing<T>(place: string, write: () => T): T {
 
 const fileName = 'baseline.json';
 
-function fileOf(env: NodeJS.ProcessEnv, folder: string): string {
-  return posix.join(folderFor(env, folder), fileName);
+function fileOf(state: string, folder: string): string {
+  return posix.join(folderFor(state, folder), fileName);
 }
 
-function placeOf(env: NodeJS.ProcessEnv): string {
-  return posix.join(ownFolders(env).state, 'review');
+function placeOf(state: string): string {
+  return posix.join(state, 'review');
 }
 
 function read(file: string): Baseline | undefined {

@@ -1,9 +1,9 @@
 /** Paths in the workspace that git's configuration has git execute, or read as configuration. */
 import { posix } from 'node:path';
+import type { Host } from '../system/host';
 import { readBaseline } from './baseline';
 import { askGit, readGitFile } from '../workspace/git';
 import { workTreesIn } from './git-layout';
-import { homeFolder } from '../system/cai-folders';
 import { isInside } from '../paths/path-map';
 import { realOrSame } from '../system/real-path';
 import { safeProgram } from '../paths/safe-program';
@@ -15,7 +15,7 @@ export interface NamedByGit {
   /** Only paths below this folder count (real path): the work tree, or its git folder where that lies elsewhere. */
   readonly within: string;
   /** Environment in which git runs. */
-  readonly env: NodeJS.ProcessEnv;
+  readonly host: Host;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface NamedByGit {
  * cannot tell, which an agent can bring about, the patterns in the folder's baseline are taken instead.
  */
 export async function patternsFor(place: NamedByGit, paths: readonly string[]): Promise<string[]> {
-  const known = readBaseline(place.env, place.within)?.patterns ?? [];
+  const known = readBaseline(place.host.folders.state, place.within)?.patterns ?? [];
   const named = await pathsNamedByGit(place).catch(() => known);
   return [...new Set([...paths, ...named])];
 }
@@ -34,7 +34,7 @@ export async function patternsFor(place: NamedByGit, paths: readonly string[]): 
  * exist or not; relative to `within`. Git is run only for configuration files that mention one of these, because that
  * takes longer than everything else. Rejects if git cannot read one. Empty on a machine without git.
  */
-export async function pathsNamedByGit({ workTree, within, env }: NamedByGit): Promise<string[]> {
+export async function pathsNamedByGit({ workTree, within, host }: NamedByGit): Promise<string[]> {
   const trees = workTreesIn(workTree);
   const own = trees.flatMap(({ path, gitFolders }) =>
     gitFolders.flatMap((folder) =>
@@ -42,35 +42,35 @@ export async function pathsNamedByGit({ workTree, within, env }: NamedByGit): Pr
     ),
   );
   const paths = trees.map(({ path }) => path);
-  const all = [...own, ...userFiles(env).map((file) => ({ file, trees: paths }))];
+  const all = [...own, ...userFiles(host).map((file) => ({ file, trees: paths }))];
   const speaking = all.filter(({ file }) => speaksOfPaths(file));
-  if (speaking.length === 0 || safeProgram('git', env) === undefined) return [];
-  const named = await Promise.all(speaking.map((each) => namedIn(each.file, each.trees, env)));
+  if (speaking.length === 0 || safeProgram('git', host) === undefined) return [];
+  const named = await Promise.all(speaking.map((each) => namedIn(each.file, each.trees, host)));
   const places = named.flat().flatMap((place) => [place, realOrSame(place)]);
   const inside = places.filter((place) => place !== within && isInside(place, within));
   return [...new Set(inside)].map((place) => posix.relative(within, place)).sort();
 }
 
 /** Absolute paths that one configuration file names. Source: git-config(1), core.hooksPath and include.path. */
-async function namedIn(file: string, trees: readonly string[], env: NodeJS.ProcessEnv): Promise<string[]> {
+async function namedIn(file: string, trees: readonly string[], host: Host): Promise<string[]> {
   const args = ['config', '--file', file, '--includes', '-z', '--show-origin', '--list'];
   // Outside of any repository, whose state an agent may have broken.
-  const fields = (await askGit(['-C', '/', ...args], { env })).split('\0');
+  const fields = (await askGit(['-C', '/', ...args], { host })).split('\0');
   const places: string[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const [origin = '', entry = ''] = [fields[i], fields[i + 1]];
     const [, key, named] = /^(core\.hookspath|include(?:if\..*)?\.path)\n(.+)$/s.exec(entry) ?? [];
     if (named === undefined || !origin.startsWith('file:')) continue;
-    const path = named.replace(/^~(?=\/)/, homeFolder(env));
+    const path = named.replace(/^~(?=\/)/, host.home);
     const folders = key === 'core.hookspath' ? trees : [posix.dirname(origin.slice('file:'.length))];
     places.push(...folders.map((folder) => posix.resolve(folder, path)));
   }
   return places;
 }
 
-function userFiles(env: NodeJS.ProcessEnv): string[] {
-  const home = homeFolder(env);
-  const named = env.XDG_CONFIG_HOME ?? '';
+function userFiles(host: Host): string[] {
+  const home = host.home;
+  const named = host.env.XDG_CONFIG_HOME ?? '';
   const configHome = named.startsWith('/') ? named : posix.join(home, '.config');
   return [posix.join(home, '.gitconfig'), posix.join(configHome, 'git/config'), '/etc/gitconfig'];
 }

@@ -20,26 +20,26 @@ export interface BesideFolder extends Scope {
  * written, work goes on.
  */
 export function recordBeside(
-  env: NodeJS.ProcessEnv,
+  state: string,
   root: string,
   folders: readonly BesideFolder[],
   readOnly: readonly string[],
 ): void {
-  for (const { folder, ...scope } of folders) recordBaseline(env, folder, { ...scope, readOnly });
-  const known = besidesOf(env, root);
+  for (const { folder, ...scope } of folders) recordBaseline(state, folder, { ...scope, readOnly });
+  const known = besidesOf(state, root);
   const now = folders.map(({ folder }) => folder).sort();
   if (JSON.stringify(known) === JSON.stringify(now)) return;
   try {
-    replaceFile(fileOf(env, root), `${JSON.stringify(now)}\n`);
+    replaceFile(fileOf(state, root), `${JSON.stringify(now)}\n`);
   } catch {
     // As in `recordBaseline`.
   }
 }
 
 /** The folders that were recorded for the workspace with that root; real paths, sorted. */
-export function besidesOf(env: NodeJS.ProcessEnv, root: string): string[] {
+export function besidesOf(state: string, root: string): string[] {
   try {
-    const folders: unknown = JSON.parse(readFileSync(fileOf(env, root), 'utf8'));
+    const folders: unknown = JSON.parse(readFileSync(fileOf(state, root), 'utf8'));
     return Array.isArray(folders) ? folders.filter((each) => typeof each === 'string') : [];
   } catch {
     return [];
@@ -51,6 +51,6 @@ export function nameOf(root: string, folder: string, path: string): string {
   return posix.join(isInside(folder, root) ? posix.relative(root, folder) : folder, path);
 }
 
-function fileOf(env: NodeJS.ProcessEnv, root: string): string {
-  return posix.join(folderFor(env, root), 'beside.json');
+function fileOf(state: string, root: string): string {
+  return posix.join(folderFor(state, root), 'beside.json');
 }

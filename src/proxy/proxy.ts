@@ -2,6 +2,7 @@
  * The flow. `fromEditor` and `fromAgent` take one line each and pass it on, in the same turn, to where
  * the tables say; what a method needs beyond that is in the files named after it.
  */
+import type { Host } from '../system/host';
 import type { AgentCommand } from '../agent/catalog';
 import { rpcCode } from '../errors';
 import type { Log } from '../system/log';
@@ -49,12 +50,10 @@ export interface ProxyOptions {
   readonly agent: AgentCommand;
   /** The user's configuration. */
   readonly config: Config;
-  /** Environment of the agents, and where our own folders are found. */
-  readonly env: NodeJS.ProcessEnv;
+  /** Where the agents run, with its environment; the current folder is the proxy's. */
+  readonly host: Host;
   /** Where commands run that agents give to a terminal of the editor; `off`: nowhere. */
   readonly terminals: Config['acp']['terminal'];
-  /** The proxy's own working directory. */
-  readonly cwd: string;
   /** What becomes of sign-ins in a terminal. */
   readonly signIn: SignIn;
   /** What `initialize` may be answered with before an agent runs. */
@@ -100,7 +99,7 @@ export class Proxy {
 
   /** Nothing is started before the editor's first line. */
   constructor(private readonly options: ProxyOptions) {
-    const { config, env, writer, log, sessions } = options;
+    const { config, host, writer, log, sessions } = options;
     const core = new Core(
       sessions,
       writer.lane(() => options.onRoom()),
@@ -123,10 +122,10 @@ export class Proxy {
       this.#terminals,
       config.acp.maxLineFromEditorBytes,
     );
-    this.#mcp = new McpServers(options);
+    this.#mcp = new McpServers({ ...options, env: options.host.env });
     core.observers.push(this.#mcp);
     this.#calls = new EditorCalls(core, this.#children, {
-      env,
+      host,
       mcpFromEditor: (call) => this.#agentRequests.mcpFromEditor(call),
       ownProcess: config.agent.process === 'session',
       mcp: this.#mcp,

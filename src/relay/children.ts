@@ -3,6 +3,7 @@
  * one is no longer needed.
  */
 import { posix } from 'node:path';
+import type { Host } from '../system/host';
 import { loggedFailure } from '../agent/agent-end';
 import type { AgentCommand } from '../agent/catalog';
 import { patientStop } from '../agent/process';
@@ -33,7 +34,7 @@ export interface ChildrenOptions extends Pick<ChildStartOptions, 'filesOf'> {
   /** The user's configuration. */
   readonly config: Config;
   /** Environment of every child. */
-  readonly env: NodeJS.ProcessEnv;
+  readonly host: Host;
   /** Writes to the editor; each child gets a lane. */
   readonly writer: LineWriter;
   /** For starts, ends and what could not be repeated. */
@@ -220,13 +221,13 @@ export class Children {
     agent: AgentCommand,
     records: ChildRecorder | undefined,
   ): WorkspaceChild {
-    const { config, env, log, writer } = this.options;
-    const root = workspace?.root ?? emptyFolder(this.options.env);
+    const { config, host, log, writer } = this.options;
+    const root = workspace?.root ?? emptyFolder(this.options.host.folders.state);
     return new WorkspaceChild({
       process: {
         agent,
         cwd: root,
-        env,
+        env: host.env,
         limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: 1024 * 1024 },
         log,
         isAlone: () => this.all.length === 1,

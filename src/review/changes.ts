@@ -32,11 +32,11 @@ export interface Change {
 }
 
 /** All changes in the workspace with that root, sorted by folders and names. */
-export function changesIn(env: NodeJS.ProcessEnv, root: string): Change[] {
+export function changesIn(state: string, root: string): Change[] {
   return [
-    ...changesOf(root, root, readBaseline(env, root)),
-    ...innerBaselines(env, root).flatMap((baseline) => changesOf(root, baseline.folder, baseline)),
-    ...besidesOf(env, root).flatMap((folder) => changesOf(root, folder, readBaseline(env, folder))),
+    ...changesOf(root, root, readBaseline(state, root)),
+    ...innerBaselines(state, root).flatMap((baseline) => changesOf(root, baseline.folder, baseline)),
+    ...besidesOf(state, root).flatMap((folder) => changesOf(root, folder, readBaseline(state, folder))),
   ];
 }
 
@@ -44,12 +44,12 @@ export function changesIn(env: NodeJS.ProcessEnv, root: string): Change[] {
  * Takes these changes over into the baselines, with the contents that they have here, whatever has become of the files
  * since. Fails with `CaiError('CONFIG')`.
  */
-export function accept(env: NodeJS.ProcessEnv, root: string, changes: readonly Change[]): void {
+export function accept(state: string, root: string, changes: readonly Change[]): void {
   for (const folder of new Set(changes.map((change) => change.folder))) {
     const own = changes.filter((change) => change.folder === folder);
-    const known = readBaseline(env, folder) ?? nothingKnown(folder, root);
+    const known = readBaseline(state, folder) ?? nothingKnown(folder, root);
     const states = new Map(known.states);
-    const told = readTold(env, folder) ?? new Map<string, string>();
+    const told = readTold(state, folder) ?? new Map<string, string>();
     for (const { path, now } of own) {
       if (now === undefined) states.delete(path);
       else states.set(path, now.state);
@@ -60,8 +60,8 @@ export function accept(env: NodeJS.ProcessEnv, root: string, changes: readonly C
       .map(({ path }) => path)
       .filter(isAccepted);
     const contents = own.flatMap(({ now }) => now ?? []);
-    writeBaseline(env, { ...known, units: new Set([...known.units, ...units]), states }, contents);
-    writeTold(env, folder, told);
+    writeBaseline(state, { ...known, units: new Set([...known.units, ...units]), states }, contents);
+    writeTold(state, folder, told);
   }
 }
 
@@ -78,12 +78,12 @@ function nothingKnown(folder: string, root: string): Baseline {
 }
 
 /** Forgets that the user was told of these changes: if they come back, they are told again. */
-export function forgetTold(env: NodeJS.ProcessEnv, changes: readonly Change[]): void {
+export function forgetTold(state: string, changes: readonly Change[]): void {
   for (const folder of new Set(changes.map((change) => change.folder))) {
-    const told = readTold(env, folder);
+    const told = readTold(state, folder);
     if (told === undefined) continue;
     for (const change of changes) if (change.folder === folder) told.delete(change.path);
-    writeTold(env, folder, told);
+    writeTold(state, folder, told);
   }
 }
 

@@ -35,17 +35,17 @@ export interface PutBack {
 }
 
 /** The folder for all contents that are taken away at that time. */
-export function asideFolder(env: NodeJS.ProcessEnv, root: string, at: Date): string {
-  return posix.join(folderFor(env, root), 'aside', at.toISOString().replace(/[:.]/g, '-'));
+export function asideFolder(state: string, root: string, at: Date): string {
+  return posix.join(folderFor(state, root), 'aside', at.toISOString().replace(/[:.]/g, '-'));
 }
 
 /** Takes a change back; the content is kept below the folder `aside`, under the change's name. */
-export function putBack(env: NodeJS.ProcessEnv, change: Change, aside: string): PutBack {
+export function putBack(state: string, change: Change, aside: string): PutBack {
   const { folder, path, name, before, now } = change;
   try {
     if (now?.state === crowd)
       throw new CaiError('OUTSIDE', 'too many files to look at: remove by hand those that you do not know');
-    const restore = before === undefined ? undefined : restorerOf(env, change);
+    const restore = before === undefined ? undefined : restorerOf(state, change);
     const kept =
       now === undefined
         ? undefined
@@ -59,11 +59,11 @@ export function putBack(env: NodeJS.ProcessEnv, change: Change, aside: string): 
 }
 
 /** A function that makes the earlier content at a place. Fails if that is not known. */
-function restorerOf(env: NodeJS.ProcessEnv, { folder, before }: Change): (place: string) => void {
+function restorerOf(state: string, { folder, before }: Change): (place: string) => void {
   const target = linkIn(before!);
   if (target !== undefined) return (place) => symlinkSync(target, place);
   const file = fileIn(before!);
-  const bytes = file && copyOf(env, folder, file.digest);
+  const bytes = file && copyOf(state, folder, file.digest);
   if (file === undefined || bytes === undefined)
     throw new CaiError('CONFIG', 'no copy was kept of what was there before: change it back by hand');
   return (place) => {

@@ -1,6 +1,7 @@
 /**
  * Tells the user at the end of each turn which files are new or changed that a program on this machine would execute.
  */
+import type { Host } from '../system/host';
 import { messageOf } from '../errors';
 import type { Message } from '../rpc/message';
 import { Watch } from './watch';
@@ -23,7 +24,7 @@ export class ReviewObserver implements SessionObserver {
   /** `env` says where our records are. */
   constructor(
     private readonly core: Pick<Core, 'isEditorGone' | 'editorCapabilities' | 'log'>,
-    private readonly env: NodeJS.ProcessEnv,
+    private readonly host: Host,
   ) {}
 
   /** Begins to watch the workspace: files that are there now are not told. */
@@ -58,7 +59,7 @@ export class ReviewObserver implements SessionObserver {
     if (root === undefined) return undefined;
     let watch = this.#watches.get(root);
     if (watch === undefined) {
-      watch = new Watch(this.env, root);
+      watch = new Watch(this.host.folders.state, root);
       this.#watches.set(root, watch);
     }
     for (const folder of foldersOf(session)) watch.open(folder);

@@ -46,7 +46,7 @@ export class Watch {
 
   /** Looks at the root for the first time: files that are there and have no baseline count as known. */
   constructor(
-    private readonly env: NodeJS.ProcessEnv,
+    private readonly state: string,
     private readonly root: string,
   ) {
     statfs(root).then(
@@ -68,7 +68,9 @@ export class Watch {
    */
   look(folders: readonly string[], tell: (paths: readonly string[]) => void): void {
     const lookNow = (): void => {
-      const news = [...folders, ...besidesOf(this.env, this.root)].flatMap((folder) => this.#newsIn(folder));
+      const news = [...folders, ...besidesOf(this.state, this.root)].flatMap((folder) =>
+        this.#newsIn(folder),
+      );
       if (news.length > 0) tell(news);
     };
     if (this.#isLocal) {
@@ -85,9 +87,9 @@ export class Watch {
   #newsIn(folder: string): string[] {
     const watched = this.#watched(folder);
     const { known } = watched;
-    const baseline = readBaseline(this.env, folder) ?? watched.baseline;
+    const baseline = readBaseline(this.state, folder) ?? watched.baseline;
     // Other processes tell as well, and `cai review --restore` has things told again.
-    const told = readTold(this.env, folder) ?? watched.told;
+    const told = readTold(this.state, folder) ?? watched.told;
     watched.told = told;
     const places = placesIn(folder, unitsIn(folder, baseline));
     const isKept = this.#keptIn(folder, baseline);
@@ -115,7 +117,7 @@ export class Watch {
       told.set(path, said);
       return true;
     });
-    if (news.length + gone.length > 0) writeTold(this.env, folder, told);
+    if (news.length + gone.length > 0) writeTold(this.state, folder, told);
     return news.map(({ path }) => nameOf(this.root, folder, path)).sort();
   }
 
@@ -124,7 +126,7 @@ export class Watch {
    */
   #keptIn(folder: string, { kept }: Baseline): (place: Place) => boolean {
     // Containers for a folder around this one do not protect what lies deep in theirs.
-    if (kept.size === 0 || outerBaselines(this.env, folder).length > 0) return () => false;
+    if (kept.size === 0 || outerBaselines(this.state, folder).length > 0) return () => false;
     const same = new Set(
       [...kept].filter(([unit, was]) => identityOf(folder, unit) === was).map(([unit]) => unit),
     );
@@ -135,9 +137,10 @@ export class Watch {
     const known = this.#folders.get(folder);
     if (known !== undefined) return known;
     if (folder !== this.root && isInside(folder, this.root))
-      recordBaseline(this.env, folder, { root: this.root });
+      recordBaseline(this.state, folder, { root: this.root });
     // Without a recorded baseline, all that is there now counts as known.
-    const baseline = readBaseline(this.env, folder) ?? takeBaseline(this.env, folder, { root: this.root })[0];
+    const baseline =
+      readBaseline(this.state, folder) ?? takeBaseline(this.state, folder, { root: this.root })[0];
     const watched: Watched = { baseline, told: new Map(), known: new Map() };
     this.#folders.set(folder, watched);
     return watched;

@@ -3,6 +3,7 @@
  * command it is given. It therefore gets a command of ours with a token, which runs the agent's own command in the
  * container.
  */
+import type { Host } from '../system/host';
 import type { AgentCommand } from '../agent/catalog';
 import { isPassable, isVariableName } from '../agent/argument-text';
 import { signInArgument } from './sign-in-argument';
@@ -48,7 +49,7 @@ export interface SignInOptions {
   /** The agent as it runs in a container; undefined where it does not: then nothing is offered. */
   readonly agent: AgentCommand | undefined;
   /** Where our own folders are found. */
-  readonly env: NodeJS.ProcessEnv;
+  readonly host: Host;
   /** For what cannot be offered. */
   readonly log: Log;
 }
@@ -80,10 +81,10 @@ export class SignIn {
 
   /** Nobody can sign in any more by what was offered. */
   end(): void {
-    const { env } = this.options;
-    for (const tokens of this.#tokens.values()) for (const token of tokens.values()) dropToken(env, token);
+    const { host } = this.options;
+    for (const tokens of this.#tokens.values()) for (const token of tokens.values()) dropToken(host, token);
     this.#tokens.clear();
-    sweepTokens(env);
+    sweepTokens(host);
   }
 
   /** Whether agents may offer what the editor is to run in a terminal. */
@@ -196,7 +197,7 @@ export class SignIn {
     variables: unknown,
     { root }: SignInPlace,
   ): string | undefined {
-    const { agent, env, log } = this.options;
+    const { agent, host, log } = this.options;
     const pairs = pairsOf(variables);
     if (agent === undefined || pairs === undefined || !isTexts(args) || !isTexts(program)) return undefined;
     const order: TerminalOrder = {
@@ -212,7 +213,7 @@ export class SignIn {
     const known = tokens.get(key);
     if (known !== undefined || tokens.size >= maxLogins) return known;
     try {
-      const token = writeToken(env, order);
+      const token = writeToken(host, order);
       tokens.set(key, token);
       return token;
     } catch (reason) {

@@ -2,7 +2,6 @@
 import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CaiError, messageOf } from '../errors';
-import { ownFolders } from './cai-folders';
 import { ancestry, errorCodeOf } from './real-path';
 
 /** What to do where `state` cannot be used. */
@@ -14,8 +13,7 @@ export function stateRemedy(state: string): string {
  * What `read` finds at `name` in the state folder; it is called for what is not there, too. Fails with
  * `CaiError('CONFIG')` where that cannot be read.
  */
-export function readState<T>(env: NodeJS.ProcessEnv, name: string, read: (path: string) => T): T {
-  const { state } = ownFolders(env);
+export function readState<T>(state: string, name: string, read: (path: string) => T): T {
   const path = join(state, name);
   try {
     return read(path);

@@ -2,6 +2,7 @@
  * Terminals that the editor shows and in which a container's commands run: `terminal/*` of agents. Who may use
  * which, and that none outlives whom it was for.
  */
+import type { Host } from '../system/host';
 import { dropToken, hostCommand, writeToken } from '../agent/editor-token';
 import { ownIdentity } from '../system/process-identity';
 import { CaiError, messageOf } from '../errors';
@@ -21,7 +22,7 @@ export interface TerminalsOptions {
   /** Whose containers commands run in. */
   readonly agent: { readonly name: string };
   /** Where our own folders are found, and how a container's engine is. */
-  readonly env: NodeJS.ProcessEnv;
+  readonly host: Host;
   /** As in `ProxyOptions`. */
   readonly terminals: Config['acp']['terminal'];
 }
@@ -91,7 +92,7 @@ export class Terminals {
     if (terminal === undefined) return;
     this.#opening.delete(answer.id!);
     const id = answer.isError ? undefined : terminalIdOf(answer);
-    if (id === undefined) dropToken(this.options.env, terminal.token);
+    if (id === undefined) dropToken(this.options.host, terminal.token);
     else if (terminal.isOver) this.#release(id, terminal);
     else this.#terminals.set(id, terminal);
   }
@@ -103,13 +104,13 @@ export class Terminals {
 
   #create(session: Session, message: Message, passOn: PassOn): void {
     const { child, map, editorId, roots } = session;
-    const { agent, env } = this.options;
+    const { agent, host } = this.options;
     const { cwd, ...wish } = wishOf(message);
     const folder = roots[0]?.spelled ?? '/';
     if (this.#countOf(child) >= maxTerminals)
       throw new CaiError('TOO_MANY_TERMINALS', `${maxTerminals} terminals are open: release some`);
     this.#limitRate(child);
-    const token = writeToken(env, {
+    const token = writeToken(host, {
       kind: 'command',
       agent: agent.name,
       workspace: child.root,
@@ -118,7 +119,7 @@ export class Terminals {
       wantedBy: ownIdentity(),
     });
     const requestId = passOn(editsOfCreate(message, hostCommand(token), folder));
-    if (requestId === undefined) dropToken(env, token);
+    if (requestId === undefined) dropToken(host, token);
     else this.#opening.set(requestId, { child, sessionId: editorId, token, isOver: false });
   }
 
@@ -132,7 +133,7 @@ export class Terminals {
       throw new CaiError('TERMINAL_UNKNOWN', 'Terminal not found: this session has none of that id');
     if (passOn([]) === undefined || message.method !== 'terminal/release') return;
     this.#terminals.delete(id);
-    dropToken(this.options.env, terminal.token);
+    dropToken(this.options.host, terminal.token);
   }
 
   #limitRate(child: WorkspaceChild): void {
@@ -154,13 +155,13 @@ export class Terminals {
     for (const terminal of this.#opening.values()) {
       if (!isOver(terminal)) continue;
       terminal.isOver = true;
-      dropToken(this.options.env, terminal.token);
+      dropToken(this.options.host, terminal.token);
     }
   }
 
   #release(id: string, terminal: Terminal): void {
     this.#terminals.delete(id);
-    dropToken(this.options.env, terminal.token);
+    dropToken(this.options.host, terminal.token);
     if (this.core.isEditorGone) return;
     const params = JSON.stringify({ sessionId: terminal.sessionId, terminalId: id });
     for (const method of ['terminal/kill', 'terminal/release'])

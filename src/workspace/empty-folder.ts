@@ -1,11 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ownFolders } from '../system/cai-folders';
 
 /** Where a process runs that serves no workspace: an empty folder of ours, made if it is not there. */
-export function emptyFolder(env: NodeJS.ProcessEnv): string {
-  const folder = join(ownFolders(env).state, 'no-workspace');
+export function emptyFolder(state: string): string {
+  const folder = join(state, 'no-workspace');
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     return folder;

@@ -1,6 +1,7 @@
 /** The part of a workspace's git repository that lies outside the workspace. */
 import { realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
+import type { Host } from '../system/host';
 import { askGit, readGitFile } from './git';
 import { isInside } from '../paths/path-map';
 import { rootRules } from './refused-root';
@@ -22,19 +23,16 @@ export interface OuterGitFolder {
  * such a folder and names `root` in return, in a file that the agent could not reach before. Its
  * `commondir` is not read: the agent can write it once the folder is mounted.
  */
-export async function outerGitFolder(
-  root: string,
-  env: NodeJS.ProcessEnv,
-): Promise<OuterGitFolder | undefined> {
+export async function outerGitFolder(root: string, host: Host): Promise<OuterGitFolder | undefined> {
   try {
     const named = /^gitdir: (.*?)[\r\n]*$/s.exec(readGitFile(posix.join(root, '.git')))?.[1];
     if (named === undefined) return undefined;
     const gitFolder = await realpath(posix.resolve(root, named));
     if (isInside(gitFolder, root)) return undefined;
     const common = await ofWorktree(gitFolder, root);
-    const folder = common ?? (await ofSubmodule(gitFolder, root, env));
+    const folder = common ?? (await ofSubmodule(gitFolder, root, host));
     if (folder === undefined || isInside(root, folder) || !(await isRepository(folder))) return undefined;
-    if (rootRules(env).refusalOfRoot(folder) !== undefined) return undefined;
+    if (rootRules(host).refusalOfRoot(folder) !== undefined) return undefined;
     return common === undefined ? { folder } : { folder, worktree: posix.relative(folder, gitFolder) };
   } catch {
     // No git, a folder that is gone, or nothing that we may read: git inside will say what is missing.
@@ -53,14 +51,10 @@ async function ofWorktree(gitFolder: string, root: string): Promise<string | und
 }
 
 /** `<repository>/modules/<name>`, whose `core.worktree` names the submodule. */
-async function ofSubmodule(
-  gitFolder: string,
-  root: string,
-  env: NodeJS.ProcessEnv,
-): Promise<string | undefined> {
+async function ofSubmodule(gitFolder: string, root: string, host: Host): Promise<string | undefined> {
   if (!gitFolder.includes('/modules/')) return undefined;
   const args = ['config', '--file', posix.join(gitFolder, 'config'), '--get', 'core.worktree'];
-  const back = (await askGit(args, { env })).replace(/\n$/, '');
+  const back = (await askGit(args, { host })).replace(/\n$/, '');
   return (await realpath(posix.resolve(gitFolder, back))) === root ? gitFolder : undefined;
 }
 

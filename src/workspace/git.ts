@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import type { Host } from '../system/host';
 import { CaiError } from '../errors';
 import { readRegularFile } from '../paths/read-regular-file';
 import { safeProgram } from '../paths/safe-program';
@@ -7,7 +8,7 @@ import { safeProgram } from '../paths/safe-program';
 /** How git is asked. */
 export interface GitOptions {
   /** It runs in this environment. */
-  readonly env: NodeJS.ProcessEnv;
+  readonly host: Host;
   /** Path of the program; default: the `git` that PATH means, unless agents can change it. */
   readonly git?: string;
   /** After which it is killed; default 2000. */
@@ -22,10 +23,12 @@ const harmless = ['-c', 'core.fsmonitor=', '-c', 'core.hooksPath=/dev/null'];
  * `GIT_DIR` and its like, which would make it answer for another repository.
  */
 export async function askGit(args: readonly string[], options: GitOptions): Promise<string> {
-  const { git = safeProgram('git', options.env), gitTimeoutMs: timeout = 2_000 } = options;
+  const { git = safeProgram('git', options.host), gitTimeoutMs: timeout = 2_000 } = options;
   if (git === undefined)
     throw new CaiError('WORKSPACE', 'no git was found outside of what agents can change');
-  const env = Object.fromEntries(Object.entries(options.env).filter(([name]) => !name.startsWith('GIT_')));
+  const env = Object.fromEntries(
+    Object.entries(options.host.env).filter(([name]) => !name.startsWith('GIT_')),
+  );
   // What it complains of is read by `foreignRepositoryIn`.
   const asking = promisify(execFile)(git, [...harmless, ...args], {
     env: { ...env, LANGUAGE: 'C' },
@@ -58,14 +61,14 @@ export function readGitFile(file: string, maxBytes = maxGitFileBytes): string {
 }
 
 /** Whom commits of this user name as author, by git's configuration outside of any repository. */
-export async function gitIdentity(env: NodeJS.ProcessEnv): Promise<{ name?: string; email?: string }> {
-  const [name, email] = await Promise.all(['name', 'email'].map((key) => globalValue(`user.${key}`, env)));
+export async function gitIdentity(host: Host): Promise<{ name?: string; email?: string }> {
+  const [name, email] = await Promise.all(['name', 'email'].map((key) => globalValue(`user.${key}`, host)));
   return { ...(name !== undefined && { name }), ...(email !== undefined && { email }) };
 }
 
-async function globalValue(key: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+async function globalValue(key: string, host: Host): Promise<string | undefined> {
   try {
-    return (await askGit(['config', '--global', '--get', key], { env })).replace(/\n$/, '') || undefined;
+    return (await askGit(['config', '--global', '--get', key], { host })).replace(/\n$/, '') || undefined;
   } catch {
     // Not set, or no git: the author is then whatever git inside makes of it.
     return undefined;

@@ -1,4 +1,5 @@
 /** Whether a workspace gets the git folder outside of it that its `.git` names. */
+import type { Host } from '../system/host';
 import { AgentFolders } from '../paths/agent-folders';
 import { outerGitFolder } from './git-folder';
 import type { OuterGitFolder } from './git-folder';
@@ -22,27 +23,23 @@ export interface OuterGit {
  * only looked at, and no agent could write around it then. Two agents could otherwise agree on it, one in the
  * workspace, one in the git folder.
  */
-export async function findOuterGit(
-  root: string,
-  env: NodeJS.ProcessEnv,
-  isOnlyLookedAt = false,
-): Promise<OuterGit> {
-  const git = await outerGitFolder(root, env);
-  const recorded = recordedGitFolder(env, root);
+export async function findOuterGit(root: string, host: Host, isOnlyLookedAt = false): Promise<OuterGit> {
+  const git = await outerGitFolder(root, host);
+  const recorded = recordedGitFolder(host.folders.state, root);
   if (git !== undefined && recorded !== undefined && recorded !== git.folder)
     return {
       git: undefined,
       refused: git.folder,
       notice: refused(root, git, 'had not when it was first used'),
     };
-  const around = git === undefined || recorded !== undefined ? undefined : folderAround(root, env);
+  const around = git === undefined || recorded !== undefined ? undefined : folderAround(root, host);
   if (git !== undefined && around !== undefined && !isInside(git.folder, around)) {
     const why = `may have from an agent, because it lies in ${quoted(around)}, where one can write`;
     return { git: undefined, refused: git.folder, notice: refused(root, git, why) };
   }
   if (recorded === undefined && !isOnlyLookedAt) {
     try {
-      recordGitFolder(env, root, git?.folder ?? '');
+      recordGitFolder(host.folders.state, root, git?.folder ?? '');
     } catch {
       // Without a place for records, work goes on.
     }
@@ -50,8 +47,8 @@ export async function findOuterGit(
   return { git };
 }
 
-function folderAround(root: string, env: NodeJS.ProcessEnv): string | undefined {
-  return new AgentFolders(env).above(root);
+function folderAround(root: string, host: Host): string | undefined {
+  return new AgentFolders(host.folders.state).above(root);
 }
 
 function refused(root: string, { folder }: OuterGitFolder, why: string): string {

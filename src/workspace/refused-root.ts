@@ -1,7 +1,8 @@
 /** The folders that no agent is given as a workspace. */
 import { readdirSync } from 'node:fs';
 import { posix } from 'node:path';
-import { ownFolders, passwdUser } from '../system/cai-folders';
+import type { Host } from '../system/host';
+import { passwdUser } from '../system/host';
 import { isInside } from '../paths/path-map';
 import { PathResolver, realOrSame } from '../system/real-path';
 import type { ResolvedPath } from '../system/real-path';
@@ -36,12 +37,12 @@ interface Guarded extends ResolvedPath {
  * container engine. To hold means also: to hold a link on the way there, which the agent could redirect.
  * Looks without waiting, because one by one these waits took longer than all else of a `session/new`.
  */
-export function rootRules(env: NodeJS.ProcessEnv): RootRules {
+export function rootRules(host: Host): RootRules {
   const resolver = new PathResolver();
-  const homes = guard([env.HOME, passwdUser()?.homedir], resolver);
+  const homes = guard([host.env.HOME, passwdUser()?.homedir], resolver);
   const linked = linkedSystemFolders().map(realOrSame);
-  const own = guard(Object.values(ownFolders(env)), resolver);
-  const sockets = guard(socketPaths(env), resolver);
+  const own = guard(Object.values(host.folders), resolver);
+  const sockets = guard(socketPaths(host), resolver);
   const refusalOfMount = (folder: string) => {
     const ours = heldBy(folder, own);
     if (ours !== undefined) return `it holds cai's own folder ${ours}`;
@@ -90,14 +91,14 @@ function linkedSystemFolders(): string[] {
   }
 }
 
-function socketPaths(env: NodeJS.ProcessEnv): (string | undefined)[] {
-  const runtime = env.XDG_RUNTIME_DIR ?? '';
+function socketPaths(host: Host): (string | undefined)[] {
+  const runtime = host.env.XDG_RUNTIME_DIR ?? '';
   return [
     '/var/run/docker.sock',
     '/run/docker.sock',
     '/run/podman/podman.sock',
     `${runtime}/docker.sock`,
     `${runtime}/podman/podman.sock`,
-    /^unix:\/\/(.*)$/s.exec(env.DOCKER_HOST ?? '')?.[1],
+    /^unix:\/\/(.*)$/s.exec(host.env.DOCKER_HOST ?? '')?.[1],
   ];
 }

@@ -5,7 +5,7 @@ import { CaiError } from '../errors';
 import { askGit, foreignRepositoryIn, readGitFile } from './git';
 import type { GitOptions } from './git';
 import { kernelPlaceOn } from '../paths/kernel-place';
-import { passwdUser } from '../system/cai-folders';
+import { passwdUser } from '../system/host';
 import { identify } from '../paths/pinned-folder';
 import { quoted } from '../system/quoted';
 import { isInside } from '../paths/path-map';
@@ -43,7 +43,7 @@ export async function findWorkspace(cwd: string, options: GitOptions): Promise<W
   if (!isFilePath(cwd)) throw refuse(cwd.slice(0, 100), 'cannot be the path of a folder');
   const spelled = posix.resolve(cwd);
   const realCwd = await realFolder(spelled);
-  const { refusalOfRoot, refusalOfCwd } = rootRules(options.env);
+  const { refusalOfRoot, refusalOfCwd } = rootRules(options.host);
   // The nearest first.
   const possible = ancestry(realCwd).filter((folder) => refusalOfRoot(folder) === undefined);
   const [{ gitRoot, foreign }, marked, kernelPlace] = await Promise.all([

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { posix } from 'node:path';
+import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
-import { ownFolders } from '../system/cai-folders';
 import { isInside } from '../paths/path-map';
 import { quoted } from '../system/quoted';
 import { resolvePath } from '../system/real-path';
@@ -21,26 +21,26 @@ import type { Workspace } from './root';
 type RecordKind = 'trusted' | 'roots' | 'git-folders';
 
 /** Whether the user trusts `file` with the content of that digest. */
-export function isTrusted(env: NodeJS.ProcessEnv, file: string, digest: string): boolean {
-  return read(env, 'trusted', file) === digest;
+export function isTrusted(state: string, file: string, digest: string): boolean {
+  return read(state, 'trusted', file) === digest;
 }
 
 /** From now on `file` is trusted with that content, and no longer with another. Fails with `CaiError('CONFIG')`. */
-export function trustFile(env: NodeJS.ProcessEnv, file: string, digest: string): void {
-  write(env, 'trusted', file, digest);
+export function trustFile(state: string, file: string, digest: string): void {
+  write(state, 'trusted', file, digest);
 }
 
 /** From now on `file` is trusted with no content; whether it was with one. Fails with `CaiError('CONFIG')`. */
-export function forgetFile(env: NodeJS.ProcessEnv, file: string): boolean {
-  return remove(env, 'trusted', file);
+export function forgetFile(state: string, file: string): boolean {
+  return remove(state, 'trusted', file);
 }
 
 /**
  * The root that was recorded for a working directory as it is spelled, if `root`, which it has now, is
  * neither that nor below it.
  */
-export function outgrownRoot(env: NodeJS.ProcessEnv, cwd: string, root: string): string | undefined {
-  const recorded = read(env, 'roots', cwd);
+export function outgrownRoot(state: string, cwd: string, root: string): string | undefined {
+  const recorded = read(state, 'roots', cwd);
   return recorded === undefined || isInside(root, recorded) ? undefined : recorded;
 }
 
@@ -51,8 +51,8 @@ export function outgrownRoot(env: NodeJS.ProcessEnv, cwd: string, root: string):
  * repository must not choose what is mounted. A record that cannot be read or written is none: the folder is then
  * as new each time.
  */
-export function checkRoot(env: NodeJS.ProcessEnv, cwd: string, root: string): void {
-  const recorded = read(env, 'roots', cwd);
+export function checkRoot(state: string, cwd: string, root: string): void {
+  const recorded = read(state, 'roots', cwd);
   if (recorded !== undefined) {
     if (isInside(root, recorded)) return;
     const folder = quoted(cwd);
@@ -62,15 +62,15 @@ export function checkRoot(env: NodeJS.ProcessEnv, cwd: string, root: string): vo
     );
   }
   try {
-    write(env, 'roots', cwd, root);
+    write(state, 'roots', cwd, root);
   } catch {
     // Without a place for records, work goes on.
   }
 }
 
 /** Whether the user has ever worked in a workspace with that root. */
-export function isKnownRoot(env: NodeJS.ProcessEnv, root: string): boolean {
-  return recordedRoots(env).includes(root);
+export function isKnownRoot(state: string, root: string): boolean {
+  return recordedRoots(state).includes(root);
 }
 
 /**
@@ -78,19 +78,19 @@ export function isKnownRoot(env: NodeJS.ProcessEnv, root: string): boolean {
  * agent may have made that link. `undefined`: none, or the directory has a record of its own.
  */
 export async function rootLeftByLink(
-  env: NodeJS.ProcessEnv,
+  state: string,
   { cwd, realCwd, root }: Workspace,
 ): Promise<string | undefined> {
-  if (cwd === realCwd || read(env, 'roots', cwd) !== undefined) return undefined;
+  if (cwd === realCwd || read(state, 'roots', cwd) !== undefined) return undefined;
   const { links } = await resolvePath(cwd);
-  return recordedRoots(env).find(
+  return recordedRoots(state).find(
     (recorded) => !isInside(root, recorded) && links.some((link) => isInside(link, recorded)),
   );
 }
 
 /** Rejects with `CaiError('WORKSPACE')` for a workspace that `rootLeftByLink` knows one for. */
-export async function checkLinks(env: NodeJS.ProcessEnv, workspace: Workspace): Promise<void> {
-  const left = await rootLeftByLink(env, workspace);
+export async function checkLinks(state: string, workspace: Workspace): Promise<void> {
+  const left = await rootLeftByLink(state, workspace);
   if (left === undefined) return;
   const [folder, root] = [quoted(workspace.cwd), quoted(workspace.root)];
   throw new CaiError(
@@ -103,56 +103,56 @@ export async function checkLinks(env: NodeJS.ProcessEnv, workspace: Workspace): 
  * The workspace of a working directory, found and checked. Rejects as `findWorkspace`, `checkLinks` and `checkRoot`
  * do.
  */
-export async function findCheckedWorkspace(cwd: string, env: NodeJS.ProcessEnv): Promise<Workspace> {
-  const workspace = await findWorkspace(cwd, { env });
-  await checkLinks(env, workspace);
-  checkRoot(env, workspace.cwd, workspace.root);
+export async function findCheckedWorkspace(cwd: string, host: Host): Promise<Workspace> {
+  const workspace = await findWorkspace(cwd, { host });
+  await checkLinks(host.folders.state, workspace);
+  checkRoot(host.folders.state, workspace.cwd, workspace.root);
   return workspace;
 }
 
 /** From now on the working directory belongs to `root`. Fails with `CaiError('CONFIG')`. */
-export function trustRoot(env: NodeJS.ProcessEnv, cwd: string, root: string): void {
-  write(env, 'roots', cwd, root);
+export function trustRoot(state: string, cwd: string, root: string): void {
+  write(state, 'roots', cwd, root);
 }
 
 /** From now on the working directory is as new; whether it had a root. Fails with `CaiError('CONFIG')`. */
-export function forgetRoot(env: NodeJS.ProcessEnv, cwd: string): boolean {
-  return remove(env, 'roots', cwd);
+export function forgetRoot(state: string, cwd: string): boolean {
+  return remove(state, 'roots', cwd);
 }
 
 /** The git folder outside of it that a root is known to have, empty for none; `undefined`: the root was never used. */
-export function recordedGitFolder(env: NodeJS.ProcessEnv, root: string): string | undefined {
-  return read(env, 'git-folders', root);
+export function recordedGitFolder(state: string, root: string): string | undefined {
+  return read(state, 'git-folders', root);
 }
 
 /** From now on a root has that git folder outside of it, or none if that is empty. Fails with `CaiError('CONFIG')`. */
-export function recordGitFolder(env: NodeJS.ProcessEnv, root: string, folder: string): void {
-  write(env, 'git-folders', root, folder);
+export function recordGitFolder(state: string, root: string, folder: string): void {
+  write(state, 'git-folders', root, folder);
 }
 
 /** From now on no root was ever used with that one; whether it was. Fails with `CaiError('CONFIG')`. */
-export function forgetGitFolder(env: NodeJS.ProcessEnv, root: string): boolean {
-  return remove(env, 'git-folders', root);
+export function forgetGitFolder(state: string, root: string): boolean {
+  return remove(state, 'git-folders', root);
 }
 
-function fileOf(env: NodeJS.ProcessEnv, kind: RecordKind, path: string): string {
+function fileOf(state: string, kind: RecordKind, path: string): string {
   const name = createHash('sha256').update(path).digest('hex');
-  return posix.join(folderOf(env, kind), `${name}.json`);
+  return posix.join(folderOf(state, kind), `${name}.json`);
 }
 
-function folderOf(env: NodeJS.ProcessEnv, kind: RecordKind): string {
-  return posix.join(ownFolders(env).state, kind);
+function folderOf(state: string, kind: RecordKind): string {
+  return posix.join(state, kind);
 }
 
 /** `undefined` too for a record that is damaged. */
-function read(env: NodeJS.ProcessEnv, kind: RecordKind, path: string): string | undefined {
-  const { path: recorded, value } = recordIn(fileOf(env, kind, path));
+function read(state: string, kind: RecordKind, path: string): string | undefined {
+  const { path: recorded, value } = recordIn(fileOf(state, kind, path));
   return recorded === path ? value : undefined;
 }
 
 /** Every root that a folder was recorded for: agents write in them, or have done. */
-export function recordedRoots(env: NodeJS.ProcessEnv): string[] {
-  const folder = folderOf(env, 'roots');
+export function recordedRoots(state: string): string[] {
+  const folder = folderOf(state, 'roots');
   try {
     const values = readdirSync(folder).map((name) => recordIn(posix.join(folder, name)).value);
     return [...new Set(values.filter((value) => value !== undefined))];
@@ -171,8 +171,8 @@ function recordIn(file: string): { readonly path?: unknown; readonly value?: str
   }
 }
 
-function write(env: NodeJS.ProcessEnv, kind: RecordKind, path: string, value: string): void {
-  const file = fileOf(env, kind, path);
+function write(state: string, kind: RecordKind, path: string, value: string): void {
+  const file = fileOf(state, kind, path);
   try {
     replaceFile(file, `${JSON.stringify({ path, value })}\n`);
   } catch (reason) {
@@ -180,10 +180,10 @@ function write(env: NodeJS.ProcessEnv, kind: RecordKind, path: string, value: st
   }
 }
 
-function remove(env: NodeJS.ProcessEnv, kind: RecordKind, path: string): boolean {
-  const wasThere = read(env, kind, path) !== undefined;
+function remove(state: string, kind: RecordKind, path: string): boolean {
+  const wasThere = read(state, kind, path) !== undefined;
   try {
-    rmSync(fileOf(env, kind, path), { force: true });
+    rmSync(fileOf(state, kind, path), { force: true });
   } catch (reason) {
     throw new CaiError('CONFIG', `what was trusted cannot be forgotten: ${messageOf(reason)}`);
   }

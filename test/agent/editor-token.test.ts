@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { ownIdentity } from '../../src/system/process-identity';
 import { dropToken, hostCommand, sweepTokens, takeToken, writeToken } from '../../src/agent/editor-token';
 import type { TerminalOrder } from '../../src/agent/editor-token';
@@ -67,7 +68,7 @@ const age = (file: string): void => utimesSync(file, 1, 1);
 
 describe('writeToken', () => {
   test('names a file that only the user can read, in a folder that only the user can enter', () => {
-    const token = writeToken(env, order);
+    const token = writeToken(new Host(env), order);
 
     expect(token).toMatch(/^[0-9a-f]{32}$/);
     expect(statSync(fileOf(token)).mode & 0o777).toBe(0o600);
@@ -75,7 +76,7 @@ describe('writeToken', () => {
   });
 
   test('gives another token each time', () => {
-    const tokens = Array.from({ length: 20 }, () => writeToken(env, order));
+    const tokens = Array.from({ length: 20 }, () => writeToken(new Host(env), order));
 
     expect(new Set(tokens).size).toBe(20);
   });
@@ -101,22 +102,22 @@ describe('writeToken', () => {
   ])('uses the state folder where %s', (_, change) => {
     change();
 
-    const token = writeToken(env, order);
+    const token = writeToken(new Host(env), order);
 
     expect(readdirSync(join(root, 'state/containai/terminals'))).toEqual([`${token}.command`]);
-    expect(takeToken(env, token)).toMatchObject(order);
+    expect(takeToken(new Host(env), token)).toMatchObject(order);
   });
 
   test('fails where no folder can be used', () => {
-    const nowhere = { HOME: '/dev/null' };
+    const hostOfUser = new Host({ HOME: '/dev/null' });
 
-    expect(() => writeToken(nowhere, order)).toThrow(expect.objectContaining({ code: 'CONFIG' }) as Error);
+    expect(() => writeToken(hostOfUser, order)).toThrow(expect.objectContaining({ code: 'CONFIG' }) as Error);
   });
 
   test('refuses what would fill the folder, and leaves nothing there', () => {
     const large = { ...order, argv: ['x'.repeat(1024 * 1024)] };
 
-    expect(() => writeToken(env, large)).toThrow(
+    expect(() => writeToken(new Host(env), large)).toThrow(
       expect.objectContaining({ code: 'INVALID_PARAMS' }) as Error,
     );
     expect(existsSync(folder)).toBe(false);
@@ -125,11 +126,11 @@ describe('writeToken', () => {
   test('sweeps what is over, and nothing else', async () => {
     const ended = spawn('true');
     await once(ended, 'exit');
-    const [old, fresh] = [writeToken(env, order), writeToken(env, order)];
-    const [shown, orphan] = [writeToken(env, login), writeToken(env, login)];
+    const [old, fresh] = [writeToken(new Host(env), order), writeToken(new Host(env), order)];
+    const [shown, orphan] = [writeToken(new Host(env), login), writeToken(new Host(env), login)];
     const text = readFileSync(fileOf(orphan, 'login'), 'utf8');
     writeFileSync(fileOf(orphan, 'login'), text.replace(ownIdentity(), `${ended.pid}.1`));
-    const [reused, damaged] = [writeToken(env, login), writeToken(env, login)];
+    const [reused, damaged] = [writeToken(new Host(env), login), writeToken(new Host(env), login)];
     // The same number, and another process.
     writeFileSync(fileOf(reused, 'login'), text.replace(ownIdentity(), `${process.pid}.1`));
     truncateSync(fileOf(damaged, 'login'), 20);
@@ -137,7 +138,7 @@ describe('writeToken', () => {
     writeFileSync(join(folder, 'notes'), '');
     for (const file of readdirSync(folder)) if (!file.startsWith(fresh)) age(join(folder, file));
 
-    const latest = writeToken(env, order);
+    const latest = writeToken(new Host(env), order);
 
     expect(readdirSync(folder).sort()).toEqual(
       [`${fresh}.command`, `${latest}.command`, `${shown}.login`, 'notes'].sort(),
@@ -147,61 +148,63 @@ describe('writeToken', () => {
 
 describe('takeToken', () => {
   test('gives the order as it was, once, with the variables that say where things are', () => {
-    const token = writeToken({ ...env, ANTHROPIC_API_KEY: 'secret', PATH: '/bin' }, order);
+    const token = writeToken(new Host({ ...env, ANTHROPIC_API_KEY: 'secret', PATH: '/bin' }), order);
 
-    expect(takeToken(env, token)).toEqual({ ...order, host });
+    expect(takeToken(new Host(env), token)).toEqual({ ...order, host });
 
     expect(readdirSync(folder)).toEqual([]);
-    expect(() => takeToken(env, token)).toThrow(/unknown, or it was used before.*ask the agent again/);
+    expect(() => takeToken(new Host(env), token)).toThrow(
+      /unknown, or it was used before.*ask the agent again/,
+    );
   });
 
   test('gives a sign-in as often as it is wanted', () => {
-    const token = writeToken(env, login);
+    const token = writeToken(new Host(env), login);
 
-    expect(takeToken(env, token)).toEqual({ ...login, host });
-    expect(takeToken(env, token)).toEqual({ ...login, host });
+    expect(takeToken(new Host(env), token)).toEqual({ ...login, host });
+    expect(takeToken(new Host(env), token)).toEqual({ ...login, host });
   });
 
   test('finds a token of a process with another environment', () => {
-    const token = writeToken({ ...env, XDG_RUNTIME_DIR: undefined }, order);
+    const token = writeToken(new Host({ ...env, XDG_RUNTIME_DIR: undefined }), order);
 
-    expect(takeToken(env, token)).toMatchObject(order);
+    expect(takeToken(new Host(env), token)).toMatchObject(order);
   });
 
   test.each(['', 'x', '../../../etc/passwd', '-'.repeat(32), 'A'.repeat(32), `${'a'.repeat(32)}\n`])(
     'looks for no file for %j',
     (token) => {
-      expect(() => takeToken(env, token)).toThrow(/this is no token/);
+      expect(() => takeToken(new Host(env), token)).toThrow(/this is no token/);
     },
   );
 
   test('refuses a token of the right form that nobody wrote', () => {
-    writeToken(env, order);
+    writeToken(new Host(env), order);
 
-    expect(() => takeToken(env, 'a'.repeat(32))).toThrow(/unknown/);
+    expect(() => takeToken(new Host(env), 'a'.repeat(32))).toThrow(/unknown/);
   });
 
   test('refuses one that is too old, and removes it', () => {
-    const token = writeToken(env, order);
+    const token = writeToken(new Host(env), order);
     age(fileOf(token));
 
-    expect(() => takeToken(env, token)).toThrow(/too old/);
+    expect(() => takeToken(new Host(env), token)).toThrow(/too old/);
     expect(readdirSync(folder)).toEqual([]);
   });
 
   test('counts the time from the writing', () => {
-    const token = writeToken(env, order, 0);
+    const token = writeToken(new Host(env), order, 0);
     const until = statSync(fileOf(token)).mtimeMs;
     while (Date.now() <= until);
 
-    expect(() => takeToken(env, token)).toThrow(/too old/);
+    expect(() => takeToken(new Host(env), token)).toThrow(/too old/);
   });
 
   test('lets a sign-in live as long as the process that shows it, and no longer', () => {
-    const token = writeToken(env, login);
+    const token = writeToken(new Host(env), login);
     age(fileOf(token, 'login'));
 
-    expect(takeToken(env, token)).toEqual({ ...login, host });
+    expect(takeToken(new Host(env), token)).toEqual({ ...login, host });
   });
 
   test.each([
@@ -209,12 +212,12 @@ describe('takeToken', () => {
     ['has ended, and whose number another has', () => `${process.pid}.1`],
     ['is not told', () => ''],
   ])('refuses a sign-in whose process %s', (_, owner) => {
-    const token = writeToken(env, login);
+    const token = writeToken(new Host(env), login);
     const text = readFileSync(fileOf(token, 'login'), 'utf8');
     writeFileSync(fileOf(token, 'login'), text.replace(ownIdentity(), owner()));
 
-    expect(() => takeToken(env, token)).toThrow(/too old/);
-    sweepTokens(env);
+    expect(() => takeToken(new Host(env), token)).toThrow(/too old/);
+    sweepTokens(new Host(env));
     expect(readdirSync(folder)).toEqual([]);
   });
 
@@ -241,10 +244,10 @@ describe('takeToken', () => {
       /not yours alone/,
     ],
   ])('refuses a file that %s', (_, change, reason) => {
-    const token = writeToken(env, order);
+    const token = writeToken(new Host(env), order);
     change(fileOf(token));
 
-    expect(() => takeToken(env, token)).toThrow(
+    expect(() => takeToken(new Host(env), token)).toThrow(
       expect.objectContaining({ code: 'USAGE', message: expect.stringMatching(reason) as string }) as Error,
     );
     expect(readdirSync(folder)).toEqual([]);
@@ -252,35 +255,35 @@ describe('takeToken', () => {
 
   const asRoot = process.geteuid?.() === 0 ? test : test.skip;
   asRoot('refuses a file of another user', () => {
-    const token = writeToken(env, order);
+    const token = writeToken(new Host(env), order);
     execFileSync('chown', ['65534', fileOf(token)]);
 
-    expect(() => takeToken(env, token)).toThrow(/not yours alone/);
+    expect(() => takeToken(new Host(env), token)).toThrow(/not yours alone/);
   });
 });
 
 describe('dropToken', () => {
   test.each([order, login])('makes a token of kind $kind unknown', (given) => {
-    const token = writeToken(env, given);
+    const token = writeToken(new Host(env), given);
 
-    dropToken(env, token);
-    dropToken(env, token);
+    dropToken(new Host(env), token);
+    dropToken(new Host(env), token);
 
-    expect(() => takeToken(env, token)).toThrow(/unknown/);
+    expect(() => takeToken(new Host(env), token)).toThrow(/unknown/);
   });
 
   test('removes nothing for what is no token', () => {
-    const token = writeToken(env, order);
+    const token = writeToken(new Host(env), order);
 
-    dropToken(env, `x/../${token}`);
+    dropToken(new Host(env), `x/../${token}`);
 
-    expect(takeToken(env, token)).toEqual({ ...order, host });
+    expect(takeToken(new Host(env), token)).toEqual({ ...order, host });
   });
 });
 
 describe('hostCommand', () => {
   test('is our own program and the token, in characters that no shell takes for anything', () => {
-    const token = writeToken(env, order);
+    const token = writeToken(new Host(env), order);
 
     expect(hostCommand(token)).toEqual({
       command: process.execPath,

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { configKeys, loadConfig } from '../../src/config/config';
 import { nameOf } from '../../src/config/config-reader';
 import { more } from '../../src/config/repository-rules';
@@ -32,22 +33,22 @@ const defaults = {
 };
 
 let configHome: string;
-let env: NodeJS.ProcessEnv;
+let host: Host;
 
 beforeEach(() => {
   configHome = newFolder();
-  env = { XDG_CONFIG_HOME: configHome, HOME: '/home/u' };
+  host = new Host({ XDG_CONFIG_HOME: configHome, HOME: '/home/u' });
 });
 
 describe('loadConfig', () => {
   test('does without a file', () => {
-    expect(loadConfig(env)).toEqual(defaults);
+    expect(loadConfig(host)).toEqual(defaults);
   });
 
   test('does with an empty file', () => {
     write('');
 
-    expect(loadConfig(env)).toEqual(defaults);
+    expect(loadConfig(host)).toEqual(defaults);
   });
 
   test('reads every key', () => {
@@ -109,7 +110,7 @@ describe('loadConfig', () => {
       no_proxy = "localhost,.example"
     `);
 
-    expect(loadConfig(env)).toEqual({
+    expect(loadConfig(host)).toEqual({
       agent: { default: 'mine', process: 'session', data: 'workspace' },
       agents: {
         mine: {
@@ -164,7 +165,7 @@ describe('loadConfig', () => {
     mkdirSync(join(configHome, '.config/containai'), { recursive: true });
     writeFileSync(join(configHome, '.config/containai/config.toml'), 'agent.default = "mine"');
 
-    expect(loadConfig({ HOME: configHome }).agent.default).toBe('mine');
+    expect(loadConfig(new Host({ HOME: configHome })).agent.default).toBe('mine');
   });
 
   test.each([
@@ -196,7 +197,7 @@ describe('loadConfig', () => {
   ])('refuses %j', (source, why) => {
     write(source);
 
-    expect(() => loadConfig(env)).toThrow(
+    expect(() => loadConfig(host)).toThrow(
       expect.objectContaining({
         code: 'CONFIG',
         exitCode: 2,
@@ -210,13 +211,13 @@ describe('loadConfig', () => {
   test('names the place of the word that does not fit', () => {
     write('[env]\nimport = [\n  "OK",\n  "PATH",\n]');
 
-    expect(() => loadConfig(env)).toThrow(/config\.toml:4:3: "env\.import" must be/);
+    expect(() => loadConfig(host)).toThrow(/config\.toml:4:3: "env\.import" must be/);
   });
 
   test('takes the last of two mounts of one path', () => {
     write('mounts = [{ path = "/a" }, { path = "/b" }, { path = "/a/", read_only = true }]');
 
-    expect(loadConfig(env).mounts).toEqual([
+    expect(loadConfig(host).mounts).toEqual([
       { path: '/a', isReadOnly: true },
       { path: '/b', isReadOnly: false },
     ]);
@@ -225,7 +226,7 @@ describe('loadConfig', () => {
   test('does not take a file that it cannot read for none', () => {
     mkdirSync(join(configHome, 'containai/config.toml'), { recursive: true });
 
-    expect(() => loadConfig(env)).toThrow(
+    expect(() => loadConfig(host)).toThrow(
       expect.objectContaining({
         code: 'CONFIG',
         message: expect.stringMatching(/config\.toml cannot be read: .*EISDIR/) as string,
@@ -285,7 +286,7 @@ describe('docs/configuration.md', () => {
     const text = readFileSync(join(__dirname, '../../docs/configuration.md'), 'utf8');
     write(/```toml\n(.*?)```/s.exec(text)![1]!);
 
-    expect(loadConfig(env)).toMatchObject({ agent: { default: 'gemini' }, acp: { idleMs: 1_800_000 } });
+    expect(loadConfig(host)).toMatchObject({ agent: { default: 'gemini' }, acp: { idleMs: 1_800_000 } });
   });
 });
 

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { configKeys, loadConfig } from '../../src/config/config';
 import { nameOf } from '../../src/config/config-reader';
 import { loadWorkspaceConfig } from '../../src/config/effective-config';
@@ -24,8 +25,8 @@ beforeEach(() => {
 
 const user = (...lines: string[]): void => writeFileSync(userFile, lines.join('\n'));
 const repository = (...lines: string[]): void => writeFileSync(file, lines.join('\n'));
-const load = () => loadWorkspaceConfig(env, root);
-const trust = (): void => trustFile(env, file, load().repository!.digest);
+const load = () => loadWorkspaceConfig(new Host(env), root);
+const trust = (): void => trustFile(new Host(env).folders.state, file, load().repository!.digest);
 const originOf = (name: string) =>
   load()
     .origins()
@@ -35,9 +36,9 @@ describe('loadWorkspaceConfig', () => {
   test.each(['a workspace without a file', 'no workspace'])("is the user's configuration for %s", (which) => {
     user('[container]', 'pids = 100', '[[mounts]]', 'path = "/a"');
 
-    const loaded = loadWorkspaceConfig(env, which === 'no workspace' ? undefined : root);
+    const loaded = loadWorkspaceConfig(new Host(env), which === 'no workspace' ? undefined : root);
 
-    expect(loaded.config).toEqual(loadConfig(env));
+    expect(loaded.config).toEqual(loadConfig(new Host(env)));
     expect(loaded).toMatchObject({ notices: [], repository: undefined });
   });
 
@@ -132,7 +133,7 @@ describe('loadWorkspaceConfig', () => {
 
     const { config, notices, repository: found } = load();
 
-    expect(config).toEqual(loadConfig(env));
+    expect(config).toEqual(loadConfig(new Host(env)));
     expect(notices).toEqual([
       `${file}:2: "${name}" is ignored, because it would allow the agent more than you do: if you want it, run: cai trust "${root}"`,
     ]);
@@ -147,7 +148,7 @@ describe('loadWorkspaceConfig', () => {
 
     const { config, notices, repository: found } = load();
 
-    expect(config).not.toEqual(loadConfig(env));
+    expect(config).not.toEqual(loadConfig(new Host(env)));
     expect(notices).toEqual([]);
     expect(found).toMatchObject({ isTrusted: true });
     expect(
@@ -180,9 +181,9 @@ describe('loadWorkspaceConfig', () => {
     repository(line);
     const notice = `${file}:1: "${name}" is ignored, because a repository cannot set it: if you want it, put it into ${userFile}`;
 
-    expect(load()).toMatchObject({ config: loadConfig(env), notices: [notice] });
+    expect(load()).toMatchObject({ config: loadConfig(new Host(env)), notices: [notice] });
     trust();
-    expect(load()).toMatchObject({ config: loadConfig(env), notices: [notice] });
+    expect(load()).toMatchObject({ config: loadConfig(new Host(env)), notices: [notice] });
     expect(load().repository!.widening).toEqual([]);
   });
 
@@ -206,7 +207,7 @@ describe('loadWorkspaceConfig', () => {
     mkdirSync(join(other, '.containai'));
     writeFileSync(join(other, '.containai/config.toml'), 'container.pids = 2000');
 
-    expect(loadWorkspaceConfig(env, other).config.container.pids).toBe(1_024);
+    expect(loadWorkspaceConfig(new Host(env), other).config.container.pids).toBe(1_024);
   });
 
   test("adds a trusted repository's lists to the user's", () => {
@@ -290,7 +291,7 @@ describe('loadWorkspaceConfig', () => {
     writeFileSync(dockerfile, 'FROM trusted\n');
     expect(load().config.image).not.toHaveProperty('dockerfileText');
 
-    trustFile(env, file, load().repository!.digest);
+    trustFile(new Host(env).folders.state, file, load().repository!.digest);
     expect(load().config.image).toMatchObject({ dockerfile, dockerfileText: 'FROM trusted\n' });
 
     writeFileSync(dockerfile, 'FROM other\n');

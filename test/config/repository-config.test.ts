@@ -1,9 +1,10 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { readRepositoryFile, repositoryFileOf } from '../../src/config/repository-config';
 import { newFolder } from '../support/temp-folder';
 
-const env = { HOME: '/home/u' };
+const host = new Host({ HOME: '/home/u' });
 let root: string;
 
 beforeEach(() => {
@@ -12,18 +13,18 @@ beforeEach(() => {
 });
 
 const write = (content: string | Buffer): void => writeFileSync(repositoryFileOf(root), content);
-const digest = (): string => readRepositoryFile(root, env)!.digest;
+const digest = (): string => readRepositoryFile(root, host.home)!.digest;
 
 describe('readRepositoryFile', () => {
   test('tells that there is none', () => {
-    expect(readRepositoryFile(root, env)).toBeUndefined();
-    expect(readRepositoryFile(newFolder(), env)).toBeUndefined();
+    expect(readRepositoryFile(root, host.home)).toBeUndefined();
+    expect(readRepositoryFile(newFolder(), host.home)).toBeUndefined();
   });
 
   test('reads settings, paths against its own folder', () => {
     write('[image]\ndockerfile = "Dockerfile"\n[[mounts]]\npath = "~/d"');
 
-    const { file, settings } = readRepositoryFile(root, env)!;
+    const { file, settings } = readRepositoryFile(root, host.home)!;
 
     expect(file).toBe(join(root, '.containai/config.toml'));
     expect(settings.map(({ path, value }) => [path, value])).toEqual([
@@ -67,7 +68,7 @@ describe('readRepositoryFile', () => {
     mkdirSync(join(root, 'folder'));
     write(`image.dockerfile = "${dockerfile}"`);
 
-    expect(() => readRepositoryFile(root, env)).toThrow(
+    expect(() => readRepositoryFile(root, host.home)).toThrow(
       expect.objectContaining({ code: 'CONFIG', message: expect.stringContaining(why) as string }) as Error,
     );
   });
@@ -80,7 +81,7 @@ describe('readRepositoryFile', () => {
   ])('refuses a file %s, and names it', (_, content, message) => {
     write(content);
 
-    expect(() => readRepositoryFile(root, env)).toThrow(
+    expect(() => readRepositoryFile(root, host.home)).toThrow(
       expect.objectContaining({
         code: 'CONFIG',
         message: expect.stringContaining(`${repositoryFileOf(root)}${message}`) as string,
@@ -91,6 +92,6 @@ describe('readRepositoryFile', () => {
   test('reads a file with a byte order mark and Windows line ends', () => {
     write('\ufeff[container]\r\npids = 100\r\n');
 
-    expect(readRepositoryFile(root, env)!.settings).toHaveLength(1);
+    expect(readRepositoryFile(root, host.home)!.settings).toHaveLength(1);
   });
 });

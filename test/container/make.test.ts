@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { extract } from 'tar-stream';
+import { Host } from '../../src/system/host';
 import type { Engine } from '../../src/container/engine/engine';
 import type { ImageInfo } from '../../src/container/engine/engine-info';
 import { makeContainer, noRoomIn } from '../../src/container/make';
@@ -50,7 +51,7 @@ describe('makeContainer', () => {
       putFiles: (_: string, files: Buffer) => Promise.resolve((archive ??= files)),
       startContainer: () => Promise.resolve(),
     } as unknown as Engine;
-    const request = { settings: settings({ agentSettings }), env: {}, tell: () => undefined };
+    const request = { settings: settings({ agentSettings }), host: new Host({}), tell: () => undefined };
     await makeContainer(engine, 'cai-app-1', { id: 'sha256:image' } as ImageInfo, request);
     const names: string[] = [];
     const reader = Readable.from([archive]).pipe(extract());

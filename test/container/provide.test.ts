@@ -1,3 +1,4 @@
+import { Host } from '../../src/system/host';
 import type { Engine } from '../../src/container/engine/engine';
 import { provideContainer } from '../../src/container/provide';
 import type { ContainerRequest } from '../../src/container/provide';
@@ -28,7 +29,7 @@ function request(changes: Partial<ContainerRequest>): ContainerRequest {
     imageIfThere: () => Promise.resolve(undefined),
     image: () => Promise.reject(noImage),
     isFresh: false,
-    env: {},
+    host: new Host({}),
     tell: () => undefined,
     ...changes,
   };

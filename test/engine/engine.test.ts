@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pack } from 'tar-stream';
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
+import { Host } from '../../src/system/host';
 import type { BuildEvent } from '../../src/container/engine/build-stream';
 import { resolveEngine } from '../../src/container/engine/context';
 import { Engine } from '../../src/container/engine/engine';
@@ -18,7 +19,7 @@ let count = 0;
 const tags: string[] = [];
 
 beforeAll(async () => {
-  engine = await Engine.connect(resolveEngine(process.env));
+  engine = await Engine.connect(resolveEngine(new Host(process.env)));
 });
 
 afterAll(async () => {

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
+import { Host } from '../../src/system/host';
 import { textContext } from '../../src/container/image/build-context';
 import { resolveEngine } from '../../src/container/engine/context';
 import { Engine } from '../../src/container/engine/engine';
@@ -32,7 +33,7 @@ const told: string[] = [];
 const progress = openProgress({ write: (text) => told.push(String(text)) > 0 }, false);
 
 beforeAll(async () => {
-  engine = await Engine.connect(resolveEngine(process.env));
+  engine = await Engine.connect(resolveEngine(new Host(process.env)));
   registry = createServer((from, to) => void answer(from, to)).listen(0, '127.0.0.1');
   proxy = createServer(forward).on('connect', tunnel).listen(0, '127.0.0.1');
   for (const server of [registry, proxy]) if (!server.listening) await once(server, 'listening');

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { Host } from '../../src/system/host';
 import { signInToken } from '../../src/sign-in/sign-in-argument';
 import { takeToken } from '../../src/agent/editor-token';
 import { cai, runCli, userWith } from '../support/cli';
@@ -57,7 +58,7 @@ describe('a sign-in that an editor is offered', () => {
   async function places(cwd: string, config?: string): Promise<(string | undefined)[]> {
     const env = userEnv(config);
     const { child, gone, tokens } = await proxyIn(cwd, env);
-    const roots = tokens.map((token) => takeToken(env, token).workspace);
+    const roots = tokens.map((token) => takeToken(new Host(env), token).workspace);
     child.stdin.end();
     await gone;
     return roots;
@@ -92,7 +93,7 @@ describe('a sign-in that an editor is offered', () => {
     await gone;
 
     expect(left(env)).toEqual([]);
-    expect(() => takeToken(env, tokens[0]!)).toThrow('unknown');
+    expect(() => takeToken(new Host(env), tokens[0]!)).toThrow('unknown');
   });
 
   test('is removed by the next proxy, whatever that is for, when its own was killed', async () => {
@@ -101,7 +102,7 @@ describe('a sign-in that an editor is offered', () => {
     child.kill('SIGKILL');
     await gone;
     const kept = left(env).length;
-    const useless = () => takeToken(env, tokens[0]!);
+    const useless = () => takeToken(new Host(env), tokens[0]!);
     expect(useless).toThrow('too old');
     await runCli(['--acp', 'claude'], { env, cwd: workspace() });
 

@@ -10,17 +10,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { AgentFolders, forgetAgentFolder, rememberAgentFolders } from '../../src/paths/agent-folders';
 import { newFolder } from '../support/temp-folder';
 
 let place: string;
 let theirs: string;
 let ours: string;
-let env: NodeJS.ProcessEnv;
+let stateOfUser: string;
 
 beforeEach(() => {
   place = newFolder();
-  env = { HOME: place };
+  stateOfUser = new Host({ HOME: place }).folders.state;
   theirs = join(place, 'theirs');
   ours = join(place, 'ours');
   for (const folder of [theirs, ours]) {
@@ -34,7 +35,7 @@ const link = (target: string, name: string): string => {
   return join(place, name);
 };
 
-const remember = (path: string): void => rememberAgentFolders(env, [path]);
+const remember = (path: string): void => rememberAgentFolders(stateOfUser, [path]);
 
 const ways: [string, () => string][] = [
   ['a file there', () => join(theirs, 'bin/tool')],
@@ -50,19 +51,19 @@ const ways: [string, () => string][] = [
 describe('AgentFolders', () => {
   test.each(ways)('names a folder that is recorded for %s', (_, pathTo) => {
     remember(theirs);
-    const folders = new AgentFolders(env);
+    const folders = new AgentFolders(stateOfUser);
     const path = pathTo();
 
     expect([folders.onWayTo(path), folders.above(path)]).toEqual([theirs, theirs]);
   });
 
   test.each(ways)('names a folder that an agent is about to get for %s', (_, path) => {
-    expect(new AgentFolders(env, [join(place, 'missing'), theirs]).onWayTo(path())).toBe(theirs);
+    expect(new AgentFolders(stateOfUser, [join(place, 'missing'), theirs]).onWayTo(path())).toBe(theirs);
   });
 
   test('tells apart what lies in a folder and the folder itself, also by a link', () => {
     remember(theirs);
-    const folders = new AgentFolders(env);
+    const folders = new AgentFolders(stateOfUser);
 
     for (const path of [theirs, link(theirs, 'alias')])
       expect([folders.onWayTo(path), folders.above(path)]).toEqual([theirs, undefined]);
@@ -72,7 +73,7 @@ describe('AgentFolders', () => {
     remember(theirs);
     mkdirSync(`${theirs}-too`);
 
-    expect(new AgentFolders(env).onWayTo(link(`${theirs}-too`, 'ours/link'))).toBeUndefined();
+    expect(new AgentFolders(stateOfUser).onWayTo(link(`${theirs}-too`, 'ours/link'))).toBeUndefined();
   });
 
   test('knows a file under another name, and a folder that was moved, which is still in its container', () => {
@@ -80,7 +81,7 @@ describe('AgentFolders', () => {
     linkSync(join(theirs, 'bin/tool'), join(place, 'same'));
     remember(ours);
     renameSync(ours, `${ours}-moved`);
-    const folders = new AgentFolders(env);
+    const folders = new AgentFolders(stateOfUser);
 
     expect(folders.onWayTo(join(place, 'same'))).toBe(join(theirs, 'bin/tool'));
     expect(folders.onWayTo(join(`${ours}-moved`, 'bin'))).toBe(ours);
@@ -92,7 +93,7 @@ describe('AgentFolders', () => {
     for (let count = 0; count < 20; count++) {
       mkdirSync(join(place, `later-${count}`));
 
-      expect(new AgentFolders(env).onWayTo(join(place, `later-${count}`))).toBeUndefined();
+      expect(new AgentFolders(stateOfUser).onWayTo(join(place, `later-${count}`))).toBeUndefined();
     }
   });
 
@@ -102,19 +103,19 @@ describe('AgentFolders', () => {
     writeFileSync(join(roots, '1.json'), JSON.stringify({ path: join(theirs, 'bin'), value: theirs }));
     writeFileSync(join(roots, '2.json'), 'damaged');
 
-    expect(new AgentFolders(env).onWayTo(join(theirs, 'bin'))).toBe(theirs);
+    expect(new AgentFolders(stateOfUser).onWayTo(join(theirs, 'bin'))).toBe(theirs);
     // A look writes nothing.
     expect(readdirSync(join(roots, '..'))).toEqual(['roots']);
 
     remember(join(place, 'other'));
-    expect(new AgentFolders(env).onWayTo(join(theirs, 'bin'))).toBe(theirs);
+    expect(new AgentFolders(stateOfUser).onWayTo(join(theirs, 'bin'))).toBe(theirs);
     expect(readdirSync(join(roots, '..')).sort()).toEqual(['agent-folders', 'roots']);
   });
 
   test('throws where the way has no end', () => {
     link('loop', 'loop');
 
-    expect(() => new AgentFolders(env).onWayTo(join(place, 'loop'))).toThrow('too many links');
+    expect(() => new AgentFolders(stateOfUser).onWayTo(join(place, 'loop'))).toThrow('too many links');
   });
 
   test('looks at no more where thousands are known, most of them gone', () => {
@@ -124,13 +125,13 @@ describe('AgentFolders', () => {
     const timed = () => {
       const times = Array.from({ length: 30 }, () => {
         const begin = process.hrtime.bigint();
-        new AgentFolders(env).onWayTo(join(ours, 'bin/tool'));
+        new AgentFolders(stateOfUser).onWayTo(join(ours, 'bin/tool'));
         return Number(process.hrtime.bigint() - begin);
       });
       return Math.min(...times) / 1e6;
     };
     const withFew = timed();
-    rememberAgentFolders(env, many);
+    rememberAgentFolders(stateOfUser, many);
 
     expect(readdirSync(state)).toHaveLength(2_002);
     // In milliseconds; a look at each of them takes about 20.
@@ -144,8 +145,11 @@ describe('forgetAgentFolder', () => {
     remember(ours);
     renameSync(theirs, `${theirs}-moved`);
 
-    expect([forgetAgentFolder(env, theirs), forgetAgentFolder(env, theirs)]).toEqual([true, false]);
-    const folders = new AgentFolders(env);
+    expect([forgetAgentFolder(stateOfUser, theirs), forgetAgentFolder(stateOfUser, theirs)]).toEqual([
+      true,
+      false,
+    ]);
+    const folders = new AgentFolders(stateOfUser);
     expect([theirs, `${theirs}-moved`].map((folder) => folders.onWayTo(folder))).toEqual([
       undefined,
       undefined,
@@ -171,6 +175,6 @@ describe('rememberAgentFolders', () => {
     writeFileSync(join(place, '.local'), '');
 
     expect(() => remember(theirs)).toThrow(/cannot be recorded: .*: make .*containai a folder/);
-    expect(new AgentFolders(env).onWayTo(theirs)).toBeUndefined();
+    expect(new AgentFolders(stateOfUser).onWayTo(theirs)).toBeUndefined();
   });
 });

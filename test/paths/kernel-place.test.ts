@@ -1,5 +1,6 @@
 import { readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { kernelPlaceOn } from '../../src/paths/kernel-place';
 import { findWorkspace } from '../../src/workspace/root';
 import { newFolder } from '../support/temp-folder';
@@ -57,7 +58,7 @@ onLinux('kernelPlaceOn (of Linux)', () => {
     '/dev/pts',
     '/proc/self/root/usr/share',
   ])('keeps %s from being a workspace', async (path) => {
-    await expect(findWorkspace(path, { env: { HOME: newFolder() } })).rejects.toMatchObject({
+    await expect(findWorkspace(path, { host: new Host({ HOME: newFolder() }) })).rejects.toMatchObject({
       code: 'WORKSPACE',
       message: expect.stringMatching(/cannot be a workspace, because .*the system/) as string,
     });

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { rememberAgentFolders } from '../../src/paths/agent-folders';
 import { askGit } from '../../src/workspace/git';
 import { safeProgram } from '../../src/paths/safe-program';
@@ -16,7 +17,7 @@ beforeEach(() => {
     writeFileSync(join(folder, 'bin/git'), `#!/bin/sh\necho ${folder}\n`);
     chmodSync(join(folder, 'bin/git'), 0o755);
   }
-  rememberAgentFolders({ HOME: home }, [workspace]);
+  rememberAgentFolders(new Host({ HOME: home }).folders.state, [workspace]);
 });
 
 const envWith = (...folders: string[]): NodeJS.ProcessEnv => ({ HOME: home, PATH: folders.join(':') });
@@ -27,22 +28,28 @@ describe('safeProgram', () => {
     symlinkSync(join(workspace, 'bin/git'), join(workspace, 'git'));
     mkdirSync(join(home, 'linked'));
     symlinkSync(join(workspace, 'git'), join(home, 'linked/git'));
-    const env = envWith(join(workspace, 'bin'), join(home, 'link'), join(home, 'linked'), join(home, 'bin'));
+    const host = new Host(
+      envWith(join(workspace, 'bin'), join(home, 'link'), join(home, 'linked'), join(home, 'bin')),
+    );
 
-    expect(safeProgram('git', env)).toBe(join(home, 'bin/git'));
+    expect(safeProgram('git', host)).toBe(join(home, 'bin/git'));
   });
 
   test('is none where only an agent offers one, and for what is no program', () => {
     writeFileSync(join(home, 'bin/notes'), '');
 
-    expect(safeProgram('git', envWith(join(workspace, 'bin')))).toBeUndefined();
-    expect(safeProgram('notes', envWith(join(home, 'bin')))).toBeUndefined();
+    expect(safeProgram('git', new Host(envWith(join(workspace, 'bin'))))).toBeUndefined();
+    expect(safeProgram('notes', new Host(envWith(join(home, 'bin'))))).toBeUndefined();
   });
 });
 
 describe('git, as we ask it,', () => {
   test('is not the one of a workspace elsewhere', async () => {
-    expect(await askGit([], { env: envWith(join(workspace, 'bin'), join(home, 'bin')) })).toBe(`${home}\n`);
-    await expect(askGit([], { env: envWith(join(workspace, 'bin')) })).rejects.toThrow('no git was found');
+    expect(await askGit([], { host: new Host(envWith(join(workspace, 'bin'), join(home, 'bin'))) })).toBe(
+      `${home}\n`,
+    );
+    await expect(askGit([], { host: new Host(envWith(join(workspace, 'bin'))) })).rejects.toThrow(
+      'no git was found',
+    );
   });
 });

@@ -1,3 +1,4 @@
+import { Host } from '../../src/system/host';
 import { Profiles } from '../../src/profiles/profiles';
 import type { ProfilesOptions } from '../../src/profiles/profiles';
 import { shippedProfile } from '../../src/profiles/shipped-profile';
@@ -25,7 +26,7 @@ interface Method {
 }
 
 describe('Profiles', () => {
-  const env = { HOME: newFolder(), XDG_RUNTIME_DIR: newFolder() };
+  const host = new Host({ HOME: newFolder(), XDG_RUNTIME_DIR: newFolder() });
   const silent = openLog({ CAI_LOG_LEVEL: 'silent' });
 
   /** Those of a proxy; with `isDataSplit`, the user says that each workspace has data of its own. */
@@ -34,10 +35,10 @@ describe('Profiles', () => {
     isDataSplit = false,
     log: Log = silent,
     of: AgentCommand = agent,
-    signIn = new SignIn({ agent: of, env, log: silent }),
+    signIn = new SignIn({ agent: of, host, log: silent }),
     cwd = '/a/src',
   ): Profiles {
-    const usual = loadConfig(env);
+    const usual = loadConfig(host);
     const config = isDataSplit ? { ...usual, agent: { ...usual.agent, data: 'workspace' as const } } : usual;
     const options: ProfilesOptions = {
       ...{ agent: of, config, cwd, imageName: 'image', log, signIn },
@@ -53,7 +54,7 @@ describe('Profiles', () => {
   }
 
   const startedIn = (folder: string, cwd: string) =>
-    profilesIn(folder, false, silent, agent, new SignIn({ agent, env, log: silent }), cwd);
+    profilesIn(folder, false, silent, agent, new SignIn({ agent, host, log: silent }), cwd);
 
   /** A folder in which it is kept what an agent has answered: in /a, of a proxy that was started below it, or in none. */
   function recorded(hasOwnData = false, root?: string): string {
@@ -139,7 +140,7 @@ describe('Profiles', () => {
     const claude = { ...agent, name: 'claude', command: ['claude-agent-acp'] } as const;
     const capabilities = { auth: { terminal: true }, _meta: { 'terminal-auth': true } };
     const asked = JSON.stringify({ clientCapabilities: capabilities });
-    const shipped = shippedProfile(claude, loadConfig(env), capabilities)!;
+    const shipped = shippedProfile(claude, loadConfig(host), capabilities)!;
 
     /** What an editor in /b is answered, when an agent without a workspace has said `said` before. */
     function answered(said: string, ownRoot?: string): string {
@@ -147,7 +148,7 @@ describe('Profiles', () => {
       const earlier = profilesIn(folder, ownRoot === undefined, silent, claude);
       earlier.find(asked);
       earlier.heard(childOf(undefined, said), false);
-      const signIn = new SignIn({ agent: claude, env, log: silent });
+      const signIn = new SignIn({ agent: claude, host, log: silent });
       signIn.ownRoot = '/b';
       return profilesIn(folder, ownRoot === undefined, silent, claude, signIn).find(asked)!.result;
     }
@@ -163,7 +164,7 @@ describe('Profiles', () => {
       const { authMethods } = JSON.parse(answered(said, ownRoot)) as { authMethods: Method[] };
 
       const orders = authMethods.flatMap(({ args, _meta }) =>
-        [signInToken(args)!, _meta['terminal-auth'].args[2]!].map((token) => takeToken(env, token)),
+        [signInToken(args)!, _meta['terminal-auth'].args[2]!].map((token) => takeToken(host, token)),
       );
       expect(orders).toHaveLength(4);
       for (const order of orders) {

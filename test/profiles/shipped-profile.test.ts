@@ -1,3 +1,4 @@
+import { Host } from '../../src/system/host';
 import { shippedProfile } from '../../src/profiles/shipped-profile';
 import { catalog, resolveAgent } from '../../src/agent/catalog';
 import type { AgentCommand } from '../../src/agent/catalog';
@@ -6,7 +7,7 @@ import { loadConfig } from '../../src/config/config';
 import type { Config } from '../../src/config/config';
 import { newFolder } from '../support/temp-folder';
 
-const config = loadConfig({ HOME: newFolder() });
+const config = loadConfig(new Host({ HOME: newFolder() }));
 const claude = commandOf('claude');
 
 describe('shippedProfile', () => {

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Host } from '../../src/system/host';
 import {
   copyOf,
   folderFor,
@@ -21,11 +22,11 @@ import {
 import { digestOf } from '../../src/protect/inventory';
 import { newFolder } from '../support/temp-folder';
 
-let env: NodeJS.ProcessEnv;
+let state: string;
 let root: string;
 
 beforeEach(() => {
-  env = { HOME: newFolder() };
+  state = new Host({ HOME: newFolder() }).folders.state;
   root = newFolder();
 });
 
@@ -49,16 +50,16 @@ describe('a baseline', () => {
     write('.envrc', 'one');
     mkdirSync(join(root, '.vscode'));
 
-    recordBaseline(env, root);
+    recordBaseline(state, root);
     write('.envrc', 'two');
-    recordBaseline(env, root);
+    recordBaseline(state, root);
 
-    const baseline = readBaseline(env, root)!;
+    const baseline = readBaseline(state, root)!;
     expect(baseline).toMatchObject({ folder: root, root });
     expect([...baseline.units]).toEqual(['.envrc', '.vscode']);
     expect([...baseline.states]).toEqual([['.envrc', expect.stringContaining(digestOf('one'))]]);
-    expect(copyOf(env, root, digestOf('one'))!.toString()).toBe('one');
-    const place = folderFor(env, root);
+    expect(copyOf(state, root, digestOf('one'))!.toString()).toBe('one');
+    const place = folderFor(state, root);
     expect(statSync(place).mode & 0o777).toBe(0o700);
     expect(statSync(join(place, 'baseline.json')).mode & 0o777).toBe(0o600);
     expect(statSync(join(place, 'copies', digestOf('one'))).mode & 0o777).toBe(0o600);
@@ -69,7 +70,7 @@ describe('a baseline', () => {
     write('app/.vscode/old.json');
     write('app/.envrc', 'before');
     tick();
-    recordBaseline(env, root);
+    recordBaseline(state, root);
     tick();
     write('app/.vscode/new.json');
     write('app/.envrc', 'after');
@@ -77,11 +78,11 @@ describe('a baseline', () => {
     utimesSync(join(root, 'app/.vscode/new.json'), 1, 1);
     renameSync(join(root, 'app'), join(root, 'application'));
 
-    recordBaseline(env, join(root, 'application'), { root });
+    recordBaseline(state, join(root, 'application'), { root });
 
-    const [inner, ...more] = innerBaselines(env, root);
+    const [inner, ...more] = innerBaselines(state, root);
     expect(more).toEqual([]);
-    expect(inner!.at).toBe(readBaseline(env, root)!.at);
+    expect(inner!.at).toBe(readBaseline(state, root)!.at);
     expect([...inner!.states.keys()]).toEqual(['.vscode/old.json']);
   });
 
@@ -91,44 +92,44 @@ describe('a baseline', () => {
     ['of another folder', JSON.stringify({ folder: '/x', root: '/x', at: 1, units: [], states: {} })],
     ['without states', JSON.stringify({ folder: '/x', root: '/x', at: 1, units: [] })],
   ])('that is damaged is none: %s', (_, text) => {
-    recordBaseline(env, root);
-    writeFileSync(join(folderFor(env, root), 'baseline.json'), text);
+    recordBaseline(state, root);
+    writeFileSync(join(folderFor(state, root), 'baseline.json'), text);
 
-    expect(readBaseline(env, root)).toBeUndefined();
+    expect(readBaseline(state, root)).toBeUndefined();
   });
 
   test('keeps copies that are whole, or none', () => {
     write('.envrc', 'one');
-    recordBaseline(env, root);
-    writeFileSync(join(folderFor(env, root), 'copies', digestOf('one')), 'other');
+    recordBaseline(state, root);
+    writeFileSync(join(folderFor(state, root), 'copies', digestOf('one')), 'other');
 
-    expect(copyOf(env, root, digestOf('one'))).toBeUndefined();
-    expect(copyOf(env, root, digestOf('never'))).toBeUndefined();
+    expect(copyOf(state, root, digestOf('one'))).toBeUndefined();
+    expect(copyOf(state, root, digestOf('never'))).toBeUndefined();
   });
 
   test('is no condition for anything: where nothing can be written, there is none', () => {
     const home = newFolder();
     writeFileSync(join(home, 'file'), '');
-    env = { HOME: home, XDG_STATE_HOME: join(home, 'file') };
+    state = new Host({ HOME: home, XDG_STATE_HOME: join(home, 'file') }).folders.state;
 
-    recordBaseline(env, root);
-    writeTold(env, root, new Map([['.envrc', 'x']]));
+    recordBaseline(state, root);
+    writeTold(state, root, new Map([['.envrc', 'x']]));
 
-    expect(readBaseline(env, root)).toBeUndefined();
-    expect(innerBaselines(env, root)).toEqual([]);
-    expect(readTold(env, root)).toBeUndefined();
+    expect(readBaseline(state, root)).toBeUndefined();
+    expect(innerBaselines(state, root)).toEqual([]);
+    expect(readTold(state, root)).toBeUndefined();
   });
 });
 
 test('what was told is remembered, and a damaged record is none', () => {
   const told = new Map([['.envrc', 'file 644 00']]);
 
-  writeTold(env, root, told);
+  writeTold(state, root, told);
 
-  expect(readTold(env, root)).toEqual(told);
-  writeFileSync(join(folderFor(env, root), 'told.json'), '[1,');
-  expect(readTold(env, root)).toBeUndefined();
-  chmodSync(folderFor(env, root), 0o700);
-  rmSync(folderFor(env, root), { recursive: true });
-  expect(readTold(env, root)).toBeUndefined();
+  expect(readTold(state, root)).toEqual(told);
+  writeFileSync(join(folderFor(state, root), 'told.json'), '[1,');
+  expect(readTold(state, root)).toBeUndefined();
+  chmodSync(folderFor(state, root), 0o700);
+  rmSync(folderFor(state, root), { recursive: true });
+  expect(readTold(state, root)).toBeUndefined();
 });

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { recordBaseline } from '../../src/protect/baseline';
 import { pathsNamedByGit, patternsFor } from '../../src/protect/git-named-paths';
 import { newFolder } from '../support/temp-folder';
@@ -16,7 +17,7 @@ beforeEach(() => {
 
 const set = (key: string, value: string) => execFileSync('git', ['-C', root, 'config', key, value]);
 const named = (workTree: string, PATH = process.env.PATH, within = workTree) =>
-  pathsNamedByGit({ workTree, within, env: { HOME: home, PATH } });
+  pathsNamedByGit({ workTree, within, host: new Host({ HOME: home, PATH }) });
 const paths = () => named(root);
 
 describe('pathsNamedByGit', () => {
@@ -120,9 +121,9 @@ describe('pathsNamedByGit', () => {
 test('patternsFor goes by what was known where git cannot tell', async () => {
   set('include.path', '../fifo');
   execFileSync('mkfifo', [join(root, 'fifo')]);
-  const env = { HOME: home, PATH: process.env.PATH };
-  recordBaseline(env, root, { patterns: ['.githooks'] });
-  expect(await patternsFor({ workTree: root, within: root, env }, ['deploy'])).toEqual([
+  const host = new Host({ HOME: home, PATH: process.env.PATH });
+  recordBaseline(host.folders.state, root, { patterns: ['.githooks'] });
+  expect(await patternsFor({ workTree: root, within: root, host }, ['deploy'])).toEqual([
     'deploy',
     '.githooks',
   ]);
@@ -131,7 +132,7 @@ test('patternsFor goes by what was known where git cannot tell', async () => {
 test('patternsFor tells what is configured and what git names', async () => {
   set('core.hooksPath', '.githooks');
   const patterns = await patternsFor(
-    { workTree: root, within: root, env: { HOME: home, PATH: process.env.PATH } },
+    { workTree: root, within: root, host: new Host({ HOME: home, PATH: process.env.PATH }) },
     ['deploy'],
   );
   expect(patterns).toEqual(['deploy', '.githooks']);

@@ -1,30 +1,31 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { folderFor, readBaseline, recordBaseline } from '../../src/protect/baseline';
 import { besidesOf, nameOf, recordBeside } from '../../src/protect/outer-folders';
 import { accept, changesIn } from '../../src/review/changes';
 import { Watch } from '../../src/review/watch';
 import { newFolder } from '../support/temp-folder';
 
-let env: NodeJS.ProcessEnv;
+let state: string;
 let root: string;
 let mounted: string;
 let git: string;
 
 beforeEach(() => {
-  env = { HOME: newFolder() };
+  state = new Host({ HOME: newFolder() }).folders.state;
   root = newFolder();
   mounted = newFolder();
   git = newFolder();
   write(join(mounted, '.envrc'));
   write(join(git, 'HEAD'));
   write(join(git, 'config'));
-  recordBaseline(env, root, { readOnly: [root] });
+  recordBaseline(state, root, { readOnly: [root] });
   const folders = [
     { folder: mounted, isGit: false },
     { folder: git, isGit: true },
   ];
-  recordBeside(env, root, folders, ['/']);
+  recordBeside(state, root, folders, ['/']);
 });
 
 function write(path: string, text = path): void {
@@ -33,48 +34,48 @@ function write(path: string, text = path): void {
 }
 
 async function news(): Promise<readonly string[]> {
-  const watch = new Watch(env, root);
+  const watch = new Watch(state, root);
   return await new Promise((resolve) => {
     watch.look([root], resolve);
   });
 }
 
 test('what an agent makes beside its workspace is told, and listed until it is accepted', async () => {
-  expect(besidesOf(env, root)).toEqual([git, mounted].sort());
-  expect(changesIn(env, root)).toEqual([]);
+  expect(besidesOf(state, root)).toEqual([git, mounted].sort());
+  expect(changesIn(state, root)).toEqual([]);
 
   write(join(git, 'commondir'));
   write(join(mounted, '.vscode/tasks.json'));
 
   const names = [join(git, 'commondir'), join(mounted, '.vscode/tasks.json')].sort();
   expect([...(await news())].sort()).toEqual(names);
-  const changes = changesIn(env, root);
+  const changes = changesIn(state, root);
   expect(changes.map(({ kind, name }) => `${kind} ${name}`).sort()).toEqual(
     names.map((name) => `new ${name}`),
   );
 
-  accept(env, root, changes);
-  expect(changesIn(env, root)).toEqual([]);
-  expect(readBaseline(env, git)).toMatchObject({ folder: git, root: git, isGit: true });
+  accept(state, root, changes);
+  expect(changesIn(state, root)).toEqual([]);
+  expect(readBaseline(state, git)).toMatchObject({ folder: git, root: git, isGit: true });
 });
 
 test('what is left in a folder that later is a workspace is not taken for known there', () => {
   write(join(mounted, '.vscode/tasks.json'));
 
-  recordBaseline(env, mounted, { readOnly: [mounted] });
+  recordBaseline(state, mounted, { readOnly: [mounted] });
 
-  expect(changesIn(env, mounted).map(({ name }) => name)).toEqual(['.vscode/tasks.json']);
+  expect(changesIn(state, mounted).map(({ name }) => name)).toEqual(['.vscode/tasks.json']);
 });
 
 test('a folder that is no longer beside it is not looked at; without a place for records, nothing fails', () => {
   write(join(mounted, '.vscode/tasks.json'));
-  recordBeside(env, root, [], []);
-  expect([besidesOf(env, root), changesIn(env, root)]).toEqual([[], []]);
+  recordBeside(state, root, [], []);
+  expect([besidesOf(state, root), changesIn(state, root)]).toEqual([[], []]);
 
-  rmSync(folderFor(env, root), { recursive: true });
-  write(folderFor(env, root));
-  recordBeside(env, root, [{ folder: mounted, isGit: false }], [mounted]);
-  expect(besidesOf(env, root)).toEqual([]);
+  rmSync(folderFor(state, root), { recursive: true });
+  write(folderFor(state, root));
+  recordBeside(state, root, [{ folder: mounted, isGit: false }], [mounted]);
+  expect(besidesOf(state, root)).toEqual([]);
 });
 
 test('names are below the root, or whole', () => {

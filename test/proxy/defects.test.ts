@@ -1,3 +1,4 @@
+import { Host } from '../../src/system/host';
 import { Core } from '../../src/relay/core';
 import { Defects } from '../../src/proxy/defects';
 import { SignIn } from '../../src/sign-in/sign-in';
@@ -10,7 +11,7 @@ import { Gate } from '../rpc/gate';
 
 function newDefects(): Defects {
   const writer = new LineWriter(new Gate(), 1_024, () => undefined);
-  const signIn = new SignIn({ agent: undefined, env: {}, log: noLog });
+  const signIn = new SignIn({ agent: undefined, host: new Host({}), log: noLog });
   return new Defects(
     new Core(
       new SessionTable('claude', undefined),

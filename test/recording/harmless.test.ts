@@ -1,3 +1,4 @@
+import { Host } from '../../src/system/host';
 import { harmless } from '../../src/recording/harmless';
 import type { RecordedLine, Side } from '../../src/recording/recording';
 import { SignIn } from '../../src/sign-in/sign-in';
@@ -5,7 +6,11 @@ import { openLog } from '../../src/system/log';
 
 type Told = readonly [Side, string, number?];
 
-const signIn = new SignIn({ agent: undefined, env: {}, log: openLog({ CAI_LOG_LEVEL: 'silent' }) });
+const signIn = new SignIn({
+  agent: undefined,
+  host: new Host({}),
+  log: openLog({ CAI_LOG_LEVEL: 'silent' }),
+});
 const asked = (id: number, method: string): string =>
   `{"jsonrpc":"2.0", "id":${id},"method":"${method}","params":{"sessionId":"s"}}`;
 const answered = (id: number, result = '{}'): string => `{"jsonrpc":"2.0", "id":${id},"result":${result}}`;

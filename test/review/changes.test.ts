@@ -1,14 +1,15 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { folderFor, readTold, recordBaseline, writeTold } from '../../src/protect/baseline';
 import { accept, changesIn, forgetTold } from '../../src/review/changes';
 import { newFolder } from '../support/temp-folder';
 
-let env: NodeJS.ProcessEnv;
+let state: string;
 let root: string;
 
 beforeEach(() => {
-  env = { HOME: newFolder() };
+  state = new Host({ HOME: newFolder() }).folders.state;
   root = newFolder();
 });
 
@@ -17,12 +18,12 @@ function write(path: string, text = path): void {
   writeFileSync(join(root, path), text);
 }
 
-const found = (): string[] => changesIn(env, root).map(({ kind, name }) => `${kind} ${name}`);
+const found = (): string[] => changesIn(state, root).map(({ kind, name }) => `${kind} ${name}`);
 
 test('what is new, changed, made executable or gone is told, in all folders of sessions', () => {
   for (const path of ['.envrc', '.husky/a', '.husky/b', '.husky/c', 'app/.envrc']) write(path);
-  recordBaseline(env, root);
-  recordBaseline(env, join(root, 'app'), { root });
+  recordBaseline(state, root);
+  recordBaseline(state, join(root, 'app'), { root });
   expect(found()).toEqual([]);
 
   write('.zed/tasks.json');
@@ -44,18 +45,18 @@ test('without what was written down, all is unknown', () => {
   write('.envrc');
   expect(found()).toEqual(['unknown .envrc']);
 
-  recordBaseline(env, root);
-  writeFileSync(join(folderFor(env, root), 'baseline.json'), 'damaged');
+  recordBaseline(state, root);
+  writeFileSync(join(folderFor(state, root), 'baseline.json'), 'damaged');
   expect(found()).toEqual(['unknown .envrc']);
 
-  accept(env, root, changesIn(env, root));
+  accept(state, root, changesIn(state, root));
   expect(found()).toEqual([]);
 });
 
 test('a folder that has become a link is not followed', () => {
   write('app/.envrc');
-  recordBaseline(env, root);
-  recordBaseline(env, join(root, 'app'), { root });
+  recordBaseline(state, root);
+  recordBaseline(state, join(root, 'app'), { root });
   renameSync(join(root, 'app'), join(root, 'was'));
   symlinkSync(newFolder(), join(root, 'app'));
 
@@ -63,13 +64,13 @@ test('a folder that has become a link is not followed', () => {
 });
 
 test('what is accepted is known as it was then, and nothing else', () => {
-  recordBaseline(env, root);
+  recordBaseline(state, root);
   write('.envrc', 'seen');
   write('.zed/tasks.json');
-  const seen = changesIn(env, root).filter(({ name }) => name === '.envrc');
+  const seen = changesIn(state, root).filter(({ name }) => name === '.envrc');
   write('.envrc', 'swapped');
 
-  accept(env, root, seen);
+  accept(state, root, seen);
   expect(found()).toEqual(['changed .envrc', 'new .zed/tasks.json']);
 
   write('.envrc', 'seen');
@@ -77,12 +78,12 @@ test('what is accepted is known as it was then, and nothing else', () => {
 });
 
 test('what is put aside is forgotten, so that it is told again', () => {
-  recordBaseline(env, root);
+  recordBaseline(state, root);
   write('.envrc');
   write('mise.toml');
-  writeTold(env, root, new Map([['.envrc', 'x'], ['mise.toml', 'y']])); // prettier-ignore
+  writeTold(state, root, new Map([['.envrc', 'x'], ['mise.toml', 'y']])); // prettier-ignore
 
-  forgetTold(env, changesIn(env, root).filter(({ name }) => name === '.envrc')); // prettier-ignore
+  forgetTold(state, changesIn(state, root).filter(({ name }) => name === '.envrc')); // prettier-ignore
 
-  expect(readTold(env, root)).toEqual(new Map([['mise.toml', 'y']]));
+  expect(readTold(state, root)).toEqual(new Map([['mise.toml', 'y']]));
 });

@@ -15,20 +15,21 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { folderFor, recordBaseline } from '../../src/protect/baseline';
 import { changesIn } from '../../src/review/changes';
 import { asideFolder, putBack } from '../../src/review/put-back';
 import type { PutBack } from '../../src/review/put-back';
 import { newFolder } from '../support/temp-folder';
 
-let env: NodeJS.ProcessEnv;
+let state: string;
 let root: string;
 let aside: string;
 
 beforeEach(() => {
-  env = { HOME: newFolder() };
+  state = new Host({ HOME: newFolder() }).folders.state;
   root = newFolder();
-  aside = asideFolder(env, root, new Date());
+  aside = asideFolder(state, root, new Date());
 });
 
 function write(path: string, text = path): void {
@@ -40,14 +41,14 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 /** Puts all back; what came of each, by name. */
 function putAllBack(before: () => void = () => undefined): Record<string, PutBack> {
-  const changes = changesIn(env, root);
+  const changes = changesIn(state, root);
   before();
-  return Object.fromEntries(changes.map((change) => [change.name, putBack(env, change, aside)]));
+  return Object.fromEntries(changes.map((change) => [change.name, putBack(state, change, aside)]));
 }
 
 test('what is new is moved aside, with the folders that were made for it', () => {
   write('.git/config');
-  recordBaseline(env, root);
+  recordBaseline(state, root);
   write('.vscode/deep/tasks.json', 'evil');
   write('.git/hooks/post-checkout', 'evil');
   write('.github/hooks/x');
@@ -59,11 +60,11 @@ test('what is new is moved aside, with the folders that were made for it', () =>
   expect(done['.vscode/deep/tasks.json']).toEqual({ aside: join(aside, '.vscode/deep/tasks.json'), failure: undefined }); // prettier-ignore
   expect(readFileSync(join(aside, '.vscode/deep/tasks.json'), 'utf8')).toBe('evil');
   expect(statSync(aside).mode & 0o777).toBe(0o700);
-  expect(aside.startsWith(folderFor(env, root))).toBe(true);
+  expect(aside.startsWith(folderFor(state, root))).toBe(true);
   expect(readdirSync(root).sort()).toEqual(['.git', '.github']);
   expect(readdirSync(join(root, '.git'))).toEqual(['config']);
   expect(readdirSync(join(root, '.github'))).toEqual(['workflow.yml']);
-  expect(changesIn(env, root)).toEqual([]);
+  expect(changesIn(state, root)).toEqual([]);
 });
 
 test('what was changed or is gone comes back with its permissions', () => {
@@ -72,7 +73,7 @@ test('what was changed or is gone comes back with its permissions', () => {
   write('.husky/pre-commit', 'mine');
   chmodSync(join(root, '.husky/pre-commit'), 0o755);
   symlinkSync('there', join(root, 'mise.toml'));
-  recordBaseline(env, root);
+  recordBaseline(state, root);
   write('.envrc', 'evil');
   chmodSync(join(root, '.envrc'), 0o777);
   rmSync(join(root, '.husky'), { recursive: true });
@@ -87,13 +88,13 @@ test('what was changed or is gone comes back with its permissions', () => {
   expect(statSync(join(root, '.husky/pre-commit')).mode & 0o777).toBe(0o755);
   expect(readlinkSync(join(root, 'mise.toml'))).toBe('there');
   expect(readFileSync(join(aside, '.envrc'), 'utf8')).toBe('evil');
-  expect(changesIn(env, root)).toEqual([]);
+  expect(changesIn(state, root)).toEqual([]);
 });
 
 test('links and FIFOs are taken away, and nothing that they lead to is touched', () => {
   const outside = newFolder();
   writeFileSync(join(outside, 'secret'), 'SECRET');
-  recordBaseline(env, root);
+  recordBaseline(state, root);
   symlinkSync(join(outside, 'secret'), join(root, '.envrc'));
   symlinkSync(outside, join(root, '.vscode'));
   execFileSync('mkfifo', [join(root, 'mise.toml')]);
@@ -110,7 +111,7 @@ test('nothing outside is touched where a folder was swapped for a link since', (
   const outside = newFolder();
   writeFileSync(join(outside, 'tasks.json'), 'mine');
   write('.husky/a', 'mine');
-  recordBaseline(env, root);
+  recordBaseline(state, root);
   write('.vscode/tasks.json', 'evil');
   write('.husky/a', 'evil');
 
@@ -128,9 +129,9 @@ test('nothing outside is touched where a folder was swapped for a link since', (
 
 test('what cannot be kept or brought back is left', () => {
   write('.envrc', 'mine');
-  recordBaseline(env, root);
+  recordBaseline(state, root);
   write('.envrc', 'evil');
-  rmSync(join(folderFor(env, root), 'copies'), { recursive: true });
+  rmSync(join(folderFor(state, root), 'copies'), { recursive: true });
   write('mise.toml', '');
   truncateSync(join(root, 'mise.toml'), 2 ** 40);
   mkdirSync(join(root, '.idea'));

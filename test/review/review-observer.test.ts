@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { ReviewObserver } from '../../src/review/review-observer';
 import { recordBaseline } from '../../src/protect/baseline';
 import type { Message } from '../../src/rpc/message';
@@ -8,19 +9,19 @@ import type { Session, WorkspaceChild } from '../../src/child/workspace-child';
 import { noLog } from '../agent/agent-run';
 import { newFolder } from '../support/temp-folder';
 
-let env: NodeJS.ProcessEnv;
+let host: Host;
 let root: string;
 let said: string[];
 let core: { isEditorGone: boolean; editorCapabilities: object; log: typeof noLog };
 let observer: ReviewObserver;
 
 beforeEach(() => {
-  env = { HOME: newFolder() };
+  host = new Host({ HOME: newFolder() });
   root = newFolder();
   said = [];
   core = { isEditorGone: false, editorCapabilities: {}, log: noLog };
-  recordBaseline(env, root);
-  observer = new ReviewObserver(core as never, env);
+  recordBaseline(host.folders.state, root);
+  observer = new ReviewObserver(core as never, host);
 });
 
 /** An open session of the workspace, or of none. */
@@ -118,6 +119,6 @@ test('nothing is told without an editor or a workspace, and nothing fails', asyn
   expect(await turn(opened(root, false))).toEqual([]);
   expect(await turn(session)).toHaveLength(1);
 
-  const failing = new ReviewObserver(core as never, undefined as never);
+  const failing = new ReviewObserver(core as never, new Host(undefined as never));
   expect(() => failing.onAnswer(session, 'session/prompt')).not.toThrow();
 });

@@ -2,6 +2,7 @@ import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } f
 import { stat, statfs } from 'node:fs/promises';
 import type * as promises from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { recordBaseline } from '../../src/protect/baseline';
 import { accept, changesIn } from '../../src/review/changes';
 import { Watch } from '../../src/review/watch';
@@ -12,11 +13,11 @@ jest.mock('node:fs/promises', () => {
   return { ...real, statfs: jest.fn(real.statfs), stat: jest.fn(real.stat) };
 });
 
-let env: NodeJS.ProcessEnv;
+let state: string;
 let root: string;
 
 beforeEach(() => {
-  env = { HOME: newFolder() };
+  state = new Host({ HOME: newFolder() }).folders.state;
   root = newFolder();
   jest.mocked(statfs).mockResolvedValue({ type: 0xef53 } as never);
 });
@@ -28,8 +29,8 @@ function write(path: string, text = path): void {
 
 /** A watch that has found out where the root lies. */
 async function watched(isProtected = true): Promise<Watch> {
-  recordBaseline(env, root, { readOnly: isProtected ? [root] : [] });
-  const watch = new Watch(env, root);
+  recordBaseline(state, root, { readOnly: isProtected ? [root] : [] });
+  const watch = new Watch(state, root);
   await Promise.resolve();
   return watch;
 }
@@ -152,7 +153,7 @@ test('tells changes of what was accepted, which a container that runs can still 
   rmSync(join(root, '.vscode'), { recursive: true });
   await watched();
   write('.vscode/tasks.json', 'one');
-  accept(env, root, changesIn(env, root));
+  accept(state, root, changesIn(state, root));
   const watch = await watched();
   expect(news(watch)).toEqual([]);
 
@@ -167,9 +168,9 @@ test('tells changes of what agents could write once, or can in a folder around i
   write('app/.envrc');
   const app = join(root, 'app');
   const watch = await watched();
-  recordBaseline(env, app, { readOnly: [app] });
+  recordBaseline(state, app, { readOnly: [app] });
 
-  recordBaseline(env, root);
+  recordBaseline(state, root);
   await watched();
   write('.envrc', 'two');
   write('app/.envrc', 'two');
@@ -204,7 +205,7 @@ test('takes what is there for known where nothing was written down', async () =>
   write('.envrc');
   const file = join(newFolder(), 'file');
   writeFileSync(file, '');
-  env = { HOME: newFolder(), XDG_STATE_HOME: file };
+  state = new Host({ HOME: newFolder(), XDG_STATE_HOME: file }).folders.state;
   const watch = await watched();
   expect(news(watch)).toEqual([]);
 
@@ -234,7 +235,7 @@ test('on a file system that may not answer, looks once that does, and asks one t
 });
 
 test('tells what comes into being where only the configuration or git protects', async () => {
-  recordBaseline(env, root, { readOnly: [root], patterns: ['deploy', '.githooks'] });
+  recordBaseline(state, root, { readOnly: [root], patterns: ['deploy', '.githooks'] });
   const watch = await watched();
   write('deploy/run.sh');
   write('.githooks/pre-commit');
@@ -244,13 +245,13 @@ test('tells what comes into being where only the configuration or git protects',
 
 test('tells of a folder that the configuration protects no longer', async () => {
   write('deploy/run.sh');
-  recordBaseline(env, root, { readOnly: [root], patterns: ['deploy'] });
+  recordBaseline(state, root, { readOnly: [root], patterns: ['deploy'] });
   const watch = await watched();
   write('deploy/run.sh', 'of the user');
   expect(news(watch)).toEqual([]);
 
-  recordBaseline(env, root, { readOnly: [join(root, '.git')], patterns: [] });
-  recordBaseline(env, root, { readOnly: [root], patterns: ['deploy'] });
+  recordBaseline(state, root, { readOnly: [join(root, '.git')], patterns: [] });
+  recordBaseline(state, root, { readOnly: [root], patterns: ['deploy'] });
   write('deploy/run.sh', 'of the agent');
   expect(news(watch)).toEqual(['deploy/run.sh']);
 });
@@ -278,9 +279,9 @@ test('tells again what was taken away and made again between two looks', async (
 
 test('does not trust what the next container leaves open', async () => {
   write('sub/.git/config', 'of the user');
-  recordBaseline(env, root, { readOnly: [root], patterns: ['sub/.git/config'] });
-  recordBaseline(env, root, { readOnly: [join(root, '.git')] });
-  const watch = new Watch(env, root);
+  recordBaseline(state, root, { readOnly: [root], patterns: ['sub/.git/config'] });
+  recordBaseline(state, root, { readOnly: [join(root, '.git')] });
+  const watch = new Watch(state, root);
   await Promise.resolve();
   write('sub/.git/config', 'of the agent');
   expect(news(watch)).toEqual(['sub/.git/config']);

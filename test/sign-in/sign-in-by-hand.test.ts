@@ -1,3 +1,4 @@
+import { Host } from '../../src/system/host';
 import * as fields from '../../src/protocol/fields';
 import { SignIn } from '../../src/sign-in/sign-in';
 import { SignInByHand } from '../../src/sign-in/sign-in-by-hand';
@@ -72,7 +73,7 @@ describe('SignInByHand', () => {
 });
 
 describe('a sign-in method that opens a browser', () => {
-  const env = { HOME: newFolder(), XDG_RUNTIME_DIR: newFolder() };
+  const host = new Host({ HOME: newFolder(), XDG_RUNTIME_DIR: newFolder() });
   const method = { id: 'oauth-personal', name: 'Log in with Google', description: 'D' };
 
   function offered(editorCapabilities: Record<string, unknown>): unknown {
@@ -80,7 +81,7 @@ describe('a sign-in method that opens a browser', () => {
       Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"authMethods":[${JSON.stringify(method)}]}}`),
       { params: none, result: () => compilePlan(fields.initializeResult), error: undefined },
     );
-    const signIn = new SignIn({ agent: named('gemini'), env, log });
+    const signIn = new SignIn({ agent: named('gemini'), host, log });
     const edits = signIn.edits(message, { root: '/srv', editorCapabilities });
     const text = editedText(message.line, message.bodyStart, message.bodyEnd, edits);
     return (JSON.parse(text) as { authMethods: unknown[] }).authMethods[0];
@@ -90,7 +91,7 @@ describe('a sign-in method that opens a browser', () => {
     const found = offered({ auth: { terminal: true } }) as { args: string[] };
 
     expect(found).toEqual({ ...method, type: 'terminal', args: [expect.any(String)], env: {} });
-    expect(takeToken(env, signInToken(found.args)!)).toMatchObject({ argv: ['gemini'], workspace: '/srv' });
+    expect(takeToken(host, signInToken(found.args)!)).toMatchObject({ argv: ['gemini'], workspace: '/srv' });
   });
 
   test('is a command of ours for an editor that runs such', () => {

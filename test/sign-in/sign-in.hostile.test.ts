@@ -1,3 +1,4 @@
+import { Host } from '../../src/system/host';
 import * as fields from '../../src/protocol/fields';
 import { SignIn } from '../../src/sign-in/sign-in';
 import type { SignInPlace } from '../../src/sign-in/sign-in';
@@ -13,9 +14,9 @@ const both = { auth: { terminal: true }, _meta: { 'terminal-auth': true } };
 const agent = { name: 'mine', displayName: 'Mine', command: ['mine-acp', '--acp'], remedy: '' } as const;
 
 describe('SignIn, against an agent that means harm', () => {
-  const env = { HOME: newFolder(), XDG_RUNTIME_DIR: newFolder() };
+  const host = new Host({ HOME: newFolder(), XDG_RUNTIME_DIR: newFolder() });
   const log = openLog({ CAI_LOG_LEVEL: 'silent' });
-  const contained = (): SignIn => new SignIn({ agent, env, log });
+  const contained = (): SignIn => new SignIn({ agent, host, log });
   const place = (editorCapabilities: Json, root?: string): SignInPlace => ({ root, editorCapabilities });
 
   /** The sign-in methods that the editor gets for the agent's, JSON text. */
@@ -77,7 +78,7 @@ describe('SignIn, against an agent that means harm', () => {
 
   describe.each([
     ['in containers', contained()],
-    ['as processes of this machine', new SignIn({ agent: undefined, env, log })],
+    ['as processes of this machine', new SignIn({ agent: undefined, host, log })],
   ])('with agents %s', (_, signIn) => {
     test.each([
       'CAI_LOG_FILE',

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import * as fields from '../../src/protocol/fields';
 import { SignIn } from '../../src/sign-in/sign-in';
 import type { SignInPlace } from '../../src/sign-in/sign-in';
@@ -23,10 +24,10 @@ const agent = { name: 'mine', displayName: 'Mine', command: ['mine-acp', '--acp'
 
 describe('SignIn', () => {
   const runtime = newFolder();
-  const env = { HOME: newFolder(), XDG_RUNTIME_DIR: runtime };
+  const host = new Host({ HOME: newFolder(), XDG_RUNTIME_DIR: runtime });
   const log = openLog({ CAI_LOG_LEVEL: 'silent' });
-  const contained = (): SignIn => new SignIn({ agent, env, log });
-  const direct = new SignIn({ agent: undefined, env, log });
+  const contained = (): SignIn => new SignIn({ agent, host, log });
+  const direct = new SignIn({ agent: undefined, host, log });
   const place = (editorCapabilities: Json, root?: string): SignInPlace => ({ root, editorCapabilities });
 
   /** The sign-in methods that the editor gets for the agent's, JSON text. */
@@ -43,7 +44,7 @@ describe('SignIn', () => {
 
   /** What runs in the container for a method of type `terminal`. */
   function orderOf(method: Json | undefined): unknown {
-    return takeToken(env, signInToken(method!.args as string[])!);
+    return takeToken(host, signInToken(method!.args as string[])!);
   }
 
   function commandOf(method: Json | undefined): Json {
@@ -116,7 +117,7 @@ describe('SignIn', () => {
         ...{ id: 'k', name: 'K', n: 1 },
         _meta: { a: 1, 'terminal-auth': { label: 'L', ...hostCommand(args[2]!), env: {} } },
       });
-      expect(takeToken(env, args[2]!)).toMatchObject({
+      expect(takeToken(host, args[2]!)).toMatchObject({
         argv: ['/usr/bin/node', '/agent', '--login'],
         env: [['NODE_OPTIONS', '-r /x']],
       });
@@ -133,7 +134,7 @@ describe('SignIn', () => {
       const [forRuns] = offered([method], place(runs));
 
       expect(orderOf(forBoth)).toMatchObject({ argv: ['mine-acp', '--acp', '--cli'] });
-      expect(takeToken(env, (commandOf(forBoth).args as string[])[2]!)).toMatchObject({
+      expect(takeToken(host, (commandOf(forBoth).args as string[])[2]!)).toMatchObject({
         argv: ['node', 'x', '--cli'],
       });
       expect(forTerminal!._meta).toEqual({});
@@ -215,7 +216,7 @@ describe('SignIn', () => {
     });
 
     test('offers none where no token can be kept', () => {
-      const signIn = new SignIn({ agent, env: { HOME: '/dev/null' }, log });
+      const signIn = new SignIn({ agent, host: new Host({ HOME: '/dev/null' }), log });
 
       expect(offered([{ type: 'terminal' }, { id: 'b' }], place(both), signIn)).toEqual([{ id: 'b' }]);
     });

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { readState, tryState, unlessGone } from '../../src/system/state-folder';
 import { newFolder } from '../support/temp-folder';
 
@@ -14,13 +15,20 @@ describe('readState', () => {
   test('gives what is read below the state folder, also of what is not there', () => {
     const home = newFolder();
 
-    expect(readState({ HOME: home }, 'logs', (path) => path)).toBe(join(home, '.local/state/containai/logs'));
-    expect(readState({ HOME: home }, 'logs', (path) => unlessGone(() => readdirSync(path)))).toBeUndefined();
+    expect(readState(new Host({ HOME: home }).folders.state, 'logs', (path) => path)).toBe(
+      join(home, '.local/state/containai/logs'),
+    );
+    expect(
+      readState(new Host({ HOME: home }).folders.state, 'logs', (path) =>
+        unlessGone(() => readdirSync(path)),
+      ),
+    ).toBeUndefined();
   });
 
   test('names what cannot be read, and says what to do', () => {
     const base = fileInPlace();
-    const read = () => readState({ XDG_STATE_HOME: base }, 'logs', (path) => readdirSync(path));
+    const read = () =>
+      readState(new Host({ XDG_STATE_HOME: base }).folders.state, 'logs', (path) => readdirSync(path));
 
     expect(read).toThrow(
       expect.objectContaining({
@@ -34,7 +42,11 @@ describe('readState', () => {
 
   test('lets a bug be one', () => {
     const read = () =>
-      readState({ HOME: newFolder() }, 'logs', () => (undefined as unknown as string).length);
+      readState(
+        new Host({ HOME: newFolder() }).folders.state,
+        'logs',
+        () => (undefined as unknown as string).length,
+      );
 
     expect(read).toThrow(TypeError);
   });

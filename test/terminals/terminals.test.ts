@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { Core } from '../../src/relay/core';
 import { agentMethods } from '../../src/protocol/methods';
 import { SignIn } from '../../src/sign-in/sign-in';
@@ -24,7 +25,7 @@ const log = openLog({ CAI_LOG_LEVEL: 'silent' });
 const mount = '/home/agent/workspace';
 
 let folder: string;
-let env: NodeJS.ProcessEnv;
+let host: Host;
 let core: Core;
 let terminals: Terminals;
 /** What the editor and agents were sent, in order. */
@@ -34,9 +35,9 @@ let lastId: number;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'cai-terminals-'));
-  env = { HOME: folder, XDG_RUNTIME_DIR: folder };
+  host = new Host({ HOME: folder, XDG_RUNTIME_DIR: folder });
   const writer = new LineWriter(new Gate(), 1_024, () => undefined);
-  const signIn = new SignIn({ agent: undefined, env, log });
+  const signIn = new SignIn({ agent: undefined, host, log });
   core = new Core(
     new SessionTable('claude', undefined),
     writer.lane(() => undefined),
@@ -44,7 +45,7 @@ beforeEach(() => {
     signIn,
   );
   core.editorCapabilities = { terminal: true };
-  terminals = new Terminals(core, { agent: { name: 'claude' }, env, terminals: 'container' });
+  terminals = new Terminals(core, { agent: { name: 'claude' }, host, terminals: 'container' });
   toEditor = [];
   toAgent = [];
   lastId = 0;
@@ -145,7 +146,7 @@ describe('terminal/create', () => {
     });
     expect([command, args.slice(1, -1)]).toEqual([process.execPath, ['terminal']]);
     expect(JSON.stringify(toEditor)).not.toContain('secret');
-    expect(takeToken(env, args.at(-1)!)).toMatchObject({
+    expect(takeToken(host, args.at(-1)!)).toMatchObject({
       ...{ kind: 'command', agent: 'claude', workspace: '/srv/project', shell: false },
       ...{ argv: ['secret-command', 'secret-argument'], env: [['NODE_OPTIONS', 'secret-value']] },
       cwd: `${mount}/src`,
@@ -360,7 +361,7 @@ describe('terminals', () => {
     ['the user has said so', { terminal: true }, 'off'],
   ] as const)('are refused where %s', (_, capabilities, mode) => {
     core.editorCapabilities = capabilities;
-    terminals = new Terminals(core, { agent: { name: 'claude' }, env, terminals: mode });
+    terminals = new Terminals(core, { agent: { name: 'claude' }, host, terminals: mode });
     const session = newSession(newChild());
 
     for (const name of ['create', 'output', 'release', 'wait_for_exit', 'kill'])

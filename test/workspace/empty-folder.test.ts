@@ -1,6 +1,7 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { emptyFolder } from '../../src/workspace/empty-folder';
 import { newFolder } from '../support/temp-folder';
 
@@ -8,7 +9,7 @@ describe('emptyFolder', () => {
   it('makes a folder below our state, for us alone', () => {
     const state = newFolder();
 
-    const folder = emptyFolder({ HOME: '/x', XDG_STATE_HOME: state });
+    const folder = emptyFolder(new Host({ HOME: '/x', XDG_STATE_HOME: state }).folders.state);
 
     expect(folder).toBe(join(state, 'containai/no-workspace'));
     expect(readdirSync(folder)).toEqual([]);
@@ -19,6 +20,6 @@ describe('emptyFolder', () => {
     const file = join(newFolder(), 'file');
     writeFileSync(file, '');
 
-    expect(emptyFolder({ HOME: '/x', XDG_STATE_HOME: file })).toBe(tmpdir());
+    expect(emptyFolder(new Host({ HOME: '/x', XDG_STATE_HOME: file }).folders.state)).toBe(tmpdir());
   });
 });

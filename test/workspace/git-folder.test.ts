@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { outerGitFolder } from '../../src/workspace/git-folder';
 import { newFolder } from '../support/temp-folder';
 
@@ -42,14 +43,14 @@ describe('outerGitFolder', () => {
   });
 
   it('is the common folder for a linked worktree', async () => {
-    expect(await outerGitFolder(worktree, env)).toEqual(ofTree());
+    expect(await outerGitFolder(worktree, new Host(env))).toEqual(ofTree());
   });
 
   it('is the folder of a submodule', async () => {
     const above = repository('above');
     git(above, 'submodule', '--quiet', 'add', main, 'deps/sub');
 
-    expect(await outerGitFolder(join(above, 'deps/sub'), env)).toEqual({
+    expect(await outerGitFolder(join(above, 'deps/sub'), new Host(env))).toEqual({
       folder: join(above, '.git/modules/deps/sub'),
     });
   });
@@ -58,7 +59,7 @@ describe('outerGitFolder', () => {
     ['an ordinary repository', () => main],
     ['a folder without git', () => newFolder()],
   ])('is nothing for %s', async (_what, folder) => {
-    expect(await outerGitFolder(folder(), env)).toBeUndefined();
+    expect(await outerGitFolder(folder(), new Host(env))).toBeUndefined();
   });
 
   describe('given a .git file that somebody has written', () => {
@@ -72,19 +73,19 @@ describe('outerGitFolder', () => {
     it('does not follow it to the worktree of another folder', async () => {
       point(join(main, '.git/worktrees/tree'));
 
-      expect(await outerGitFolder(root, env)).toBeUndefined();
+      expect(await outerGitFolder(root, new Host(env))).toBeUndefined();
     });
 
     it('does not follow it to a repository itself', async () => {
       point(join(main, '.git'));
 
-      expect(await outerGitFolder(root, env)).toBeUndefined();
+      expect(await outerGitFolder(root, new Host(env))).toBeUndefined();
     });
 
     it('does not wait for what is no file', async () => {
       execFileSync('mkfifo', [join(root, '.git')]);
 
-      expect(await outerGitFolder(root, env)).toBeUndefined();
+      expect(await outerGitFolder(root, new Host(env))).toBeUndefined();
     });
 
     it('does not take a folder in the workspace for an outer one', async () => {
@@ -92,21 +93,21 @@ describe('outerGitFolder', () => {
       writeFileSync(join(root, 'fake/worktrees/x/gitdir'), join(root, '.git'));
       point('fake/worktrees/x');
 
-      expect(await outerGitFolder(root, env)).toBeUndefined();
+      expect(await outerGitFolder(root, new Host(env))).toBeUndefined();
     });
   });
 
   it('does not believe the commondir that an agent may have changed', async () => {
     writeFileSync(join(main, '.git/worktrees/tree/commondir'), '/\n');
 
-    expect(await outerGitFolder(worktree, env)).toEqual(ofTree());
+    expect(await outerGitFolder(worktree, new Host(env))).toEqual(ofTree());
   });
 
   it('does not give away a folder that holds the home folder', async () => {
     const home = join(main, '.git/home');
     mkdirSync(home);
 
-    expect(await outerGitFolder(worktree, { ...env, HOME: home })).toBeUndefined();
+    expect(await outerGitFolder(worktree, new Host({ ...env, HOME: home }))).toBeUndefined();
   });
 
   it('reads the back-link through links', async () => {
@@ -115,6 +116,6 @@ describe('outerGitFolder', () => {
     const back = join(main, '.git/worktrees/tree/gitdir');
     writeFileSync(back, readFileSync(back, 'utf8').replace(worktree, link));
 
-    expect(await outerGitFolder(worktree, env)).toEqual(ofTree());
+    expect(await outerGitFolder(worktree, new Host(env))).toEqual(ofTree());
   });
 });

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { rememberAgentFolders } from '../../src/paths/agent-folders';
 import { findOuterGit } from '../../src/workspace/outer-git';
 import { recordGitFolder } from '../../src/workspace/trust';
@@ -11,11 +12,11 @@ const git = (folder: string, ...args: string[]) =>
     stdio: 'pipe',
   });
 
-let env: NodeJS.ProcessEnv;
+let host: Host;
 let main: string;
 
 beforeEach(() => {
-  env = { HOME: newFolder(), PATH: process.env.PATH };
+  host = new Host({ HOME: newFolder(), PATH: process.env.PATH });
   main = newFolder();
   git(main, 'init', '-q');
   git(main, 'commit', '-q', '--allow-empty', '-m', 'first');
@@ -35,42 +36,42 @@ describe('findOuterGit', () => {
     git(main, 'worktree', 'add', '-q', tree);
     const wanted = { git: { folder: join(main, '.git'), worktree: 'worktrees/tree' } };
 
-    expect(await findOuterGit(tree, env)).toEqual(wanted);
-    rememberAgentFolders(env, [tree, main]);
-    expect(await findOuterGit(tree, env)).toEqual(wanted);
+    expect(await findOuterGit(tree, host)).toEqual(wanted);
+    rememberAgentFolders(host.folders.state, [tree, main]);
+    expect(await findOuterGit(tree, host)).toEqual(wanted);
   });
 
   test('does not count one that a workspace has become', async () => {
     const unrelated = newFolder();
-    expect(await findOuterGit(unrelated, env)).toEqual({ git: undefined });
+    expect(await findOuterGit(unrelated, host)).toEqual({ git: undefined });
     collude(unrelated);
 
-    const { git: found, notice } = await findOuterGit(unrelated, env);
+    const { git: found, notice } = await findOuterGit(unrelated, host);
     expect(found).toBeUndefined();
     expect(notice).toContain(`run: cai trust "${unrelated}"`);
   });
 
   test('does not count one that lies where an agent can write, unless its repository does, too', async () => {
     const around = newFolder();
-    rememberAgentFolders(env, [around, main]);
+    rememberAgentFolders(host.folders.state, [around, main]);
     const inner = join(around, 'inner');
     mkdirSync(inner);
     collude(inner);
-    const { git: found, notice } = await findOuterGit(inner, env);
+    const { git: found, notice } = await findOuterGit(inner, host);
     expect(found).toBeUndefined();
     expect(notice).toContain(around);
 
     const tree = join(main, '.worktrees/tree');
     git(main, 'worktree', 'add', '-q', tree);
-    expect((await findOuterGit(tree, env)).git?.folder).toBe(join(main, '.git'));
+    expect((await findOuterGit(tree, host)).git?.folder).toBe(join(main, '.git'));
   });
 
   test('counts what the user has agreed to', async () => {
     const unrelated = newFolder();
-    await findOuterGit(unrelated, env);
+    await findOuterGit(unrelated, host);
     collude(unrelated);
-    recordGitFolder(env, unrelated, join(main, '.git'));
+    recordGitFolder(host.folders.state, unrelated, join(main, '.git'));
 
-    expect((await findOuterGit(unrelated, env)).git?.folder).toBe(join(main, '.git'));
+    expect((await findOuterGit(unrelated, host)).git?.folder).toBe(join(main, '.git'));
   });
 });

@@ -1,6 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { rootRules } from '../../src/workspace/refused-root';
 import { newFolder } from '../support/temp-folder';
 
@@ -14,13 +15,13 @@ describe('a root', () => {
   test.each(
     '/ /bin /boot /dev /etc /home /lib /media /mnt /opt /proc /run /sbin /srv /sys /tmp /usr /var'.split(' '),
   )('is refused: %s', (folder) => {
-    const { refusalOfRoot } = rootRules({ HOME: place });
+    const { refusalOfRoot } = rootRules(new Host({ HOME: place }));
 
     expect(refusalOfRoot(folder)).toBeDefined();
   });
 
   test.each(['/var/tmp', '/usr/bin', userInfo().homedir])('is refused by its real path: %s', (folder) => {
-    const { refusalOfRoot } = rootRules({ HOME: place });
+    const { refusalOfRoot } = rootRules(new Host({ HOME: place }));
 
     expect(refusalOfRoot(folder)).toBeDefined();
   });
@@ -28,7 +29,7 @@ describe('a root', () => {
   test.each(['/opt/project', '/srv/www', '/var/lib/project', '/tmp/x', '/data', '/tmpx', '/usr/src/app'])(
     'is fine: %s',
     (folder) => {
-      const { refusalOfRoot } = rootRules({ HOME: place });
+      const { refusalOfRoot } = rootRules(new Host({ HOME: place }));
 
       expect(refusalOfRoot(folder)).toBeUndefined();
     },
@@ -37,7 +38,7 @@ describe('a root', () => {
   test('is neither the home folder of the environment nor an ancestor of it', () => {
     const home = join(place, 'users/me');
 
-    const { refusalOfRoot } = rootRules({ HOME: home });
+    const { refusalOfRoot } = rootRules(new Host({ HOME: home }));
 
     expect(refusalOfRoot(home)).toBe('it is the home folder');
     expect(refusalOfRoot(dirname(home))).toBe(`it holds the home folder ${home}`);
@@ -51,7 +52,7 @@ describe('a root', () => {
     mkdirSync(join(place, 'users'));
     symlinkSync('../data/me', join(place, 'users/me'));
 
-    const { refusalOfRoot } = rootRules({ HOME: join(place, 'users/me') });
+    const { refusalOfRoot } = rootRules(new Host({ HOME: join(place, 'users/me') }));
 
     expect(refusalOfRoot(join(place, 'data/me'))).toBe('it is the home folder');
     expect(refusalOfRoot(join(place, 'data'))).toMatch('it holds the home folder');
@@ -66,7 +67,7 @@ describe('a root', () => {
   ])('does not hold our folder below %s, existing or not', (name, folder) => {
     const own = join(place, 'outer', folder);
 
-    const { refusalOfRoot } = rootRules({ HOME: '/nowhere/home', [name]: own });
+    const { refusalOfRoot } = rootRules(new Host({ HOME: '/nowhere/home', [name]: own }));
 
     const refusal = `it holds cai's own folder ${own}/containai`;
     expect(refusalOfRoot(join(own, 'containai'))).toBe(refusal);
@@ -83,7 +84,7 @@ describe('a root', () => {
     symlinkSync(join(place, 'middle/link'), join(place, 'home/.config/containai'));
     symlinkSync(join(place, 'dotfiles/containai'), join(place, 'middle/link'));
 
-    const { refusalOfRoot } = rootRules({ HOME: join(place, 'home') });
+    const { refusalOfRoot } = rootRules(new Host({ HOME: join(place, 'home') }));
 
     for (const folder of ['dotfiles', 'dotfiles/containai', 'middle', 'home/.config']) {
       expect(refusalOfRoot(join(place, folder))).toMatch("it holds cai's own folder");
@@ -94,7 +95,7 @@ describe('a root', () => {
     ['DOCKER_HOST', (folder: string) => `unix://${folder}/docker.sock`],
     ['XDG_RUNTIME_DIR', (folder: string) => folder],
   ])('does not hold an engine socket named by %s', (name, value) => {
-    const { refusalOfRoot } = rootRules({ HOME: '/nowhere', [name]: value(join(place, 'engine')) });
+    const { refusalOfRoot } = rootRules(new Host({ HOME: '/nowhere', [name]: value(join(place, 'engine')) }));
 
     expect(refusalOfRoot(join(place, 'engine'))).toMatch(/^it holds/);
     expect(refusalOfRoot(place)).toMatch(/^it holds/);
@@ -102,16 +103,18 @@ describe('a root', () => {
   });
 
   test('may hold anything where DOCKER_HOST names no file', () => {
-    const { refusalOfRoot } = rootRules({
-      HOME: '/nowhere',
-      DOCKER_HOST: `tcp://${place}/docker.sock`,
-    });
+    const { refusalOfRoot } = rootRules(
+      new Host({
+        HOME: '/nowhere',
+        DOCKER_HOST: `tcp://${place}/docker.sock`,
+      }),
+    );
 
     expect(refusalOfRoot(place)).toBeUndefined();
   });
 
   test('does not hold the socket of rootless podman', () => {
-    const { refusalOfRoot } = rootRules({ HOME: '/nowhere', XDG_RUNTIME_DIR: place });
+    const { refusalOfRoot } = rootRules(new Host({ HOME: '/nowhere', XDG_RUNTIME_DIR: place }));
 
     expect(refusalOfRoot(join(place, 'podman'))).toBe(
       `it holds the socket of a container engine, ${place}/podman/podman.sock`,
@@ -121,7 +124,7 @@ describe('a root', () => {
   test('is judged by the spelling of what cannot be resolved', () => {
     symlinkSync('loop', join(place, 'loop'));
 
-    const { refusalOfRoot } = rootRules({ HOME: '/nowhere', XDG_CONFIG_HOME: join(place, 'loop') });
+    const { refusalOfRoot } = rootRules(new Host({ HOME: '/nowhere', XDG_CONFIG_HOME: join(place, 'loop') }));
 
     expect(refusalOfRoot(place)).toMatch("it holds cai's own folder");
   });
@@ -129,7 +132,7 @@ describe('a root', () => {
 
 describe('a working directory', () => {
   test('lies in none of our folders', () => {
-    const { refusalOfCwd } = rootRules({ HOME: place });
+    const { refusalOfCwd } = rootRules(new Host({ HOME: place }));
 
     expect(refusalOfCwd(join(place, '.config/containai/sub'))).toBe(
       `it lies in cai's own folder ${place}/.config/containai`,

@@ -12,6 +12,7 @@ import {
 import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import { findWorkspace, foreignNotice } from '../../src/workspace/root';
 import { newFolder } from '../support/temp-folder';
 
@@ -33,7 +34,7 @@ describe('findWorkspace', () => {
       const repository = newRepository('repository');
       const cwd = folder('repository/src/deep');
 
-      const workspace = await findWorkspace(cwd, { env });
+      const workspace = await findWorkspace(cwd, { host: new Host(env) });
 
       const { dev, ino } = statSync(repository, { bigint: true });
       const identity = `${dev}:${ino}`;
@@ -168,12 +169,14 @@ describe('findWorkspace', () => {
       chownSync(join(repository, '.git'), somebodyElse, somebodyElse);
 
       expect(() => gitTopLevel(cwd)).toThrow('dubious ownership');
-      const workspace = await findWorkspace(cwd, { env: { ...env, LC_ALL: 'de_DE.UTF-8', LANGUAGE: 'de' } });
+      const workspace = await findWorkspace(cwd, {
+        host: new Host({ ...env, LC_ALL: 'de_DE.UTF-8', LANGUAGE: 'de' }),
+      });
       expect(workspace).toMatchObject({ root: cwd, foreignRepository: repository });
       expect(foreignNotice(workspace)).toMatch(
         /^the workspace is ".*\/src" alone, .* safe.directory ".*\/repository"$/,
       );
-      expect(foreignNotice(await findWorkspace(repository, { env }))).toBeUndefined();
+      expect(foreignNotice(await findWorkspace(repository, { host: new Host(env) }))).toBeUndefined();
     });
 
     testAsRoot('nor complains of, a repository of somebody else that could not be a workspace', async () => {
@@ -182,7 +185,7 @@ describe('findWorkspace', () => {
       for (const each of ['home', 'home/.git']) chownSync(join(place, each), somebodyElse, somebodyElse);
 
       expect(() => gitTopLevel(cwd)).toThrow('dubious ownership');
-      expect(await findWorkspace(cwd, { env })).not.toHaveProperty('foreignRepository');
+      expect(await findWorkspace(cwd, { host: new Host(env) })).not.toHaveProperty('foreignRepository');
     });
 
     test('a repository of the whole home folder', async () => {
@@ -206,7 +209,7 @@ describe('findWorkspace', () => {
       newRepository('repository');
       const cwd = folder('repository/src');
 
-      const { root } = await findWorkspace(cwd, { env, git: join(place, 'missing/git') });
+      const { root } = await findWorkspace(cwd, { host: new Host(env), git: join(place, 'missing/git') });
 
       expect(root).toBe(cwd);
     });
@@ -215,7 +218,7 @@ describe('findWorkspace', () => {
       const cwd = repositoryFolder();
       writeFileSync(join(place, 'file'), '');
 
-      const { root } = await findWorkspace(cwd, { env, git: join(place, 'file/git') });
+      const { root } = await findWorkspace(cwd, { host: new Host(env), git: join(place, 'file/git') });
 
       expect(root).toBe(cwd);
     });
@@ -228,7 +231,7 @@ describe('findWorkspace', () => {
       // Ends when the last process that has the pipe open for writing is gone.
       const ended = readFile(fifo);
 
-      const { root } = await findWorkspace(cwd, { env, git: program, gitTimeoutMs: 4_000 });
+      const { root } = await findWorkspace(cwd, { host: new Host(env), git: program, gitTimeoutMs: 4_000 });
 
       expect(root).toBe(cwd);
       await expect(ended).resolves.toHaveLength(0);
@@ -239,7 +242,7 @@ describe('findWorkspace', () => {
       const pidFile = join(place, 'pid');
       const program = script(`sleep 600 & echo $! > ${pidFile}; wait`);
 
-      const { root } = await findWorkspace(cwd, { env, git: program, gitTimeoutMs: 4_000 });
+      const { root } = await findWorkspace(cwd, { host: new Host(env), git: program, gitTimeoutMs: 4_000 });
       process.kill(Number(readFileSync(pidFile, 'utf8')));
 
       expect(root).toBe(cwd);
@@ -248,7 +251,7 @@ describe('findWorkspace', () => {
     test('is not asked where nothing is named `.git`', async () => {
       const seen = join(place, 'seen');
 
-      await findWorkspace(folder('project/src'), { env, git: script(`: > ${seen}`) });
+      await findWorkspace(folder('project/src'), { host: new Host(env), git: script(`: > ${seen}`) });
 
       expect(existsSync(seen)).toBe(false);
     });
@@ -258,7 +261,7 @@ describe('findWorkspace', () => {
       const seen = join(place, 'seen');
       const program = script(`{ cat; env; } > ${seen}`);
 
-      await findWorkspace(cwd, { env: { ...env, GIT_DIR: '/x', GITHUB: 'kept' }, git: program });
+      await findWorkspace(cwd, { host: new Host({ ...env, GIT_DIR: '/x', GITHUB: 'kept' }), git: program });
 
       expect(readFileSync(seen, 'utf8')).toMatch(/^GITHUB=kept$/m);
       expect(readFileSync(seen, 'utf8')).not.toMatch(/^GIT_/m);
@@ -317,7 +320,7 @@ describe('findWorkspace', () => {
       symlinkSync(place, join(folder('elsewhere'), 'link'));
       const spelledRoot = join(place, 'elsewhere/link/repository');
 
-      const workspace = await findWorkspace(join(spelledRoot, 'src'), { env });
+      const workspace = await findWorkspace(join(spelledRoot, 'src'), { host: new Host(env) });
 
       expect(workspace).toMatchObject({
         root: repository,
@@ -331,7 +334,7 @@ describe('findWorkspace', () => {
       const repository = newRepository('repository');
       symlinkSync(repository, join(place, 'link'));
 
-      const workspace = await findWorkspace(join(place, 'link'), { env });
+      const workspace = await findWorkspace(join(place, 'link'), { host: new Host(env) });
 
       expect(workspace).toMatchObject({ root: repository, spelledRoot: join(place, 'link') });
     });
@@ -342,7 +345,7 @@ describe('findWorkspace', () => {
       symlinkSync('packages/one', join(repository, 'current'));
       symlinkSync(repository, join(place, 'link'));
 
-      const workspace = await findWorkspace(join(place, 'link/current'), { env });
+      const workspace = await findWorkspace(join(place, 'link/current'), { host: new Host(env) });
 
       expect(workspace).toMatchObject({
         root: repository,
@@ -356,7 +359,7 @@ describe('findWorkspace', () => {
       const repository = newRepository('repository');
       symlinkSync(folder('repository/src'), join(place, 'link'));
 
-      const workspace = await findWorkspace(join(place, 'link'), { env });
+      const workspace = await findWorkspace(join(place, 'link'), { host: new Host(env) });
 
       expect(workspace).toMatchObject({
         root: repository,
@@ -377,7 +380,7 @@ describe('findWorkspace', () => {
     test('normalises the spelling', async () => {
       const repository = newRepository('repository');
 
-      const { cwd } = await findWorkspace(`${place}//x/../repository/./`, { env });
+      const { cwd } = await findWorkspace(`${place}//x/../repository/./`, { host: new Host(env) });
 
       expect(cwd).toBe(repository);
     });
@@ -425,7 +428,7 @@ describe('findWorkspace', () => {
 });
 
 async function rootOf(cwd: string): Promise<string> {
-  return (await findWorkspace(cwd, { env })).root;
+  return (await findWorkspace(cwd, { host: new Host(env) })).root;
 }
 
 function folder(name: string): string {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../src/system/host';
 import {
   checkRoot,
   findCheckedWorkspace,
@@ -30,29 +31,29 @@ const filesOf = (kind: string): string[] =>
 
 describe('a trusted file', () => {
   test('is trusted with the content that was recorded last, and no other', () => {
-    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(false);
+    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(false);
 
-    trustFile(env, '/r/c.toml', 'aa');
-    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(true);
-    expect(isTrusted(env, '/r/c.toml', 'bb')).toBe(false);
-    expect(isTrusted(env, '/s/c.toml', 'aa')).toBe(false);
+    trustFile(new Host(env).folders.state, '/r/c.toml', 'aa');
+    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(true);
+    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'bb')).toBe(false);
+    expect(isTrusted(new Host(env).folders.state, '/s/c.toml', 'aa')).toBe(false);
 
-    trustFile(env, '/r/c.toml', 'bb');
-    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(false);
-    expect(isTrusted(env, '/r/c.toml', 'bb')).toBe(true);
+    trustFile(new Host(env).folders.state, '/r/c.toml', 'bb');
+    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(false);
+    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'bb')).toBe(true);
   });
 
   test('is forgotten', () => {
-    trustFile(env, '/r/c.toml', 'aa');
+    trustFile(new Host(env).folders.state, '/r/c.toml', 'aa');
 
-    expect(forgetFile(env, '/r/c.toml')).toBe(true);
-    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(false);
-    expect(forgetFile(env, '/r/c.toml')).toBe(false);
+    expect(forgetFile(new Host(env).folders.state, '/r/c.toml')).toBe(true);
+    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(false);
+    expect(forgetFile(new Host(env).folders.state, '/r/c.toml')).toBe(false);
   });
 
   test('is recorded for the owner alone, with nothing left beside it', () => {
     const umask = process.umask(0);
-    trustFile(env, '/r/c.toml', 'aa');
+    trustFile(new Host(env).folders.state, '/r/c.toml', 'aa');
     process.umask(umask);
 
     const [file, ...more] = filesOf('trusted');
@@ -69,25 +70,27 @@ describe('a trusted file', () => {
     '{"path":"/other","value":"aa"}',
     '{"path":"/r/c.toml"}',
   ])('is not trusted by a damaged record: %s', (content) => {
-    trustFile(env, '/r/c.toml', 'aa');
+    trustFile(new Host(env).folders.state, '/r/c.toml', 'aa');
     writeFileSync(filesOf('trusted')[0]!, content);
 
-    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(false);
-    trustFile(env, '/r/c.toml', 'aa');
-    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(true);
+    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(false);
+    trustFile(new Host(env).folders.state, '/r/c.toml', 'aa');
+    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(true);
   });
 
   test('cannot be recorded without a place for it', () => {
     env = { ...env, XDG_STATE_HOME: '/dev/null/state' };
 
-    expect(() => trustFile(env, '/r/c.toml', 'aa')).toThrow(
+    expect(() => trustFile(new Host(env).folders.state, '/r/c.toml', 'aa')).toThrow(
       expect.objectContaining({
         code: 'CONFIG',
         message: expect.stringMatching(/cannot be written/) as string,
       }) as Error,
     );
-    expect(isTrusted(env, '/r/c.toml', 'aa')).toBe(false);
-    expect(() => forgetFile(env, '/r/c.toml')).toThrow(expect.objectContaining({ code: 'CONFIG' }) as Error);
+    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(false);
+    expect(() => forgetFile(new Host(env).folders.state, '/r/c.toml')).toThrow(
+      expect.objectContaining({ code: 'CONFIG' }) as Error,
+    );
   });
 });
 
@@ -102,11 +105,11 @@ describe('checkRoot', () => {
     }) as Error;
 
   test('records the first root, and lets it be', () => {
-    checkRoot(env, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
     const [file] = filesOf('roots');
     const before = statSync(file!).ino;
 
-    checkRoot(env, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
 
     expect(JSON.parse(readFileSync(file!, 'utf8'))).toEqual({ path: '/a/b/c', value: '/a/b' });
     // The same file: nothing was written.
@@ -115,71 +118,76 @@ describe('checkRoot', () => {
   });
 
   test('refuses a wider root', () => {
-    checkRoot(env, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
 
-    expect(() => checkRoot(env, '/a/b/c', '/a')).toThrow(widerThan('/a/b', '/a'));
-    expect(() => checkRoot(env, '/a/b/c', '/a')).toThrow(widerThan('/a/b', '/a'));
-    expect(outgrownRoot(env, '/a/b/c', '/a')).toBe('/a/b');
+    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).toThrow(widerThan('/a/b', '/a'));
+    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).toThrow(widerThan('/a/b', '/a'));
+    expect(outgrownRoot(new Host(env).folders.state, '/a/b/c', '/a')).toBe('/a/b');
   });
 
   test('refuses a root elsewhere, as that of a link that was put in the place of the folder', () => {
-    checkRoot(env, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
 
-    expect(() => checkRoot(env, '/a/b/c', '/a/bb')).toThrow(widerThan('/a/b', '/a/bb'));
-    expect(() => checkRoot(env, '/a/b/c', '/home/u/.ssh')).toThrow(widerThan('/a/b', '/home/u/.ssh'));
+    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a/bb')).toThrow(
+      widerThan('/a/b', '/a/bb'),
+    );
+    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/home/u/.ssh')).toThrow(
+      widerThan('/a/b', '/home/u/.ssh'),
+    );
   });
 
   test('takes a narrower root, and the recorded one again', () => {
-    checkRoot(env, '/a/b/c', '/a');
-    expect(outgrownRoot(env, '/a/b/c', '/a/b')).toBeUndefined();
+    checkRoot(new Host(env).folders.state, '/a/b/c', '/a');
+    expect(outgrownRoot(new Host(env).folders.state, '/a/b/c', '/a/b')).toBeUndefined();
 
-    checkRoot(env, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
 
-    expect(() => checkRoot(env, '/a/b/c', '/a')).not.toThrow();
-    expect(() => checkRoot(env, '/a/b/c', '/')).toThrow(widerThan('/a', '/'));
+    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).not.toThrow();
+    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/')).toThrow(widerThan('/a', '/'));
   });
 
   test('asks of each folder by itself', () => {
-    checkRoot(env, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
 
-    expect(() => checkRoot(env, '/a/b', '/a')).not.toThrow();
+    expect(() => checkRoot(new Host(env).folders.state, '/a/b', '/a')).not.toThrow();
   });
 
   test('takes a wider root that is trusted', () => {
-    checkRoot(env, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
 
-    trustRoot(env, '/a/b/c', '/a');
+    trustRoot(new Host(env).folders.state, '/a/b/c', '/a');
 
-    expect(() => checkRoot(env, '/a/b/c', '/a')).not.toThrow();
-    expect(outgrownRoot(env, '/a/b/c', '/a')).toBeUndefined();
-    expect(() => checkRoot(env, '/a/b/c', '/')).toThrow(widerThan('/a', '/'));
+    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).not.toThrow();
+    expect(outgrownRoot(new Host(env).folders.state, '/a/b/c', '/a')).toBeUndefined();
+    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/')).toThrow(widerThan('/a', '/'));
   });
 
   test('takes any root of a folder that is forgotten', () => {
-    checkRoot(env, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
 
-    expect(forgetRoot(env, '/a/b/c')).toBe(true);
-    expect(() => checkRoot(env, '/a/b/c', '/a')).not.toThrow();
+    expect(forgetRoot(new Host(env).folders.state, '/a/b/c')).toBe(true);
+    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).not.toThrow();
   });
 
   test('lets work go on where nothing can be recorded', () => {
     env = { ...env, XDG_STATE_HOME: '/dev/null/state' };
 
-    expect(() => checkRoot(env, '/a/b/c', '/a/b')).not.toThrow();
-    expect(() => checkRoot(env, '/a/b/c', '/a')).not.toThrow();
+    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b')).not.toThrow();
+    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).not.toThrow();
   });
 
   /** Records one root and another in turns; ends with 1 if there was none meanwhile. */
   const recorder = compiled(`
     import { outgrownRoot, trustRoot } from './src/workspace/trust';
+    const [state] = process.argv.slice(2);
     for (let i = 0; i < 200; i++) {
-      trustRoot(process.env, '/a/b/c', i % 2 === 0 ? '/a/b' : '/a');
-      if (outgrownRoot(process.env, '/a/b/c', '/') === undefined) process.exit(1);
+      trustRoot(state, '/a/b/c', i % 2 === 0 ? '/a/b' : '/a');
+      if (outgrownRoot(state, '/a/b/c', '/') === undefined) process.exit(1);
     }
   `);
 
   test('always finds a record among processes that write it at once', async () => {
-    const programs = Array.from({ length: 4 }, () => run(recorder, [], env));
+    const programs = Array.from({ length: 4 }, () => run(recorder, [new Host(env).folders.state], env));
 
     const ends = await Promise.all(programs.map((program) => once(program, 'exit')));
 
@@ -193,16 +201,16 @@ describe('findCheckedWorkspace', () => {
     const top = newFolder();
     const cwd = join(top, 'sub');
     mkdirSync(cwd);
-    expect((await findCheckedWorkspace(cwd, env)).root).toBe(cwd);
+    expect((await findCheckedWorkspace(cwd, new Host(env))).root).toBe(cwd);
 
     mkdirSync(join(top, '.containai'));
     writeFileSync(join(top, '.containai/config.toml'), '');
 
-    await expect(findCheckedWorkspace(cwd, env)).rejects.toThrow(
+    await expect(findCheckedWorkspace(cwd, new Host(env))).rejects.toThrow(
       expect.objectContaining({ code: 'WORKSPACE' }) as Error,
     );
-    trustRoot(env, cwd, top);
-    expect((await findCheckedWorkspace(cwd, env)).root).toBe(top);
+    trustRoot(new Host(env).folders.state, cwd, top);
+    expect((await findCheckedWorkspace(cwd, new Host(env))).root).toBe(top);
   });
 
   describe('with a link', () => {
@@ -213,7 +221,7 @@ describe('findCheckedWorkspace', () => {
       const top = newFolder();
       [known, other] = [join(top, 'known'), join(top, 'other')];
       for (const folder of [known, other, join(known, 'sub'), join(other, 'sub')]) mkdirSync(folder);
-      expect((await findCheckedWorkspace(known, env)).root).toBe(known);
+      expect((await findCheckedWorkspace(known, new Host(env))).root).toBe(known);
     });
 
     const link = (path: string, target: string): string => {
@@ -235,24 +243,33 @@ describe('findCheckedWorkspace', () => {
       async (_, make, below) => {
         const cwd = make(join(known, 'link'));
 
-        await expect(findCheckedWorkspace(cwd, env)).rejects.toEqual(refused(cwd, `${other}${below}`));
-        await expect(findCheckedWorkspace(cwd, env)).rejects.toEqual(refused(cwd, `${other}${below}`));
-        expect(await rootLeftByLink(env, await findWorkspace(cwd, { env }))).toBe(known);
+        await expect(findCheckedWorkspace(cwd, new Host(env))).rejects.toEqual(
+          refused(cwd, `${other}${below}`),
+        );
+        await expect(findCheckedWorkspace(cwd, new Host(env))).rejects.toEqual(
+          refused(cwd, `${other}${below}`),
+        );
+        expect(
+          await rootLeftByLink(
+            new Host(env).folders.state,
+            await findWorkspace(cwd, { host: new Host(env) }),
+          ),
+        ).toBe(known);
 
-        trustRoot(env, cwd, `${other}${below}`);
-        expect((await findCheckedWorkspace(cwd, env)).root).toBe(`${other}${below}`);
+        trustRoot(new Host(env).folders.state, cwd, `${other}${below}`);
+        expect((await findCheckedWorkspace(cwd, new Host(env))).root).toBe(`${other}${below}`);
       },
     );
 
     test('that stays in its workspace, or lies in none that is known, is followed', async () => {
-      trustRoot(env, join(known, 'sub'), known);
+      trustRoot(new Host(env).folders.state, join(known, 'sub'), known);
       mkdirSync(join(known, '.containai'));
       writeFileSync(join(known, '.containai/config.toml'), '');
       const inner = link(join(known, 'inner'), 'sub');
       const outer = link(join(other, 'outer'), known);
 
-      expect((await findCheckedWorkspace(inner, env)).root).toBe(known);
-      expect((await findCheckedWorkspace(outer, env)).root).toBe(known);
+      expect((await findCheckedWorkspace(inner, new Host(env))).root).toBe(known);
+      expect((await findCheckedWorkspace(outer, new Host(env))).root).toBe(known);
     });
   });
 });

@@ -3,8 +3,8 @@
  * nothing else; whatever else is to be said goes to stderr. What an editor waits for comes first: everything
  * that is imported here is loaded before `initialize` is answered, everything else after that.
  */
-import { fstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../system/host';
 import { version } from '../../../package.json';
 import { Profiles } from '../../profiles/profiles';
 import { SignIn } from '../../sign-in/sign-in';
@@ -18,45 +18,43 @@ import { openLog } from '../../system/log';
 import { LogFile } from '../../system/log-file';
 import { configFileOf, loadConfig } from '../../config/config';
 import { mayHaveOwnData } from '../../config/workspace-data';
-import { ownFolders } from '../../system/cai-folders';
 import { answerEarly } from './early-answer';
 import { takeRecordOption } from './record-option';
 
 /** Runs the proxy until the editor is gone; resolves with the exit status. */
-export async function run(args: readonly string[]): Promise<number> {
-  const { env } = process;
-  const config = loadConfig(env);
+export async function run(args: readonly string[], given: Host): Promise<number> {
+  const host = new Host({ ...given.env, CAI_NO_UPDATE_CHECK: '1' });
+  const config = loadConfig(host);
   const { args: named, file: recordFile } = takeRecordOption(args);
   const [name = config.agent.default, ...agentArgs] = named;
-  const isDirect = env.CAI_ACP_DIRECT_SPAWN === '1';
-  const cwd = workingDirectory();
+  const isDirect = host.env.CAI_ACP_DIRECT_SPAWN === '1';
+  const { cwd } = host;
   const agent = resolveAgent(name, agentArgs, {
     agents: config.agents,
-    isTestMode: env.CAI_ACP_TEST_MODE === '1',
-    configFile: configFileOf(env),
+    isTestMode: host.env.CAI_ACP_TEST_MODE === '1',
+    configFile: configFileOf(host),
     cwd,
-    namedAt: named.length > 0 ? undefined : () => `"agent.default" in ${configFileOf(env)}`,
+    namedAt: named.length > 0 ? undefined : () => `"agent.default" in ${configFileOf(host)}`,
   });
-  const childEnv = { ...env, CAI_NO_UPDATE_CHECK: '1' };
-  if (isOnTerminal()) {
+  if (host.isOnTerminal) {
     if (agentArgs.length > 0)
-      return await (await import('./agent-on-terminal')).runOnTerminal(agent, childEnv, cwd, isDirect);
+      return await (await import('./agent-on-terminal')).runOnTerminal(agent, host, isDirect);
     throw new CaiError(
       'USAGE',
       'this is for an editor to start, not for a terminal: put it into the settings of your editor, as the README shows',
     );
   }
-  const { state } = ownFolders(env);
+  const { state } = host.folders;
   const about = { pid: process.pid, agent: agent.name, version };
-  const log = openLog(env, new LogFile(join(state, 'logs'), about, isAlive));
-  const signIn = new SignIn({ agent: isDirect ? undefined : agent, env: childEnv, log });
+  const log = openLog(host.env, new LogFile(join(state, 'logs'), about, isAlive));
+  const signIn = new SignIn({ agent: isDirect ? undefined : agent, host, log });
   const profiles = new Profiles({
     agent,
     config,
     cwd,
     imageName: isDirect ? undefined : imageTagOf({ agent: agent.name }),
     profiles: config.sessions.persist ? new ProfileStore(join(state, 'profiles'), log) : undefined,
-    programIdentity: () => programIdentity(agent.command, env.PATH),
+    programIdentity: () => programIdentity(agent.command, host.env.PATH),
     signIn,
     log,
   });
@@ -65,7 +63,7 @@ export async function run(args: readonly string[]): Promise<number> {
     agent,
     config,
     cwd,
-    env: childEnv,
+    host,
     isDirect,
     log,
     profiles,
@@ -74,22 +72,8 @@ export async function run(args: readonly string[]): Promise<number> {
     terminals: isDirect ? 'off' : config.acp.terminal,
   } as const;
   // A record begins with the first line; a login for one workspace needs to know which that is.
-  const canAnswer = recordFile === undefined && (isDirect || !mayHaveOwnData(config, cwd, env));
+  const canAnswer = recordFile === undefined && (isDirect || !mayHaveOwnData(config, cwd, host.home));
   const early = canAnswer ? answerEarly(options) : undefined;
   const { Connection } = await import('./connection');
   return await new Connection({ ...options, early }).run();
-}
-
-/** The folder that we were started in; one that is gone is no workspace, as `/` is none. */
-function workingDirectory(): string {
-  try {
-    return process.cwd();
-  } catch {
-    return '/';
-  }
-}
-
-/** Node's streams, which know better, take time to load. */
-function isOnTerminal(): boolean {
-  return fstatSync(0).isCharacterDevice() && process.stdin.isTTY && process.stdout.isTTY;
 }

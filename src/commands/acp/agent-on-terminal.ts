@@ -2,28 +2,25 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
+import type { Host } from '../../system/host';
 import type { AgentCommand } from '../../agent/catalog';
 import { execution } from '../../agent/cai-program';
 import { CaiError, messageOf } from '../../errors';
 import { findWorkspace } from '../../workspace/root';
 
 /**
- * Runs the command, unless `isDirect` in the container of `cwd` if that can be a workspace, else in one without a
+ * Runs the command, unless `isDirect` in the container of the current folder if that can be a workspace, else in one without a
  * workspace. Resolves and rejects as `runInteractive`.
  */
-export async function runOnTerminal(
-  agent: AgentCommand,
-  env: NodeJS.ProcessEnv,
-  cwd: string,
-  isDirect: boolean,
-): Promise<number> {
-  if (isDirect) return await runInteractive(agent, env);
-  const isWorkspace = await findWorkspace(cwd, { env }).then(
+export async function runOnTerminal(agent: AgentCommand, host: Host, isDirect: boolean): Promise<number> {
+  if (isDirect) return await runInteractive(agent, host.env);
+  const { cwd } = host;
+  const isWorkspace = await findWorkspace(cwd, { host }).then(
     () => true,
     () => false,
   );
   const place = isWorkspace ? ['--workspace', cwd] : ['--no-workspace'];
-  return await runInteractive(execution(agent, [...place, '--tty']), env);
+  return await runInteractive(execution(agent, [...place, '--tty']), host.env);
 }
 
 /**

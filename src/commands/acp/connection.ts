@@ -1,5 +1,6 @@
 /** The editor's two pipes and the proxy between them and the agents. */
 import { join } from 'node:path';
+import type { Host } from '../../system/host';
 import { Proxy } from '../../proxy/proxy';
 import type { ProxyOptions } from '../../proxy/proxy';
 import { dueMs } from '../../proxy/shutdown';
@@ -19,7 +20,6 @@ import { SessionTable } from '../../sessions/session-table';
 import type { Config } from '../../config/config';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { fallbackMount, mountPointOf } from '../../workspace/mount';
-import { ownFolders } from '../../system/cai-folders';
 import type { Workspace } from '../../workspace/root';
 import type { EarlyAnswer } from './early-answer';
 
@@ -33,7 +33,7 @@ const stallMs = 5_000;
 /** What a connection is made from, besides what the proxy is. */
 export interface ConnectionOptions extends Pick<
   ProxyOptions,
-  'agent' | 'config' | 'cwd' | 'env' | 'log' | 'profiles' | 'signIn' | 'terminals'
+  'agent' | 'config' | 'host' | 'log' | 'profiles' | 'signIn' | 'terminals'
 > {
   /** Which process this is, for records. */
   readonly about: LogFileHead;
@@ -62,7 +62,7 @@ export class Connection {
 
   /** Nothing is read before `run`. */
   constructor(private readonly options: ConnectionOptions) {
-    const { about, agent, config, cwd, early, env, isDirect, log, profiles, recordFile, signIn, terminals } =
+    const { about, agent, config, early, host, isDirect, log, profiles, recordFile, signIn, terminals } =
       options;
     const recorder = recordFile === undefined ? undefined : new Recorder(recordFile, { ...about, log });
     this.#recorder = recorder;
@@ -77,13 +77,12 @@ export class Connection {
     };
     const onWrite = recorder === undefined ? undefined : (line: Line): void => recorder.toEditor(line);
     this.#writer = new LineWriter(process.stdout, config.acp.queueToEditorBytes, onBroken, onWrite);
-    const { state } = ownFolders(env);
+    const { state } = host.folders;
     const { persist, keepMs } = config.sessions;
     this.#proxy = new Proxy({
       agent,
       config,
-      cwd,
-      env,
+      host,
       log,
       profiles,
       recorder,
@@ -98,11 +97,11 @@ export class Connection {
       observers: (core) => [
         ...(persist ? [new UsageObserver(join(state, 'usage'), keepMs, agent.name, log)] : []),
         // Agents that run on this machine execute what they like.
-        ...(isDirect ? [] : [new ReviewObserver(core, env)]),
+        ...(isDirect ? [] : [new ReviewObserver(core, host)]),
       ],
-      hasOwnData: (root) => !isDirect && hasOwnData(root, config, env),
-      filesOf: (root) => filesOf(root, config, env),
-      placesOf: (root) => placesOf(root, env, isDirect),
+      hasOwnData: (root) => !isDirect && hasOwnData(root, config, host),
+      filesOf: (root) => filesOf(root, config, host),
+      placesOf: (root) => placesOf(root, host, isDirect),
       commandFor: (workspace) => (isDirect ? agent : contained(agent, workspace)),
       helper: isDirect ? undefined : ownProgram,
       onRoom: () => this.#pull(),
@@ -141,7 +140,7 @@ export class Connection {
     });
     this.#pull();
     // What a proxy has left that was killed.
-    setImmediate(() => sweepTokens(this.options.env));
+    setImmediate(() => sweepTokens(this.options.host));
     return new Promise((resolve) => (this.#resolve = resolve));
   }
 
@@ -184,12 +183,8 @@ export class Connection {
 }
 
 /** What the agent calls the root of a workspace; `undefined`: as we do. */
-function placesOf(
-  root: string,
-  env: NodeJS.ProcessEnv,
-  isDirect: boolean,
-): [string, ...string[]] | undefined {
-  const forced = env.CAI_ACP_WORKSPACE_MOUNT;
+function placesOf(root: string, host: Host, isDirect: boolean): [string, ...string[]] | undefined {
+  const forced = host.env.CAI_ACP_WORKSPACE_MOUNT;
   if (isDirect) return forced === undefined ? undefined : [forced];
   return [forced ?? mountPointOf(root), fallbackMount];
 }
@@ -204,9 +199,9 @@ function contained(agent: AgentCommand, workspace: Workspace | undefined): Agent
 }
 
 /** As in `ProxyOptions`. A workspace whose configuration cannot be used counts as one that has. */
-function hasOwnData(root: string | undefined, config: Config, env: NodeJS.ProcessEnv): boolean {
+function hasOwnData(root: string | undefined, config: Config, host: Host): boolean {
   try {
-    const { agent } = root === undefined ? config : loadWorkspaceConfig(env, root).config;
+    const { agent } = root === undefined ? config : loadWorkspaceConfig(host, root).config;
     return agent.data === 'workspace';
   } catch {
     return true;
@@ -214,9 +209,9 @@ function hasOwnData(root: string | undefined, config: Config, env: NodeJS.Proces
 }
 
 /** As in `ChildStartOptions`. Off where the configuration of the workspace cannot be used. */
-function filesOf(root: string | undefined, config: Config, env: NodeJS.ProcessEnv): Config['acp']['fs'] {
+function filesOf(root: string | undefined, config: Config, host: Host): Config['acp']['fs'] {
   try {
-    const { acp } = root === undefined ? config : loadWorkspaceConfig(env, root).config;
+    const { acp } = root === undefined ? config : loadWorkspaceConfig(host, root).config;
     return acp.fs;
   } catch {
     return 'off';

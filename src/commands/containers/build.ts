@@ -1,5 +1,6 @@
 /** `cai build`: makes the image of an agent, also if there is one. */
 import { resolve } from 'node:path';
+import type { Host } from '../../system/host';
 import { resolveEngine } from '../../container/engine/context';
 import { Engine } from '../../container/engine/engine';
 import { buildImage } from '../../container/image/image';
@@ -35,21 +36,20 @@ update or a change of the configuration. Containers are made anew from it when n
     common.context,
     common.quiet,
   ],
-  action: (options, [agent]) => build(options, namedAgent(agent, options.agent)),
+  action: (options, host, [agent]) => build(options, host, namedAgent(agent, options.agent)),
 });
 
-async function build(options: Options, named: string | undefined): Promise<number> {
-  const { env } = process;
+async function build(options: Options, host: Host, named: string | undefined): Promise<number> {
   const { workspace: folder } = options;
-  const root = folder === undefined ? undefined : (await findWorkspace(resolve(folder), { env })).root;
-  const { config, notices } = loadWorkspaceConfig(env, root);
+  const root = folder === undefined ? undefined : (await findWorkspace(resolve(folder), { host })).root;
+  const { config, notices } = loadWorkspaceConfig(host, root);
   const progress = openProgress(process.stderr, options.quiet === true);
   for (const notice of notices) progress.say(notice);
   const agent = named ?? config.agent.default;
-  const namedAt = () => placeOfValue(env, root, 'agent.default', agent);
-  checkAgent(agent, config, env, named === undefined ? namedAt : undefined);
-  const engine = await Engine.connect(resolveEngine(env, options.context, config.engine.context));
-  const request = imageRequestOf(env, config, root, agent);
+  const namedAt = () => placeOfValue(host, root, 'agent.default', agent);
+  checkAgent(agent, config, host, named === undefined ? namedAt : undefined);
+  const engine = await Engine.connect(resolveEngine(host, options.context, config.engine.context));
+  const request = imageRequestOf(host, config, root, agent);
   const how = { noCache: !options.cache, upgrade: options.upgrade === true };
   const beganAt = Date.now();
   const { id } = await buildImage(engine, request, how, progress);

@@ -1,11 +1,12 @@
 /** `cai ps`: the containers of this user. */
+import type { Host } from '../../system/host';
 import { ownContainers } from '../../container/user-containers';
 import type { OwnContainer } from '../../container/user-containers';
 import type { Engine } from '../../container/engine/engine';
 import { CaiError } from '../../errors';
 import { common, declare } from '../support/command';
 import { ageOf, table, tell, writeJson } from '../support/terminal';
-import { connectEngine, hostUser } from './selection';
+import { connectEngine } from './selection';
 
 interface Options {
   readonly all?: true;
@@ -25,9 +26,9 @@ export const run = declare<Options>({
   action: list,
 });
 
-async function list({ all, json, context }: Options): Promise<number> {
-  const engine = await connectEngine(process.env, context);
-  const containers = await ownContainers(engine, hostUser().uid);
+async function list({ all, json, context }: Options, host: Host): Promise<number> {
+  const engine = await connectEngine(host, context);
+  const containers = await ownContainers(engine, host.user.uid);
   const shown = containers.filter(({ state }) => all === true || isAlive(state));
   const commands = await Promise.all(shown.map((container) => commandsIn(engine, container)));
   const now = Date.now();

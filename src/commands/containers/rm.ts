@@ -1,4 +1,5 @@
 /** `cai rm`: removes containers, and their agents' data only when that is asked for. */
+import type { Host } from '../../system/host';
 import type { Engine } from '../../container/engine/engine';
 import { ownContainers, ownVolumes } from '../../container/user-containers';
 import type { OwnContainer, OwnVolume } from '../../container/user-containers';
@@ -7,7 +8,7 @@ import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { canAsk, confirm, tell } from '../support/terminal';
 import { endContainers } from './end-containers';
-import { hostUser, select, selectionArguments, selectionOptions } from './selection';
+import { select, selectionArguments, selectionOptions } from './selection';
 import type { SelectionOptions } from './selection';
 
 interface Options extends SelectionOptions {
@@ -36,10 +37,11 @@ Images stay, too. One that no container needs any more goes with: docker rmi con
   action: remove,
 });
 
-async function remove(options: Options, names: readonly string[]): Promise<number> {
-  const { engine, containers, none } = await select(names, options, process.env);
+async function remove(options: Options, host: Host, names: readonly string[]): Promise<number> {
+  const { engine, containers, none } = await select(names, options, host);
   const isForced = options.force === true;
-  const volumes = options.volumes === true ? await volumesOf(engine, containers, options) : [];
+  const volumes =
+    options.volumes === true ? await volumesOf(engine, containers, { ...options, uid: host.user.uid }) : [];
   const going = volumes.filter(({ users }) => users.length === 0);
   if (going.length > 0 && !isForced && options.yes !== true && !(await mayRemove(going))) return 1;
   const end = ({ id }: OwnContainer) => engine.removeContainer(id, { force: true });
@@ -75,12 +77,12 @@ type Wanted = OwnVolume & { readonly users: readonly OwnContainer[] };
 async function volumesOf(
   engine: Engine,
   containers: readonly OwnContainer[],
-  { all, agent }: Options,
+  { all, agent, uid }: Options & { readonly uid: number },
 ): Promise<Wanted[]> {
   const going = new Set(containers.map(({ id }) => id));
   const named = new Set(containers.map(({ dataVolume }) => dataVolume));
-  const own = await ownVolumes(engine, hostUser().uid);
-  const staying = (await ownContainers(engine, hostUser().uid)).filter(({ id }) => !going.has(id));
+  const own = await ownVolumes(engine, uid);
+  const staying = (await ownContainers(engine, uid)).filter(({ id }) => !going.has(id));
   return own
     .filter(({ name, agent: its }) => named.has(name) || (all === true && (agent ?? its) === its))
     .map((volume) => ({ ...volume, users: staying.filter(({ dataVolume }) => dataVolume === volume.name) }));

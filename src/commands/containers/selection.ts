@@ -1,11 +1,11 @@
 /** Which of our existing containers a command is about. Needs neither the workspace nor a valid configuration of it. */
 import { resolve } from 'node:path';
 import { Option } from 'commander';
+import type { Host } from '../../system/host';
 import { resolveEngine } from '../../container/engine/context';
 import { Engine } from '../../container/engine/engine';
 import { ownContainers } from '../../container/user-containers';
 import type { OwnContainer } from '../../container/user-containers';
-import type { ContainerUser } from '../../container/spec/spec';
 import { loadConfig } from '../../config/config';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
@@ -38,14 +38,9 @@ export const selectionOptions = [
   common.context,
 ] as const;
 
-/** The user that `cai` runs as: whose containers are ours. */
-export function hostUser(): ContainerUser {
-  return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-}
-
 /** The engine of the user's environment and configuration. Rejects with `CaiError`. */
-export async function connectEngine(env: NodeJS.ProcessEnv, context: string | undefined): Promise<Engine> {
-  return await Engine.connect(resolveEngine(env, context, loadConfig(env).engine.context));
+export async function connectEngine(host: Host, context: string | undefined): Promise<Engine> {
+  return await Engine.connect(resolveEngine(host, context, loadConfig(host).engine.context));
 }
 
 /** Containers, and the engine that has them. */
@@ -65,7 +60,7 @@ export interface Selection {
 export async function select(
   names: readonly string[],
   options: SelectionOptions,
-  env: NodeJS.ProcessEnv,
+  host: Host,
 ): Promise<Selection> {
   const { workspace: folder, agent, all, context } = options;
   if (names.length > 0 && (folder !== undefined || agent !== undefined || all === true))
@@ -74,9 +69,9 @@ export async function select(
       'a container that is named needs no --workspace, --agent or --all: leave it out',
     );
   const isEverywhere = names.length > 0 || all === true;
-  const root = isEverywhere || folder === false ? undefined : await namedRoot(resolve(folder ?? '.'), env);
-  const engine = await connectEngine(env, context);
-  const own = await ownContainers(engine, hostUser().uid);
+  const root = isEverywhere || folder === false ? undefined : await namedRoot(resolve(folder ?? '.'), host);
+  const engine = await connectEngine(host, context);
+  const own = await ownContainers(engine, host.user.uid);
   const stranger = names.find((name) => !own.some((each) => each.name === name));
   if (stranger !== undefined)
     throw new CaiError(

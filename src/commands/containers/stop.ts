@@ -1,4 +1,5 @@
 /** `cai stop`: ends containers, which stay as they are. */
+import type { Host } from '../../system/host';
 import { freezeLocks, whileThawed } from '../../container/freeze';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
@@ -23,10 +24,9 @@ whose configuration, image or folders have changed since is made anew, without w
   action: stop,
 });
 
-async function stop(options: Options, names: readonly string[]): Promise<number> {
-  const { env } = process;
-  const { engine, containers, none } = await select(names, options, env);
-  const locks = freezeLocks(env);
+async function stop(options: Options, host: Host, names: readonly string[]): Promise<number> {
+  const { engine, containers, none } = await select(names, options, host);
+  const locks = freezeLocks(host.folders.state);
   const alive = containers.filter(({ state }) => !['exited', 'created', 'dead'].includes(state));
   if (alive.length === 0)
     tell(`nothing to stop: ${containers.length === 0 ? none : 'no such container runs'}`);

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Host } from '../../system/host';
 import { resolveAgent } from '../../agent/catalog';
 import { keepFromEngine, resolveEngine } from '../../container/engine/context';
 import { diskFullStatus, diskRemedy } from '../../container/ssh/inside';
@@ -22,12 +23,10 @@ import { CaiError } from '../../errors';
 import type { Config } from '../../config/config';
 import { configFileOf } from '../../config/config';
 import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
-import { ownFolders } from '../../system/cai-folders';
 import { foreignNotice } from '../../workspace/root';
 import type { Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
 import { common } from '../support/command';
-import { hostUser } from './selection';
 import { voiceOf } from './voice';
 import type { Voice } from './voice';
 
@@ -89,43 +88,43 @@ export class Target {
   private constructor(
     /** What it is to be. */
     readonly wanted: Wanted,
-    private readonly env: NodeJS.ProcessEnv,
+    private readonly host: Host,
     private readonly voice: Voice,
   ) {}
 
   /** Rejects with the `CaiError` of what is wrong: folder, configuration, agent, engine. */
-  static async find(options: TargetOptions, env: NodeJS.ProcessEnv, status?: Writable): Promise<Target> {
+  static async find(options: TargetOptions, host: Host, status?: Writable): Promise<Target> {
     const voice = voiceOf(options, status);
     const { workspace: folder = '.' } = options;
-    const workspace = folder === false ? undefined : await findCheckedWorkspace(resolve(folder), env);
+    const workspace = folder === false ? undefined : await findCheckedWorkspace(resolve(folder), host);
     const root = workspace?.root;
-    const { config, notices } = loadWorkspaceConfig(env, root);
+    const { config, notices } = loadWorkspaceConfig(host, root);
     const foreign = workspace && foreignNotice(workspace);
     for (const notice of foreign === undefined ? notices : [foreign, ...notices]) voice.tell(notice);
     const agent = options.agent ?? config.agent.default;
-    const namedAt = () => placeOfValue(env, root, 'agent.default', agent);
-    checkAgent(agent, config, env, options.agent === undefined ? namedAt : undefined);
-    const address = resolveEngine(env, options.context, config.engine.context);
+    const namedAt = () => placeOfValue(host, root, 'agent.default', agent);
+    checkAgent(agent, config, host, options.agent === undefined ? namedAt : undefined);
+    const address = resolveEngine(host, options.context, config.engine.context);
     // It answers while we look at files.
     const connecting = Engine.connect(address);
     connecting.catch(() => undefined);
-    const { publicKey: authorizedKey } = await clientKey(ownFolders(env).state);
+    const { publicKey: authorizedKey } = await clientKey(host.folders.state);
     const { rootIdentity = workspace?.identity } = options;
     const settings = await settingsOf({
       config,
       workspace: root,
       rootIdentity,
       agent,
-      hostUser: hostUser(),
+      hostUser: host.user,
       authorizedKey,
-      env,
+      host,
       isWritable: options.writable === true,
     });
     const engine = await connecting;
     await keepFromEngine(address, settings.binds);
     for (const notice of settings.notices) voice.tell(notice);
     const wanted = { workspace, config, agent, settings, engine, isFresh: options.fresh === true };
-    return new Target(wanted, env, voice);
+    return new Target(wanted, host, voice);
   }
 
   /** Name of its image. */
@@ -135,7 +134,7 @@ export class Target {
 
   /** Its container, running: made or started if necessary. */
   async open(): Promise<RunningContainer> {
-    const { env, voice } = this;
+    const { host, voice } = this;
     const { engine, settings, isFresh } = this.wanted;
     const request = this.#imageRequest();
     let isImageNoted = false;
@@ -152,7 +151,7 @@ export class Target {
         return provideImage(engine, request, voice.progress);
       },
       isFresh,
-      env,
+      host,
       tell: voice.tell,
     });
   }
@@ -210,11 +209,11 @@ export class Target {
 
   #imageRequest(): ImageRequest {
     const { config, workspace, agent } = this.wanted;
-    return (this.#knownRequest ??= imageRequestOf(this.env, config, workspace?.root, agent));
+    return (this.#knownRequest ??= imageRequestOf(this.host, config, workspace?.root, agent));
   }
 
   async #connectTo(container: RunningContainer): Promise<SshConnection> {
-    const { privateKey } = await clientKey(ownFolders(this.env).state);
+    const { privateKey } = await clientKey(this.host.folders.state);
     const { port, hostKey, name } = container;
     const opening = SshConnection.open({ port, hostKey, privateKey, container: name });
     const watch = new AbortController();
@@ -255,17 +254,12 @@ function isLost(reason: unknown): reason is CaiError {
  * Here an agent that is not known is a mistake of the command line like any other: the status 1 is a command's own.
  * `namedAt`: as for `resolveAgent`.
  */
-export function checkAgent(
-  agent: string,
-  { agents }: Config,
-  env: NodeJS.ProcessEnv,
-  namedAt?: () => string,
-): void {
+export function checkAgent(agent: string, { agents }: Config, host: Host, namedAt?: () => string): void {
   try {
     resolveAgent(agent, [], {
       agents,
-      isTestMode: env.CAI_ACP_TEST_MODE === '1',
-      configFile: configFileOf(env),
+      isTestMode: host.env.CAI_ACP_TEST_MODE === '1',
+      configFile: configFileOf(host),
       cwd: '/',
       namedAt,
     });

@@ -1,4 +1,5 @@
 /** What `cai doctor` looks at in a container that is there. None is made or started. */
+import type { Host } from '../../system/host';
 import { tamperingOf } from '../../container/check';
 import type { ContainerInfo } from '../../container/engine/container-info';
 import type { Engine } from '../../container/engine/engine';
@@ -28,7 +29,7 @@ export interface Known extends Configured {
   /** What lets us in. */
   readonly key: ClientKey | undefined;
   /** Ours. */
-  readonly env: NodeJS.ProcessEnv;
+  readonly host: Host;
 }
 
 /** The names of the checks below. */
@@ -150,7 +151,7 @@ async function ask(
   const remote = await connection.run({
     argv: ['/bin/sh', '-c', script, 'sh', program, dataFolder],
     cwd: '/',
-    env: commandEnvironment(info, known.config, known.env),
+    env: commandEnvironment(info, known.config, known.host.env),
   });
   remote.stdin.end();
   remote.stderr.resume();
@@ -160,10 +161,10 @@ async function ask(
   return { program: found, owner };
 }
 
-function agentFinding({ program }: Seen, { agent, config, settings, env }: Known): Finding {
+function agentFinding({ program }: Seen, { agent, config, settings, host }: Known): Finding {
   if (program !== '') return { status: 'ok', detail: `${agent.name}: ${program}` };
   const anew = 'then cai exec --fresh -- true';
-  const lacking = installedBy(imageRequestOf(env, config, settings.workspace, agent.name));
+  const lacking = installedBy(imageRequestOf(host, config, settings.workspace, agent.name));
   const remedy =
     lacking === undefined ? `cai build ${agent.name}, ${anew}; or ${agent.remedy}` : `${lacking}, ${anew}`;
   return { status: 'fail', detail: `${agent.command[0]} is not in the container`, remedy };

@@ -1,4 +1,5 @@
 /** `cai doctor`: whether all that a command needs is there, and what to do where it is not. Changes nothing. */
+import type { Host } from '../../system/host';
 import { printableCharacters } from '../../system/quoted';
 import { common, declare } from '../support/command';
 import { Checks } from './checks';
@@ -23,12 +24,12 @@ something is missing. It changes nothing. Exit status 1 if a check failed.`,
   action: report,
 });
 
-async function report(options: Options): Promise<number> {
+async function report(options: Options, host: Host): Promise<number> {
   const { stdout } = process;
   const checks = new Checks((check) => {
     if (options.json !== true) stdout.write(lineOf(check));
   });
-  await examine(checks, options, process.env);
+  await examine(checks, options, host);
   const count = (wanted: Check['status']) => checks.done.filter(({ status }) => status === wanted).length;
   const ok = count('fail') === 0;
   if (options.json === true) stdout.write(`${JSON.stringify({ ok, checks: checks.done }, undefined, 2)}\n`);
@@ -36,14 +37,14 @@ async function report(options: Options): Promise<number> {
   return ok ? 0 : 1;
 }
 
-async function examine(checks: Checks, options: Options, env: NodeJS.ProcessEnv): Promise<void> {
+async function examine(checks: Checks, options: Options, host: Host): Promise<void> {
   await checks.check('node', nodeVersion);
-  const place = await checkWorkspace(checks, options.workspace, env);
-  const hasState = await checkState(checks, env);
-  const key = await checkKey(checks, hasState, env);
-  const configured = await checkConfiguration(checks, place?.root, options.agent, key?.publicKey ?? '', env);
+  const place = await checkWorkspace(checks, options.workspace, host);
+  const hasState = await checkState(checks, host);
+  const key = await checkKey(checks, hasState, host);
+  const configured = await checkConfiguration(checks, place?.root, options.agent, key?.publicKey ?? '', host);
   await checks.check('editor', () => editorPath(configured?.agent.name));
-  const found = await checkEngine(checks, options.context, configured?.config.engine.context, env);
+  const found = await checkEngine(checks, options.context, configured?.config.engine.context, host);
   if (configured === undefined || found === undefined) {
     const lacking = found === undefined ? 'the engine' : 'the configuration';
     await checks.skip(['user', 'memory', 'image', ...containerChecks], `this needs ${lacking}`);
@@ -51,10 +52,10 @@ async function examine(checks: Checks, options: Options, env: NodeJS.ProcessEnv)
   }
   const { engine, about } = found;
   await checkLimits(checks, about, configured);
-  const image = await checkImage(checks, engine, configured, env);
+  const image = await checkImage(checks, engine, configured, host);
   if (place === undefined) await checks.skip(containerChecks, 'this needs the workspace');
   else if (!hasState && key === undefined) await checks.skip(containerChecks, 'this needs the state folder');
-  else await checkContainerOf(checks, { ...configured, engine, image, key, env });
+  else await checkContainerOf(checks, { ...configured, engine, image, key, host });
 }
 
 const nameWidth = 14;

@@ -1,5 +1,6 @@
 /** What `cai doctor` asks the container engine. */
 import { stat } from 'node:fs/promises';
+import type { Host } from '../../system/host';
 import { originOf, resolveEngine } from '../../container/engine/context';
 import { Engine } from '../../container/engine/engine';
 import type { EngineAbout, ImageInfo } from '../../container/engine/engine-info';
@@ -23,11 +24,11 @@ export async function checkEngine(
   checks: Checks,
   wantedContext: string | undefined,
   configuredContext: string | undefined,
-  env: NodeJS.ProcessEnv,
+  host: Host,
 ): Promise<{ readonly engine: Engine; readonly about: EngineAbout } | undefined> {
   const address = await checks.find(
     'context',
-    () => resolveEngine(env, wantedContext, configuredContext),
+    () => resolveEngine(host, wantedContext, configuredContext),
     (found) => ({ status: 'ok', detail: `${found.endpoint} (${originOf(found)})` }),
   );
   if (address === undefined) {
@@ -149,9 +150,9 @@ export async function checkImage(
   checks: Checks,
   engine: Engine,
   { config, agent, settings }: Configured,
-  env: NodeJS.ProcessEnv,
+  host: Host,
 ): Promise<ImageInfo | undefined> {
-  const look = () => imageRequestOf(env, config, settings.workspace, agent.name);
+  const look = () => imageRequestOf(host, config, settings.workspace, agent.name);
   let image: ImageInfo | undefined;
   await checks.find('image', look, async (request): Promise<Finding> => {
     image = await findImage(engine, request);

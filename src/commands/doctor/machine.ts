@@ -1,6 +1,7 @@
 /** What `cai doctor` looks at on this machine, without an engine. */
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
+import type { Host } from '../../system/host';
 import { packageFile } from '../../system/package-file';
 import { engines } from '../../../package.json';
 import { resolveAgent } from '../../agent/catalog';
@@ -14,13 +15,11 @@ import type { Config } from '../../config/config';
 import { configFileOf } from '../../config/config';
 import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
 import { outerGitFolder } from '../../workspace/git-folder';
-import { ownFolders } from '../../system/cai-folders';
 import { quoted } from '../../system/quoted';
 import { findWorkspace, foreignNotice } from '../../workspace/root';
 import { stateRemedy, tryState } from '../../system/state-folder';
 import { checkLinks, outgrownRoot } from '../../workspace/trust';
 import type { Checks, Finding } from './checks';
-import { hostUser } from '../containers/selection';
 
 /** The version that runs us, against the one that the package asks for. */
 export function nodeVersion(): Finding {
@@ -46,19 +45,19 @@ export interface Place {
 export async function checkWorkspace(
   checks: Checks,
   folder: string | undefined,
-  env: NodeJS.ProcessEnv,
+  host: Host,
 ): Promise<Place | undefined> {
   let why: string | undefined;
   const look = async (): Promise<Place> => {
-    const workspace = await findWorkspace(resolve(folder ?? '.'), { env }).catch((reason: unknown) => {
+    const workspace = await findWorkspace(resolve(folder ?? '.'), { host }).catch((reason: unknown) => {
       const isElsewhere = folder === undefined && reason instanceof CaiError && reason.code === 'WORKSPACE';
       if (!isElsewhere) throw reason;
       why = reason.message;
     });
     if (workspace === undefined) return { root: undefined };
-    await checkLinks(env, workspace);
+    await checkLinks(host.folders.state, workspace);
     const { root, cwd } = workspace;
-    const recorded = outgrownRoot(env, cwd, root);
+    const recorded = outgrownRoot(host.folders.state, cwd, root);
     if (recorded === undefined) return { root, foreign: foreignNotice(workspace) };
     throw new CaiError(
       'WORKSPACE',
@@ -70,9 +69,9 @@ export async function checkWorkspace(
       return { status: 'warn', detail: why!, remedy: 'name one: cai doctor --workspace FOLDER' };
     }
     if (foreign !== undefined) return { status: 'warn', detail: foreign };
-    const mount = mountOf(root, env);
+    const mount = mountOf(root, host);
     const where = mount === root ? 'under its own path' : `at ${mount}`;
-    const git = await outerGitFolder(root, env);
+    const git = await outerGitFolder(root, host);
     const beside = git === undefined ? '' : `, and its git folder ${quoted(git)}`;
     return { status: 'ok', detail: `${quoted(root)}, mounted ${where}${beside}` };
   });
@@ -94,19 +93,19 @@ export async function checkConfiguration(
   root: string | undefined,
   wantedAgent: string | undefined,
   authorizedKey: string,
-  env: NodeJS.ProcessEnv,
+  host: Host,
 ): Promise<Configured | undefined> {
-  const configFile = configFileOf(env);
+  const configFile = configFileOf(host);
   let notices: readonly string[] = [];
   const look = async (): Promise<Configured> => {
-    const found = loadWorkspaceConfig(env, root);
+    const found = loadWorkspaceConfig(host, root);
     notices = found.notices;
     const { config } = found;
     const name = wantedAgent ?? config.agent.default;
-    const namedAt = () => placeOfValue(env, root, 'agent.default', name);
+    const namedAt = () => placeOfValue(host, root, 'agent.default', name);
     const agent = resolveAgent(name, [], {
       agents: config.agents,
-      isTestMode: env.CAI_ACP_TEST_MODE === '1',
+      isTestMode: host.env.CAI_ACP_TEST_MODE === '1',
       configFile,
       cwd: '/',
       namedAt: wantedAgent === undefined ? namedAt : undefined,
@@ -115,9 +114,9 @@ export async function checkConfiguration(
       config,
       workspace: root,
       agent: name,
-      hostUser: hostUser(),
+      hostUser: host.user,
       authorizedKey,
-      env,
+      host,
       isOnlyLookedAt: true,
     });
     return { config, agent, settings };
@@ -131,17 +130,17 @@ export async function checkConfiguration(
     await checks.check('protection', () => ({
       status: 'warn',
       detail: 'it is off: agents can write what programs on this machine execute, such as git hooks',
-      remedy: `remove this once the task that needs it is done: ${placeOfValue(env, root, 'protect.off', true)}`,
+      remedy: `remove this once the task that needs it is done: ${placeOfValue(host, root, 'protect.off', true)}`,
     }));
   }
   return configured;
 }
 
 /** The folder of what is kept; none is made. Whether it can be used. */
-export async function checkState(checks: Checks, env: NodeJS.ProcessEnv): Promise<boolean> {
+export async function checkState(checks: Checks, host: Host): Promise<boolean> {
   let isUsable = false;
   await checks.check('state folder', () => {
-    const { state } = ownFolders(env);
+    const { state } = host.folders;
     try {
       tryState(state);
     } catch (reason) {
@@ -158,9 +157,9 @@ export async function checkState(checks: Checks, env: NodeJS.ProcessEnv): Promis
 export async function checkKey(
   checks: Checks,
   hasState: boolean,
-  env: NodeJS.ProcessEnv,
+  host: Host,
 ): Promise<ClientKey | undefined> {
-  const { state } = ownFolders(env);
+  const { state } = host.folders;
   const folder = join(state, 'ssh');
   const hasKey = existsSync(join(folder, 'id_ed25519'));
   if (!hasState && !hasKey) {

@@ -47,12 +47,12 @@ above, whatever CAI_LOG_LEVEL says, but for "silent". The text of prompts, files
     new Option('-n, --lines <number>', 'how many of the last lines').argParser(countOf).default(200),
     ['--json', 'the lines as they are kept: one JSON object each'],
   ],
-  action: async ({ workspace, ...rest }) => {
+  action: async ({ workspace, ...rest }, host) => {
     const options = {
       ...rest,
-      ...(workspace !== undefined && { workspace: await namedRoot(resolve(workspace), process.env) }),
+      ...(workspace !== undefined && { workspace: await namedRoot(resolve(workspace), host) }),
     };
-    const { folder, logs, shown } = readState(process.env, 'logs', (path) => {
+    const { folder, logs, shown } = readState(host.folders.state, 'logs', (path) => {
       if (options.follow === true) mkdirSync(path, { recursive: true, mode: 0o700 });
       const opened = new Logs(path, options);
       return { folder: path, logs: opened, shown: opened.read() };

@@ -1,6 +1,7 @@
 /** `cai replay`: plays one side of a recording, which `cai --acp --record` has made. */
 import { readFileSync } from 'node:fs';
 import { Option } from 'commander';
+import type { Host } from '../../system/host';
 import { harmless } from '../../recording/harmless';
 import { Playback } from '../../recording/playback';
 import type { PlaybackOptions } from '../../recording/playback';
@@ -24,6 +25,10 @@ interface Options {
 }
 
 const limits: LineLimits = { maxLineBytes: 64 * 1024 * 1024, maxSearchBytes: 1024 * 1024 };
+
+interface Place {
+  readonly host: Host;
+}
 
 /** Resolves with 0 when all was played. Rejects with `CaiError('REPLAY')` when that was not possible. */
 export const run = declare<Options>({
@@ -53,7 +58,7 @@ or after 60 s where an editor is played.
 Secrets are not in it, so that a sign-in cannot be played to a real agent.
 A stranger's recording is as a stranger's agent. When its agent is played, commands are left out, and
 files it writes without --files, which stderr says; all else reaches the editor.`,
-  action: async (options, [file, ...program]) => {
+  action: async (options, host, [file, ...program]) => {
     const isEditor = options.as === 'editor';
     if (isEditor !== program.length > 0) {
       throw new CaiError(
@@ -65,7 +70,9 @@ files it writes without --files, which stderr says; all else reaches the editor.
     }
     const lines = readRecording(read(file!), file!);
     requireChild(lines, options.child);
-    await (isEditor ? playEditor(lines, options, program) : playAgent(lines, options));
+    await (isEditor
+      ? playEditor(lines, { ...options, host }, program)
+      : playAgent(lines, { ...options, host }));
     return 0;
   },
 });
@@ -97,12 +104,15 @@ function optionsOf({ as, child, timing }: Options, send: PlaybackOptions['send']
 }
 
 /** On our own stdin and stdout. */
-async function playAgent(lines: readonly RecordedLine[], options: Options): Promise<void> {
-  const log = openLog(process.env);
-  const signIn = new SignIn({ agent: undefined, env: process.env, log });
+async function playAgent(
+  lines: readonly RecordedLine[],
+  { host, ...options }: Options & Place,
+): Promise<void> {
+  const log = openLog(host.env);
+  const signIn = new SignIn({ agent: undefined, host, log });
   const note = (text: string): void => void process.stderr.write(`cai: ${printableLine(text)}\n`);
   const played = harmless(lines, { child: options.child, writesFiles: options.files === true, signIn, note });
-  if (process.stdin.isTTY && process.stdout.isTTY)
+  if (host.isOnTerminal)
     note('this waits for what an editor sends: name it in the settings of your editor instead');
   const playback = new Playback(played, optionsOf(options, toStdout));
   const reader = new LineReader(limits);
@@ -130,16 +140,16 @@ async function toStdout(line: Line): Promise<void> {
 /** To a process of `program`, which ends with the recording. */
 async function playEditor(
   lines: readonly RecordedLine[],
-  options: Options,
+  { host, ...options }: Options & Place,
   program: readonly string[],
 ): Promise<void> {
   const [name, ...args] = program;
   const agent = new AgentProcess({
     agent: { name: name!, displayName: name!, command: [name!, ...args], remedy: 'check the command' },
-    cwd: process.cwd(),
-    env: process.env,
+    cwd: host.cwd,
+    env: host.env,
     limits,
-    log: openLog(process.env),
+    log: openLog(host.env),
     onLine: (line) => playback.take(line),
     onEnd: (reason) => playback.end(reason.message),
   });

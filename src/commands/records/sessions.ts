@@ -1,6 +1,7 @@
 /** `cai sessions`: the sessions of this user that are remembered. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { Host } from '../../system/host';
 import { isRunning } from '../../system/process-identity';
 import { openLog } from '../../system/log';
 import { SessionFile } from '../../sessions/session-file';
@@ -34,15 +35,15 @@ export const run = declare<Options>({
     ['-w, --workspace <folder>', 'of this workspace only: any folder in it'],
     ['--json', 'as a JSON array; times in ISO 8601 and milliseconds'],
   ],
-  action: (options) => list(options, process.env),
+  action: list,
 });
 
-async function list({ agent, workspace, json }: Options, env: NodeJS.ProcessEnv): Promise<number> {
-  const { persist, keepMs } = loadConfig(env).sessions;
-  const root = workspace === undefined ? undefined : await namedRoot(resolve(workspace), env);
-  const records = readState(env, 'sessions.ndjson', (file) => {
+async function list({ agent, workspace, json }: Options, host: Host): Promise<number> {
+  const { persist, keepMs } = loadConfig(host).sessions;
+  const root = workspace === undefined ? undefined : await namedRoot(resolve(workspace), host);
+  const records = readState(host.folders.state, 'sessions.ndjson', (file) => {
     unlessGone(() => readFileSync(file));
-    return new SessionFile(file, keepMs, openLog(env)).load();
+    return new SessionFile(file, keepMs, openLog(host.env)).load();
   });
   const all = [...(records?.values() ?? [])]
     .map((record) => ({

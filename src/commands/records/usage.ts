@@ -37,10 +37,10 @@ sessions are ([sessions] keep); nothing is with persist = false.`,
 Tokens and costs are the agent's own words, and "-" where it says none. The time of a tool call includes
 waiting for a permission. A turn in which several models took part counts for each; what of it cannot be told
 apart stands under "(several)".`,
-  action: ({ since, by, json }) => {
+  action: ({ since, by, json }, host) => {
     const now = Date.now();
     const sinceMs = timeOf(since, now);
-    const records = readState(process.env, 'usage', (folder) => readUsage(folder, sinceMs));
+    const records = readState(host.folders.state, 'usage', (folder) => readUsage(folder, sinceMs));
     const rows = sumsBy(records, by);
     const total = sumOf(records);
     const average = averageOf(total);

@@ -8,6 +8,7 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Option } from 'commander';
+import type { Host } from '../../system/host';
 import { statusLine } from '../../agent/status';
 import type { AgentStatus } from '../../agent/status';
 import type { SshConnection } from '../../container/ssh/ssh';
@@ -46,8 +47,8 @@ program that is run here, until stdin ends.`,
     ...targetOptions,
     new Option('--status-fd <number>', 'tell there what happens, as JSON lines').argParser(Number),
   ],
-  action: ({ statusFd = 1, ...options }, [what]) =>
-    bridge(what!, options, (status) => {
+  action: ({ statusFd = 1, ...options }, host, [what]) =>
+    bridge(what!, options, host, (status) => {
       try {
         writeSync(statusFd, statusLine(status));
       } catch {
@@ -56,9 +57,10 @@ program that is run here, until stdin ends.`,
     }),
 });
 
-async function bridge(what: string, options: TargetOptions, tell: Tell): Promise<number> {
+async function bridge(what: string, options: TargetOptions, host: Host, tell: Tell): Promise<number> {
   const notice = (text: string): void => tell({ kind: 'notice', text });
-  const program = what === 'program' ? new HostProgram(await readOrder(process.stdin), notice) : undefined;
+  const program =
+    what === 'program' ? new HostProgram(await readOrder(process.stdin), notice, host) : undefined;
   const address = program === undefined ? addressOf(what) : undefined;
   const unwanted = untilUnwanted();
   let connection: SshConnection | undefined;
@@ -76,7 +78,7 @@ async function bridge(what: string, options: TargetOptions, tell: Tell): Promise
   }
 
   async function serve(): Promise<number> {
-    const target = await Target.find({ ...options, quiet: true }, process.env);
+    const target = await Target.find({ ...options, quiet: true }, host);
     const opened = await target.connect();
     ({ connection } = opened);
     if (program !== undefined) await program.listen(connection, target.wanted.settings);

@@ -5,6 +5,7 @@ import { constants } from 'node:os';
 import { posix } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Host } from '../../system/host';
 import { watchCommand } from '../../container/ssh/agent-watch';
 import { Option } from 'commander';
 import { diskWarning } from '../../container/ssh/inside';
@@ -66,21 +67,23 @@ stderr, signals and the exit status are the command's own.`,
   footer: `
 Exit status: the command's own, 128+N if signal N ended it; else 2 usage, 10 the container has gone,
 11 start failed, 12 keys for SSH, 13 connection, 14 wrong host key, 15 not a container of ours.`,
-  action: (options, argv) => runInContainer(argv as [string, ...string[]], { env: [], ...options }),
+  action: (options, host, argv) =>
+    runInContainer(argv as [string, ...string[]], { env: [], ...options }, host),
 });
 
 /** Runs `argv`; resolves with its exit status. */
 export async function runInContainer(
   argv: readonly [string, ...string[]],
   options: ExecOptions,
+  host: Host,
 ): Promise<number> {
-  if (options.tty === true && !(process.stdin.isTTY && process.stdout.isTTY))
+  if (options.tty === true && !host.isOnTerminal)
     throw new CaiError('USAGE', '-t needs a terminal on stdin and stdout: leave it out');
-  const extra = variables(options.env);
+  const extra = variables(options.env, host);
   const guard = new Guard(options.endsOnSignal === true, options.wantedBy);
   const status = options.statusFd === undefined ? undefined : guard.openLifeline(options.statusFd);
   try {
-    return await runGuarded(argv, extra, options, { guard, status });
+    return await runGuarded(argv, extra, options, { host, guard, status });
   } catch (reason) {
     if (reason instanceof CaiError) status?.write(statusLine({ kind: 'failed', code: reason.code }));
     throw reason;
@@ -89,6 +92,7 @@ export async function runInContainer(
 
 /** What there is to run a command with, besides its options. */
 interface Guarded {
+  readonly host: Host;
   readonly guard: Guard;
   readonly status: Writable | undefined;
 }
@@ -97,12 +101,12 @@ async function runGuarded(
   argv: readonly [string, ...string[]],
   extra: Variables,
   options: ExecOptions,
-  { guard, status }: Guarded,
+  { host, guard, status }: Guarded,
 ): Promise<number> {
-  const target = await Target.find(options, process.env, status);
+  const target = await Target.find(options, host, status);
   const { container, connection } = await target.connect();
   guard.watch(connection);
-  guard.freezer = new Freezer(target.wanted.engine, freezeLocks(process.env), {
+  guard.freezer = new Freezer(target.wanted.engine, freezeLocks(host.folders.state), {
     container: container.id,
     hostUser: target.wanted.settings.hostUser.uid,
   });
@@ -110,12 +114,11 @@ async function runGuarded(
   try {
     beside = await options.beside?.(connection);
     const env = [
-      ...commandEnvironment(container, target.wanted.config, process.env),
+      ...commandEnvironment(container, target.wanted.config, host.env),
       ...extra,
-      ...terminalType(options),
+      ...terminalType(options, host),
     ];
-    const terminal =
-      options.tty === true ? { ...windowSize(), term: process.env.TERM ?? 'xterm' } : undefined;
+    const terminal = options.tty === true ? { ...windowSize(), term: host.env.TERM ?? 'xterm' } : undefined;
     const cwd = options.cwd ?? startFolder(target.wanted);
     const remote = await connection.run({ argv, cwd, env }, terminal);
     guard.command = remote;
@@ -124,7 +127,7 @@ async function runGuarded(
       watchLater(connection, remote, { status, diskBytes: target.wanted.settings.diskBytes });
       tellLoss(connection, status);
     }
-    if (terminal !== undefined) useTerminal(remote);
+    if (terminal !== undefined) useTerminal(remote, host);
     const ended = await relay(remote, process);
     if (ended === killedStatus) await explainKill(connection, target.wanted.settings.diskBytes);
     return ended;
@@ -169,26 +172,24 @@ function startFolder({ workspace, settings }: Wanted): string {
   return posix.join(settings.workingFolder, posix.relative(workspace.root, workspace.realCwd));
 }
 
-function variables(given: readonly string[]): Variables {
+function variables(given: readonly string[], { env }: Host): Variables {
   return given.flatMap((each) => {
     const [, name, , value] = /^([^=]+)(=(.*))?$/s.exec(each) ?? [];
     if (name === undefined) throw new CaiError('USAGE', '-e needs NAME=value or NAME');
-    const chosen = value ?? process.env[name];
+    const chosen = value ?? env[name];
     return chosen === undefined ? [] : [[name, chosen] as const];
   });
 }
 
-function terminalType({ tty }: ExecOptions): Variables {
+function terminalType({ tty }: ExecOptions, { env }: Host): Variables {
   const names = tty === true ? ['TERM', 'COLORTERM'] : [];
-  return names.flatMap((name) =>
-    process.env[name] === undefined ? [] : [[name, process.env[name]] as const],
-  );
+  return names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
 }
 
-function useTerminal(remote: RemoteProcess): void {
+function useTerminal(remote: RemoteProcess, host: Host): void {
   process.stdin.setRawMode(true);
   // Node leaves the terminal to turn newlines into two characters, which the one inside has done or must not be done.
-  const stty = safeProgram('stty', process.env);
+  const stty = safeProgram('stty', host);
   if (stty !== undefined) spawnSync(stty, ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
   process.stdout.on('resize', () => {
     const { columns, rows } = windowSize();

@@ -1,6 +1,7 @@
 /** `cai forward`: ports of the container, such as that of a development server, on this machine's loopback. */
 import type { AddressInfo, Server } from 'node:net';
 import { constants } from 'node:os';
+import type { Host } from '../../system/host';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { openTunnelServer } from '../../container/ssh/tunnel-server';
 import { CaiError, messageOf } from '../../errors';
@@ -23,7 +24,7 @@ export const run = declare<TargetOptions>({
 lines on stdout are the addresses, in the order of the ports.`,
   arguments: [['<port...>', 'PORT, or LOCAL:PORT for another one here; LOCAL 0 is one that is free']],
   options: targetOptions,
-  action: (options, ports) => forward(ports.map(pairOf), options),
+  action: (options, host, ports) => forward(ports.map(pairOf), options, host),
 });
 
 function pairOf(text: string): Pair {
@@ -33,8 +34,8 @@ function pairOf(text: string): Pair {
   throw new CaiError('USAGE', `"${text}" is no port: write PORT or LOCAL:PORT, such as 5173 or 8080:5173`);
 }
 
-async function forward(pairs: readonly Pair[], options: TargetOptions): Promise<number> {
-  const target = await Target.find(options, process.env);
+async function forward(pairs: readonly Pair[], options: TargetOptions, host: Host): Promise<number> {
+  const target = await Target.find(options, host);
   const { container, connection } = await target.connect();
   const servers: Server[] = [];
   try {

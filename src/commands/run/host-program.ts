@@ -4,6 +4,7 @@
  */
 import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Host } from '../../system/host';
 import { AgentProcess } from '../../agent/process';
 import type { StopLadder } from '../../agent/process';
 import type { Settings } from '../../container/spec/spec';
@@ -12,7 +13,6 @@ import { CaiError, messageOf } from '../../errors';
 import { openLog } from '../../system/log';
 import type { Log } from '../../system/log';
 import { AgentFolders } from '../../paths/agent-folders';
-import { homeFolder } from '../../system/cai-folders';
 import { findProgram } from './find-program';
 import type { FoundProgram } from './find-program';
 
@@ -58,18 +58,21 @@ export async function readOrder(input: Readable): Promise<ProgramOrder> {
 /** Such a program, with its processes. */
 export class HostProgram {
   readonly #processes = new Set<AgentProcess>();
-  readonly #log: Log = openLog(process.env);
+  readonly #log: Log;
   readonly #env: NodeJS.ProcessEnv;
   /** Not the workspace: there `npx` and the like run what they find, and agents write it. */
-  readonly #folder = homeFolder(process.env);
+  readonly #folder: string;
   #isOver = false;
 
   /** Nothing is started yet. `tell` says what the user has to know. */
   constructor(
     private readonly order: ProgramOrder,
     private readonly tell: (notice: string) => void,
+    private readonly host: Host,
   ) {
-    this.#env = { ...process.env, ...Object.fromEntries(order.env) };
+    this.#log = openLog(host.env);
+    this.#folder = host.home;
+    this.#env = { ...host.env, ...Object.fromEntries(order.env) };
   }
 
   /**
@@ -110,7 +113,7 @@ export class HostProgram {
 
   /** Nothing that any agent can write counts; what this container gets is known even where nothing is recorded. */
   #find(writable: readonly string[]): FoundProgram {
-    const folders = new AgentFolders(process.env, writable);
+    const folders = new AgentFolders(this.host.folders.state, writable);
     return findProgram(this.order.command, { home: this.#folder, path: this.#env.PATH, folders });
   }
 

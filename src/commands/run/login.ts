@@ -1,5 +1,6 @@
 /** `cai login`: signs in to an agent, by its own command, in its container. */
 import { resolve } from 'node:path';
+import type { Host } from '../../system/host';
 import type { SignInCommands } from '../../agent/catalog';
 import { catalog } from '../../agent/catalog';
 import type { TerminalOrder } from '../../agent/editor-token';
@@ -50,42 +51,43 @@ Open the page that it names in a browser of this machine: while it runs, the por
 here, too, so that the answer gets back to it. An agent that runs already looks for the sign-in at its next session.
 
 Exit status: that of the agent's command; else as of "cai exec".`,
-  action: async (options, args) => {
+  action: async (options, host, args) => {
     const [agent, ...own] = args as [string, ...string[]];
-    const login = isCommand(own) ? own : signInCommands(agent)?.login;
+    const login = isCommand(own) ? own : signInCommands(agent, host)?.login;
     if (login === undefined)
       throw new CaiError(
         'USAGE',
         `how to sign in to ${quoted(agent)} is not known: name its command, as in "cai login ${printable(agent)} -- COMMAND"`,
       );
-    return await runSignIn(login, { agent, env: [], ...(await placeOf(options)) });
+    return await runSignIn(login, { agent, env: [], ...(await placeOf(options, host)) }, host);
   },
 });
 
 /** Runs the login of a token that an editor was given; resolves with its exit status. */
 export async function runLogin(
   order: Pick<TerminalOrder, 'agent' | 'workspace' | 'argv' | 'env'>,
+  host: Host,
 ): Promise<number> {
   const { agent, workspace, argv, env } = order;
   if (!isCommand(argv)) throw new CaiError('USAGE', 'this sign-in has no command: ask the agent again');
   const pairs = env.map(([name, value]) => `${name}=${value}`);
-  return await runSignIn(argv, { agent, workspace: workspace ?? false, env: pairs });
+  return await runSignIn(argv, { agent, workspace: workspace ?? false, env: pairs }, host);
 }
 
 /** Where an agent's sign-in is kept: with `agent.data = "workspace"`, also of the repository, in the workspace's own data. */
-export async function placeOf(options: AccountOptions): Promise<TargetOptions> {
-  const { workspace = (await hasOwnSignIns(process.env)) ? '.' : false } = options;
+export async function placeOf(options: AccountOptions, host: Host): Promise<TargetOptions> {
+  const { workspace = (await hasOwnSignIns(host)) ? '.' : false } = options;
   return { ...options, workspace };
 }
 
 /** Whether the current workspace has. Fails with `CONFIG` where that cannot be told. */
-async function hasOwnSignIns(env: NodeJS.ProcessEnv): Promise<boolean> {
-  return loadWorkspaceConfig(env, await currentRoot(env)).config.agent.data === 'workspace';
+async function hasOwnSignIns(host: Host): Promise<boolean> {
+  return loadWorkspaceConfig(host, await currentRoot(host)).config.agent.data === 'workspace';
 }
 
-async function currentRoot(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+async function currentRoot(host: Host): Promise<string | undefined> {
   try {
-    return (await findWorkspace(resolve('.'), { env })).root;
+    return (await findWorkspace(resolve('.'), { host })).root;
   } catch {
     // What is wrong with the folder is told where a workspace is needed.
     return undefined;
@@ -93,8 +95,8 @@ async function currentRoot(env: NodeJS.ProcessEnv): Promise<string | undefined> 
 }
 
 /** The commands of an agent's; undefined where they are not known. Fails with `USAGE` for an agent that is not known. */
-export function signInCommands(agent: string): SignInCommands | undefined {
-  checkAgent(agent, loadConfig(process.env), process.env);
+export function signInCommands(agent: string, host: Host): SignInCommands | undefined {
+  checkAgent(agent, loadConfig(host), host);
   return ownValue(catalog, agent)?.signIn;
 }
 
@@ -102,16 +104,20 @@ interface SignInRun extends TargetOptions {
   readonly env: readonly string[];
 }
 
-async function runSignIn(argv: readonly [string, ...string[]], options: SignInRun): Promise<number> {
-  const tty = process.stdin.isTTY && process.stdout.isTTY;
+async function runSignIn(
+  argv: readonly [string, ...string[]],
+  options: SignInRun,
+  host: Host,
+): Promise<number> {
+  const tty = host.isOnTerminal;
   // A terminal that somebody draws on does not turn newlines into two characters.
   const end = tty ? '\r\n' : '\n';
   const tell = (sentence: string) => void process.stderr.write(`cai: ${printable(sentence)}${end}`);
-  const status = await runInContainer(argv, {
-    ...options,
-    tty,
-    beside: (connection) => PortMirror.open(connection, tell),
-  });
+  const status = await runInContainer(
+    argv,
+    { ...options, tty, beside: (connection) => PortMirror.open(connection, tell) },
+    host,
+  );
   if (status !== 0 && !tty)
     tell('this sign-in had no terminal on stdin and stdout, which most need: run it in one');
   return status;

@@ -1,5 +1,6 @@
 /** `cai logout`: signs out of an agent, by its own command or by removing what it keeps of the sign-in. */
 import { posix } from 'node:path';
+import type { Host } from '../../system/host';
 import { CaiError } from '../../errors';
 import { agentHome } from '../../workspace/mount';
 import { quoted } from '../../system/quoted';
@@ -22,16 +23,14 @@ container, or, where it has none, by removing the files in which it keeps the si
   options: [...accountOptions, ['-y, --yes', 'do not ask whether files may go']],
   footer: `
 Exit status: that of the agent's command; else as of "cai exec". What you have chosen in an editor, as an API key, stays there.`,
-  action: (options, [agent]) => signOut(agent!, options),
+  action: (options, host, [agent]) => signOut(agent!, options, host),
 });
 
-async function signOut(agent: string, options: Options): Promise<number> {
-  const commands = signInCommands(agent);
-  const target = { agent, env: [], ...(await placeOf(options)) };
-  if (commands?.logout !== undefined) {
-    const tty = process.stdin.isTTY && process.stdout.isTTY;
-    return await runInContainer(commands.logout, { ...target, tty });
-  }
+async function signOut(agent: string, options: Options, host: Host): Promise<number> {
+  const commands = signInCommands(agent, host);
+  const target = { agent, env: [], ...(await placeOf(options, host)) };
+  if (commands?.logout !== undefined)
+    return await runInContainer(commands.logout, { ...target, tty: host.isOnTerminal }, host);
   if (commands?.credentials === undefined)
     throw new CaiError(
       'USAGE',
@@ -39,7 +38,7 @@ async function signOut(agent: string, options: Options): Promise<number> {
     );
   const files = commands.credentials.map((name) => posix.join(agentHome, name));
   if (options.yes !== true && !(await mayRemove(agent, files))) return 1;
-  return await runInContainer(['rm', '-f', '--', ...files], target);
+  return await runInContainer(['rm', '-f', '--', ...files], target, host);
 }
 
 /** Whether the user agrees. Rejects with `CaiError('USAGE')` where nobody can be asked. */

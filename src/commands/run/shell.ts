@@ -11,13 +11,13 @@ export const run = declare<TargetOptions>({
   description: `Opens a shell in the container of a workspace, which is made and started when needed. It has the
 environment that commands and agents have.`,
   options: targetOptions,
-  action: async (options) => {
-    if (!process.stdin.isTTY || !process.stdout.isTTY)
+  action: async (options, host) => {
+    if (!host.isOnTerminal)
       throw new CaiError(
         'USAGE',
         'a shell needs a terminal on stdin and stdout: without one, run a command: cai exec -- COMMAND',
       );
     // No login shell: /etc/profile would set another PATH than the image has.
-    return await runInContainer(['bash', '-i'], { ...options, env: [], tty: true });
+    return await runInContainer(['bash', '-i'], { ...options, env: [], tty: true }, host);
   },
 });

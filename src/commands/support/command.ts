@@ -1,5 +1,6 @@
 /** The one way to declare a command: its arguments, options and help are data that commander reads. */
 import { Command, CommanderError, Option } from 'commander';
+import type { Host } from '../../system/host';
 import { CaiError } from '../../errors';
 
 /** An option: its flags as commander writes them, and what it does. An `Option` where there is more to say. */
@@ -20,7 +21,7 @@ export interface Declaration<Options> {
   /** Whether everything from the first argument on is an argument, also what looks like an option. */
   readonly passesThrough?: true;
   /** Resolves with the exit status. `args`: what was given for `arguments`. */
-  readonly action: (options: Options, args: readonly string[]) => number | Promise<number>;
+  readonly action: (options: Options, host: Host, args: readonly string[]) => number | Promise<number>;
 }
 
 /** Options that several commands have. */
@@ -38,8 +39,8 @@ export const common = {
  */
 export function declare<Options>(
   declaration: Declaration<Options>,
-): (args: readonly string[]) => Promise<number> {
-  return async (args) => {
+): (args: readonly string[], host: Host) => Promise<number> {
+  return async (args, host) => {
     const command = commandOf(declaration);
     try {
       command.parse(args, { from: 'user' });
@@ -49,7 +50,7 @@ export function declare<Options>(
       const what = reason.message.replace(/^error: |\.$/g, '').replaceAll('\n', ' ');
       throw new CaiError('USAGE', `${what}: see "${command.name()} --help"`);
     }
-    return await declaration.action(command.opts() as Options, command.args);
+    return await declaration.action(command.opts() as Options, host, command.args);
   };
 }
 

@@ -1,5 +1,6 @@
 /** `cai config`: what is in effect for a workspace, and where it comes from. */
 import { resolve } from 'node:path';
+import type { Host } from '../../system/host';
 import { CaiError } from '../../errors';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import type { Origin } from '../../config/effective-config';
@@ -21,10 +22,9 @@ export const run = declare<Options>({
   action: show,
 });
 
-async function show({ workspace, json }: Options): Promise<number> {
-  const { env } = process;
-  const root = await rootOf(workspace, env);
-  const { origins: originsInOrder, notices } = loadWorkspaceConfig(env, root);
+async function show({ workspace, json }: Options, host: Host): Promise<number> {
+  const root = await rootOf(workspace, host);
+  const { origins: originsInOrder, notices } = loadWorkspaceConfig(host, root);
   const origins = byTable(originsInOrder());
   if (json === true) {
     const keys = origins.map(({ name, value, from }) => ({ name, value: masked(value) ?? null, from }));
@@ -37,9 +37,9 @@ async function show({ workspace, json }: Options): Promise<number> {
 }
 
 /** Without an option, a folder that cannot be a workspace is none: then the user's file alone counts. */
-async function rootOf(folder: string | undefined, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+async function rootOf(folder: string | undefined, host: Host): Promise<string | undefined> {
   try {
-    return (await findWorkspace(resolve(folder ?? '.'), { env })).root;
+    return (await findWorkspace(resolve(folder ?? '.'), { host })).root;
   } catch (reason) {
     if (folder !== undefined || !(reason instanceof CaiError) || reason.code !== 'WORKSPACE') throw reason;
     return undefined;

@@ -21,6 +21,11 @@ interface Options {
   readonly accept?: true;
 }
 
+interface Place {
+  /** Our state folder. */
+  readonly state: string;
+}
+
 /** Resolves with 0 if nothing is left to look at, else with 1. */
 export const run = declare<Options>({
   name: 'review',
@@ -32,35 +37,35 @@ is not as it was before an agent worked there. The exit status is 1 if there is 
     ['--restore', 'put it back as it was: what is new is moved into a folder of cai'],
     new Option('--accept', 'from now on, what is shown counts as known').conflicts('restore'),
   ],
-  action: async (options, paths) => {
-    const root = await namedRoot(resolve(options.workspace ?? '.'), process.env);
+  action: async (options, host, paths) => {
+    const root = await namedRoot(resolve(options.workspace ?? '.'), host);
     if (!existsSync(root))
       throw new CaiError('WORKSPACE', `${quoted(root)} does not exist: name another folder with --workspace`);
-    return review(root, options, paths.map(normalize));
+    return review(root, { ...options, state: host.folders.state }, paths.map(normalize));
   },
 });
 
-function review(root: string, options: Options, paths: readonly string[]): number {
-  const { env, stdout } = process;
-  const known = readBaseline(env, root);
-  if (known === undefined ? !isKnownRoot(env, root) : known.was !== folderNow(root)) {
+function review(root: string, { state, ...options }: Options & Place, paths: readonly string[]): number {
+  const { stdout } = process;
+  const known = readBaseline(state, root);
+  if (known === undefined ? !isKnownRoot(state, root) : known.was !== folderNow(root)) {
     stdout.write(`No agent has worked in ${quoted(root)} yet, so there is nothing to compare it with.\n`);
     return 0;
   }
-  const changes = chosen(changesIn(env, root), paths);
+  const changes = chosen(changesIn(state, root), paths);
   const since = known?.at;
   if (changes.length === 0) {
     stdout.write(`Nothing to review in ${quoted(root)}${sinceText(since)}.\n`);
     return 0;
   }
-  if (options.restore === true) return restore(root, changes);
+  if (options.restore === true) return restore(root, changes, state);
   stdout.write(`In ${quoted(root)} programs on your machine may run these:\n`);
   stdout.write(table(changes.map(({ kind, name }) => [`  ${kind}`, name])));
   if (since === undefined) stdout.write('What was there before is not known.\n');
-  for (const change of changes) stdout.write(`\n${differenceOf(change, bytesBefore(change))}`);
+  for (const change of changes) stdout.write(`\n${differenceOf(change, bytesBefore(change, state))}`);
   if (options.accept !== true) return 1;
   const [crowds, others] = [changes.filter(isCrowd), changes.filter((change) => !isCrowd(change))];
-  accept(env, root, others);
+  accept(state, root, others);
   if (others.length > 0)
     stdout.write(
       '\nAccepted. A container that runs can still write what is new: after "cai stop" it no longer can.\n',
@@ -87,30 +92,30 @@ function chosen(changes: readonly Change[], paths: readonly string[]): readonly 
   return changes.filter((change) => paths.some((path) => isIn(change, path)));
 }
 
-function bytesBefore({ folder, before }: Change): Buffer | undefined {
+function bytesBefore({ folder, before }: Change, state: string): Buffer | undefined {
   const digest = before === undefined ? undefined : fileIn(before)?.digest;
-  return digest === undefined ? undefined : copyOf(process.env, folder, digest);
+  return digest === undefined ? undefined : copyOf(state, folder, digest);
 }
 
 /** What was not known before is left: it may have been there always. */
-function restore(root: string, changes: readonly Change[]): number {
-  const { env, stdout } = process;
+function restore(root: string, changes: readonly Change[], state: string): number {
+  const { stdout } = process;
   const unknown = changes.filter(({ kind }) => kind === 'unknown');
   const known = changes.filter(({ kind }) => kind !== 'unknown');
-  const aside = asideFolder(env, root, new Date());
+  const aside = asideFolder(state, root, new Date());
   const done = new Set<string>();
   for (const change of known) {
-    const { aside: kept, failure } = putBack(env, change, aside);
+    const { aside: kept, failure } = putBack(state, change, aside);
     const verb = change.before === undefined ? 'removed' : 'put back';
     if (failure === undefined) done.add(`${change.folder}/${change.path}`);
     const where = kept === undefined ? '' : `; what was there is in ${printableLine(kept)}`;
     const text = failure === undefined ? `${verb}${where}` : `left as it is: ${printableLine(failure)}`;
     stdout.write(`${printableLine(change.name)}: ${text}\n`);
   }
-  forgetTold(env, known);
+  forgetTold(state, known);
   for (const { name } of unknown)
     stdout.write(`${printableLine(name)}: left as it is: what was there before is not known\n`);
-  if (changesIn(env, root).some(({ folder, path }) => done.has(`${folder}/${path}`)))
+  if (changesIn(state, root).some(({ folder, path }) => done.has(`${folder}/${path}`)))
     stdout.write('Something has been changed again: run "cai stop", then this once more.\n');
   else if (done.size === changes.length) return 0;
   return 1;

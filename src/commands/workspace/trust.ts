@@ -1,5 +1,6 @@
 /** `cai trust`: the user agrees to what a repository's config file widens, to a wider workspace, and to a git folder. */
 import { resolve } from 'node:path';
+import type { Host } from '../../system/host';
 import { CaiError } from '../../errors';
 import { forgetAgentFolder } from '../../paths/agent-folders';
 import { loadWorkspaceConfig } from '../../config/effective-config';
@@ -51,20 +52,21 @@ export const run = declare<Options>({
     ['-y, --yes', 'do not ask'],
     ['--forget', 'take back what was allowed'],
   ],
-  action: ({ yes, forget }, [given = '.']) => {
+  action: ({ yes, forget }, host, [given = '.']) => {
     const folder = resolve(given);
-    return forget === true ? forgetAll(folder) : trust(folder, yes === true);
+    return forget === true ? forgetAll(folder, host) : trust(folder, yes === true, host);
   },
 });
 
-async function trust(folder: string, isAgreed: boolean): Promise<number> {
-  const { env, stdout } = process;
-  const workspace = await findWorkspace(folder, { env });
-  const { repository } = loadWorkspaceConfig(env, workspace.root);
+async function trust(folder: string, isAgreed: boolean, host: Host): Promise<number> {
+  const { stdout } = process;
+  const { state } = host.folders;
+  const workspace = await findWorkspace(folder, { host });
+  const { repository } = loadWorkspaceConfig(host, workspace.root);
   const waits = repository?.isTrusted === false && repository.widening.length > 0;
   const request = {
-    outgrown: outgrownRoot(env, workspace.cwd, workspace.root) ?? (await rootLeftByLink(env, workspace)),
-    git: (await findOuterGit(workspace.root, env, true)).refused,
+    outgrown: outgrownRoot(state, workspace.cwd, workspace.root) ?? (await rootLeftByLink(state, workspace)),
+    git: (await findOuterGit(workspace.root, host, true)).refused,
     file: waits ? repository : undefined,
   };
   if (Object.values(request).every((each) => each === undefined)) {
@@ -76,9 +78,9 @@ async function trust(folder: string, isAgreed: boolean): Promise<number> {
     stdout.write('Nothing is recorded.\n');
     return 1;
   }
-  if (request.outgrown !== undefined) trustRoot(env, workspace.cwd, workspace.root);
-  if (request.git !== undefined) recordGitFolder(env, workspace.root, request.git);
-  if (request.file !== undefined) trustFile(env, request.file.file, request.file.digest);
+  if (request.outgrown !== undefined) trustRoot(state, workspace.cwd, workspace.root);
+  if (request.git !== undefined) recordGitFolder(state, workspace.root, request.git);
+  if (request.file !== undefined) trustFile(state, request.file.file, request.file.digest);
   const again = request.file === undefined ? '' : ' If the file changes, it waits for this again.';
   stdout.write(`Recorded.${again}\n`);
   return 0;
@@ -116,13 +118,14 @@ async function agrees(): Promise<boolean> {
 }
 
 /** Also for a folder that is gone. */
-async function forgetAll(folder: string): Promise<number> {
-  const { env, stdout } = process;
-  const { cwd, root } = await findWorkspace(folder, { env }).catch(() => ({ cwd: folder, root: folder }));
-  const hadRoot = forgetRoot(env, cwd);
-  const hadFile = forgetFile(env, repositoryFileOf(root));
-  const hadGit = forgetGitFolder(env, root);
-  const hadAgents = forgetAgentFolder(env, realOrSame(folder));
+async function forgetAll(folder: string, host: Host): Promise<number> {
+  const { stdout } = process;
+  const { state } = host.folders;
+  const { cwd, root } = await findWorkspace(folder, { host }).catch(() => ({ cwd: folder, root: folder }));
+  const hadRoot = forgetRoot(state, cwd);
+  const hadFile = forgetFile(state, repositoryFileOf(root));
+  const hadGit = forgetGitFolder(state, root);
+  const hadAgents = forgetAgentFolder(state, realOrSame(folder));
   stdout.write(hadRoot || hadFile || hadGit || hadAgents ? 'Forgotten.\n' : 'Nothing was recorded.\n');
   return 0;
 }

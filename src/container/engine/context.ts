@@ -5,8 +5,8 @@ import { realpath } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { platform } from 'node:os';
 import { join } from 'node:path';
+import type { Host } from '../../system/host';
 import { CaiError, messageOf } from '../../errors';
-import { homeFolder } from '../../system/cai-folders';
 import { isInside } from '../../paths/path-map';
 import { quoted } from '../../system/quoted';
 
@@ -53,10 +53,10 @@ export interface EngineOptions {
  * configuration, the standard socket. Fails with `NO_ENGINE` for a context that does not exist, and for an
  * engine on another machine.
  */
-export function resolveEngine(env: NodeJS.ProcessEnv, wanted?: string, configured?: string): EngineAddress {
-  const folder = given(env.DOCKER_CONFIG) ?? join(homeFolder(env), '.docker');
-  const { name, origin } = choose(env, folder, wanted, configured);
-  return name === 'default' ? defaultEngine(env, folder) : storedEngine(folder, name, origin);
+export function resolveEngine(host: Host, wanted?: string, configured?: string): EngineAddress {
+  const folder = given(host.env.DOCKER_CONFIG) ?? join(host.home, '.docker');
+  const { name, origin } = choose(host, folder, wanted, configured);
+  return name === 'default' ? defaultEngine(host, folder) : storedEngine(folder, name, origin);
 }
 
 const windowsPipe = 'npipe:////./pipe/docker_engine';
@@ -68,11 +68,11 @@ interface Choice {
   readonly origin: string;
 }
 
-function choose(env: NodeJS.ProcessEnv, folder: string, wanted?: string, configured?: string): Choice {
-  const host = given(env.DOCKER_HOST) && 'default';
+function choose({ env }: Host, folder: string, wanted?: string, configured?: string): Choice {
+  const fromHost = given(env.DOCKER_HOST) && 'default';
   const candidates = [
     { name: given(wanted), origin: '--context' },
-    { name: host, origin: 'DOCKER_HOST' },
+    { name: fromHost, origin: 'DOCKER_HOST' },
     { name: given(env.DOCKER_CONTEXT), origin: 'DOCKER_CONTEXT' },
     { name: given(configured), origin: '[engine] context' },
   ];
@@ -94,7 +94,7 @@ function currentContext(file: string): string | undefined {
 }
 
 /** The one that is in no store. Certificates are in `DOCKER_CERT_PATH`, and count only with `DOCKER_TLS_VERIFY`. */
-function defaultEngine(env: NodeJS.ProcessEnv, folder: string): EngineAddress {
+function defaultEngine({ env }: Host, folder: string): EngineAddress {
   const standard = platform() === 'win32' ? windowsPipe : `unix://${standardSocket}`;
   const host = given(env.DOCKER_HOST);
   const named: Named = { context: 'default', endpoint: host ?? standard, ...(host && { isFromHost: true }) };

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
+import type { Host } from '../../system/host';
 import { packageFile } from '../../system/package-file';
-import { ownFolders } from '../../system/cai-folders';
 import { replaceFile } from '../../system/replace-file';
 import type { EngineAbout } from './engine-info';
 
@@ -30,18 +30,18 @@ export function profileName(profile: string): string {
  * What to ask an engine for: Docker takes the profile itself, podman's service of Docker's API the path of a
  * file on its own machine. `default` where neither can be had: then the engine's own profile is in force.
  */
-export function profileFor(about: EngineAbout, env: NodeJS.ProcessEnv): string {
+export function profileFor(about: EngineAbout, host: Host): string {
   if (!about.hasSeccomp) return engineProfile;
   const profile = seccompProfile();
   if (!about.isPodman) return profile;
-  return about.kernel === release() ? fileWith(profile, ownFolders(env).state) : engineProfile;
+  return about.kernel === release() ? fileWith(profile, host.folders.state) : engineProfile;
 }
 
 /** Why a container is without our profile; `undefined`: it has it. */
-export function lackingProfile(about: EngineAbout, env: NodeJS.ProcessEnv): string | undefined {
+export function lackingProfile(about: EngineAbout, host: Host): string | undefined {
   if (!about.hasSeccomp)
     return 'the engine has no seccomp: agents can make files with the setuid bit, and use every system call';
-  if (profileFor(about, env) !== engineProfile) return undefined;
+  if (profileFor(about, host) !== engineProfile) return undefined;
   return 'podman on another machine takes no seccomp profile from here: its own is in force, with which agents can make files with the setuid bit, which another user of this machine could run as you';
 }
 

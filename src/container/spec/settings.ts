@@ -1,5 +1,6 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { isAbsolute, posix } from 'node:path';
+import type { Host } from '../../system/host';
 import { catalog } from '../../agent/catalog';
 import { CaiError, messageOf } from '../../errors';
 import { recordBaseline } from '../../protect/baseline';
@@ -38,7 +39,7 @@ export interface SettingsRequest {
   /** Whom `cai` runs as. */
   readonly hostUser: ContainerUser;
   /** May name another mount point; git runs in it. */
-  readonly env: NodeJS.ProcessEnv;
+  readonly host: Host;
   /** Whether nothing in the workspace is protected, whatever the configuration says. */
   readonly isWritable?: boolean;
   /** Whether no container is made of them: then nothing is recorded, and nothing made in the workspace. */
@@ -50,22 +51,22 @@ export interface SettingsRequest {
  * `REPLACED` for another root than the one that is meant: several processes look at it, and each at several moments.
  */
 export async function settingsOf(request: SettingsRequest): Promise<Settings> {
-  const { config, workspace, agent, hostUser, authorizedKey, env, isOnlyLookedAt = false } = request;
+  const { config, workspace, agent, hostUser, authorizedKey, host, isOnlyLookedAt = false } = request;
   const { container, network } = config;
   const folders = await foldersOf(request);
   if (network.caFile !== undefined)
-    checkFilePath(env, { key: 'network.ca_file', path: network.caFile, root: workspace }, folders);
+    checkFilePath(host, { key: 'network.ca_file', path: network.caFile, root: workspace }, folders);
   const certificates =
     network.caFile === undefined
       ? undefined
       : await existing(request, 'network.ca_file', network.caFile, (file) => readFile(file, 'utf8'));
   const { git, notice } =
-    workspace === undefined ? { git: undefined } : await findOuterGit(workspace, env, isOnlyLookedAt);
+    workspace === undefined ? { git: undefined } : await findOuterGit(workspace, host, isOnlyLookedAt);
   const binds = [...(await ofWorkspace(request, git)), ...(await chosenMounts(request, folders))];
   const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
   if (!isOnlyLookedAt)
     rememberAgentFolders(
-      env,
+      host.folders.state,
       writable.map(({ source }) => source),
     );
   const isOff = config.protect.isOff || request.isWritable === true;
@@ -73,14 +74,14 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
   const protection = isOff ? undefined : protectionOf({ binds, git, patterns, isOnlyLookedAt });
   if (workspace !== undefined && !isOnlyLookedAt) {
     const readOnly = (protection?.binds ?? []).filter((bind) => bind.isReadOnly).map(({ source }) => source);
-    recordBaseline(env, workspace, { readOnly, patterns: patterns.get(workspace) });
+    recordBaseline(host.folders.state, workspace, { readOnly, patterns: patterns.get(workspace) });
     const beside = writable.filter(({ source, isRoot }) => isRoot && source !== workspace);
     const besideFolders = beside.map(({ source }) => ({
       folder: source,
       isGit: source === git?.folder,
       patterns: patterns.get(source),
     }));
-    recordBeside(env, workspace, besideFolders, readOnly);
+    recordBeside(host.folders.state, workspace, besideFolders, readOnly);
   }
   const { hostname, settings: agentSettings } = ownValue(catalog, agent) ?? {};
   return {
@@ -88,7 +89,7 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
     ...(hostname !== undefined && { hostname }),
     ...(agentSettings !== undefined && { agentSettings }),
     workspace,
-    workingFolder: workspace === undefined ? agentHome : mountOf(workspace, env),
+    workingFolder: workspace === undefined ? agentHome : mountOf(workspace, host),
     hostUser,
     binds,
     protection: protection?.binds,
@@ -108,8 +109,8 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
 }
 
 /** Where the workspace is inside. Fails with `CaiError('CONFIG')` for a mount point that cannot be. */
-export function mountOf(root: string, env: NodeJS.ProcessEnv): string {
-  const forced = env.CAI_ACP_WORKSPACE_MOUNT;
+export function mountOf(root: string, host: Host): string {
+  const forced = host.env.CAI_ACP_WORKSPACE_MOUNT;
   if (forced === undefined || forced === fallbackMount) return forced ?? mountPointOf(root);
   if (isAbsolute(forced) && isMountable(posix.resolve(forced))) return posix.resolve(forced);
   throw new CaiError(
@@ -119,7 +120,7 @@ export function mountOf(root: string, env: NodeJS.ProcessEnv): string {
 }
 
 async function ofWorkspace(
-  { workspace: root, rootIdentity, env }: SettingsRequest,
+  { workspace: root, rootIdentity, host }: SettingsRequest,
   git: OuterGitFolder | undefined,
 ): Promise<Bind[]> {
   if (root === undefined) return [];
@@ -127,7 +128,7 @@ async function ofWorkspace(
   const binds = await Promise.all(
     sources.map(async (source) => ({
       source,
-      target: source === root ? mountOf(root, env) : source,
+      target: source === root ? mountOf(root, host) : source,
       isReadOnly: false,
       ...(await whatIs(source)),
     })),
@@ -138,7 +139,7 @@ async function ofWorkspace(
 
 /** What is protected besides the list in each folder that the container can write. */
 async function patternsOf(
-  { config, workspace, env }: SettingsRequest,
+  { config, workspace, host }: SettingsRequest,
   writable: readonly Bind[],
   git: OuterGitFolder | undefined,
 ): Promise<Map<string, string[]>> {
@@ -146,28 +147,28 @@ async function patternsOf(
     const isGit = source === git?.folder;
     const workTree = isGit && workspace !== undefined ? workspace : source;
     const paths = isGit ? [] : config.protect.paths;
-    return [source, await patternsFor({ workTree, within: source, env }, paths)] as const;
+    return [source, await patternsFor({ workTree, within: source, host }, paths)] as const;
   });
   return new Map(await Promise.all(found));
 }
 
 /** What agents can write, or could once this container runs. */
-async function foldersOf({ config, workspace, env }: SettingsRequest): Promise<AgentFolders> {
+async function foldersOf({ config, workspace, host }: SettingsRequest): Promise<AgentFolders> {
   const writable = config.mounts.filter(({ isReadOnly }) => !isReadOnly);
   const sources = await Promise.all(writable.map(({ path }) => realpath(path).catch(() => path)));
-  return new AgentFolders(env, workspace === undefined ? sources : [workspace, ...sources]);
+  return new AgentFolders(host.folders.state, workspace === undefined ? sources : [workspace, ...sources]);
 }
 
 /** `[[mounts]]`, but for those that the workspace has anyway. */
 async function chosenMounts(request: SettingsRequest, folders: AgentFolders): Promise<Bind[]> {
-  const { config, workspace, env } = request;
-  const { refusalOfMount, refusalOfCwd } = rootRules(env);
+  const { config, workspace, host } = request;
+  const { refusalOfMount, refusalOfCwd } = rootRules(host);
   const binds = await Promise.all(
     config.mounts.map(async ({ path, isReadOnly }): Promise<Bind | undefined> => {
       const source = await existing(request, 'mounts[].path', path, (each) => realpath(each));
       const isThere = workspace !== undefined && [path, source].some((each) => isInside(each, workspace));
       if (isThere && !isReadOnly) return undefined;
-      if (!isThere) checkMountPath(env, { key: 'mounts[].path', path, root: workspace }, folders);
+      if (!isThere) checkMountPath(host, { key: 'mounts[].path', path, root: workspace }, folders);
       const refusal = isThere
         ? 'it lies in the workspace, where it cannot be kept from being written'
         : isMountable(path)
@@ -176,7 +177,7 @@ async function chosenMounts(request: SettingsRequest, folders: AgentFolders): Pr
       if (refusal !== undefined)
         throw new CaiError(
           'CONFIG',
-          `${placeOfValue(env, workspace, 'mounts[].path', path)} names ${path}, which cannot be mounted, because ${refusal}`,
+          `${placeOfValue(host, workspace, 'mounts[].path', path)} names ${path}, which cannot be mounted, because ${refusal}`,
         );
       return { source, target: path, isReadOnly, ...(await whatIs(source)) };
     }),
@@ -191,7 +192,7 @@ async function whatIs(source: string): Promise<Pick<Bind, 'identity' | 'isRoot'>
 }
 
 async function existing<T>(
-  { env, workspace }: SettingsRequest,
+  { host, workspace }: SettingsRequest,
   key: string,
   path: string,
   read: (path: string) => Promise<T>,
@@ -199,7 +200,7 @@ async function existing<T>(
   try {
     return await read(path);
   } catch (reason) {
-    const place = placeOfValue(env, workspace, key, path);
+    const place = placeOfValue(host, workspace, key, path);
     throw new CaiError(
       'CONFIG',
       `${place} names ${path}, which cannot be used: ${messageOf(reason)}: put it there, or correct or remove that key`,

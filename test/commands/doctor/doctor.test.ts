@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../../src/system/host';
 import type { Check } from '../../../src/commands/doctor/checks';
 import { filesFinding, installedBy, userFinding } from '../../../src/commands/doctor/engine';
 import { trustRoot } from '../../../src/workspace/trust';
@@ -130,7 +131,7 @@ describe('cai doctor without an engine', () => {
     const { cwd, ...user } = userInRepository();
     const folder = join(cwd, 'sub');
     mkdirSync(folder);
-    trustRoot({ ...user.env, PATH: process.env.PATH }, folder, folder);
+    trustRoot(new Host({ ...user.env, PATH: process.env.PATH }).folders.state, folder, folder);
 
     const { status, find } = await examine({ ...user, cwd: folder });
 

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Host } from '../../../src/system/host';
 import { findProgram } from '../../../src/commands/run/find-program';
 import { AgentFolders, rememberAgentFolders } from '../../../src/paths/agent-folders';
 import { newFolder } from '../../support/temp-folder';
@@ -8,11 +9,11 @@ describe('findProgram', () => {
   let home: string;
   let workspace: string;
   let installed: string;
-  let env: NodeJS.ProcessEnv;
+  let state: string;
 
   beforeEach(() => {
     home = newFolder();
-    env = { HOME: home };
+    state = new Host({ HOME: home }).folders.state;
     workspace = newFolder();
     installed = program(join(home, 'bin/tool'));
   });
@@ -25,7 +26,7 @@ describe('findProgram', () => {
   }
 
   const find = (command: string, path = '/usr/bin', more: readonly string[] = [workspace]) =>
-    findProgram(command, { home, path, folders: new AgentFolders(env, more) });
+    findProgram(command, { home, path, folders: new AgentFolders(state, more) });
   const refused = (text: string) =>
     expect.objectContaining({ code: 'WORKSPACE', message: expect.stringContaining(text) as string }) as Error;
 
@@ -74,7 +75,7 @@ describe('findProgram', () => {
 
     beforeEach(() => {
       other = newFolder();
-      rememberAgentFolders(env, [other]);
+      rememberAgentFolders(state, [other]);
     });
 
     test('refuses a program there', () => {

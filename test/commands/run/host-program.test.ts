@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Duplex, Readable } from 'node:stream';
 import { HostProgram, readOrder } from '../../../src/commands/run/host-program';
 import type { SshConnection } from '../../../src/container/ssh/ssh';
+import { Host } from '../../../src/system/host';
 import { newFolder } from '../../support/temp-folder';
 
 const order = { name: 'tool', command: '/bin/true', args: ['ä€😀'], env: [], socket: '/tmp/socket' };
@@ -38,7 +39,11 @@ describe('a program of this machine', () => {
 
   /** Listens as inside a container that has the workspace. */
   async function listen(command: string): Promise<void> {
-    program = new HostProgram({ ...order, command, args: [] }, (notice) => notices.push(notice));
+    program = new HostProgram(
+      { ...order, command, args: [] },
+      (notice) => notices.push(notice),
+      new Host({ ...process.env, HOME: newFolder() }),
+    );
     const connection = {
       listenAt: (_: string, take: (stream: Duplex) => void) => Promise.resolve((connect = take)),
     };

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Host } from '../../../src/system/host';
 import { writeToken } from '../../../src/agent/editor-token';
 import { runCli } from '../../support/cli';
 
@@ -32,7 +33,7 @@ describe('cai terminal', () => {
   });
 
   test('looks for the engine where the writer of the token has it, and takes the token once', async () => {
-    const token = writeToken({ ...env, DOCKER_HOST: 'unix:///nowhere/docker.sock' }, order);
+    const token = writeToken(new Host({ ...env, DOCKER_HOST: 'unix:///nowhere/docker.sock' }), order);
     const other = { ...env, DOCKER_HOST: 'unix:///elsewhere/docker.sock', XDG_CONFIG_HOME: '/elsewhere' };
 
     const first = await runCli(['terminal', token], { env: other });
@@ -57,7 +58,7 @@ describe('cai terminal', () => {
       proxy.kill('SIGKILL');
       await once(proxy, 'exit');
 
-      const token = writeToken(env, { ...order, wantedBy });
+      const token = writeToken(new Host(env), { ...order, wantedBy });
       const { status, stderr } = await runCli(['terminal', token], { env });
 
       expect(status).toBe(2);
@@ -70,10 +71,10 @@ describe('cai terminal', () => {
       const engine = createServer(() => void proxy.kill('SIGKILL')).listen(join(folder, 'engine.sock'));
       await once(engine, 'listening');
 
-      const token = writeToken(
-        { ...env, DOCKER_HOST: `unix://${join(folder, 'engine.sock')}` },
-        { ...order, wantedBy },
-      );
+      const token = writeToken(new Host({ ...env, DOCKER_HOST: `unix://${join(folder, 'engine.sock')}` }), {
+        ...order,
+        wantedBy,
+      });
       const { status } = await runCli(['terminal', token], { env });
       engine.closeAllConnections();
       engine.close();

@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Host } from '../../../src/system/host';
 import { recordBaseline } from '../../../src/protect/baseline';
 import { trustRoot } from '../../../src/workspace/trust';
 import { runCli, userWith } from '../../support/cli';
@@ -26,7 +27,7 @@ async function review(...args: string[]): Promise<CliResult> {
 
 test('shows each change with its difference; the status tells whether there is one', async () => {
   write('.envrc', 'one\n');
-  recordBaseline(user.env!, root);
+  recordBaseline(new Host(user.env!).folders.state, root);
   expect(await review()).toMatchObject({ status: 0, stderr: '', stdout: expect.stringContaining('Nothing to review') as string }); // prettier-ignore
 
   write('.envrc', 'two\u001b[2J\n');
@@ -41,7 +42,7 @@ test('shows each change with its difference; the status tells whether there is o
 
 test('--restore puts all back, says where the rest is, and runs nothing', async () => {
   write('.envrc', 'one');
-  recordBaseline(user.env!, root);
+  recordBaseline(new Host(user.env!).folders.state, root);
   write('.envrc', 'two');
   write('.git/hooks/post-checkout', `#!/bin/sh\ntouch ${root}/ran\n`);
   chmodSync(join(root, '.git/hooks/post-checkout'), 0o755);
@@ -60,7 +61,7 @@ test('--restore puts all back, says where the rest is, and runs nothing', async 
 });
 
 test('only what is named is accepted or put back', async () => {
-  recordBaseline(user.env!, root);
+  recordBaseline(new Host(user.env!).folders.state, root);
   write('.envrc', 'one');
   write('.vscode/tasks.json', '{}');
   write('.vscode/launch.json', '{}');
@@ -78,7 +79,7 @@ test('only what is named is accepted or put back', async () => {
 });
 
 test('what holds too many files to look at is neither accepted nor put back', async () => {
-  recordBaseline(user.env!, root);
+  recordBaseline(new Host(user.env!).folders.state, root);
   for (let i = 0; i < 65; i += 1) write(`${i}.code-workspace`, '{}');
   write('.envrc', 'one');
 
@@ -102,12 +103,12 @@ test('a folder in which no agent has worked has nothing to review, nor has anoth
   write('.envrc', 'one');
   expect(await review()).toMatchObject(nothing);
 
-  recordBaseline(user.env!, root);
+  recordBaseline(new Host(user.env!).folders.state, root);
   renameSync(root, `${root}-old`);
   write('.vscode/tasks.json', 'of the user');
   expect(await review('--restore')).toMatchObject(nothing);
 
-  recordBaseline(user.env!, root);
+  recordBaseline(new Host(user.env!).folders.state, root);
   expect((await review()).stdout).toMatch(/^Nothing to review/);
 });
 
@@ -120,7 +121,7 @@ test('a folder that does not exist is an error', async () => {
 });
 
 test('without what was there before, all is unknown and left, until it is accepted', async () => {
-  trustRoot(user.env!, root, root);
+  trustRoot(new Host(user.env!).folders.state, root, root);
   write('.envrc', 'one');
 
   expect(await review()).toMatchObject({ status: 1, stdout: expect.stringContaining('What was there before is not known.') as string }); // prettier-ignore

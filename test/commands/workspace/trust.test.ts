@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../../src/system/host';
 import { AgentFolders, rememberAgentFolders } from '../../../src/paths/agent-folders';
 import { loadWorkspaceConfig } from '../../../src/config/effective-config';
 import { findOuterGit } from '../../../src/workspace/outer-git';
@@ -21,7 +22,7 @@ beforeEach(() => {
   user = { ...userWith('container.memory = "4GiB"'), cwd: root };
 });
 
-const pids = (): number => loadWorkspaceConfig(user.env!, root).config.container.pids;
+const pids = (): number => loadWorkspaceConfig(new Host(user.env!), root).config.container.pids;
 
 const widening =
   '[container]\nmemory = "16GiB"\npids = 2000\ncpus = 1\n[[mounts]]\npath = "/srv/\\u202edata"\n';
@@ -58,8 +59,8 @@ describe('cai trust', () => {
     git('init', '-q');
     git('commit', '-q', '--allow-empty', '-m', 'first');
     git('worktree', 'add', '-q', tree);
-    recordGitFolder(user.env!, tree, '');
-    expect(await findOuterGit(tree, user.env!)).toMatchObject({ git: undefined });
+    recordGitFolder(new Host(user.env!).folders.state, tree, '');
+    expect(await findOuterGit(tree, new Host(user.env!))).toMatchObject({ git: undefined });
 
     const { status, stdout } = await runCli(['trust', '--yes'], { ...user, cwd: tree });
 
@@ -67,7 +68,9 @@ describe('cai trust', () => {
       status: 0,
       stdout: `The git folder of "${tree}": "${join(main, '.git')}"\nRecorded.\n`,
     });
-    expect(await findOuterGit(tree, user.env!)).toMatchObject({ git: { folder: join(main, '.git') } });
+    expect(await findOuterGit(tree, new Host(user.env!))).toMatchObject({
+      git: { folder: join(main, '.git') },
+    });
     expect((await runCli(['trust', '--forget'], { ...user, cwd: tree })).stdout).toBe('Forgotten.\n');
   });
 
@@ -117,22 +120,22 @@ describe('cai trust', () => {
 
   test('shows and records a workspace that has grown', async () => {
     const cwd = join(root, 'src');
-    checkRoot(user.env!, cwd, cwd);
+    checkRoot(new Host(user.env!).folders.state, cwd, cwd);
     writeFileSync(file, '');
-    expect(() => checkRoot(user.env!, cwd, root)).toThrow('cai trust');
+    expect(() => checkRoot(new Host(user.env!).folders.state, cwd, root)).toThrow('cai trust');
 
     const { status, stdout } = await runCli(['trust', cwd, '--yes'], user);
 
     expect(status).toBe(0);
     expect(stdout).toBe(`The workspace of "${cwd}": "${cwd}" -> "${root}"\nRecorded.\n`);
-    expect(() => checkRoot(user.env!, cwd, root)).not.toThrow();
+    expect(() => checkRoot(new Host(user.env!).folders.state, cwd, root)).not.toThrow();
   });
 
   test('shows and records a link that leads out of a workspace', async () => {
     const [known, link] = [join(root, 'known'), join(root, 'known/link')];
     mkdirSync(known);
     symlinkSync(root, link);
-    trustRoot(user.env!, known, known);
+    trustRoot(new Host(user.env!).folders.state, known, known);
     writeFileSync(file, '');
 
     const { status, stdout } = await runCli(['trust', link, '--yes'], user);
@@ -145,11 +148,11 @@ describe('cai trust', () => {
   test('forgets what was recorded, also of a folder that is gone', async () => {
     writeFileSync(file, widening);
     await runCli(['trust', '--yes'], user);
-    checkRoot(user.env!, root, root);
+    checkRoot(new Host(user.env!).folders.state, root, root);
 
     expect((await runCli(['trust', '--forget', root], user)).stdout).toBe('Forgotten.\n');
     expect(pids()).toBe(1_024);
-    expect(() => checkRoot(user.env!, root, '/')).not.toThrow();
+    expect(() => checkRoot(new Host(user.env!).folders.state, root, '/')).not.toThrow();
     expect((await runCli(['trust', '--forget'], user)).stdout).toBe('Forgotten.\n');
     rmSync(root, { recursive: true });
     expect((await runCli(['trust', '--forget', root], { ...user, cwd: '/' })).stdout).toBe(
@@ -171,10 +174,10 @@ describe('cai trust', () => {
   });
 
   test('with --forget also takes back that agents can write in a folder, whatever workspace it lies in', async () => {
-    rememberAgentFolders(user.env!, [join(root, 'src')]);
+    rememberAgentFolders(new Host(user.env!).folders.state, [join(root, 'src')]);
 
     expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe('Forgotten.\n');
-    expect(new AgentFolders(user.env!).onWayTo(join(root, 'src'))).toBeUndefined();
+    expect(new AgentFolders(new Host(user.env!).folders.state).onWayTo(join(root, 'src'))).toBeUndefined();
     expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe('Nothing was recorded.\n');
   });
 });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../../src/system/host';
 import { resolveEngine } from '../../../src/container/engine/context';
 import { CaiError } from '../../../src/errors';
 import { newFolder } from '../../support/temp-folder';
@@ -15,7 +16,7 @@ beforeEach(() => {
 
 describe('resolveEngine', () => {
   test('takes the standard socket if nothing says otherwise', () => {
-    expect(resolveEngine(env)).toEqual({
+    expect(resolveEngine(new Host(env))).toEqual({
       context: 'default',
       endpoint: 'unix:///var/run/docker.sock',
       options: { socketPath: '/var/run/docker.sock' },
@@ -28,14 +29,14 @@ describe('resolveEngine', () => {
     }
     writeFileSync(join(home, '.docker/config.json'), '{"currentContext":"current"}');
     const noHost = { ...env, DOCKER_CONTEXT: 'variable' };
-    const all = { ...noHost, DOCKER_HOST: 'unix:///host.sock' };
+    const hostOfUser = new Host({ ...noHost, DOCKER_HOST: 'unix:///host.sock' });
 
     const chosen = [
-      resolveEngine(all, 'wanted', 'configured'),
-      resolveEngine(all, undefined, 'configured'),
-      resolveEngine(noHost, '', 'configured'),
-      resolveEngine({ ...env, DOCKER_HOST: '', DOCKER_CONTEXT: '' }, undefined, 'configured'),
-      resolveEngine(env, undefined, ''),
+      resolveEngine(hostOfUser, 'wanted', 'configured'),
+      resolveEngine(hostOfUser, undefined, 'configured'),
+      resolveEngine(new Host(noHost), '', 'configured'),
+      resolveEngine(new Host({ ...env, DOCKER_HOST: '', DOCKER_CONTEXT: '' }), undefined, 'configured'),
+      resolveEngine(new Host(env), undefined, ''),
     ];
 
     expect(chosen.map(({ context, endpoint }) => `${context} ${endpoint}`)).toEqual([
@@ -49,10 +50,10 @@ describe('resolveEngine', () => {
 
   test('takes DOCKER_HOST for the context "default"', () => {
     storeContext('other', { Host: 'unix:///other.sock' });
-    const set = { ...env, DOCKER_HOST: 'unix:///host.sock', DOCKER_CONTEXT: 'other' };
+    const hostOfUser = new Host({ ...env, DOCKER_HOST: 'unix:///host.sock', DOCKER_CONTEXT: 'other' });
 
-    expect(resolveEngine(set, 'default').endpoint).toBe('unix:///host.sock');
-    expect(resolveEngine({ ...env, DOCKER_CONTEXT: 'default' }, undefined, 'other').endpoint).toBe(
+    expect(resolveEngine(hostOfUser, 'default').endpoint).toBe('unix:///host.sock');
+    expect(resolveEngine(new Host({ ...env, DOCKER_CONTEXT: 'default' }), undefined, 'other').endpoint).toBe(
       'unix:///var/run/docker.sock',
     );
   });
@@ -61,7 +62,7 @@ describe('resolveEngine', () => {
     const folder = newFolder();
     storeContext('mine', { Host: 'unix:///mine.sock' }, folder);
 
-    expect(resolveEngine({ ...env, DOCKER_CONFIG: folder }, 'mine').options).toEqual({
+    expect(resolveEngine(new Host({ ...env, DOCKER_CONFIG: folder }), 'mine').options).toEqual({
       socketPath: '/mine.sock',
     });
   });
@@ -70,7 +71,7 @@ describe('resolveEngine', () => {
     storeContext('b', { Host: 'unix:///b.sock' });
     storeContext('a', { Host: 'unix:///a.sock' });
 
-    expect(failure(() => resolveEngine({ ...env, DOCKER_CONTEXT: 'nope' }))).toBe(
+    expect(failure(() => resolveEngine(new Host({ ...env, DOCKER_CONTEXT: 'nope' })))).toBe(
       'there is no Docker context "nope" (named by DOCKER_CONTEXT): choose one of "default", "a", "b"',
     );
   });
@@ -80,11 +81,13 @@ describe('resolveEngine', () => {
     const file = join(home, '.docker/config.json');
     writeFileSync(file, '{"currentContext":"gone"}');
 
-    expect(failure(() => resolveEngine(env, 'nope'))).toMatch(/"nope" \(named by --context\)/);
-    expect(failure(() => resolveEngine(env, undefined, 'nope'))).toMatch(
+    expect(failure(() => resolveEngine(new Host(env), 'nope'))).toMatch(/"nope" \(named by --context\)/);
+    expect(failure(() => resolveEngine(new Host(env), undefined, 'nope'))).toMatch(
       /"nope" \(named by \[engine\] context\)/,
     );
-    expect(failure(() => resolveEngine(env))).toMatch(`"gone" (named by currentContext in ${file})`);
+    expect(failure(() => resolveEngine(new Host(env)))).toMatch(
+      `"gone" (named by currentContext in ${file})`,
+    );
   });
 
   test('says what is wrong with files that cannot be used', () => {
@@ -92,17 +95,17 @@ describe('resolveEngine', () => {
     const file = join(home, '.docker/config.json');
     writeFileSync(file, '{"currentContext":');
 
-    expect(failure(() => resolveEngine(env))).toBe(
+    expect(failure(() => resolveEngine(new Host(env)))).toBe(
       `${file} is not JSON, so the Docker context is unknown: mend it, or name one with --context`,
     );
-    expect(failure(() => resolveEngine(env, 'broken'))).toBe(
+    expect(failure(() => resolveEngine(new Host(env), 'broken'))).toBe(
       'the Docker context "broken" (named by --context) has no engine: choose another with --context',
     );
 
     chmodSync(join(home, '.docker/config.json'), 0o000);
     writeFileSync(join(home, '.docker', 'contexts', 'meta', idOf('broken'), 'meta.json'), 'x');
 
-    expect(failure(() => resolveEngine(env, 'broken'))).toMatch(
+    expect(failure(() => resolveEngine(new Host(env), 'broken'))).toMatch(
       /meta\.json is not JSON: make that Docker context anew, or name another with --context$/,
     );
   });
@@ -115,7 +118,7 @@ describe('resolveEngine', () => {
     ['tcp://[::1]:1234', { protocol: 'http', host: '::1', port: 1234 }],
     ['127.0.0.2:1234', { protocol: 'http', host: '127.0.0.2', port: 1234 }],
   ])('reads %s', (endpoint, options) => {
-    expect(resolveEngine({ ...env, DOCKER_HOST: endpoint })).toEqual({
+    expect(resolveEngine(new Host({ ...env, DOCKER_HOST: endpoint }))).toEqual({
       context: 'default',
       endpoint,
       isFromHost: true,
@@ -124,7 +127,7 @@ describe('resolveEngine', () => {
   });
 
   test.each(['garbage', 'garbage:2375'])('does not guess what %s is to be', (endpoint) => {
-    expect(failure(() => resolveEngine({ ...env, DOCKER_HOST: endpoint }))).toBe(
+    expect(failure(() => resolveEngine(new Host({ ...env, DOCKER_HOST: endpoint })))).toBe(
       `the engine ${endpoint} (from DOCKER_HOST) cannot be used: the address has to be unix:///PATH or tcp://127.0.0.1:PORT`,
     );
   });
@@ -137,7 +140,7 @@ describe('resolveEngine', () => {
   ])('refuses %s, for it is on another machine', (endpoint) => {
     storeContext('far', { Host: endpoint });
 
-    expect(failure(() => resolveEngine(env, 'far'))).toBe(
+    expect(failure(() => resolveEngine(new Host(env), 'far'))).toBe(
       `the engine ${endpoint} (Docker context "far") cannot be used: it is on another machine, and cai mounts folders of this one: name an engine here with --context, or run cai there`,
     );
   });
@@ -151,7 +154,7 @@ describe('resolveEngine', () => {
     ['http://127.0.0.1:1', /the address has to be unix/],
     ['tcp://127.0.0.1:port', /the address has to be tcp:\/\/127\.0\.0\.1:PORT$/],
   ])('refuses %s', (endpoint, why) => {
-    expect(failure(() => resolveEngine({ ...env, DOCKER_HOST: endpoint }))).toMatch(why);
+    expect(failure(() => resolveEngine(new Host({ ...env, DOCKER_HOST: endpoint })))).toMatch(why);
   });
 });
 
@@ -163,13 +166,13 @@ describe('resolveEngine, with TLS', () => {
     storeContext('tls', { Host: 'tcp://127.0.0.1:2376', SkipTLSVerify: false });
     certificatesIn(join(home, '.docker/contexts/tls', idOf('tls'), 'docker'));
 
-    expect(resolveEngine(env, 'tls').options).toEqual({ ...local, ca, cert, key });
+    expect(resolveEngine(new Host(env), 'tls').options).toEqual({ ...local, ca, cert, key });
   });
 
   test('does not verify where the context says so', () => {
     storeContext('tls', { Host: 'tcp://127.0.0.1', SkipTLSVerify: true });
 
-    const { agent, ...options } = resolveEngine(env, 'tls').options;
+    const { agent, ...options } = resolveEngine(new Host(env), 'tls').options;
 
     expect(options).toEqual(local);
     expect(agent?.options.rejectUnauthorized).toBe(false);
@@ -185,7 +188,7 @@ describe('resolveEngine, with TLS', () => {
       { ...set, DOCKER_TLS_VERIFY: '1', DOCKER_CERT_PATH: folder },
       { ...set, DOCKER_TLS_VERIFY: '1' },
       { ...set, DOCKER_TLS_VERIFY: '', DOCKER_CERT_PATH: folder },
-    ].map((each) => resolveEngine(each).options);
+    ].map((each) => resolveEngine(new Host(each)).options);
 
     expect(options).toEqual([
       { ...local, ca, cert, key },

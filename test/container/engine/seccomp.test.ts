@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
+import { Host } from '../../../src/system/host';
 import type { EngineAbout } from '../../../src/container/engine/engine-info';
 import {
   lackingProfile,
@@ -164,21 +165,21 @@ describe('profileFor', () => {
   const env = { HOME: newFolder() };
 
   test('gives Docker the profile itself, wherever it runs', () => {
-    expect(profileFor({ ...docker, kernel: 'another' }, env)).toBe(seccompProfile());
-    expect(lackingProfile(docker, env)).toBeUndefined();
+    expect(profileFor({ ...docker, kernel: 'another' }, new Host(env))).toBe(seccompProfile());
+    expect(lackingProfile(docker, new Host(env))).toBeUndefined();
   });
 
   test('gives podman on this machine a file with it, which only the user can read', () => {
     const podman = { ...docker, isPodman: true };
 
-    const [path, again] = [profileFor(podman, env), profileFor(podman, env)];
+    const [path, again] = [profileFor(podman, new Host(env)), profileFor(podman, new Host(env))];
 
     expect(again).toBe(path);
     expect(readFileSync(path, 'utf8')).toBe(seccompProfile());
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(readdirSync(join(path, '..'))).toHaveLength(1);
     expect(profileName(path)).toBe(path);
-    expect(lackingProfile(podman, env)).toBeUndefined();
+    expect(lackingProfile(podman, new Host(env))).toBeUndefined();
   });
 
   test.each([
@@ -188,8 +189,8 @@ describe('profileFor', () => {
     const home = { HOME: join(env.HOME, 'none') };
     mkdirSync(home.HOME, { recursive: true });
 
-    expect(profileFor(about, home)).toBe('default');
-    expect(lackingProfile(about, home)).toContain(sentence);
+    expect(profileFor(about, new Host(home))).toBe('default');
+    expect(lackingProfile(about, new Host(home))).toContain(sentence);
     expect(existsSync(join(home.HOME, '.local'))).toBe(false);
   });
 });

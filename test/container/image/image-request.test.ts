@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Host } from '../../../src/system/host';
 import { catalog } from '../../../src/agent/catalog';
 import { imageRequestOf } from '../../../src/container/image/image-request';
 import { forgetAgentFolder, rememberAgentFolders } from '../../../src/paths/agent-folders';
@@ -8,11 +9,11 @@ import { loadConfig } from '../../../src/config/config';
 import type { Config } from '../../../src/config/config';
 
 let home: string;
-let env: NodeJS.ProcessEnv;
+let host: Host;
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'cai-request-'));
-  env = { HOME: home };
+  host = new Host({ HOME: home });
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
@@ -23,7 +24,7 @@ function configure(text: string): void {
 
 describe('imageRequestOf', () => {
   test('takes the packages of a known agent', () => {
-    expect(imageRequestOf(env, loadConfig(env), undefined, 'gemini')).toEqual({
+    expect(imageRequestOf(host, loadConfig(host), undefined, 'gemini')).toEqual({
       agent: 'gemini',
       packages: catalog.gemini!.packages,
       image: { autoBuild: true, base: 'node:22-bookworm-slim' },
@@ -35,25 +36,25 @@ describe('imageRequestOf', () => {
   test('prefers the packages that the user has named', () => {
     configure('[agents.claude]\ncommand = ["claude-code-acp"]\npackages = ["my-claude@1.0.0"]\n');
 
-    expect(imageRequestOf(env, loadConfig(env), '/w', 'claude').packages).toEqual(['my-claude@1.0.0']);
+    expect(imageRequestOf(host, loadConfig(host), '/w', 'claude').packages).toEqual(['my-claude@1.0.0']);
   });
 
   test.each(['mine', 'toString'])(
     'needs no packages for an agent like %s, which npm may not know',
     (agent) => {
-      expect(imageRequestOf(env, loadConfig(env), undefined, agent).packages).toEqual([]);
+      expect(imageRequestOf(host, loadConfig(host), undefined, agent).packages).toEqual([]);
     },
   );
 
   test("keeps a workspace's image apart if its own configuration has a say in it, and only then", () => {
     configure('[image]\nbase = "mine:1"\n');
-    const own = loadConfig(env);
+    const own = loadConfig(host);
     const trusted: Config = { ...own, image: { ...own.image, base: 'theirs:1' } };
     const narrowed: Config = { ...own, image: { ...own.image, autoBuild: false } };
 
-    expect(imageRequestOf(env, trusted, '/w', 'claude').repository).toBe('/w');
-    expect(imageRequestOf(env, narrowed, '/w', 'claude')).not.toHaveProperty('repository');
-    expect(imageRequestOf(env, own, '/w', 'claude')).not.toHaveProperty('repository');
+    expect(imageRequestOf(host, trusted, '/w', 'claude').repository).toBe('/w');
+    expect(imageRequestOf(host, narrowed, '/w', 'claude')).not.toHaveProperty('repository');
+    expect(imageRequestOf(host, own, '/w', 'claude')).not.toHaveProperty('repository');
   });
 
   test.each([
@@ -62,12 +63,13 @@ describe('imageRequestOf', () => {
   ])('refuses a file that an agent can change, of another workspace or this one: %s', (key, text) => {
     const other = join(home, 'other');
     mkdirSync(other);
-    rememberAgentFolders(env, [other]);
+    rememberAgentFolders(host.folders.state, [other]);
     configure(text.replace('FILE', join(other, 'file')));
-    const request = (root: string | undefined) => () => imageRequestOf(env, loadConfig(env), root, 'gemini');
+    const request = (root: string | undefined) => () =>
+      imageRequestOf(host, loadConfig(host), root, 'gemini');
 
     expect(request(undefined)).toThrow(`"${key}" names ${join(other, 'file')}, which is not read`);
-    forgetAgentFolder(env, other);
+    forgetAgentFolder(host.folders.state, other);
     expect(request(undefined)).not.toThrow();
     expect(request(other)).toThrow(`"${key}" names`);
   });

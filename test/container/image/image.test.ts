@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
+import { Host } from '../../../src/system/host';
 import { catalog } from '../../../src/agent/catalog';
 import type { ImageInfo } from '../../../src/container/engine/engine-info';
 import { buildImage, findImage, imageNotice, provideImage } from '../../../src/container/image/image';
@@ -116,7 +117,7 @@ describe('the Dockerfile', () => {
   });
 
   test('begins with the base image that the configuration has', () => {
-    const { image } = loadConfig({ HOME: folder });
+    const { image } = loadConfig(new Host({ HOME: folder }));
 
     expect(/^ARG BASE_IMAGE=(.*)$/m.exec(dockerfile)?.[1]).toBe(image.base);
   });

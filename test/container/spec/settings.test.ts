@@ -1,5 +1,6 @@
 import { mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Host } from '../../../src/system/host';
 import { mountOf, settingsOf } from '../../../src/container/spec/settings';
 import type { Settings } from '../../../src/container/spec/spec';
 import { loadConfig } from '../../../src/config/config';
@@ -11,17 +12,17 @@ const isLinux = process.platform === 'linux';
 
 let home: string;
 let root: string;
-let env: NodeJS.ProcessEnv;
+let host: Host;
 
 beforeEach(() => {
   home = newFolder();
   root = newFolder();
-  env = { HOME: home, PATH: process.env.PATH };
+  host = new Host({ HOME: home, PATH: process.env.PATH });
 });
 
 function settings(changes: Partial<Config> = {}, workspace = root): Promise<Settings> {
-  const config = { ...loadConfig(env), ...changes };
-  return settingsOf({ config, workspace, agent: 'claude', authorizedKey: 'key', hostUser, env });
+  const config = { ...loadConfig(host), ...changes };
+  return settingsOf({ config, workspace, agent: 'claude', authorizedKey: 'key', hostUser, host });
 }
 
 function kernelLink(): string {
@@ -35,9 +36,9 @@ describe('settingsOf', () => {
     ['claude', undefined],
     ['toString', undefined],
   ])('gives the containers of %s the host name %j', async (agent, hostname) => {
-    const config = loadConfig(env);
+    const config = loadConfig(host);
 
-    const given = await settingsOf({ config, workspace: root, agent, authorizedKey: 'key', hostUser, env });
+    const given = await settingsOf({ config, workspace: root, agent, authorizedKey: 'key', hostUser, host });
 
     expect(given.hostname).toBe(hostname);
   });
@@ -49,9 +50,9 @@ describe('settingsOf', () => {
     ],
     ['claude', undefined],
   ])('gives the containers of %s the settings that the agent needs in one', async (agent, file) => {
-    const config = loadConfig(env);
+    const config = loadConfig(host);
 
-    const given = await settingsOf({ config, workspace: root, agent, authorizedKey: 'key', hostUser, env });
+    const given = await settingsOf({ config, workspace: root, agent, authorizedKey: 'key', hostUser, host });
 
     expect(given.agentSettings).toEqual(file);
   });
@@ -207,14 +208,14 @@ describe('settingsOf', () => {
 
 describe('mountOf', () => {
   it('is what the environment says, as far as that can be', () => {
-    expect(mountOf('/home/u/x', {})).toBe('/home/u/x');
-    expect(mountOf('/home/u/x', { CAI_ACP_WORKSPACE_MOUNT: '/srv/' })).toBe('/srv');
-    expect(mountOf('/home/u/x', { CAI_ACP_WORKSPACE_MOUNT: '/home/agent/workspace' })).toBe(
+    expect(mountOf('/home/u/x', new Host({}))).toBe('/home/u/x');
+    expect(mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: '/srv/' }))).toBe('/srv');
+    expect(mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: '/home/agent/workspace' }))).toBe(
       '/home/agent/workspace',
     );
   });
 
   it.each(['/etc', 'relative', '/home/agent', '/x/../run/cai'])('refuses %s', (mount) => {
-    expect(() => mountOf('/home/u/x', { CAI_ACP_WORKSPACE_MOUNT: mount })).toThrow(/unset it/);
+    expect(() => mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: mount }))).toThrow(/unset it/);
   });
 });

@@ -1,18 +1,19 @@
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { ownFolders, passwdUser } from '../../src/system/cai-folders';
+import { Host } from '../../src/system/host';
+import { passwdUser } from '../../src/system/host';
 
 describe('ownFolders', () => {
   test('lie where the environment says', () => {
-    const env = {
+    const host = new Host({
       HOME: '/h',
       XDG_CONFIG_HOME: '/c/',
       XDG_STATE_HOME: '/s',
       XDG_DATA_HOME: '/d',
       XDG_RUNTIME_DIR: '/r',
-    };
+    });
 
-    expect(ownFolders(env)).toEqual({
+    expect(host.folders).toEqual({
       config: '/c/containai',
       state: '/s/containai',
       data: '/d/containai',
@@ -24,7 +25,7 @@ describe('ownFolders', () => {
     {},
     { XDG_CONFIG_HOME: '', XDG_STATE_HOME: 'relative', XDG_DATA_HOME: '.', XDG_RUNTIME_DIR: 'r' },
   ])('lie in the home folder without absolute paths in %j', (env) => {
-    expect(ownFolders({ HOME: '/h', ...env })).toEqual({
+    expect(new Host({ HOME: '/h', ...env }).folders).toEqual({
       config: '/h/.config/containai',
       state: '/h/.local/state/containai',
       data: '/h/.local/share/containai',
@@ -32,7 +33,7 @@ describe('ownFolders', () => {
   });
 
   test('do without a HOME', () => {
-    expect(ownFolders({}).config).toBe(join(userInfo().homedir, '.config/containai'));
+    expect(new Host({}).folders.config).toBe(join(userInfo().homedir, '.config/containai'));
   });
 });
 

@@ -1,0 +1,97 @@
+/** What this process has of the machine it runs on: looked at once, in `main`, and handed down. */
+import { fstatSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { posix } from 'node:path';
+import { CaiError } from '../errors';
+
+/** Absolute paths of our own folders, which need not exist. Source: XDG Base Directory Specification. */
+export interface OwnFolders {
+  /** What the user writes: `config.toml`. */
+  readonly config: string;
+  /** What survives a restart: session ids, profiles, keys. */
+  readonly state: string;
+  /** What belongs to the agents. */
+  readonly data: string;
+  /** What ends with the login session. Absent where the system has no such folder. */
+  readonly runtime?: string;
+}
+
+/** The environment of this process, and what follows from it; each is worked out when it is first asked for. */
+export class Host {
+  #home: string | undefined;
+  #folders: OwnFolders | undefined;
+
+  /** Nothing is looked at before it is asked for. */
+  constructor(
+    /** The environment variables, which the processes that we start inherit. */
+    readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  /** The user's home folder, absolute. Throws `CaiError('CONFIG')` for a user without one. */
+  get home(): string {
+    return (this.#home ??= homeOf(this.env));
+  }
+
+  /** A relative value counts as unset, as the specification says. Throws as `home` does. */
+  get folders(): OwnFolders {
+    return (this.#folders ??= foldersOf(this.env, this.home));
+  }
+
+  /** Whom this process runs as. */
+  get user(): { readonly uid: number; readonly gid: number } {
+    return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  }
+
+  /** The folder that we were started in; `/`, which holds no project and no program, for one that is gone. */
+  get cwd(): string {
+    try {
+      return process.cwd();
+    } catch {
+      return '/';
+    }
+  }
+
+  /** Whether a person types what we read and sees what we print. */
+  get isOnTerminal(): boolean {
+    // Node's streams know better, and take time to load.
+    return fstatSync(0).isCharacterDevice() && process.stdin.isTTY && process.stdout.isTTY;
+  }
+}
+
+/**
+ * The user whose id this process has, by the user database, which a changed `HOME` does not move;
+ * `undefined` for an id that has no entry there.
+ */
+export function passwdUser(): { readonly uid: number; readonly homedir: string } | undefined {
+  try {
+    return userInfo();
+  } catch {
+    // Common in containers that are given an arbitrary user id.
+    return undefined;
+  }
+}
+
+function homeOf({ HOME }: NodeJS.ProcessEnv): string {
+  const home = absolute(HOME) ?? passwdUser()?.homedir;
+  if (home !== undefined) return home;
+  throw new CaiError(
+    'CONFIG',
+    'no home folder: HOME is not set, and the user has no entry in the user database',
+  );
+}
+
+function foldersOf(env: NodeJS.ProcessEnv, home: string): OwnFolders {
+  const below = (base: string | undefined, standard: string) =>
+    posix.join(absolute(base) ?? posix.join(home, standard), 'containai');
+  const runtime = absolute(env.XDG_RUNTIME_DIR);
+  return {
+    config: below(env.XDG_CONFIG_HOME, '.config'),
+    state: below(env.XDG_STATE_HOME, '.local/state'),
+    data: below(env.XDG_DATA_HOME, '.local/share'),
+    ...(runtime !== undefined && { runtime: posix.join(runtime, 'containai') }),
+  };
+}
+
+function absolute(path: string | undefined): string | undefined {
+  return path?.startsWith('/') === true ? path : undefined;
+}
