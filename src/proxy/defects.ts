@@ -142,7 +142,7 @@ export function repairedError(answer: Message): Buffer | undefined {
   const error = errorOf(answer);
   return errorLine(answer.id!, {
     code: isCode(error.code) ? error.code : rpcCode.internalError,
-    message: typeof error.message === 'string' ? error.message : "the agent's error has no message",
+    message: typeof error.message === 'string' ? error.message : 'no reason given',
     data: error.data,
   }).subarray(0, -1);
 }

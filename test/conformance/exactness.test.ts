@@ -142,13 +142,13 @@ describe('exactness', () => {
 
   test.each([
     ['"refused"', '{"code":-32603,"message":"refused"}'],
-    ['null', `{"code":-32603,"message":"the agent's error has no message"}`],
-    ['[1]', `{"code":-32603,"message":"the agent's error has no message"}`],
+    ['null', '{"code":-32603,"message":"no reason given"}'],
+    ['[1]', '{"code":-32603,"message":"no reason given"}'],
     ['{"code":"E1","message":"m","data":{"a":1}}', '{"code":-32603,"message":"m","data":{"a":1}}'],
     ['{"code":1.5,"message":"m"}', '{"code":-32603,"message":"m"}'],
     ['{"code":4294967296,"message":"m"}', '{"code":-32603,"message":"m"}'],
     ['{"code":-32000.0,"message":"m"}', '{"code":-32000,"message":"m"}'],
-    ['{"code":7,"message":{"a":1}}', `{"code":7,"message":"the agent's error has no message"}`],
+    ['{"code":7,"message":{"a":1}}', '{"code":7,"message":"no reason given"}'],
   ])('J8 the error %s, which is none of JSON-RPC, reaches the editor as one', async (error, repaired) => {
     expect(await answerToEditor('session/prompt', `"error":${error}`)).toBe(
       `{"jsonrpc":"2.0","error":${repaired}}`,

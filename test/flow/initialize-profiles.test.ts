@@ -221,7 +221,8 @@ describe('a recorded profile', () => {
       clientCapabilities: { ...fullEditor },
     };
 
-    expect((await world.request('initialize', params)).result).toEqual(fullAgent);
+    const info = { name: 'puppet', version: '1' };
+    expect((await world.request('initialize', params)).result).toEqual({ info, ...fullAgent });
   });
 
   test('is not used for other arguments of the agent', async () => {
