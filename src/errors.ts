@@ -102,7 +102,11 @@ export class CaiError extends Error {
   }
 }
 
-/** The text of whatever was thrown, for a log line or an error message. */
+/**
+ * The text of whatever was thrown, for a log line or an error message. Of the system's errors about files the words
+ * alone, as our own messages name the file.
+ */
 export function messageOf(reason: unknown): string {
-  return reason instanceof Error ? reason.message : String(reason);
+  const text = reason instanceof Error ? reason.message : String(reason);
+  return /^(?:Error: )?E[A-Z0-9]+: (.+?), [a-z]+(?: '.*')?$/s.exec(text)?.[1] ?? text;
 }

@@ -102,7 +102,7 @@ const withoutTest: Readonly<Record<string, string>> = {
       'commands/doctor/engine',
       'commands/doctor/machine',
       'commands/containers/end-containers',
-      'commands/run/explain-kill',
+      'commands/run/guard',
       'commands/run/forward',
       'commands/run/login',
       'commands/run/logout',

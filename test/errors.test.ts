@@ -38,6 +38,9 @@ describe('CaiError', () => {
 describe('messageOf', () => {
   test.each([
     [new CaiError('USAGE', 'wrong'), 'wrong'],
+    [new Error("ENOENT: no such file or directory, open '/a, b'"), 'no such file or directory'],
+    [new Error('ENOSPC: no space left on device, write'), 'no space left on device'],
+    [new Error('connect ECONNREFUSED /run/x.sock'), 'connect ECONNREFUSED /run/x.sock'],
     [new TypeError('no function'), 'no function'],
     ['text', 'text'],
     [undefined, 'undefined'],

@@ -34,7 +34,7 @@ export async function makeContainer(
   const { settings, host, tell } = request;
   const about = await engine.about();
   const { memoryBytes, cpus, isRootless, limits } = about;
-  const { user, notice } = await containerUser(settings.hostUser, settings.workspace, isRootless);
+  const { user, notice, remedy } = await containerUser(settings.hostUser, settings.workspace, isRootless);
   const circumstances: Circumstances = {
     image: image.id,
     user,
@@ -52,7 +52,7 @@ export async function makeContainer(
     await sleep(20);
     return;
   }
-  if (notice !== undefined) tell(notice);
+  if (notice !== undefined) tell([notice, remedy].filter(Boolean).join(': '));
   for (const limit of unlimitedBy(limits))
     tell(`the engine cannot limit ${limit}: the container can use all`);
   const lacking = lackingProfile(about, host);

@@ -95,7 +95,7 @@ function toFile(path: string): pino.DestinationStream {
     mkdirSync(dirname(path), { recursive: true });
     file = openSync(path, 'a', 0o600);
   } catch (error) {
-    throw new CaiError('CONFIG', `CAI_LOG_FILE cannot be used: ${messageOf(error)}`);
+    throw new CaiError('CONFIG', `CAI_LOG_FILE cannot be used: ${path}: ${messageOf(error)}`);
   }
   return {
     write: (line) => {

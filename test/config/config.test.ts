@@ -229,7 +229,9 @@ describe('loadConfig', () => {
     expect(() => loadConfig(host)).toThrow(
       expect.objectContaining({
         code: 'CONFIG',
-        message: expect.stringMatching(/config\.toml cannot be read: .*EISDIR/) as string,
+        message: expect.stringMatching(
+          /config\.toml cannot be read: illegal operation on a directory/,
+        ) as string,
       }) as Error,
     );
   });

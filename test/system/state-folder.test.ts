@@ -34,7 +34,7 @@ describe('readState', () => {
       expect.objectContaining({
         code: 'CONFIG',
         message: expect.stringMatching(
-          /containai\/logs cannot be read: .*ENOTDIR.*: make .*\/file\/containai a folder that you can read and write/,
+          /containai\/logs cannot be read: not a directory: make .*\/file\/containai a folder that you can read and write/,
         ) as string,
       }) as Error,
     );

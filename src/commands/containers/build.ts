@@ -10,7 +10,7 @@ import { openProgress } from '../../container/image/progress';
 import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
 import { findWorkspace } from '../../workspace/root';
 import { common, declare, namedAgent } from '../support/command';
-import { checkAgent } from './target';
+import { briefly, checkAgent } from './target';
 
 interface Options {
   readonly agent?: string;
@@ -42,9 +42,10 @@ update or a change of the configuration. Containers are made anew from it when n
 async function build(options: Options, host: Host, named: string | undefined): Promise<number> {
   const { workspace: folder } = options;
   const root = folder === undefined ? undefined : (await findWorkspace(resolve(folder), { host })).root;
-  const { config, notices } = loadWorkspaceConfig(host, root);
+  const found = loadWorkspaceConfig(host, root);
+  const { config } = found;
   const progress = openProgress(process.stderr, options.quiet === true);
-  for (const notice of notices) progress.say(notice);
+  for (const notice of briefly(found)) progress.say(notice);
   const agent = named ?? config.agent.default;
   const namedAt = () => placeOfValue(host, root, 'agent.default', agent);
   checkAgent(agent, config, host, named === undefined ? namedAt : undefined);

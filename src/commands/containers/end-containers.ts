@@ -56,8 +56,10 @@ async function workIn(engine: Engine, { id, name, state }: OwnContainer): Promis
   const programs = (await engine.processes(id)).filter(({ command }) => !own.test(command));
   const shown = programs.slice(0, maxPrograms).map(({ command }) => `  ${shortened(command)}`);
   const more = programs.length - shown.length;
+  const commands = count === 1 ? '1 command runs' : `${count} commands run`;
+  const processes = programs.length > count ? `, as ${programs.length} processes` : '';
   return [
-    `${count === 1 ? '1 command runs' : `${count} commands run`} in the container ${name}:`,
+    `${commands} in the container ${name}${processes}:`,
     ...shown,
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];

@@ -23,6 +23,7 @@ import { CaiError } from '../../errors';
 import type { Config } from '../../config/config';
 import { configFileOf } from '../../config/config';
 import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
+import type { WorkspaceConfig } from '../../config/effective-config';
 import { foreignNotice } from '../../workspace/root';
 import type { Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
@@ -62,6 +63,10 @@ export const targetOptions = [
   common.quiet,
 ] as const;
 
+/** Status of a container whose first process was killed. */
+const killedStatus = 137;
+/** How long the removal of a container may take after that, in milliseconds. */
+const removalMs = 500;
 /** How long after a connection was lost the end of its container may become known, in milliseconds. */
 const endNoticeMs = 2_000;
 
@@ -81,6 +86,12 @@ export interface Wanted {
   readonly isFresh: boolean;
 }
 
+/** What of a repository's configuration is ignored, in one sentence at most: `cai config` has all of it. */
+export function briefly({ notices, repository }: WorkspaceConfig): readonly string[] {
+  if (notices.length <= 1) return notices;
+  return [`${repository!.file}: ${notices.length} keys are ignored: see "cai config"`];
+}
+
 /** A container that may not be there yet. */
 export class Target {
   #knownRequest: ImageRequest | undefined;
@@ -98,7 +109,9 @@ export class Target {
     const { workspace: folder = '.' } = options;
     const workspace = folder === false ? undefined : await findCheckedWorkspace(resolve(folder), host);
     const root = workspace?.root;
-    const { config, notices } = loadWorkspaceConfig(host, root);
+    const found = loadWorkspaceConfig(host, root);
+    const { config } = found;
+    const notices = briefly(found);
     const foreign = workspace && foreignNotice(workspace);
     for (const notice of foreign === undefined ? notices : [foreign, ...notices]) voice.tell(notice);
     const agent = options.agent ?? config.agent.default;
@@ -179,20 +192,27 @@ export class Target {
     const { engine } = this.wanted;
     // The engine may hear later than we do that it has ended.
     await Promise.race([engine.waitContainer(id).catch(() => undefined), sleep(endNoticeMs)]);
-    const info = await engine.inspectContainer(id).catch(() => 'the engine is gone, too' as const);
+    const look = () => engine.inspectContainer(id).catch(() => 'the engine is gone, too' as const);
+    let info = await look();
+    // One that is removed is killed first.
+    if (typeof info === 'object' && info.exitCode === killedStatus && !info.isOomKilled) {
+      await sleep(removalMs);
+      info = await look();
+    }
     if (typeof info === 'string') return reason;
     if (info?.isRunning === true) return (await noRoomIn(engine, info, reason)) ?? reason;
-    const why =
-      info === undefined
-        ? 'was removed'
-        : info.isOomKilled
-          ? 'was killed for using too much memory: raise container.memory in the configuration'
-          : // Its keeper ends so when it is told to end.
-            info.exitCode === 0
-            ? 'was stopped'
-            : info.exitCode === diskFullStatus
-              ? `was ended, because it has used up its disk budget and something went on writing: ${diskRemedy}`
-              : `ended with status ${info.exitCode}`;
+    if (info === undefined)
+      return new CaiError('CONTAINER_NOT_FOUND', `the container ${name} was removed`, undefined, {
+        cause: reason,
+      });
+    const why = info.isOomKilled
+      ? 'was killed for using too much memory: raise container.memory in the configuration'
+      : // Its keeper ends so when it is told to end.
+        info.exitCode === 0
+        ? 'was stopped'
+        : info.exitCode === diskFullStatus
+          ? `was ended, because it has used up its disk budget and something went on writing: ${diskRemedy}`
+          : `ended with status ${info.exitCode}`;
     return new CaiError('CONTAINER_START', `the container ${name} ${why}`, undefined, { cause: reason });
   }
 

@@ -1,5 +1,4 @@
 /** What `cai doctor` asks the container engine. */
-import { stat } from 'node:fs/promises';
 import type { Host } from '../../system/host';
 import { originOf, resolveEngine } from '../../container/engine/context';
 import { Engine } from '../../container/engine/engine';
@@ -12,7 +11,6 @@ import { engineProfile } from '../../container/engine/seccomp';
 import { containerUser, recordedOf } from '../../container/spec/spec';
 import type { ContainerUser } from '../../container/spec/spec';
 import type { Config } from '../../config/config';
-import { quoted } from '../../system/quoted';
 import type { Checks, Finding } from './checks';
 import type { Configured } from './machine';
 
@@ -117,23 +115,11 @@ export async function userFinding(
   workspace: string | undefined,
   isRootless: boolean,
 ): Promise<Finding> {
-  const { user, notice } = await containerUser(hostUser, workspace, isRootless);
-  if (notice === undefined) {
-    const whose = user.uid === 0 ? ', which is you on this rootless engine' : '';
-    return { status: 'ok', detail: `commands run with the user id ${user.uid}${whose}` };
-  }
-  const owned = workspace === undefined ? undefined : await stat(workspace);
-  if (owned === undefined || owned.uid === user.uid || (owned.mode & writableForAll) !== 0) {
-    return { status: 'ok', detail: notice };
-  }
-  return {
-    status: 'warn',
-    detail: `${notice}, which cannot write in ${quoted(workspace)}`,
-    remedy: `run cai as the user whose files those are to be, or: chown -R ${user.uid}:${user.gid} ${quoted(workspace)}`,
-  };
+  const { user, notice, remedy } = await containerUser(hostUser, workspace, isRootless);
+  if (remedy !== undefined) return { status: 'warn', detail: notice!, remedy };
+  const whose = user.uid === 0 ? ', which is you on this rootless engine' : '';
+  return { status: 'ok', detail: notice ?? `commands run with the user id ${user.uid}${whose}` };
 }
-
-const writableForAll = 0o002;
 
 function inGiB(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
@@ -159,9 +145,10 @@ export async function checkImage(
     const tag = imageTagOf(request);
     if (image === undefined) {
       const { autoBuild } = config.image;
-      const detail = `there is no ${tag} yet${autoBuild ? ': the first command builds it, which takes minutes' : ''}`;
-      const remedy = installedBy(request) ?? `cai build ${agent.name}`;
-      return { status: autoBuild ? 'warn' : 'fail', detail, remedy };
+      const lacking = installedBy(request);
+      const first = autoBuild && lacking === undefined;
+      const detail = `there is no ${tag} yet${first ? ': the first command builds it, which takes minutes' : ''}`;
+      return { status: first ? 'warn' : 'fail', detail, remedy: lacking ?? `cai build ${agent.name}` };
     }
     const notice = imageNotice(request, image);
     if (notice !== undefined) return { status: 'warn', detail: notice };

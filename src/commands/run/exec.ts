@@ -1,33 +1,32 @@
 /** `cai exec`: runs one command in the container of a workspace, as if it ran here. */
 import { spawnSync } from 'node:child_process';
-import { Socket } from 'node:net';
-import { constants } from 'node:os';
 import { posix } from 'node:path';
 import type { Writable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../system/host';
 import { watchCommand } from '../../container/ssh/agent-watch';
 import { Option } from 'commander';
-import { diskWarning } from '../../container/ssh/inside';
+import { diskRemedy, diskWarning, isDiskUsedUp, memoryKills } from '../../container/ssh/inside';
 import { commandEnvironment } from '../../container/environment';
 import type { Variables } from '../../container/environment';
 import { Freezer, freezeLocks } from '../../container/freeze';
-import { isRunning } from '../../system/process-identity';
 import { relay } from '../../container/ssh/relay';
-import type { RemoteProcess, RemoteSignal } from '../../container/ssh/remote-process';
+import type { RemoteProcess } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
-import { answerQuestions, statusLine } from '../../agent/status';
+import { statusLine } from '../../agent/status';
 import type { AgentStatus } from '../../agent/status';
+import { isInside } from '../../paths/path-map';
 import { safeProgram } from '../../paths/safe-program';
+import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
-import { explainKill, killedStatus } from './explain-kill';
+import { tell } from '../support/terminal';
+import { Guard } from './guard';
 import { Target, targetOptions } from '../containers/target';
 import type { TargetOptions, Wanted } from '../containers/target';
 
 /** The options of `cai exec`. */
 export interface ExecOptions extends TargetOptions {
-  /** Folder to start in, as it is named inside. */
+  /** Folder to start in: as it is named inside, or relative to the folder that we are in. */
   readonly cwd?: string;
   /** `NAME=value`, or `NAME` for the value that it has here. */
   readonly env: readonly string[];
@@ -51,7 +50,7 @@ stderr, signals and the exit status are the command's own.`,
   arguments: [['<command...>', 'program and arguments, started without a shell']],
   options: [
     ...targetOptions,
-    ['--cwd <folder>', 'folder to start in, as the container names it'],
+    ['--cwd <folder>', 'folder to start in: relative to where you are, or a path in the container'],
     new Option(
       '-e, --env <name[=value]>',
       'set a variable; without a value the one that it has here',
@@ -119,7 +118,7 @@ async function runGuarded(
       ...terminalType(options, host),
     ];
     const terminal = options.tty === true ? { ...windowSize(), term: host.env.TERM ?? 'xterm' } : undefined;
-    const cwd = options.cwd ?? startFolder(target.wanted);
+    const cwd = startFolder(target.wanted, options.cwd);
     const remote = await connection.run({ argv, cwd, env }, terminal);
     guard.command = remote;
     if (status !== undefined) {
@@ -166,10 +165,28 @@ function tellLoss(connection: SshConnection, status: Writable): void {
   void connection.lost.then(() => status.write(statusLine({ kind: 'lost', takenBytes })));
 }
 
-/** Where we are, as the container names it. */
-function startFolder({ workspace, settings }: Wanted): string {
-  if (workspace === undefined) return settings.workingFolder;
-  return posix.join(settings.workingFolder, posix.relative(workspace.root, workspace.realCwd));
+/**
+ * Where the command starts, as the container names it. A relative `cwd` begins in the folder of the workspace that we
+ * are in. Fails with `CaiError('USAGE')` if that leads out of what the container has.
+ */
+export function startFolder(
+  {
+    workspace,
+    settings,
+  }: { readonly workspace: Wanted['workspace'] } & {
+    readonly settings: Pick<Wanted['settings'], 'binds' | 'workingFolder'>;
+  },
+  cwd = '.',
+): string {
+  if (workspace === undefined || posix.isAbsolute(cwd)) return posix.resolve(settings.workingFolder, cwd);
+  const folder = posix.resolve(workspace.realCwd, cwd);
+  const holders = settings.binds.filter(({ source }) => isInside(folder, source));
+  const [bind] = holders.sort((one, other) => other.source.length - one.source.length);
+  if (bind !== undefined) return posix.join(bind.target, posix.relative(bind.source, folder));
+  throw new CaiError(
+    'USAGE',
+    `--cwd: ${quoted(folder)} is not in the container, which has the workspace ${quoted(workspace.root)} and your [[mounts]]`,
+  );
 }
 
 function variables(given: readonly string[], { env }: Host): Variables {
@@ -203,85 +220,26 @@ function collect(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value];
 }
 
-const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
-
-function openSocket(fd: number): Socket {
-  try {
-    if (Number.isInteger(fd) && fd > 2) return new Socket({ fd });
-  } catch {
-    // Not open, or nothing that can be read and written.
-  }
-  throw new CaiError(
-    'USAGE',
-    '--status-fd needs the number of an open descriptor above 2, a pipe or a socket',
-  );
-}
-
-/** How long an engine may take to thaw at our end, in milliseconds. */
-const thawMs = 3_000;
-
-/** How often those are looked at who want the command, in milliseconds. */
-const wantedCheckMs = 1_000;
+/** Status of a command that was killed: 128 and the number of SIGKILL. */
+const killedStatus = 137;
 
 /**
- * Passes signals on, and ends everything when nobody is left who wants it. Before the command runs a
- * signal ends us as it would have; a signal that is repeated ends the command by ending its connection.
+ * Says on stderr why a command was killed, as far as that is known: neither the kernel nor the keeper says a word where
+ * it ran. `diskBytes`: the container's budget, if it has one.
  */
-class Guard {
-  /** The command, once it runs. */
-  command: RemoteProcess | undefined;
-  /** Of its container, once that runs. */
-  freezer: Freezer | undefined;
-  #connection: SshConnection | undefined;
-  readonly #seen = new Set<string>();
-  readonly #parent = process.ppid;
-
-  constructor(
-    private readonly endsOnSignal: boolean,
-    wantedBy: string | undefined,
-  ) {
-    for (const signal of forwarded) process.on(signal, () => this.#take(signal));
-    // A parent that was killed closes neither our input, if others hold it, nor our output.
-    setInterval(() => {
-      const isUnwanted = wantedBy !== undefined && isRunning(wantedBy) === false;
-      if (process.ppid !== this.#parent || isUnwanted) this.#leave('SIGHUP');
-    }, wantedCheckMs).unref();
+async function explainKill(
+  connection: Pick<SshConnection, 'run'>,
+  diskBytes: number | undefined,
+): Promise<void> {
+  if (diskBytes !== undefined && (await isDiskUsedUp(connection))) {
+    tell(
+      `the command was killed, because the container has used up its disk budget and the command went on writing: ${diskRemedy}`,
+    );
+    return;
   }
-
-  /** A stream whose other end is held by somebody who wants the command; we leave when it is closed. */
-  openLifeline(fd: number): Writable {
-    const lifeline = openSocket(fd);
-    // Closing is told by the end, or by an error where something is still unread.
-    lifeline.on('error', () => undefined).on('close', () => this.#leave('SIGHUP'));
-    answerQuestions(lifeline, async (question) => {
-      if (this.freezer === undefined) throw new Error('no container runs yet');
-      await (question === 'freeze' ? this.freezer.freeze() : this.freezer.thaw());
-    });
-    return lifeline.unref();
-  }
-
-  /** What to end when we leave. */
-  watch(connection: SshConnection): void {
-    this.#connection = connection;
-  }
-
-  #take(signal: (typeof forwarded)[number]): void {
-    const isRepeated = this.#seen.has(signal) && (signal === 'SIGINT' || signal === 'SIGTERM');
-    this.#seen.add(signal);
-    const isEnd = this.endsOnSignal && (signal === 'SIGTERM' || signal === 'SIGHUP');
-    if (this.command === undefined || isRepeated || isEnd) this.#leave(signal);
-    else this.command.signal(signal.slice('SIG'.length) as RemoteSignal);
-  }
-
-  #leave(signal: (typeof forwarded)[number]): void {
-    this.#connection?.destroy();
-    void this.thaw().finally(() => process.exit(128 + constants.signals[signal]));
-  }
-
-  /** Nothing must be left frozen; where the engine does not answer, the next command sees to that. */
-  async thaw(): Promise<void> {
-    if (this.freezer === undefined) return;
-    const thawed = this.freezer.thaw().catch(() => undefined);
-    await Promise.race([thawed, sleep(thawMs, undefined, { ref: false })]);
-  }
+  const count = await memoryKills(connection);
+  if (count > 0)
+    tell(
+      `the command was killed; for want of memory the system has killed ${count} of this container's processes so far: raise container.memory in the configuration`,
+    );
 }

@@ -53,13 +53,15 @@ here, too, so that the answer gets back to it. An agent that runs already looks 
 Exit status: that of the agent's command; else as of "cai exec".`,
   action: async (options, host, args) => {
     const [agent, ...own] = args as [string, ...string[]];
-    const login = isCommand(own) ? own : signInCommands(agent, host)?.login;
+    const known = signInCommands(agent, host);
+    const login = isCommand(own) ? own : known?.login;
     if (login === undefined)
       throw new CaiError(
         'USAGE',
         `how to sign in to ${quoted(agent)} is not known: name its command, as in "cai login ${printable(agent)} -- COMMAND"`,
       );
-    return await runSignIn(login, { agent, env: [], ...(await placeOf(options, host)) }, host);
+    const guide = isCommand(own) ? undefined : known?.guide;
+    return await runSignIn(login, { agent, env: [], guide, ...(await placeOf(options, host)) }, host);
   },
 });
 
@@ -71,7 +73,8 @@ export async function runLogin(
   const { agent, workspace, argv, env } = order;
   if (!isCommand(argv)) throw new CaiError('USAGE', 'this sign-in has no command: ask the agent again');
   const pairs = env.map(([name, value]) => `${name}=${value}`);
-  return await runSignIn(argv, { agent, workspace: workspace ?? false, env: pairs }, host);
+  const { guide } = ownValue(catalog, agent)?.signIn ?? {};
+  return await runSignIn(argv, { agent, workspace: workspace ?? false, env: pairs, guide }, host);
 }
 
 /** Where an agent's sign-in is kept: with `agent.data = "workspace"`, also of the repository, in the workspace's own data. */
@@ -102,6 +105,8 @@ export function signInCommands(agent: string, host: Host): SignInCommands | unde
 
 interface SignInRun extends TargetOptions {
   readonly env: readonly string[];
+  /** What somebody does in the agent's own screen. */
+  readonly guide: string | undefined;
 }
 
 async function runSignIn(
@@ -113,6 +118,10 @@ async function runSignIn(
   // A terminal that somebody draws on does not turn newlines into two characters.
   const end = tty ? '\r\n' : '\n';
   const tell = (sentence: string) => void process.stderr.write(`cai: ${printable(sentence)}${end}`);
+  if (options.quiet !== true) {
+    tell('no browser opens from a container: open the page that is named in one on this machine');
+    if (options.guide !== undefined) tell(`in the screen that opens, ${options.guide}`);
+  }
   const status = await runInContainer(
     argv,
     { ...options, tty, beside: (connection) => PortMirror.open(connection, tell) },

@@ -122,10 +122,15 @@ async function forgetAll(folder: string, host: Host): Promise<number> {
   const { stdout } = process;
   const { state } = host.folders;
   const { cwd, root } = await findWorkspace(folder, { host }).catch(() => ({ cwd: folder, root: folder }));
-  const hadRoot = forgetRoot(state, cwd);
-  const hadFile = forgetFile(state, repositoryFileOf(root));
-  const hadGit = forgetGitFolder(state, root);
-  const hadAgents = forgetAgentFolder(state, realOrSame(folder));
-  stdout.write(hadRoot || hadFile || hadGit || hadAgents ? 'Forgotten.\n' : 'Nothing was recorded.\n');
+  const forgotten = [
+    forgetFile(state, repositoryFileOf(root)) &&
+      `what ${quoted(repositoryFileOf(root))} widens is no longer allowed`,
+    forgetRoot(state, cwd) && `the workspace of ${quoted(cwd)} is recorded anew at its next use`,
+    forgetGitFolder(state, root) && `a git folder of ${quoted(root)} that lies elsewhere is no longer known`,
+    forgetAgentFolder(state, realOrSame(folder)) && `${quoted(folder)} counts as written by no agent`,
+  ].filter((each) => each !== false);
+  const lines =
+    forgotten.length === 0 ? [`Nothing is recorded of ${quoted(folder)}.`] : ['Forgotten:', ...forgotten];
+  stdout.write(`${lines.join('\n  ')}\n`);
   return 0;
 }

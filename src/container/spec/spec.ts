@@ -7,6 +7,7 @@ import { agentHome } from '../../workspace/mount';
 import type { ContainerMount } from '../engine/container-info';
 import type { EngineAbout } from '../engine/engine-info';
 import { profileName } from '../engine/seccomp';
+import { quoted } from '../../system/quoted';
 
 /** Where a container's sshd listens, inside. */
 export const sshPort = 2222;
@@ -256,21 +257,31 @@ function hash(value: unknown): string {
 
 /** Where `cai` itself runs as root: no agent does, and this is the first ordinary user of most systems. */
 const ordinary: ContainerUser = { uid: 1000, gid: 1000 };
+const writableForAll = 0o002;
 
 /**
  * Whom everything in the container runs as: the user of the host, so that files in the workspace belong
  * to whom they should. For root the owner of the workspace, and never root itself. On a rootless engine
- * the user of the host is root inside, and has no rights beyond his own.
+ * the user of the host is root inside, and has no rights beyond his own. `remedy`: what to do where that one cannot
+ * write in the workspace.
  */
 export async function containerUser(
   hostUser: ContainerUser,
   workspace: string | undefined,
   isRootless: boolean,
-): Promise<{ readonly user: ContainerUser; readonly notice?: string }> {
+): Promise<{ readonly user: ContainerUser; readonly notice?: string; readonly remedy?: string }> {
   if (isRootless) return { user: { uid: 0, gid: 0 } };
   if (hostUser.uid !== 0) return { user: hostUser };
-  const { uid, gid } = workspace === undefined ? hostUser : await stat(workspace);
-  const user = uid === 0 ? ordinary : { uid, gid };
-  const whose = uid === 0 ? 'not as root' : 'as the owner of the workspace';
-  return { user, notice: `cai runs as root: commands run ${whose}, with the user id ${user.uid}` };
+  const owned = workspace === undefined ? undefined : await stat(workspace);
+  const isOwned = owned !== undefined && owned.uid !== 0;
+  const { uid, gid } = isOwned ? owned : ordinary;
+  const whose = isOwned ? 'as the owner of the workspace' : 'not as root';
+  const notice = `cai runs as root: commands run ${whose}, with the user id ${uid}`;
+  if (owned === undefined || isOwned || (owned.mode & writableForAll) !== 0)
+    return { user: { uid, gid }, notice };
+  return {
+    user: { uid, gid },
+    notice: `${notice}, which cannot write in ${quoted(workspace)}`,
+    remedy: `run cai as the user whose files those are to be, or: chown -R ${uid}:${gid} ${quoted(workspace)}`,
+  };
 }

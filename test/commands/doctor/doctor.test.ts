@@ -74,7 +74,7 @@ describe('cai doctor without an engine', () => {
     expect(status).toBe(1);
     expect(find('state folder')).toMatchObject({
       status: 'fail',
-      detail: expect.stringMatching(/file\/containai cannot be used, .*ENOTDIR/) as string,
+      detail: expect.stringMatching(/file\/containai cannot be used, .*not a directory/) as string,
       remedy: expect.stringContaining('or set XDG_STATE_HOME') as string,
     });
     expect(find('keys')).toMatchObject({ status: 'skip', detail: 'this needs the state folder' });

@@ -123,7 +123,7 @@ describe('cai logs', () => {
     const { status, stderr } = await runCli(['logs'], options);
 
     expect(status).toBe(2);
-    expect(stderr).toMatch(/^cai: .*\/logs cannot be read: ENOTDIR.*: make .*\n$/);
+    expect(stderr).toMatch(/^cai: .*\/logs cannot be read: not a directory: make .*\n$/);
   });
 
   test('takes any folder of a workspace for it', async () => {

@@ -145,6 +145,6 @@ describe('cai replay', () => {
     const { status, stderr } = await runCli(['replay', '/no/such/file']);
 
     expect(status).toBe(1);
-    expect(stderr).toContain('/no/such/file cannot be read: ENOENT');
+    expect(stderr).toContain('/no/such/file cannot be read: no such file or directory');
   });
 });

@@ -113,7 +113,9 @@ describe('cai sessions', () => {
     const { status, stderr } = await runCli(['sessions'], user);
 
     expect(status).toBe(2);
-    expect(stderr).toMatch(/^cai: .*sessions\.ndjson cannot be read: EISDIR.*: make .*\n$/);
+    expect(stderr).toMatch(
+      /^cai: .*sessions\.ndjson cannot be read: illegal operation on a directory: make .*\n$/,
+    );
   });
 });
 

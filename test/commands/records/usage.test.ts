@@ -95,7 +95,7 @@ a turn                    1m01s  2      1.5s       5      1.5     2.5     7.5   
     const { status, stderr } = await runCli(['usage'], user);
 
     expect(status).toBe(2);
-    expect(stderr).toMatch(/^cai: .*\/usage cannot be read: ENOTDIR.*: make .*\n$/);
+    expect(stderr).toMatch(/^cai: .*\/usage cannot be read: not a directory: make .*\n$/);
   });
 
   test('gives no number in JSON where the agent says none', async () => {

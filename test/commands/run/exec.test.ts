@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startFolder } from '../../../src/commands/run/exec';
 import { runCli } from '../../support/cli';
 
 describe('cai exec', () => {
@@ -40,5 +41,37 @@ describe('cai exec', () => {
 
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^cai: [^\n]+\n$/);
+  });
+});
+
+describe('startFolder', () => {
+  const bind = (source: string, target: string) => {
+    return { source, target, isReadOnly: false, identity: '', isRoot: true };
+  };
+  const workspace = { root: '/w', spelledRoot: '/w', cwd: '/w/src', realCwd: '/w/src', identity: '' };
+  const settings = { workingFolder: '/inside', binds: [bind('/w', '/inside'), bind('/data', '/mnt/data')] };
+  const folderOf = (cwd?: string) => startFolder({ workspace, settings }, cwd);
+
+  test.each([
+    [undefined, '/inside/src'],
+    ['..', '/inside'],
+    ['../docs', '/inside/docs'],
+    ['../../data/x', '/mnt/data/x'],
+    ['/usr/share', '/usr/share'],
+  ])('begins where we are, as the container names it: --cwd %s', (cwd, folder) => {
+    expect(folderOf(cwd)).toBe(folder);
+  });
+
+  test('leads nowhere that the container does not have', () => {
+    expect(() => folderOf('../..')).toThrow(
+      '--cwd: "/" is not in the container, which has the workspace "/w" and your [[mounts]]',
+    );
+  });
+
+  test('begins in the home folder of a container without a workspace', () => {
+    const without = { workspace: undefined, settings: { workingFolder: '/home/agent', binds: [] } };
+
+    expect(startFolder(without)).toBe('/home/agent');
+    expect(startFolder(without, 'x')).toBe('/home/agent/x');
   });
 });

@@ -71,7 +71,9 @@ describe('cai trust', () => {
     expect(await findOuterGit(tree, new Host(user.env!))).toMatchObject({
       git: { folder: join(main, '.git') },
     });
-    expect((await runCli(['trust', '--forget'], { ...user, cwd: tree })).stdout).toBe('Forgotten.\n');
+    expect((await runCli(['trust', '--forget'], { ...user, cwd: tree })).stdout).toBe(
+      `Forgotten:\n  a git folder of "${tree}" that lies elsewhere is no longer known\n`,
+    );
   });
 
   test('shows it, and records nothing where nobody can be asked', async () => {
@@ -150,13 +152,17 @@ describe('cai trust', () => {
     await runCli(['trust', '--yes'], user);
     checkRoot(new Host(user.env!).folders.state, root, root);
 
-    expect((await runCli(['trust', '--forget', root], user)).stdout).toBe('Forgotten.\n');
+    expect((await runCli(['trust', '--forget', root], user)).stdout).toBe(
+      `Forgotten:\n  what "${file}" widens is no longer allowed\n  the workspace of "${root}" is recorded anew at its next use\n`,
+    );
     expect(pids()).toBe(1_024);
     expect(() => checkRoot(new Host(user.env!).folders.state, root, '/')).not.toThrow();
-    expect((await runCli(['trust', '--forget'], user)).stdout).toBe('Forgotten.\n');
+    expect((await runCli(['trust', '--forget'], user)).stdout).toBe(
+      `Forgotten:\n  the workspace of "${root}" is recorded anew at its next use\n`,
+    );
     rmSync(root, { recursive: true });
     expect((await runCli(['trust', '--forget', root], { ...user, cwd: '/' })).stdout).toBe(
-      'Nothing was recorded.\n',
+      `Nothing is recorded of "${root}".\n`,
     );
   });
 
@@ -176,8 +182,12 @@ describe('cai trust', () => {
   test('with --forget also takes back that agents can write in a folder, whatever workspace it lies in', async () => {
     rememberAgentFolders(new Host(user.env!).folders.state, [join(root, 'src')]);
 
-    expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe('Forgotten.\n');
+    expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe(
+      `Forgotten:\n  "${join(root, 'src')}" counts as written by no agent\n`,
+    );
     expect(new AgentFolders(new Host(user.env!).folders.state).onWayTo(join(root, 'src'))).toBeUndefined();
-    expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe('Nothing was recorded.\n');
+    expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe(
+      `Nothing is recorded of "${join(root, 'src')}".\n`,
+    );
   });
 });

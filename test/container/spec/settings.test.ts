@@ -112,7 +112,7 @@ describe('settingsOf', () => {
     await expect(settings()).rejects.toMatchObject({
       code: 'CONFIG',
       message: expect.stringMatching(
-        /^\/.*\/config\.toml:2: "[^"]+" names .*\/gone, which cannot be used: .*ENOENT.*: put it there/,
+        /^\/.*\/config\.toml:2: "[^"]+" names .*\/gone, which cannot be used: no such file or directory: put it there/,
       ) as string,
     });
     await expect(settings()).rejects.toThrow(`"${key}"`);

@@ -78,7 +78,9 @@ describe('containerUser', () => {
     const { user, notice } = await containerUser({ uid: 0, gid: 0 }, '/', false);
 
     expect(user).toEqual({ uid: 1000, gid: 1000 });
-    expect(notice).toBe('cai runs as root: commands run not as root, with the user id 1000');
+    expect(notice).toBe(
+      'cai runs as root: commands run not as root, with the user id 1000, which cannot write in "/"',
+    );
     expect((await containerUser({ uid: 0, gid: 0 }, undefined, false)).user).toEqual(user);
   });
 

@@ -61,7 +61,7 @@ describe('clientKey', () => {
     await expect(clientKey(state)).rejects.toMatchObject({
       code: 'SSH_SETUP',
       message: expect.stringMatching(
-        /^there can be no SSH key in .*\/file\/ssh: .*ENOTDIR.*: make .*\/file a folder that you can/,
+        /^there can be no SSH key in .*\/file\/ssh: not a directory: make .*\/file a folder that you can/,
       ) as string,
     });
   });

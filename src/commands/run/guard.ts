@@ -1,0 +1,95 @@
+/** Who still wants a command: it ends with them, and signals reach it. */
+import { Socket } from 'node:net';
+import { constants } from 'node:os';
+import type { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { answerQuestions } from '../../agent/status';
+import type { Freezer } from '../../container/freeze';
+import type { RemoteProcess, RemoteSignal } from '../../container/ssh/remote-process';
+import type { SshConnection } from '../../container/ssh/ssh';
+import { CaiError } from '../../errors';
+import { isRunning } from '../../system/process-identity';
+
+const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+
+function openSocket(fd: number): Socket {
+  try {
+    if (Number.isInteger(fd) && fd > 2) return new Socket({ fd });
+  } catch {
+    // Not open, or nothing that can be read and written.
+  }
+  throw new CaiError(
+    'USAGE',
+    '--status-fd needs the number of an open descriptor above 2, a pipe or a socket',
+  );
+}
+
+/** How long an engine may take to thaw at our end, in milliseconds. */
+const thawMs = 3_000;
+
+/** How often those are looked at who want the command, in milliseconds. */
+const wantedCheckMs = 1_000;
+
+/**
+ * Passes signals on, and ends everything when nobody is left who wants it. Before the command runs a
+ * signal ends us as it would have; a signal that is repeated ends the command by ending its connection.
+ */
+export class Guard {
+  /** The command, once it runs. */
+  command: RemoteProcess | undefined;
+  /** Of its container, once that runs. */
+  freezer: Freezer | undefined;
+  #connection: SshConnection | undefined;
+  readonly #seen = new Set<string>();
+  readonly #parent = process.ppid;
+
+  /** `endsOnSignal`, `wantedBy`: as in `ExecOptions`. */
+  constructor(
+    private readonly endsOnSignal: boolean,
+    wantedBy: string | undefined,
+  ) {
+    for (const signal of forwarded) process.on(signal, () => this.#take(signal));
+    // A parent that was killed closes neither our input, if others hold it, nor our output.
+    setInterval(() => {
+      const isUnwanted = wantedBy !== undefined && isRunning(wantedBy) === false;
+      if (process.ppid !== this.#parent || isUnwanted) this.#leave('SIGHUP');
+    }, wantedCheckMs).unref();
+  }
+
+  /** A stream whose other end is held by somebody who wants the command; we leave when it is closed. */
+  openLifeline(fd: number): Writable {
+    const lifeline = openSocket(fd);
+    // Closing is told by the end, or by an error where something is still unread.
+    lifeline.on('error', () => undefined).on('close', () => this.#leave('SIGHUP'));
+    answerQuestions(lifeline, async (question) => {
+      if (this.freezer === undefined) throw new Error('no container runs yet');
+      await (question === 'freeze' ? this.freezer.freeze() : this.freezer.thaw());
+    });
+    return lifeline.unref();
+  }
+
+  /** What to end when we leave. */
+  watch(connection: SshConnection): void {
+    this.#connection = connection;
+  }
+
+  #take(signal: (typeof forwarded)[number]): void {
+    const isRepeated = this.#seen.has(signal) && (signal === 'SIGINT' || signal === 'SIGTERM');
+    this.#seen.add(signal);
+    const isEnd = this.endsOnSignal && (signal === 'SIGTERM' || signal === 'SIGHUP');
+    if (this.command === undefined || isRepeated || isEnd) this.#leave(signal);
+    else this.command.signal(signal.slice('SIG'.length) as RemoteSignal);
+  }
+
+  #leave(signal: (typeof forwarded)[number]): void {
+    this.#connection?.destroy();
+    void this.thaw().finally(() => process.exit(128 + constants.signals[signal]));
+  }
+
+  /** Nothing must be left frozen; where the engine does not answer, the next command sees to that. */
+  async thaw(): Promise<void> {
+    if (this.freezer === undefined) return;
+    const thawed = this.freezer.thaw().catch(() => undefined);
+    await Promise.race([thawed, sleep(thawMs, undefined, { ref: false })]);
+  }
+}
