@@ -15,16 +15,16 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
+import { ProcessLocks } from '../system/process-lock';
+import type { Lock } from '../system/process-lock';
 import { stateRemedy } from '../system/state-folder';
 import { parseLines } from './session-record';
 import type { GoneRecord, SessionLines, SessionRecord } from './session-record';
 import { endsWhole } from '../system/whole-lines';
 
-/** Age at which a lock counts as left behind, in milliseconds; a compaction takes a few. */
-const staleLockMs = 60_000;
 /** Lines beyond which the file is compacted, if most of them are outdated. */
 const compactAboveLines = 1_000;
 /** Of a longer file the end is read, and kept by the compaction that follows; in bytes. */
@@ -133,20 +133,18 @@ export class SessionFile {
    * and it is not done.
    */
   alone<T>(action: () => T): T | undefined {
-    const lock = `${this.path}.lock`;
+    let lock: Lock | undefined;
     try {
-      // One that is left of a process that died.
-      if (Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > staleLockMs)
-        rmSync(lock, { force: true });
-      closeSync(this.#open(lock, 'wx'));
-    } catch (error) {
+      lock = new ProcessLocks(dirname(this.path)).tryTake(basename(this.path));
+    } catch {
       // Where nothing can be written, nobody else does either.
-      return (error as NodeJS.ErrnoException).code === 'EEXIST' ? undefined : action();
+      return action();
     }
+    if (lock === undefined) return undefined;
     try {
       return action();
     } finally {
-      rmSync(lock, { force: true });
+      lock.release();
     }
   }
 

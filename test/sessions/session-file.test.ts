@@ -1,7 +1,6 @@
 import {
   appendFileSync,
   chmodSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -9,12 +8,12 @@ import {
   rmSync,
   statSync,
   symlinkSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { openLog } from '../../src/system/log';
+import { ProcessLocks } from '../../src/system/process-lock';
 import { SessionFile } from '../../src/sessions/session-file';
 import type { SessionRecord } from '../../src/sessions/session-record';
 
@@ -278,24 +277,22 @@ describe('compaction', () => {
 
   test('is left to the process that is at it', () => {
     fill(1_001, 2);
-    writeFileSync(`${path}.lock`, '');
+    const lock = new ProcessLocks(dirname(path)).tryTake(basename(path))!;
 
     expect(newFile().load()!.size).toBe(2);
 
     expect(linesIn(path)).toHaveLength(1_001);
-    expect(existsSync(`${path}.lock`)).toBe(true);
+    lock.release();
   });
 
   test('is done all the same when the process that was at it has died', () => {
     fill(1_001, 2);
-    writeFileSync(`${path}.lock`, '');
-    const minuteAgo = new Date(Date.now() - 61_000);
-    utimesSync(`${path}.lock`, minuteAgo, minuteAgo);
+    writeFileSync(`${path}.1.1.lock`, '');
 
     newFile().load();
 
     expect(linesIn(path)).toHaveLength(2);
-    expect(existsSync(`${path}.lock`)).toBe(false);
+    expect(readdirSync(dirname(path))).toEqual([basename(path)]);
   });
 
   test('that fails is told of in the log, and the records count all the same', () => {
@@ -305,7 +302,7 @@ describe('compaction', () => {
     expect(newFile().load()?.size).toBe(2);
 
     expect(logged()).toEqual(['session table could not be compacted']);
-    expect(existsSync(`${path}.lock`)).toBe(false);
+    expect(readdirSync(dirname(path)).sort()).toEqual([basename(path), `${basename(path)}.new`]);
     expect(linesIn(path)).toHaveLength(1_001);
   });
 

@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { SessionFile } from '../../src/sessions/session-file';
 import { SessionTable } from '../../src/sessions/session-table';
 import type { Session, WorkspaceChild } from '../../src/child/workspace-child';
+import { ProcessLocks } from '../../src/system/process-lock';
 import { noLog } from '../agent/agent-run';
 
 const folder = mkdtempSync(join(tmpdir(), 'cai-table-'));
@@ -103,9 +104,9 @@ describe('idForNew', () => {
 
   test('is random while another process gives one, or rewrites the file', () => {
     const table = tableOn(file);
-    writeFileSync(`${file}.lock`, '');
+    const lock = new ProcessLocks(dirname(file)).tryTake(basename(file))!;
     const ids = [table.idForNew('1', '/w', '/w'), table.idForNew('1', '/w', '/w')];
-    rmSync(`${file}.lock`);
+    lock.release();
 
     expect(ids.map((id) => id[14])).toEqual(['4', '4']);
     expect(table.idForNew('1', '/w', '/w')[14]).toBe('5');

@@ -1,10 +1,14 @@
+/** dockerode for one engine, and what its own client of HTTP lacks. */
 import { Agent } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { inspect } from 'node:util';
 import Docker from 'dockerode';
 import { CaiError, messageOf } from '../../errors';
 import type { EngineAddress } from './context';
-import { describeNothing, readBodiesHere } from './modem';
-import type { ModemInside } from './modem';
-import { watchRequests } from './watch';
+import { engineError, noEngineThere, pingTimeoutMs, sentenceOf, statusOf } from './engine-error';
+import { get, watchRequests } from './watch';
+import type { Modem } from './watch';
 
 /** What dockerode would else take from `DOCKER_HOST` and its like, even for another engine. */
 const nothing = {
@@ -41,4 +45,97 @@ function ofSocket({ socketPath }: EngineAddress['options']): { agent?: Agent } {
   if (socketPath === undefined) return {};
   const agent = { keepAlive: true, scheduling: 'lifo', timeout: 5_000, servername: '' } as const;
   return { agent: new Agent(agent) };
+}
+
+/** What dockerode's client has for itself. */
+export interface ModemInside {
+  /** Begins a request, and describes it in its log; `options` are those of `http.request`. */
+  buildRequest(options: object, ...rest: readonly unknown[]): void;
+}
+
+/**
+ * Changes `modem` so that a connection that ends inside an answer, as when an engine is killed, is a failure:
+ * by itself it would never say anything again, and the process would end in silence with status 0.
+ */
+export function readBodiesHere(modem: Modem): void {
+  const dial = modem.dial.bind(modem);
+  modem.dial = (options, done) => {
+    dial({ ...options, isStream: true }, (error, answer) => {
+      if (error !== null || options.isStream === true) {
+        done(error, answer);
+        return;
+      }
+      buffer(answer as IncomingMessage).then(
+        (body) => done(null, jsonOf(body)),
+        (reason: unknown) => done(reason as Error, null),
+      );
+    });
+  };
+}
+
+/**
+ * Changes `modem` so that it does not describe each request, agent and sockets included, for a log that nobody reads:
+ * that took as long as many an answer.
+ */
+export function describeNothing(modem: ModemInside): void {
+  const build = modem.buildRequest.bind(modem);
+  modem.buildRequest = (options, ...rest) => build({ ...options, [inspect.custom]: () => '' }, ...rest);
+}
+
+/** Raw bytes if it is no JSON, as dockerode expects. */
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return body;
+  }
+}
+
+/** What an engine tells when it is asked whether it is there. */
+export interface Greeting {
+  /** API version to speak with it: the newest that both know. */
+  readonly apiVersion: string;
+  /** Whether it is podman. */
+  readonly isPodman: boolean;
+}
+
+/** Of Docker 19.03; only newer ones are in use. */
+const oldestApi = '1.40';
+
+/** All changes up to this one are known, and none concerns what is used here. Source: API version history. */
+const newestApi = '1.56';
+
+/**
+ * Asks for a sign of life, which tells the API version as well. It costs half a millisecond; /version takes ten
+ * times as long, on podman a thousand times. Paths without a version would make it needless, but Docker has
+ * deprecated them, and with them the engine chooses the version. Rejects with `NO_ENGINE`.
+ */
+export async function greet(modem: Modem, address: EngineAddress): Promise<Greeting> {
+  try {
+    const answer = await get(modem, '/_ping', AbortSignal.timeout(pingTimeoutMs));
+    answer.resume();
+    const version = answer.headers['api-version'];
+    if (typeof version !== 'string') throw noEngineThere(address, 'it tells no API version');
+    const isPodman = 'libpod-api-version' in answer.headers;
+    return { apiVersion: commonVersion(version, address), isPodman };
+  } catch (reason) {
+    const status = statusOf(reason);
+    if (status !== undefined) throw noEngineThere(address, `HTTP status ${status}: ${sentenceOf(reason)}`);
+    throw engineError(reason, { address, what: 'tell that it is there', code: 'NO_ENGINE' });
+  }
+}
+
+/** An engine for which `newestApi` is too old says so at the next request. */
+function commonVersion(theirs: string, address: EngineAddress): string {
+  if (numberOf(theirs) >= numberOf(newestApi)) return newestApi;
+  if (numberOf(theirs) >= numberOf(oldestApi)) return theirs;
+  throw noEngineThere(
+    address,
+    `its API version is ${theirs}, and cai needs ${oldestApi}, as of Docker 19.03`,
+  );
+}
+
+function numberOf(version: string): number {
+  const [major, minor] = version.split('.').map(Number);
+  return (major ?? NaN) * 1000 + (minor ?? NaN);
 }

@@ -1,7 +1,7 @@
 /** What an engine tells of itself and of what it has, but for a single container. */
 import { buffer } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
-import type { Greeting } from './modem';
+import type { Greeting } from './client';
 
 /** What an engine is. */
 export interface EngineAbout {

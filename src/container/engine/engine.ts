@@ -11,7 +11,8 @@ import type { ContainerInfo } from './container-info';
 import { countSupervisors, processColumns, processCountOf, processesOf } from './container-processes';
 import type { ContainerProcess } from './container-processes';
 import type { EngineAddress } from './context';
-import { engineClient } from './client';
+import { engineClient, greet } from './client';
+import type { Greeting } from './client';
 import { engineError, isNameTaken, isRemovalUnderWay, statusOf } from './engine-error';
 import {
   aboutOf,
@@ -23,8 +24,8 @@ import {
   volumeInfoOf,
 } from './engine-info';
 import type { BuildRequest, ContainerSummary, EngineAbout, ImageInfo, VolumeInfo } from './engine-info';
-import { get, greet } from './modem';
-import type { Greeting, Modem } from './modem';
+import { get } from './watch';
+import type { Modem } from './watch';
 
 /** Labels that all have to be there. */
 type Labels = Readonly<Record<string, string>>;

@@ -2,9 +2,31 @@
  * An engine that does not answer: every request is watched, because one to an engine that is stopped or stuck would
  * never end. Slow is not silent, so an engine is asked for a sign of life before it is given up.
  */
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { EngineSilent } from './engine-error';
-import type { DialOptions, Modem } from './modem';
+
+/** dockerode's client, as far as it is used here. */
+export interface Modem {
+  /** Prefix of all paths: `v1.41`; none if absent. */
+  version?: string;
+  /** Sends a request; `done` gets the answer, or its body if `isStream` is not set. */
+  dial(options: DialOptions, done: (error: Error | null, answer: unknown) => void): void;
+}
+
+/** A request. */
+export interface DialOptions {
+  /** Without the prefix. */
+  readonly path: string;
+  /** Of HTTP. */
+  readonly method: string;
+  /** Whether the answer is given with its body still to be read. */
+  readonly isStream?: boolean;
+  /** Statuses that are no failure, with `true`. */
+  readonly statusCodes: Readonly<Record<number, string | true>>;
+  /** Ends the request. */
+  readonly abortSignal?: AbortSignal;
+}
 
 /** How long a request may take before the engine is asked whether it is there, and then from time to time. */
 const lookMs = 10_000;
@@ -85,25 +107,39 @@ class RequestWatch {
   }
 }
 
-/** Any answer is one. */
-function signOfLife(dial: Modem['dial']): Promise<boolean> {
-  const abort = new AbortController();
-  const options: DialOptions = {
-    path: '/_ping',
+/** The answer to a GET with its body still to be read. Rejects for any status but 200. */
+export function get(
+  modem: Pick<Modem, 'dial'>,
+  path: string,
+  abortSignal?: AbortSignal,
+): Promise<IncomingMessage> {
+  const options = {
+    path,
     method: 'GET',
     isStream: true,
     statusCodes: { 200: true },
-    abortSignal: abort.signal,
-  };
-  return new Promise((resolve) => {
-    const limit = setTimeout(() => {
-      abort.abort();
-      resolve(false);
-    }, signMs).unref();
-    dial(options, (error, answer) => {
-      clearTimeout(limit);
-      if (error === null) (answer as Readable).resume();
-      resolve(error === null || 'statusCode' in error);
-    });
+    ...(abortSignal && { abortSignal }),
+  } as const;
+  return new Promise((resolve, reject) => {
+    modem.dial(options, (error, answer) =>
+      error === null ? resolve(answer as IncomingMessage) : reject(error),
+    );
   });
+}
+
+/** Any answer is one. */
+async function signOfLife(dial: Modem['dial']): Promise<boolean> {
+  const abort = new AbortController();
+  const silence = new Promise<false>((resolve) =>
+    abort.signal.addEventListener('abort', () => resolve(false)),
+  );
+  const limit = setTimeout(() => abort.abort(), signMs).unref();
+  const sign = get({ dial }, '/_ping', abort.signal).then(
+    (answer) => {
+      answer.resume();
+      return true;
+    },
+    (reason: unknown) => 'statusCode' in (reason as object),
+  );
+  return await Promise.race([sign, silence]).finally(() => clearTimeout(limit));
 }

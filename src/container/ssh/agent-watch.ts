@@ -3,7 +3,7 @@ import type { RemoteProcess } from './remote-process';
 import type { SshConnection } from './ssh';
 
 const watcher = '/run/cai/watch';
-/** No line of the watcher is longer. */
+/** No line of our own programs is longer. */
 const maxLineLength = 200;
 
 /** Exit statuses of the supervisor: the container was made by a version without a watcher; it had no room for it. */
@@ -39,10 +39,17 @@ export async function watchCommand(
   connection: Pick<SshConnection, 'run' | 'isOver'>,
   { command, heard, onUnwatchable }: Watched,
 ): Promise<void> {
+  /** What belonged to each word when it was heard last. */
   const last = new Map<string, string>();
+  const hear = (line: string): void => {
+    const [, word = '', rest = ''] = /^([a-z-]+)(?: ([ -~]*))?$/.exec(line) ?? [];
+    if (!Object.hasOwn(heard, word) || last.get(word) === rest) return;
+    last.set(word, rest);
+    heard[word]!(rest);
+  };
   for (let ended = 0; ended < maxEnded;) {
     const startedAt = performance.now();
-    const status = await endOfWatcher(connection, new Lines(heard, last));
+    const status = await endOfWatcher(connection, hear);
     if (status === noWatcherStatus) return;
     const isStarted = !noRoomStatuses.includes(status);
     if (performance.now() - startedAt >= longEnoughMs) ended = 0;
@@ -56,40 +63,33 @@ export async function watchCommand(
 /** Resolves with the exit status of one watcher; `undefined` if it was not started, or the connection is lost. */
 async function endOfWatcher(
   connection: Pick<SshConnection, 'run'>,
-  lines: Lines,
+  hear: (line: string) => void,
 ): Promise<number | undefined> {
   try {
-    const { stdin, stdout, stderr, exited } = await connection.run({ argv: [watcher], cwd: '/', env: [] });
-    stdin.end();
-    stderr.resume();
-    stdout.on('data', (chunk: Buffer) => lines.take(chunk.toString('latin1')));
+    const { exited } = await startWatcher(connection, watcher, hear);
     return (await exited).status;
   } catch {
     return undefined;
   }
 }
 
-/** The lines of one watcher. */
-class Lines {
-  #rest = '';
-
-  /** `last`: what belonged to each word when it was heard last. */
-  constructor(
-    private readonly heard: Heard,
-    private readonly last: Map<string, string>,
-  ) {}
-
-  take(text: string): void {
-    const lines = (this.#rest + text).split('\n');
-    this.#rest = lines.pop()!.slice(0, maxLineLength + 1);
-    for (const line of lines) this.#hear(line);
-  }
-
-  #hear(line: string): void {
-    if (line.length > maxLineLength) return;
-    const [, word = '', rest = ''] = /^([a-z-]+)(?: ([ -~]*))?$/.exec(line) ?? [];
-    if (!Object.hasOwn(this.heard, word) || this.last.get(word) === rest) return;
-    this.last.set(word, rest);
-    this.heard[word]!(rest);
-  }
+/**
+ * Starts a program in a container that tells something line by line. `hear` gets each line, as Latin-1; none that is
+ * longer than any of our own programs says. Rejects with `SSH_CONNECT`.
+ */
+export async function startWatcher(
+  connection: Pick<SshConnection, 'run'>,
+  program: string,
+  hear: (line: string) => void,
+): Promise<RemoteProcess> {
+  const started = await connection.run({ argv: [program], cwd: '/', env: [] });
+  started.stdin.end();
+  started.stderr.resume();
+  let unfinished = '';
+  started.stdout.on('data', (chunk: Buffer) => {
+    const lines = (unfinished + chunk.toString('latin1')).split('\n');
+    unfinished = lines.pop()!.slice(0, maxLineLength + 1);
+    for (const line of lines) if (line.length <= maxLineLength) hear(line);
+  });
+  return started;
 }

@@ -5,6 +5,7 @@
 import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../../errors';
+import { startWatcher } from './agent-watch';
 import type { SshConnection } from './ssh';
 import { openTunnelServer } from './tunnel-server';
 
@@ -12,8 +13,6 @@ import { openTunnelServer } from './tunnel-server';
 const watcher = '/run/cai/ports';
 /** How many ports one command may have here at a time. */
 const maxPorts = 4;
-/** No line of the watcher is longer. */
-const maxLineLength = 100;
 /** How long what is under way when the command has ended may take to arrive, in milliseconds. */
 const lingerMs = 1_000;
 
@@ -40,15 +39,7 @@ export class PortMirror {
    */
   static async open(connection: MirroredConnection, tell: (sentence: string) => void): Promise<PortMirror> {
     const mirror = new PortMirror(connection, tell);
-    const { stdin, stdout, stderr, exited } = await connection.run({ argv: [watcher], cwd: '/', env: [] });
-    stdin.end();
-    stderr.resume();
-    let rest = '';
-    stdout.on('data', (chunk: Buffer) => {
-      const lines = (rest + chunk.toString('latin1')).split('\n');
-      rest = lines.pop()!.slice(0, maxLineLength);
-      for (const line of lines) mirror.#take(line);
-    });
+    const { exited } = await startWatcher(connection, watcher, (line) => mirror.#take(line));
     // With the connection it ends in silence: then the command has ended, too.
     exited.then(
       () => mirror.#cannotLook(),

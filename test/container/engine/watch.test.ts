@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
-import type { DialOptions, Modem } from '../../../src/container/engine/modem';
 import { EngineSilent } from '../../../src/container/engine/engine-error';
 import { watchRequests } from '../../../src/container/engine/watch';
+import type { DialOptions, Modem } from '../../../src/container/engine/watch';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { inspect } from 'node:util';
-import { describeNothing, readBodiesHere } from '../../../src/container/engine/modem';
-import type { DialOptions, Modem } from '../../../src/container/engine/modem';
+import { describeNothing, readBodiesHere } from '../../../src/container/engine/client';
+import type { DialOptions, Modem } from '../../../src/container/engine/watch';
 
 describe('readBodiesHere', () => {
   test.each([
