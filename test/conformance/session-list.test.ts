@@ -131,24 +131,6 @@ describe('session/list', () => {
     expect(new Set(listed.flatMap(({ ids }) => ids)).size).toBe(15);
   });
 
-  test('S11 a list of any length is followed with little memory', async () => {
-    world = await World.initialized({ env: { NODE_OPTIONS: '--max-old-space-size=96' } });
-    const opened = await world.session(world.workspace('own'), 'opened');
-    let cursor: unknown;
-    for (let i = 0; i < 45; i++) {
-      const sessions = Array.from({ length: 3_000 }, (_, k) => ({
-        sessionId: `${i} ${k}`,
-        cwd: opened.agent.cwd,
-      }));
-      const params = i === 0 ? {} : { cursor };
-      const result = page(sessions, 'more');
-      const { response } = await exchange(world, opened.agent, 'session/list', params, { result });
-      ({ cursor } = rowsOf(response));
-    }
-
-    expect(cursor).toEqual(expect.any(String));
-  });
-
   test('S12 S13 where nothing is remembered, the agent of the folder is started for it and opens nothing', async () => {
     world = await World.initialized({ config: '[sessions]\npersist = false' });
     const cwd = world.workspace('c');

@@ -356,3 +356,27 @@ describe('an agent', () => {
     expect(await leave(world)).toBe(0);
   });
 });
+
+describe('an agent whose list of sessions does not end', () => {
+  test('takes little memory, however long the editor follows it', async () => {
+    const world = await World.initialized({ env: { NODE_OPTIONS: '--max-old-space-size=96' } });
+    try {
+      const { agent } = await world.session(world.workspace('own'), 'opened');
+      let cursor: unknown;
+      for (let i = 0; i < 45; i++) {
+        const sessions = Array.from({ length: 3_000 }, (_, k) => ({
+          sessionId: `${i} ${k}`,
+          cwd: agent.cwd,
+        }));
+        const id = world.ask('session/list', i === 0 ? {} : { cursor });
+        const asked = await agent.inbox.next('session/list');
+        agent.send({ id: asked.id, result: { sessions, nextCursor: 'more' } });
+        ({ nextCursor: cursor } = (await world.editor.response(id)).result as { nextCursor: unknown });
+      }
+
+      expect(cursor).toEqual(expect.any(String));
+    } finally {
+      await world.end();
+    }
+  });
+});
