@@ -1,13 +1,12 @@
 /** Attacks on the time between our look at a path and the moment in which the editor opens it. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { provideImages } from '../engine/model';
-import { buildTimeoutMs, Place } from '../engine/place';
+import { Place } from '../engine/place';
 import type { Running } from '../engine/running';
 import { Cai, ownFile, ownFolder } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
 import { handsFolder, receivesFolder } from './handed-folder';
-import { agent, hostileConfig, Scene } from './hostile-agent';
+import { agent, hostileConfig, Scene, sceneFor } from './hostile-agent';
 import type { Outcome } from './hostile-agent';
 
 /** How often the agent asks, in each attack; before containers stood still meanwhile, 3 of 10 had the secret. */
@@ -23,22 +22,13 @@ const exchange = `
   STDOUT->flush();
   while (1) { syscall($renameat2, -100, $one, -100, $other, 2) == 0 or die "$one and $other: $!" }`;
 
-let cai: Cai;
-let scene: Scene;
-let secret: string;
+const cai = new Cai(hostileConfig());
+const secret = join(cai.home, 'private/secret');
+ownFile(secret, 'SECRET OF THE USER\n');
+const own = sceneFor({ cai });
+/** Whose agent is asked. */
+let scene = own;
 let lastNames = 0;
-
-beforeAll(async () => {
-  await provideImages(agent);
-  cai = new Cai(hostileConfig());
-  secret = join(cai.home, 'private/secret');
-  ownFile(secret, 'SECRET OF THE USER\n');
-  scene = await Scene.open({ cai });
-}, buildTimeoutMs);
-
-afterAll(async () => {
-  await scene.close();
-});
 
 /** Exchanges two names in a folder that it is handed. */
 const exchangeInReceived = `${receivesFolder}
@@ -151,7 +141,6 @@ attempt(
     ownFolder(join(inner, '.git/objects'));
     ownFolder(join(inner, '.git/refs'));
     const nested = await Scene.open({ cai, workspace: inner });
-    const mine = scene;
     try {
       const { file, toFile } = newNames(nested);
       await nested.sh(`ln -s ${secret} ${toFile}`);
@@ -159,7 +148,7 @@ attempt(
       const step = { ask: 'fs/read_text_file', params: { path: file } };
       return secretIn(await asking(outer, [file, toFile], step));
     } finally {
-      scene = mine;
+      scene = own;
       await nested.close();
     }
   },

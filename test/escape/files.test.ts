@@ -1,30 +1,17 @@
 /** Attacks on the user's files, through the editor and through what is mounted. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildTimeoutMs } from '../engine/place';
-import { provideImages } from '../engine/model';
 import { Cai, newWorkspace, ownFile, ownFolder } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
-import { agent, hostileAgent, hostileConfig, Scene } from './hostile-agent';
+import { hostileAgent, hostileConfig, Scene, sceneFor } from './hostile-agent';
 
 /** What the user's own shell would run. */
 const payload = 'echo owned\n';
 
-let cai: Cai;
-let scene: Scene;
-let secret: string;
-
-beforeAll(async () => {
-  await provideImages(agent);
-  cai = new Cai(hostileConfig());
-  secret = join(cai.home, 'private/secret');
-  ownFile(secret, 'SECRET OF THE USER\n');
-  scene = await Scene.open({ cai });
-}, buildTimeoutMs);
-
-afterAll(async () => {
-  await scene.close();
-});
+const cai = new Cai(hostileConfig());
+const secret = join(cai.home, 'private/secret');
+ownFile(secret, 'SECRET OF THE USER\n');
+const scene = sceneFor({ cai });
 
 /** A new folder in the workspace. */
 function newFolder(name: string): string {

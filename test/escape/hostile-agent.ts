@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Editor } from '../engine/editor';
+import { provideImages } from '../engine/model';
+import { buildTimeoutMs } from '../engine/place';
 import { Cai, newWorkspace } from '../engine/support';
 import type { Json } from '../support/inbox';
 import { serveFiles } from './editor-files';
@@ -74,30 +76,43 @@ const everything: Json = {
 
 /** An editor, `cai --acp`, and a session with the hostile agent in a container. */
 export class Scene {
+  /** It serves files by really opening them, as the user; and allows whatever it is asked. */
+  editor!: Editor;
+  /** The editor's session. */
+  session = '';
+
   private constructor(
     readonly cai: Cai,
     readonly workspace: string,
-    /** The editor. It serves files by really opening them, as the user; and allows whatever it is asked. */
-    readonly editor: Editor,
-    /** Its session. */
-    public session: string,
+    private readonly options: SceneOptions = {},
   ) {}
+
+  /** One in which nothing is started yet. */
+  static of(options: SceneOptions = {}): Scene {
+    const cai = options.cai ?? new Cai(hostileConfig(options.claims) + (options.config ?? ''));
+    return new Scene(cai, options.workspace ?? newWorkspace(), options);
+  }
 
   /** Opens one. */
   static async open(options: SceneOptions = {}): Promise<Scene> {
-    const cai = options.cai ?? new Cai(hostileConfig(options.claims) + (options.config ?? ''));
-    const workspace = options.workspace ?? newWorkspace();
-    const editor = Editor.start(cai, agent, { cwd: workspace });
-    serveFiles(cai, editor);
-    await editor.initialize(options.clientCapabilities ?? everything);
-    const scene = new Scene(cai, workspace, editor, '');
-    await scene.newSession(options.cwd, options.additionalDirectories);
+    const scene = Scene.of(options);
+    await scene.begin();
     return scene;
+  }
+
+  /** Starts the editor with its session. */
+  async begin(): Promise<void> {
+    const { clientCapabilities = everything, cwd, additionalDirectories } = this.options;
+    this.editor = Editor.start(this.cai, agent, { cwd: this.workspace });
+    serveFiles(this.cai, this.editor);
+    await this.editor.initialize(clientCapabilities);
+    await this.newSession(cwd, additionalDirectories);
   }
 
   /** A session of the same editor in another workspace, and so with another hostile agent. */
   async another(workspace = newWorkspace()): Promise<Scene> {
-    const scene = new Scene(this.cai, workspace, this.editor, '');
+    const scene = new Scene(this.cai, workspace);
+    scene.editor = this.editor;
     await scene.newSession();
     return scene;
   }
@@ -162,4 +177,15 @@ export class Scene {
     this.editor.proxy.child.stdin.end();
     await this.editor.proxy.ends();
   }
+}
+
+/** The scene of a test file: opened before its first test, closed behind its last one. */
+export function sceneFor(options: SceneOptions = {}): Scene {
+  const scene = Scene.of(options);
+  beforeAll(async () => {
+    await provideImages(agent);
+    await scene.begin();
+  }, buildTimeoutMs);
+  afterAll(() => scene.close());
+  return scene;
 }

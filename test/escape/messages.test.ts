@@ -1,31 +1,23 @@
 /** Attacks by what an agent writes: hostile lines and ids, sessions of others, words that an editor acts on. */
-import { provideImages } from '../engine/model';
-import { buildTimeoutMs } from '../engine/place';
 import { ownFile } from '../engine/support';
 import type { Json } from '../support/inbox';
 import { attempt, reachedIf } from './attempt';
 import { Canary } from './canary';
-import { agent, Scene } from './hostile-agent';
+import { Scene, sceneFor } from './hostile-agent';
 
 /** What an agent says, to be told from all else. */
 const mark = 'EVIL WORDS';
 
-let scene: Scene;
-/** Another workspace of the same editor, with an agent in a container of its own. */
+const scene = sceneFor();
 let victim: Scene;
-let canary: Canary;
+const canary = new Canary(scene.cai);
 
 beforeAll(async () => {
-  await provideImages(agent);
-  scene = await Scene.open();
   victim = await scene.another();
-  canary = new Canary(scene.cai);
   ownFile(`${victim.workspace}/secret`, 'SECRET OF THE VICTIM\n');
-}, buildTimeoutMs);
-
-afterAll(async () => {
-  await scene.close();
 });
+
+/** Another workspace of the same editor, with an agent in a container of its own. */
 
 /** All messages that have come to the editor since the attack began, and for which this is so. */
 async function seenBy(

@@ -2,32 +2,26 @@
 import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, utils } from 'ssh2';
-import { provideImages } from '../engine/model';
-import { buildTimeoutMs, Place } from '../engine/place';
+import { Place } from '../engine/place';
 import { Cai, folder, newWorkspace, ownFile, ownFolder } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
 import { Canary } from './canary';
-import { agent, hostileConfig, Scene } from './hostile-agent';
+import { hostileConfig, Scene, sceneFor } from './hostile-agent';
 import { asOther, idsOfOther } from './other-user';
 
 const token = 'TOKEN-OF-THE-USER';
 
-let scene: Scene;
-/** Another workspace of the same user, with a container that has nothing to do with the hostile agent. */
+const cai = new Cai(`${hostileConfig()}[env]\nimport = ["USERS_TOKEN"]\n`);
+cai.env.USERS_TOKEN = token;
+const scene = sceneFor({ cai });
 let neighbour: Place;
 
 beforeAll(async () => {
-  await provideImages(agent);
-  const cai = new Cai(`${hostileConfig()}[env]\nimport = ["USERS_TOKEN"]\n`);
-  cai.env.USERS_TOKEN = token;
-  scene = await Scene.open({ cai });
   neighbour = await new Place(cai).opened();
   ownFile(join(neighbour.workspace, 'secret'), 'SECRET OF THE NEIGHBOUR\n');
-}, buildTimeoutMs);
-
-afterAll(async () => {
-  await scene.close();
 });
+
+/** Another workspace of the same user, with a container that has nothing to do with the hostile agent. */
 
 const addressOf = async (place: Place): Promise<string> =>
   await place.inspect('{{.NetworkSettings.IPAddress}}');

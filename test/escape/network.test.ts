@@ -5,21 +5,11 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { provideImages } from '../engine/model';
-import { buildTimeoutMs, Place } from '../engine/place';
+import { Place } from '../engine/place';
 import { attempt, reachedIf } from './attempt';
-import { agent, Scene } from './hostile-agent';
+import { sceneFor } from './hostile-agent';
 
-let scene: Scene;
-
-beforeAll(async () => {
-  await provideImages(agent);
-  scene = await Scene.open();
-}, buildTimeoutMs);
-
-afterAll(async () => {
-  await scene.close();
-});
+const scene = sceneFor();
 
 /** What an agent reads that connects to a port of these addresses, which are shell words. */
 async function readFrom(addresses: readonly string[], port: number): Promise<string> {

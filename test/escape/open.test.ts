@@ -10,29 +10,21 @@ import type { AddressInfo } from 'node:net';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { Editor } from '../engine/editor';
-import { provideImages } from '../engine/model';
-import { buildTimeoutMs, Place } from '../engine/place';
+import { Place } from '../engine/place';
 import { Cai, newWorkspace, ownFile } from '../engine/support';
 import { Canary } from './canary';
 import { handsFolder, receivesFolder } from './handed-folder';
-import { agent, hostileConfig, Scene } from './hostile-agent';
+import { agent, hostileConfig, sceneFor } from './hostile-agent';
 
 const token = 'TOKEN-OF-THE-USER';
 
-let cai: Cai;
-let scene: Scene;
+const cai = new Cai(`${hostileConfig()}[env]\nimport = ["USERS_TOKEN"]\n`);
+cai.env.USERS_TOKEN = token;
+const scene = sceneFor({ cai });
 let neighbour: Place;
 
 beforeAll(async () => {
-  await provideImages(agent);
-  cai = new Cai(`${hostileConfig()}[env]\nimport = ["USERS_TOKEN"]\n`);
-  cai.env.USERS_TOKEN = token;
-  scene = await Scene.open({ cai });
   neighbour = await new Place(cai).opened();
-}, buildTimeoutMs);
-
-afterAll(async () => {
-  await scene.close();
 });
 
 /** A thing that is open, as a sentence; `isSo` shows it. */

@@ -1,31 +1,18 @@
 /** Attacks by what an agent leaves for the user's own programs to run, and on the command that shows it. */
 import { existsSync, lchownSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { provideImages } from '../engine/model';
-import { buildTimeoutMs } from '../engine/place';
 import { git, nameAuthor, newRepository } from '../engine/repository';
 import { Cai, folder, newWorkspace, ownFile, ownFolder, user } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
-import { agent, hostileConfig, Scene } from './hostile-agent';
+import { hostileConfig, Scene, sceneFor } from './hostile-agent';
 
-let cai: Cai;
-let scene: Scene;
-let secret: string;
-
-beforeAll(async () => {
-  await provideImages(agent);
-  cai = new Cai(hostileConfig());
-  nameAuthor(cai);
-  secret = join(cai.home, 'private/tasks.json');
-  ownFile(secret, 'SECRET OF THE USER\n');
-  const workspace = newWorkspace();
-  ownFile(join(workspace, 'packages/app/main.ts'), '');
-  scene = await Scene.open({ cai, workspace, clientCapabilities: {} });
-}, buildTimeoutMs);
-
-afterAll(async () => {
-  await scene.close();
-});
+const cai = new Cai(hostileConfig());
+nameAuthor(cai);
+const secret = join(cai.home, 'private/tasks.json');
+ownFile(secret, 'SECRET OF THE USER\n');
+const workspace = newWorkspace();
+ownFile(join(workspace, 'packages/app/main.ts'), '');
+const scene = sceneFor({ cai, workspace, clientCapabilities: {} });
 
 /** What the user is told in the thread of a turn in which the agent runs this. */
 async function toldOf(script: string, there = scene): Promise<string> {

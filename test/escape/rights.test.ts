@@ -1,21 +1,10 @@
 /** Attacks on the container itself: what the kernel lets the agent do. */
 import { join } from 'node:path';
-import { provideImages } from '../engine/model';
-import { buildTimeoutMs } from '../engine/place';
 import { ownFile } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
-import { agent, Scene } from './hostile-agent';
+import { sceneFor } from './hostile-agent';
 
-let scene: Scene;
-
-beforeAll(async () => {
-  await provideImages(agent);
-  scene = await Scene.open();
-}, buildTimeoutMs);
-
-afterAll(async () => {
-  await scene.close();
-});
+const scene = sceneFor();
 
 /**
  * Numbers of system calls on both processors: a libc has no function for many of these.

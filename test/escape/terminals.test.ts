@@ -1,34 +1,26 @@
 /** Attacks by terminals: what the editor runs for an agent, and what an agent has the user's terminal show. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { provideImages } from '../engine/model';
-import { buildTimeoutMs, Place } from '../engine/place';
+import { Place } from '../engine/place';
 import { Cai, folder, newWorkspace, ownFile, ownFolder } from '../engine/support';
 import { TerminalHost, ways } from '../engine/terminal-host';
 import type { Created } from '../engine/terminal-host';
 import type { Json } from '../support/inbox';
 import { attempt, reachedIf } from './attempt';
 import { Canary } from './canary';
-import { agent, hostileConfig, Scene } from './hostile-agent';
+import { agent, hostileConfig, Scene, sceneFor } from './hostile-agent';
 
-let scene: Scene;
+const scene = sceneFor();
 let host: TerminalHost;
-let canary: Canary;
+const canary = new Canary(scene.cai);
 
-beforeAll(async () => {
-  await provideImages(agent);
-  scene = await Scene.open();
+beforeAll(() => {
   // The editor that gives most to an attacker: it joins words without quotes into a line for a shell.
   host = new TerminalHost(
     scene.cai,
     scene.editor,
     ways['joined without quotes, in a terminal that it cannot read']!,
   );
-  canary = new Canary(scene.cai);
-}, buildTimeoutMs);
-
-afterAll(async () => {
-  await scene.close();
 });
 
 /** The agent creates a terminal, waits for its end, and releases it; what the editor was told to create. */

@@ -1,22 +1,11 @@
 /** Attacks by what no table of methods has: other names, places in errors, and answers that are kept for later. */
-import { provideImages } from '../engine/model';
 import { Editor } from '../engine/editor';
-import { buildTimeoutMs } from '../engine/place';
 import { Cai, newWorkspace, ownFile } from '../engine/support';
 import type { Json } from '../support/inbox';
 import { attempt, reachedIf } from './attempt';
-import { agent, Scene } from './hostile-agent';
+import { agent, sceneFor } from './hostile-agent';
 
-let scene: Scene;
-
-beforeAll(async () => {
-  await provideImages(agent);
-  scene = await Scene.open();
-}, buildTimeoutMs);
-
-afterAll(async () => {
-  await scene.close();
-});
+const scene = sceneFor();
 
 describe('an agent and methods that nobody has announced', () => {
   attempt(
