@@ -42,6 +42,12 @@ export function signalOfStatus(status: number): NodeJS.Signals | undefined {
   return found?.[0] as NodeJS.Signals | undefined;
 }
 
+/** How a process or container ended that says so by its status, as the rest of a sentence. */
+export function endedBy(status: number): string {
+  const signal = signalOfStatus(status);
+  return signal === undefined ? `ended with status ${status}` : `was killed by ${signal}`;
+}
+
 /** Lines around the cause of a crash: stack frames, source lines and fields, which are indented, and versions. */
 const aroundCause = /^(?:\s|[\]})^]|Node\.js v\d|note: )/;
 /** Lines of a log. */

@@ -97,7 +97,7 @@ describe('an agent that is ended in the middle of a turn: the prompt gets the ca
 
     const [error] = await Promise.all([inTime('container killed', () => answer), docker('kill', container)]);
 
-    expect(textOf(error)).toBe(`agent "claude": the container ${container} ended with status 137`);
+    expect(textOf(error)).toBe(`agent "claude": the container ${container} was killed by SIGKILL`);
     await expectWorking(editor);
   });
 
@@ -114,7 +114,7 @@ describe('an agent that is ended in the middle of a turn: the prompt gets the ca
     ]);
 
     expect(textOf(error)).toMatch(
-      new RegExp(`^agent "claude": the container ${container} (was removed|ended with status 137)$`),
+      new RegExp(`^agent "claude": the container ${container} (was removed|was killed by SIGKILL)$`),
     );
     await expectWorking(editor);
   });

@@ -76,7 +76,7 @@ describe('--fresh', () => {
     expect(await idOf(place)).not.toBe(before);
     const { status: old, stderr: why } = await running.ends();
     expect([10, 11]).toContain(old);
-    expect(why).toMatch(/^cai: the container \S+ (?:was removed|ended with status 137)\n$/);
+    expect(why).toMatch(/^cai: the container \S+ (?:was removed|was killed by SIGKILL)\n$/);
   });
 });
 
@@ -126,7 +126,7 @@ describe('a container that was stopped', () => {
 
     const { status, stderr } = await running.ends();
     expect(status).toBe(11);
-    expect(stderr).toMatch(/^cai: the container \S+ ended with status 137\n$/);
+    expect(stderr).toMatch(/^cai: the container \S+ was killed by SIGKILL\n$/);
   });
 
   test('is not if somebody has only paused it', async () => {

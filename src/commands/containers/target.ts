@@ -4,6 +4,7 @@ import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../system/host';
 import { resolveAgent } from '../../agent/catalog';
+import { endedBy } from '../../agent/agent-end';
 import { keepFromEngine, resolveEngine } from '../../container/engine/context';
 import { diskFullStatus, diskRemedy } from '../../container/ssh/inside';
 import { Engine } from '../../container/engine/engine';
@@ -212,7 +213,7 @@ export class Target {
         ? 'was stopped'
         : info.exitCode === diskFullStatus
           ? `was ended, because it has used up its disk budget and something went on writing: ${diskRemedy}`
-          : `ended with status ${info.exitCode}`;
+          : endedBy(info.exitCode);
     return new CaiError('CONTAINER_START', `the container ${name} ${why}`, undefined, { cause: reason });
   }
 

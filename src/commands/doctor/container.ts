@@ -1,5 +1,6 @@
 /** What `cai doctor` looks at in a container that is there. None is made or started. */
 import type { Host } from '../../system/host';
+import { endedBy } from '../../agent/agent-end';
 import { tamperingOf } from '../../container/check';
 import type { ContainerInfo } from '../../container/engine/container-info';
 import type { Engine } from '../../container/engine/engine';
@@ -73,7 +74,7 @@ async function stateOf(info: ContainerInfo, known: Known): Promise<Finding> {
   if (!info.isRunning && exitCode !== 0) {
     return {
       status: 'warn',
-      detail: `${name} has ended with status ${exitCode}`,
+      detail: `${name} ${endedBy(exitCode)}`,
       remedy: `see: docker logs ${name}`,
     };
   }
