@@ -5,6 +5,7 @@ import { Proxy } from '../../proxy/proxy';
 import type { ProxyOptions } from '../../proxy/proxy';
 import { dueMs } from '../../proxy/shutdown';
 import { Recorder } from '../../recording/recorder';
+import { DelayObserver } from '../../proxy/delay-observer';
 import { ReviewObserver } from '../../review/review-observer';
 import { UsageObserver } from '../../usage/usage-observer';
 import type { AgentCommand } from '../../agent/catalog';
@@ -96,8 +97,8 @@ export class Connection {
       ),
       observers: (core) => [
         ...(persist ? [new UsageObserver(join(state, 'usage'), keepMs, agent.name, log)] : []),
-        // Agents that run on this machine execute what they like.
-        ...(isDirect ? [] : [new ReviewObserver(core, host)]),
+        // Agents that run on this machine execute what they like, and need no image.
+        ...(isDirect ? [] : [new ReviewObserver(core, host), new DelayObserver(core)]),
       ],
       hasOwnData: (root) => !isDirect && hasOwnData(root, config, host),
       filesOf: (root) => filesOf(root, config, host),

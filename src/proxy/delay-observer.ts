@@ -1,0 +1,26 @@
+/** Tells the user why the first session with an agent took long: there is no session yet to tell it in while it waits. */
+import { delays } from '../relay/child-start';
+import type { Core } from '../relay/core';
+import { tellInThread } from '../relay/thread';
+import type { SessionObserver } from '../sessions/observer';
+import type { Session } from '../child/workspace-child';
+
+/** Follows the sessions of one proxy. */
+export class DelayObserver implements SessionObserver {
+  /** Tells by way of `core`. */
+  constructor(private readonly core: Pick<Core, 'isEditorGone' | 'editorCapabilities'>) {}
+
+  /** The note stands behind the answer that opens the session. */
+  onOpen(session: Session): void {
+    const { child } = session;
+    const delay = delays.get(child);
+    if (delay === undefined) return;
+    const { what, beganAt, tookMs = Date.now() - beganAt } = delay;
+    delays.delete(child);
+    const note = {
+      title: `The agent started ${Math.round(tookMs / 1_000)} s late.`,
+      description: `This had to be done first, and need not be done again: ${what}.`,
+    };
+    setImmediate(() => tellInThread(this.core, session, note));
+  }
+}
