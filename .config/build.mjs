@@ -12,9 +12,8 @@ import { build } from 'esbuild';
 const root = join(import.meta.dirname, '..');
 const commands = ['acp/acp', 'acp/agent-on-terminal', 'acp/connection', 'registry', 'help'];
 
-await build({
+const options = {
   absWorkingDir: root,
-  entryPoints: ['src/main.ts', ...commands.map((name) => `src/commands/${name}.ts`)],
   outdir: 'dist',
   outbase: 'src',
   bundle: true,
@@ -30,6 +29,23 @@ await build({
   // The caches are of this build.
   banner: { js: `// ${randomUUID()}` },
   logLevel: 'error',
+};
+
+/** The commands take our errors from `main`, which has to know those of each. */
+const sharedErrors = {
+  name: 'shared errors',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/errors$/ }, ({ path, resolveDir }) =>
+      join(resolveDir, path) === join(root, 'src/errors') ? { path: 'cai:main', external: true } : undefined,
+    );
+  },
+};
+
+await build({ ...options, entryPoints: ['src/main.ts'] });
+await build({
+  ...options,
+  entryPoints: commands.map((name) => `src/commands/${name}.ts`),
+  plugins: [sharedErrors],
 });
 
 const home = mkdtempSync(join(tmpdir(), 'cai-build-'));

@@ -4,10 +4,12 @@
  */
 import { delimiter } from 'node:path';
 import { signInToken } from './sign-in/sign-in-argument';
-import type { CaiError } from './errors';
+import { CaiError } from './errors';
 import { Host } from './system/host';
 import { printable } from './system/quoted';
 import { projectAround, searchFolders } from './paths/search-path';
+
+export * from './errors';
 
 /** The arguments are those behind the program's name; resolves with the exit status. */
 export async function main(args: readonly string[], host = hostOf(process.env)): Promise<number> {
@@ -51,13 +53,8 @@ function hostOf(env: NodeJS.ProcessEnv): Host {
 
 /** Says on stderr what ended the command; returns its exit status. A bug keeps its stack. */
 function report(error: unknown): number {
-  if (!isFailure(error)) throw error;
+  if (!(error instanceof CaiError)) throw error;
   const prefix = error.code === 'UNSUPPORTED_AGENT' ? '' : 'cai: ';
   process.stderr.write(`${prefix}${printable(error.message)}\n`);
   return error.exitCode;
-}
-
-/** Each command is bundled by itself, so its `CaiError` is a class of its own. */
-function isFailure(error: unknown): error is CaiError {
-  return error instanceof Error && error.name === 'CaiError';
 }

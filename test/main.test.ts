@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -70,6 +71,17 @@ describe('cai', () => {
     });
 
     expect(stderr).toBe(expected);
+  });
+
+  test('has one class of errors in all that is built, so that each bundle knows those of the others', () => {
+    const dist = join(dirname(cai), '../dist');
+    const built = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.js'),
+    );
+
+    const withErrors = built.filter((name) => readFileSync(join(dist, name), 'utf8').includes('"CaiError"'));
+
+    expect(withErrors).toEqual(['main.js']);
   });
 
   describe.each([
