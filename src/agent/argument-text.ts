@@ -1,9 +1,12 @@
-/** Whether it is a text that can be an argument or a value of a program: NUL would end it, and it has to be Unicode. */
+/**
+ * Whether a value can be passed to a program as an argument or variable: a text of whole Unicode characters without
+ * NUL.
+ */
 export function isPassable(value: unknown): value is string {
   return typeof value === 'string' && !value.includes('\0') && !/\p{Surrogate}/u.test(value);
 }
 
-/** Whether it can be the name of a variable of the environment. */
+/** Whether a value can be the name of an environment variable. */
 export function isVariableName(value: unknown): value is string {
   return isPassable(value) && value !== '' && !value.includes('=');
 }

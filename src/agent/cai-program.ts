@@ -2,7 +2,7 @@
 import { packageFile } from '../system/package-file';
 import type { AgentCommand } from './catalog';
 
-/** Our own program with arguments, whatever PATH says: the `node` that runs us, our script, the arguments. */
+/** A command that starts our own program: the `node` that runs us, our script, the arguments. PATH does not count. */
 export function ownProgram<Args extends readonly string[]>(
   args: readonly [...Args],
 ): [string, string, ...Args] {

@@ -9,15 +9,15 @@ import { ownValue } from '../config/own-property';
 export interface CatalogEntry {
   /** What people call it. */
   readonly displayName: string;
-  /** Its command, inside our image and as a direct child: looked up on PATH. */
+  /** The command, in our image as well as on this machine; the program is looked up on PATH. */
   readonly command: readonly string[];
-  /** The npm packages, with their versions, that its image has for it; none: npm has it not. */
+  /** The npm packages, with their versions, that are installed in its image; none: npm does not have the agent. */
   readonly packages: readonly string[];
-  /** How somebody signs in to it by hand, and out. */
+  /** How a user signs in to the agent and out of it by hand. */
   readonly signIn: SignInCommands;
   /**
-   * The host name of all its containers, where it encrypts what it keeps with that; none: each container has
-   * its own, because agents tell by it, too, whether a process that has locked a file can be one of theirs.
+   * The host name of all its containers, for an agent that encrypts its data with the host name. By default each
+   * container has its own: agents also tell by it whether the process that holds a lock can be on the same machine.
    */
   readonly hostname?: string;
   /**
@@ -48,11 +48,11 @@ export interface SignInCommands {
   readonly browserMethods?: readonly string[];
   /** Signs out. */
   readonly logout?: readonly [string, ...string[]];
-  /** Where it has no command for that: the files below the home folder that hold the sign-in. */
+  /** For an agent without a command to sign out: the files below the home folder that hold the sign-in. */
   readonly credentials?: readonly string[];
 }
 
-/** What each is signed in to with, as the versions below have it. */
+/** The commands of the versions below. */
 const signIns = {
   claude: {
     login: ['claude-agent-acp', '--cli', 'auth', 'login'],
@@ -105,7 +105,7 @@ enabled = true
  */
 const geminiSettings = '{ "general": { "sessionRetention": { "enabled": false } } }\n';
 
-/** The agents that need no configuration. Commands as their packages install them. */
+/** The agents that need no configuration, by name. */
 export const catalog: Readonly<Record<string, CatalogEntry>> = {
   claude: entry(
     'Claude',
@@ -139,19 +139,19 @@ function entry(
 
 /** What to start for a name. */
 export interface AgentCommand {
-  /** The name that was asked for. */
+  /** The agent's name as on the command line. */
   readonly name: string;
   /** What people call it. */
   readonly displayName: string;
   /** Program and arguments. */
   readonly command: readonly [string, ...string[]];
-  /** What to do when the program is not there. */
+  /** What the user can do if the program is not found, half a sentence. */
   readonly remedy: string;
-  /** Whether the program tells its status on descriptor 3. */
+  /** Whether the program speaks on descriptor 3, as `status.ts` has it. */
   readonly hasStatus?: boolean;
 }
 
-/** What decides which command a name stands for. */
+/** Decides which command a name stands for. */
 export interface CatalogOptions {
   /** `[agents]` of the user's configuration. */
   readonly agents: Config['agents'];

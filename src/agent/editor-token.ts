@@ -1,6 +1,6 @@
 /**
- * Orders for `cai terminal`. What an editor runs for us is one command of fixed form with a token; what is to
- * happen in a container because of it stands in a file of that name, which only the user can read.
+ * Orders for `cai terminal`. An editor runs one command of ours, of fixed form, with a token; the file of that name,
+ * which only the user can read, says what the command does in a container.
  */
 import {
   closeSync,
@@ -25,64 +25,67 @@ import { CaiError, messageOf } from '../errors';
 import { ownProgram } from './cai-program';
 import { isRunning, ownIdentity } from '../system/process-identity';
 
-/** What runs in a container when an editor uses a token. */
+/** What `cai terminal` runs in a container. */
 export interface TerminalOrder {
-  /** `command`: for an agent, good for one use. `login`: signs in to an agent, good as long as its writer lives. */
+  /**
+   * `command`: for an agent, good for one use. `login`: signs in to an agent, good as long as the process that wrote it
+   * runs.
+   */
   readonly kind: 'command' | 'login';
-  /** Name of the agent whose container it is. */
+  /** Name of the agent in whose container it runs. */
   readonly agent: string;
   /** Root of the workspace on this machine; `undefined`: the container without one. */
   readonly workspace: string | undefined;
   /** Program and arguments. */
   readonly argv: readonly string[];
-  /** Variables for the command alone, in the order in which a later one of the same name wins. */
+  /** Variables for the command alone; of two with the same name the later one counts. */
   readonly env: readonly (readonly [name: string, value: string])[];
-  /** Folder to start in, as the container names it; absent: the root of the workspace. */
+  /** Working directory in the container; absent: the root of the workspace. */
   readonly cwd?: string;
   /** Whether `argv` is one line for a shell. */
   readonly shell?: boolean;
-  /** For `command`: identity of the process without which nobody wants it. */
+  /** For `command`: identity of the process that waits for it; once that has ended, it is not run. */
   readonly wantedBy?: string;
   /**
-   * The writer's variables that say where our folders and the engine are, and that others must not be set;
-   * `writeToken` adds them. An editor's terminals have the editor's environment, not the one that it gave us.
+   * All variables that match `hostVariables`, as the writer had them; `writeToken` adds them. They say where our
+   * folders and the engine are: an editor's terminals can have another environment than the one that it gave us.
    */
   readonly host?: Readonly<Record<string, string>>;
 }
 
-/** What an editor is told to run. */
+/** The command that an editor is told to run. */
 export interface HostCommand {
-  /** The program: the one that runs us. */
+  /** The `node` that runs us. */
   readonly command: string;
   /** Our own script, `terminal`, and the token. */
   readonly args: [string, string, string];
 }
 
-/** An editor runs a command as soon as it has it; a sign-in it may only show, for somebody to press later. */
+/** How long an order for a command is good, in milliseconds: editors run it at once. */
 const commandMs = 10 * 60_000;
-/** A folder of the login session may lie in memory. */
+/** Longest order: the folder may lie in memory. */
 const maxOrderBytes = 1024 * 1024;
-/** How long the writing of a file may take, in milliseconds. */
+/** A file that is not whole after this time was never finished, in milliseconds. */
 const writingMs = 10_000;
-/** 128 bits. No character of it means anything to a shell, and it is no option. */
+/** 128 bits, in characters that mean nothing to a shell and begin no option. */
 const tokenForm = /^[0-9a-f]{32}$/;
-/** Names in the folder: an order, or one that was just taken. The time of change is when one of a command ends. */
+/** Names of files: an order, or one that was just taken. An order for a command ends at its file's time of change. */
 const fileForm = /^[0-9a-f]{32}\.(?:command|login|taken)$/;
 
 /** Variables of `TerminalOrder.host`. */
 export const hostVariables =
   /^(?:HOME|XDG_(?:CONFIG|STATE|DATA|CACHE)_HOME|XDG_RUNTIME_DIR|(?:DOCKER|CAI)_.*)$/;
 
-/** What stands in a file besides the order. */
+/** The content of a file. */
 type StoredOrder = TerminalOrder & {
-  /** Identity of who wrote it. */
+  /** Identity of the process that wrote it. */
   readonly owner: string;
 };
 
 /**
- * Writes an order down, a command for `lifetimeMs` (default: 10 minutes), a sign-in for as long as this process lives,
- * and removes those that are over. Returns its token, of `[0-9a-f]`. Fails with `INVALID_PARAMS` for an order of more than 1 MiB, with `CONFIG` where no file can be
- * written.
+ * Writes an order and returns its token, of `[0-9a-f]`. A command is good for `lifetimeMs` (default: 10 minutes), a
+ * sign-in as long as this process runs. Also removes orders that are no longer good. Fails with `INVALID_PARAMS` for an
+ * order of more than 1 MiB, with `CONFIG` where no file can be written.
  */
 export function writeToken(host: Host, order: TerminalOrder, lifetimeMs?: number): string {
   const variables = Object.fromEntries(Object.entries(host.env).filter(isHostVariable));
@@ -107,9 +110,9 @@ export function writeToken(host: Host, order: TerminalOrder, lifetimeMs?: number
 }
 
 /**
- * The order of a token. One of kind `command` is taken: whoever asks again, or at the same time, gets nothing.
- * Fails with `USAGE` for a token that is none, unknown, used or too old, and for a file that is not whole, not
- * ours, or that others can read.
+ * The order of a token. An order for a command can be taken once, also if two processes try at the same time. Fails
+ * with `USAGE` for a token that is malformed, unknown, used or too old, and for a file that is not whole, not ours, or
+ * that others can read.
  */
 export function takeToken(host: Host, token: string): TerminalOrder {
   if (!tokenForm.test(token)) throw refuse('this is no token');
@@ -137,7 +140,7 @@ export function sweepTokens(host: Host): void {
   for (const folder of foldersOf(host)) if (existsSync(folder)) sweep(folder);
 }
 
-/** What an editor runs for a token; none of it comes from an agent. */
+/** The command that an editor is given for a token; no part comes from an agent. */
 export function hostCommand(token: string): HostCommand {
   const [command, ...args] = ownProgram(['terminal', token]);
   return { command, args };
@@ -157,14 +160,14 @@ function folderToWrite(host: Host): string {
       if (isOurs(lstatSync(folder)) && lstatSync(folder).isDirectory()) return folder;
       reasons.push(`${folder}: not a folder that is yours alone: remove it`);
     } catch (reason) {
-      // Common for the folder of a login session: the variable is there, the folder is not.
+      // Often the variable names the runtime folder of a login session, and the folder does not exist.
       reasons.push(messageOf(reason));
     }
   }
   throw new CaiError('CONFIG', `no folder for terminals: ${reasons.join('; ')}`);
 }
 
-/** A taken file has no name that a second caller would look for. */
+/** Takes an order for a command by renaming its file, so that a second caller finds nothing. */
 function takeCommand(path: string): Found | undefined {
   const taken = `${path}.taken`;
   try {
@@ -180,7 +183,7 @@ function takeCommand(path: string): Found | undefined {
   }
 }
 
-/** An order, and when it ends. */
+/** An order, and the time until which it is good. */
 interface Found {
   readonly order: StoredOrder;
   readonly untilMs: number;
@@ -205,7 +208,7 @@ function readOrder(path: string): Found | undefined {
   }
 }
 
-/** A crash or a full disk can cut a file short. */
+/** Fails with `USAGE` for a file that a crash or a full disk has cut short. */
 function parseOrder(text: string): StoredOrder {
   try {
     const order = JSON.parse(text) as StoredOrder;
@@ -216,7 +219,7 @@ function parseOrder(text: string): StoredOrder {
   throw refuse('its file is damaged');
 }
 
-/** Removes what is over. Another process may do the same, or may be using the file. */
+/** Removes orders that are no longer good. Another process may do the same at this time, or may be taking one. */
 function sweep(folder: string): void {
   for (const name of readdirSync(folder)) {
     if (!fileForm.test(name)) continue;
@@ -225,12 +228,12 @@ function sweep(folder: string): void {
       if (name.endsWith('.login') ? !isWantedIn(file) : statSync(file).mtimeMs < Date.now())
         rmSync(file, { force: true });
     } catch {
-      // It is gone, or it is nothing that we could remove or use.
+      // It is gone, or we may neither read nor remove it.
     }
   }
 }
 
-/** Whether a sign-in can be used; one that is not whole may just be written. */
+/** Whether an order to sign in is good; a file that is not whole may just be being written. */
 function isWantedIn(file: string): boolean {
   try {
     const found = readOrder(file);
@@ -240,7 +243,7 @@ function isWantedIn(file: string): boolean {
   }
 }
 
-/** Whether the process that shows a sign-in runs; those that earlier versions wrote did not tell which that is. */
+/** Whether the process that wrote an order still runs; false for orders of earlier versions, which do not name it. */
 function isWanted(owner: unknown): boolean {
   return typeof owner === 'string' && isRunning(owner) === true;
 }
@@ -249,7 +252,7 @@ function isHostVariable(entry: [string, string | undefined]): entry is [string, 
   return hostVariables.test(entry[0]) && entry[1] !== undefined;
 }
 
-/** Whether nobody else may write or read it. */
+/** Whether a file is the user's, and nobody else may read or write it. */
 function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }): boolean {
   return uid === process.geteuid?.() && (mode & 0o077) === 0;
 }

@@ -1,52 +1,54 @@
-/** A command of our own that does something for the agents of a workspace, for as long as it is wanted. */
+/** A command of ours that does something for the agents of a workspace until it is stopped. */
 import type { CaiError } from '../errors';
 import type { Log } from '../system/log';
 import { AgentProcess } from './process';
 import type { StopLadder } from './process';
 
-/** Its input ends first, on which it ends what it has started: that can take some seconds. */
+/** At the end of its input a helper ends what it has started, which can take some seconds. */
 const helperStop: StopLadder = { termAfterMs: 4_000, killAfterMs: 1_000 };
 
-/** What it says is short. */
+/** Lines of a helper are short. */
 const limits = { maxLineBytes: 64 * 1024, maxSearchBytes: 1024 };
 
-/** How one is started. */
+/** How a helper is started, and who is told what it says. */
 export interface HelperOptions {
-  /** Program and arguments; descriptor 3 takes its status (`AgentStatus`). */
+  /** Program and arguments; the program tells its status on descriptor 3. */
   readonly command: readonly [string, ...string[]];
   /** Its working directory. */
   readonly cwd: string;
   /** Its whole environment. */
   readonly env: NodeJS.ProcessEnv;
-  /** What it reads first, a line without its end; nothing follows. */
+  /** A line for its stdin, without its end. No other follows. */
   readonly input?: string;
   /** For its stderr, at level debug. */
   readonly log: Log;
-  /** Each line of its stdout. */
+  /** Called for each line of its stdout. */
   onLine?(line: string): void;
-  /** What it has to tell the user. */
+  /** Called with each sentence that it has for the user. */
   onNotice?(text: string): void;
-  /** It has ended without being asked to: why. Returns how long to wait before it is started again, in milliseconds. */
+  /**
+   * Called if it ends before `stop`. Returns after how many milliseconds it is started again; `undefined`: it is not.
+   */
   onFailure?(reason: CaiError, hasTold: boolean): number | undefined;
 }
 
-/** A command of ours that runs until it ends, and is not started again, or is stopped. */
+/** A running helper; it is over when it was stopped, or has ended and is not started again. */
 export class Helper {
-  /** Resolves when it has said that it has started or what is wrong, or has ended. */
+  /** Resolves when the helper says that it has started or what is wrong, or has ended. */
   readonly settled: Promise<void>;
-  /** Whether that has happened. */
+  /** Whether `settled` has resolved. */
   isSettled = false;
-  /** Whether it has ended or is being ended. */
+  /** Whether the helper has ended or is being ended. */
   isOver = false;
-  /** Resolves when it has ended. */
+  /** Resolves when the helper has ended for good. */
   readonly ended: Promise<void>;
   #process!: AgentProcess;
-  /** Until it is started again. */
+  /** Runs until the helper is started again. */
   #wait: NodeJS.Timeout | undefined;
   #settle!: () => void;
   #end!: () => void;
 
-  /** Starts it. */
+  /** Starts the helper. */
   constructor(private readonly options: HelperOptions) {
     this.settled = new Promise((resolve) => {
       this.#settle = () => {
@@ -58,7 +60,7 @@ export class Helper {
     this.#start();
   }
 
-  /** Ends it; resolves when nothing of it is left. */
+  /** Ends the helper; resolves when all its processes have ended. */
   async stop(): Promise<void> {
     this.isOver = true;
     clearTimeout(this.#wait);

@@ -31,10 +31,10 @@ export const hastyStop: StopLadder = { termAfterMs: 2_000, killAfterMs: 1_000 };
 
 /** How long the output of a dead process is read on, in milliseconds: what it wrote lies in the pipe. */
 const readOnMs = 2_000;
-/** How long what an agent left behind may take to end after SIGTERM, and how often that is looked at. */
+/** How long processes that an agent left behind may take to end after SIGTERM, and how often we look. */
 const leftoverMs = 2_000;
 const leftoverCheckMs = 50;
-/** What is taken of its lines before others have their turn, in bytes; one line may be longer. */
+/** How many bytes of lines are taken from one agent before others have their turn; one line may be longer. */
 const shareBytes = 32 * 1024;
 /** The same where it is only the editor that waits. */
 const shareAloneBytes = 256 * 1024;
@@ -64,7 +64,7 @@ export interface AgentProcessOptions {
   onLines?: ((buffers: readonly Buffer[]) => number) | undefined;
   /** No other agent waits to be read. */
   isAlone?: (() => boolean) | undefined;
-  /** What it tells before the agent runs; never for a command without status. */
+  /** Called for what the command tells on descriptor 3; never for one without status. */
   onStatus?(status: AgentStatus): void;
   /** Once, after its last line. `reason` says how it ended; the tail of its stderr is in its `data.details`. */
   onEnd(reason: CaiError): void;
@@ -72,9 +72,9 @@ export interface AgentProcessOptions {
 
 /** A started agent. */
 export class AgentProcess {
-  /** To the command itself, which can be asked; undefined for one without status. */
+  /** For questions to the command; `undefined` for one without status. */
   link: StatusLink | undefined;
-  /** Undefined when it could not even be tried. */
+  /** `undefined`: the system could not even try to start it. */
   readonly #child: ChildProcessWithoutNullStreams | undefined;
   readonly #reader: LineReader;
   readonly #ended: Promise<void>;
@@ -83,7 +83,7 @@ export class AgentProcess {
   #pauses = 0;
   #exit: { code: number | null; signal: NodeJS.Signals | null } | undefined;
   #spawnError: NodeJS.ErrnoException | undefined;
-  /** What a command of ours says has failed. */
+  /** The `FailureCode` that a command of ours has told. */
   #failure: string | undefined;
   #isOutputOver = false;
   #hasEnded = false;
@@ -91,7 +91,7 @@ export class AgentProcess {
   #readOn: NodeJS.Timeout | undefined;
   #ladder: NodeJS.Timeout | undefined;
 
-  /** Starts the agent. That it cannot be started is told by `onEnd`. */
+  /** Starts the agent. If it cannot be started, `onEnd` is called. */
   constructor(private readonly options: AgentProcessOptions) {
     this.#reader = new LineReader(options.limits);
     this.#ended = new Promise((resolve) => (this.#resolveEnded = resolve));

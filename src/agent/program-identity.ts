@@ -1,12 +1,12 @@
-/** Tells whether a command is still the program that it was. */
+/** Tells whether a command still runs the same program as earlier. */
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { searchFolders } from '../paths/search-path';
 
 /**
- * Changes when another program, or another version of it, stands where the command leads: real path, size and
- * time of change of the program, and of each file that an argument names by an absolute path, since the
- * program may be an interpreter. Empty parts are what is not there. `path` is PATH.
+ * A text that changes when the program of a command is replaced, as by another version: real path, size and time of
+ * change of the program and, since that may be an interpreter, of each file that an argument names by an absolute path.
+ * A file that does not exist is an empty part. `path` is PATH.
  */
 export function programIdentity(command: readonly [string, ...string[]], path: string | undefined): string {
   const [program, ...args] = command;

@@ -39,7 +39,7 @@ export function checkFilePath(host: Host, chosen: ChosenPath, folders: AgentFold
   );
 }
 
-/** What to do about a folder where an agent worked once. */
+/** The end of a message about a folder where an agent has worked: what to do if none does any more. */
 export function orForget(folder: string): string {
   return `if no agent works there any more, run: cai trust --forget ${quoted(folder)}`;
 }

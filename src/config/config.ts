@@ -104,7 +104,9 @@ export type Config = {
   readonly mounts: readonly Fields<Tables['mounts.[]']>[];
   /** `memoryAtMostBytes`: what an untrusted repository makes of the default for `memoryBytes`: no more than this. */
   readonly container: { readonly memoryAtMostBytes?: number };
-  /** `dockerfileText`: what the user trusted where the Dockerfile is the repository's, whatever the file holds by now. */
+  /**
+   * `dockerfileText`: what the user trusted where the Dockerfile is the repository's, whatever the file holds by now.
+   */
   readonly image: { readonly dockerfileText?: string };
 };
 

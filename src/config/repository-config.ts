@@ -1,4 +1,4 @@
-/** The config file of a repository. It is a stranger's, and the agent can write to it. */
+/** The config file of a repository. A stranger wrote it, and the agent can write to it. */
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -10,16 +10,13 @@ import type { Setting, Source } from './config-reader';
 import { isInside } from '../paths/path-map';
 import { readRegularFile } from '../paths/read-regular-file';
 
-/** What a repository's file says. */
+/** A repository's file. */
 export interface RepositoryFile extends Source {
-  /** Its settings, in its order. */
+  /** The settings in the order of the file. */
   readonly settings: readonly Setting[];
-  /**
-   * SHA-256, in hex, of the very bytes that were read, and of the Dockerfile that they name: what the
-   * user trusts is both.
-   */
+  /** SHA-256, in hex, of the bytes of the file and of the Dockerfile that it names: the user trusts both. */
   readonly digest: string;
-  /** The text of that Dockerfile; `undefined`: it names none. */
+  /** The text of that Dockerfile; `undefined`: the file names none. */
   readonly dockerfileText: string | undefined;
 }
 
@@ -47,7 +44,7 @@ export function readRepositoryFile(root: string, home: string): RepositoryFile |
   return { ...source, settings, digest: digestOf(bytes, dockerfile), dockerfileText: dockerfile?.toString() };
 }
 
-/** The bytes of the Dockerfile that is named: it lies in the repository, so the agent can change it. */
+/** The bytes of the Dockerfile that the settings name. It lies in the repository, so the agent can change it. */
 function dockerfileOf(settings: readonly Setting[], file: string, root: string): Buffer | undefined {
   const dockerfile = settings.find(({ key }) => key.field === 'dockerfile')?.value as string | undefined;
   if (dockerfile === undefined) return undefined;

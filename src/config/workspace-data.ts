@@ -1,4 +1,4 @@
-/** Whether a workspace may have data, and so sign-ins, of its own: told at once, since an editor waits for it. */
+/** Whether a workspace may have data, and so sign-ins, of its own: a quick look, because an editor waits for it. */
 import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { Config } from './config';
@@ -6,7 +6,7 @@ import { isInside } from '../paths/path-map';
 import { readRegularFile } from '../paths/read-regular-file';
 import { ancestry } from '../system/real-path';
 
-/** What is read of a repository's file, in bytes: a longer one cannot be used. */
+/** A repository's file that is longer cannot be used, in bytes. */
 const maxBytes = 64 * 1024;
 
 /**

@@ -12,13 +12,13 @@ interface Span {
 
 /** A server that is a program on stdin and stdout. */
 export interface McpProgram {
-  /** Its form. */
+  /** Tells programs from addresses. */
   readonly kind: 'program';
   /** What the editor calls it. */
   readonly name: string;
-  /** The whole entry. */
+  /** The place of the whole entry. */
   readonly span: Span;
-  /** Whether it says that it is of this form, which it need not. */
+  /** Whether the entry has a `type`, which it need not. */
   readonly hasType: boolean;
   /** Path or name of the program, as the editor has it. */
   readonly command: string;
@@ -30,26 +30,26 @@ export interface McpProgram {
 
 /** A server at a loopback address of this machine. */
 export interface McpAddress {
-  /** Its form. */
+  /** Tells addresses from programs. */
   readonly kind: 'loopback';
   /** What the editor calls it. */
   readonly name: string;
-  /** The string with its URL. */
+  /** The place of the string with its URL. */
   readonly span: Span;
-  /** Where it listens: `localhost`, which is 127.0.0.1 and ::1, or another address of 127.0.0.0/8. */
+  /** Where the server listens: `localhost`, which is 127.0.0.1 and ::1, or another address of 127.0.0.0/8. */
   readonly host: string;
   /** Its port. */
   readonly port: number;
-  /** Its URL for an agent that has this port on its own 127.0.0.1; undefined: the same. */
+  /** The URL for an agent that has this port on its own 127.0.0.1; `undefined`: the same as the editor's. */
   readonly url: string | undefined;
 }
 
-/** One that something has to be done for; all others pass as they are. */
+/** A server for which we have to do something; all others pass as they are. */
 export type McpEntry = McpProgram | McpAddress;
 
 /**
- * Those of a call, in order. An entry that is not as the protocol has it is left out: the agent is the one
- * to refuse it. Source: ACP v1, `McpServer`.
+ * The servers of a call for which we have to do something, in order. An entry that the protocol does not allow is left
+ * out: it passes, and the agent refuses it. Source: ACP v1, `McpServer`.
  */
 export function mcpEntries(message: Message): McpEntry[] {
   return message.fields.flatMap((field) => {

@@ -1,4 +1,6 @@
-/** `mcp/message`, MCP over ACP: agents ask the editor's MCP servers, and these speak to whoever has asked. */
+/**
+ * `mcp/message`, MCP over ACP: agents send requests to the editor's MCP servers, which can send some back meanwhile.
+ */
 import { CaiError } from '../errors';
 import { fieldOf, jsonOf, scanCall, stringOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
@@ -11,7 +13,7 @@ import type { Call } from '../relay/call';
 import type { Children } from '../relay/children';
 import type { Core } from '../relay/core';
 
-/** An MCP request of an agent that the editor has open. */
+/** The agent whose MCP request the editor has open. */
 interface McpOwner {
   readonly child: WorkspaceChild;
   /** The inner request id that the agent gave, JSON text. */
@@ -30,8 +32,8 @@ export class McpMessages {
   ) {}
 
   /**
-   * One of an agent: `pass` passes it on to the editor with edits, and calls back when it is over. What the server
-   * sends back finds its way by this.
+   * Passes a message of an agent on with `pass`, which takes edits and a function to call once the request is over.
+   * Until then, messages of the server about the request find their way back to the agent.
    */
   fromAgent(
     child: WorkspaceChild,
@@ -55,8 +57,8 @@ export class McpMessages {
   }
 
   /**
-   * One of the editor, which may be a request: to the child whose MCP request it belongs to. One that names none, as in
-   * earlier drafts, is for the only child. Fails with `INVALID_PARAMS` for one that is nobody's.
+   * Sends a message of the editor to the child whose MCP request it belongs to. A message that names no request, as in
+   * earlier drafts, goes to the only child. Fails with `INVALID_PARAMS` if there is no such child.
    */
   fromEditor(call: Call): void {
     const { message, row } = call;

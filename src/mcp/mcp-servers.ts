@@ -1,7 +1,7 @@
 /**
- * The MCP servers that the editor names for a session, as far as they are on this machine and the agent is
- * not: what listens on its loopback address is made reachable inside, what the user allows runs here, and of
- * what cannot run there the user is told. Helpers do it, processes of their own.
+ * The MCP servers that the editor names for a session whose agent is in a container. Servers on this machine's
+ * loopback address are made reachable inside, programs that the user allows run on this machine, and the user is told
+ * of programs that the container does not have. Helpers, processes of their own, do this.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -22,10 +22,10 @@ import type { McpAddress, McpProgram } from './mcp-entries';
 import type { SessionObserver } from '../sessions/observer';
 import { within } from '../system/time-limit';
 
-/** How long a call waits for what its session needs, in milliseconds: then the session goes on without. */
+/** How long a call waits for its session's servers, in milliseconds; then the session goes on without them. */
 const readyMs = 10_000;
 
-/** Ports below are not for ordinary users, and the agent's sshd is one. */
+/** The agent's sshd cannot listen on ports below this, because it is an ordinary user. */
 const firstPort = 1_024;
 
 /** The program inside that joins an agent to a server on this machine. Source: `container/inside/mcp-bridge`. */
@@ -46,46 +46,46 @@ const lookUp = [
   'done',
 ].join('; ');
 
-/** How many ports and programs of this machine may be in use at once: each is a process. */
+/** How many ports and programs of this machine may be shared at once: each costs a process. */
 const maxShared = 32;
 
-/** How servers are served. */
+/** What all servers of one proxy share. */
 export interface McpServersOptions {
   /** The user's configuration. */
   readonly config: Pick<Config, 'mcp' | 'restart'>;
   /** The agent. */
   readonly agent: Pick<AgentCommand, 'name'>;
-  /** Environment of the helpers, and so of the servers that run here. */
+  /** Environment of the helpers, and so of the servers that run on this machine. */
   readonly env: NodeJS.ProcessEnv;
-  /** For what the user has to know. */
+  /** Warnings are for the user. */
   readonly log: Log;
   /** Our own program with these arguments; undefined where the agents are not in containers. */
   readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
 }
 
-/** A helper that sessions share. */
+/** A helper, which several sessions may need. */
 interface Shared {
   readonly key: string;
   readonly helper: Helper;
-  /** Where an agent reaches what it runs, if it runs something. */
+  /** Socket inside at which an agent reaches the program that the helper runs; empty if it shares a port. */
   readonly socket: string;
   /** How many leases name it. */
   users: number;
 }
 
-/** What one call needs, and its session from then on. */
+/** What one call, and the session that it opens, needs. */
 interface Lease {
   readonly root: string;
   readonly place: Pick<Session, 'roots' | 'map'>;
   readonly shared: Shared[];
-  /** Programs that have to be there inside. */
+  /** Programs that the container has to have. */
   readonly programs: McpProgram[];
 }
 
 /** The MCP servers of one proxy's sessions. Must be among the observers. */
 export class McpServers implements SessionObserver {
   readonly #shared = new Map<string, Shared>();
-  /** Of calls whose session is not open yet, by the editor's message. */
+  /** Leases of calls whose session is not open yet, by the editor's message. */
   readonly #pending = new Map<Message, Lease>();
   readonly #leases = new Map<Session, Lease>();
   /** Workspaces and programs that have been looked up. */
@@ -115,26 +115,26 @@ export class McpServers implements SessionObserver {
       const text = entry.kind === 'program' ? this.#hosted(entry, lease) : this.#forwarded(entry, lease);
       if (text !== undefined) edits.push(replacing(entry.span, text));
     }
-    // Read anew, with the edits.
+    // The edits have moved the fields.
     const prepared = edits.length === 0 ? message : scanCall(joined(splice(message.line, edits)), plan);
     this.#pending.set(message, lease);
-    // Who runs a program is not waited for: its bridge inside waits.
+    // A helper that runs a program is not waited for: the bridge inside waits.
     const opening = lease.shared.filter(({ helper, socket }) => socket === '' && !helper.isSettled);
     if (opening.length === 0) return prepared;
     return within(readyMs, Promise.all(opening.map(({ helper }) => helper.settled))).then(() => prepared);
   }
 
-  /** The editor's message opens no session, or is not sent at all; nothing if it has opened one. */
+  /** Gives up what was prepared for a message that opens no session. Does nothing if it has opened one. */
   drop(message: Message): void {
     const lease = this.#pending.get(message);
     if (lease === undefined) return;
     this.#pending.delete(message);
     this.#release(lease);
-    // That may be why.
+    // A program that is missing inside may be why.
     this.#lookUp(lease);
   }
 
-  /** The message has opened the session, also one that was open before. */
+  /** Moves what was prepared for the message to the session that it has opened, or opened again. */
   onOpen(session: Session, message: Message): void {
     const earlier = [...this.#leases].filter(([{ editorId }]) => editorId === session.editorId);
     for (const [older] of earlier) this.#leases.delete(older);
@@ -145,10 +145,10 @@ export class McpServers implements SessionObserver {
     for (const [, left] of earlier) this.#release(left);
   }
 
-  /** Ends what no other session needs. */
+  /** Ends the helpers that no other session needs. */
   onClose(session: Session): void {
     for (const [each, lease] of this.#leases) {
-      // One that was to be opened again, and has lost its agent over that, is not told of.
+      // If the agent has ended while the session was being opened again, `onClose` has another object.
       const isLost = each.editorId === session.editorId && !each.child.isUsable;
       if (each !== session && !isLost) continue;
       this.#leases.delete(each);
@@ -162,7 +162,7 @@ export class McpServers implements SessionObserver {
     await Promise.all([...this.#running].map((helper) => helper.stop()));
   }
 
-  /** Makes a port of this machine reachable inside. Returns the new URL, if it needs one. */
+  /** Makes a port of this machine reachable inside. Returns the URL to use there, JSON text, if it differs. */
   #forwarded({ name, host, port, url }: McpAddress, lease: Lease): string | undefined {
     if (!this.options.config.mcp.forwardLoopback) return undefined;
     if (port < firstPort) {
@@ -174,7 +174,7 @@ export class McpServers implements SessionObserver {
     return url === undefined ? undefined : JSON.stringify(url);
   }
 
-  /** Has a program run on this machine if the user allows it. Returns the entry for the agent then. */
+  /** Runs a program on this machine if the user allows it. Returns the entry for the agent then, JSON text. */
   #hosted(entry: McpProgram, lease: Lease): string | undefined {
     const { name, command, args, env, hasType } = entry;
     if (!this.options.config.mcp.hostServers.includes(name)) {
@@ -183,12 +183,12 @@ export class McpServers implements SessionObserver {
     }
     const shared = this.#share(lease, name, 'program', { name, command, args, env });
     const socket = shared?.socket ?? '/none';
-    // Nothing of the editor's but the name: the agent need not know how it is run.
+    // Only the name is the editor's: the agent need not know how the program is run.
     const seen = { name, command: bridge, args: [socket], env: [] };
     return JSON.stringify(hasType ? { type: 'stdio', ...seen } : seen);
   }
 
-  /** The helper that does this for a workspace, started if there is none. */
+  /** Adds the helper for `what` to a lease; starts it if no session has it. `undefined`: there are too many. */
   #share(lease: Lease, server: string, what: string, order?: object): Shared | undefined {
     const key = JSON.stringify([lease.root, what, order]);
     const known = this.#shared.get(key);
@@ -205,10 +205,10 @@ export class McpServers implements SessionObserver {
   }
 
   #start(lease: Lease, server: string, key: string, what: string, order: object | undefined): Shared {
-    // Nobody else can know its name.
+    // A name that no other agent can guess.
     const socket = order === undefined ? '' : `/tmp/cai-mcp-${randomBytes(16).toString('hex')}`;
     const { config, log } = this.options;
-    // It says itself what has failed.
+    // The helper itself says what has failed.
     const attempts = new Attempts(config.restart, { ...log, warn: log.debug });
     const warn = (text: string): void => this.#warn(lease, server, text);
     const helper = this.#run(lease, 'bridge', [what], {
@@ -232,7 +232,7 @@ export class McpServers implements SessionObserver {
     }
   }
 
-  /** Tells of programs, and of files of this machine that they are given, that are not there inside, each once. */
+  /** Warns of programs that the container does not have, and of files that they are given; of each once. */
   #lookUp(lease: Lease): void {
     const { root, place } = lease;
     const isNew = (path: string): boolean => {
@@ -241,7 +241,7 @@ export class McpServers implements SessionObserver {
       this.#lookedUp.add(key);
       return !isKnown;
     };
-    // One with a PATH of its own may be found there.
+    // A program with a PATH of its own may be found there.
     const programs = lease.programs
       .filter(({ command, env }) => !env.some(([variable]) => variable === 'PATH') && isNew(command))
       .map((program) => ({ path: program.command, name: program.name, text: missing(program) }));
@@ -289,12 +289,12 @@ export class McpServers implements SessionObserver {
   }
 }
 
-/** What to do about a program that the container does not have. */
+/** Tells that the container does not have a program, and what to do. */
 function missing({ name, command }: McpProgram): string {
   return `the container has no program "${command}": install it in the image ("dockerfile" below [image]), have the editor name a server that speaks HTTP, or let it run on this machine: host_servers = [${JSON.stringify(name)}] below [mcp]`;
 }
 
-/** The same of an argument that names a file of this machine. */
+/** The same for an argument that names a file of this machine. */
 function missingFile(path: string): string {
   return `the container does not have ${JSON.stringify(path)} of this machine: put it into the workspace, list its folder below [[mounts]], or let the server run on this machine ([mcp] host_servers)`;
 }

@@ -1,6 +1,6 @@
 /**
- * `initialize`, both sides of it: what a child is told of the editor, what the editor is told of the
- * agent. What is withheld would act on the host, or is switched off.
+ * Both sides of `initialize`: the params for a child, and the result for the editor. Capabilities that would act on the
+ * host, or that the user has switched off, are withheld.
  */
 import { CaiError } from '../errors';
 import { bodyOf, fieldOf, jsonOf } from '../rpc/message';
@@ -14,7 +14,7 @@ import type { SignIn } from '../sign-in/sign-in';
 /** The one protocol version that is spoken. Source: ACP v1, initialization. */
 export const protocolVersion = 1;
 
-/** What the editor's `initialize` says, as far as it matters here. */
+/** The editor's `initialize`. */
 export interface EditorHello {
   /** Params for every child, JSON text: the editor's own bytes but for what is withheld. */
   readonly childParams: string;
@@ -22,7 +22,7 @@ export interface EditorHello {
   readonly capabilities: JsonObject;
 }
 
-/** What children are told of depends on these, besides what they always are. */
+/** What decides which of the editor's capabilities children are told. */
 export interface HelloOptions {
   /** The configuration: whether agents have the editor's files. */
   readonly config: { readonly acp: Pick<Config['acp'], 'fs'> };
@@ -67,7 +67,7 @@ export function resultFor(message: Message, result: string): string {
   return `{"info":${own},${result.trimStart().slice(1)}`;
 }
 
-/** What a child's answer to `initialize` says. */
+/** A child's answer to `initialize`. */
 export interface AgentHello {
   /** Result for the editor, JSON text: the agent's own bytes but for what would run on the host. */
   readonly editorResult: string;
@@ -104,7 +104,7 @@ export function readAgentHello(answer: Message, agent: string, edits: readonly E
   };
 }
 
-/** The answer when no agent's answer is to be had: nothing is promised. */
+/** The answer if no agent's answer is known in time: it promises nothing. */
 export const minimalResult = JSON.stringify({ protocolVersion, agentCapabilities: {}, authMethods: [] });
 
 function editedBody(message: Message, edits: readonly Edit[] = []): string {

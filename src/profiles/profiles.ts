@@ -1,6 +1,6 @@
 /**
- * What may be answered to `initialize` before an agent runs, and what becomes of that once one has answered
- * itself: it is kept for next time, and what turns out to be wrong is told.
+ * Answers to `initialize` before an agent runs. Once an agent has answered itself, its answer is kept for next time,
+ * and the user is told where the earlier answer was wrong.
  */
 import type { AgentCommand } from '../agent/catalog';
 import type { Profile, ProfileKey, ProfileStore } from './profile';
@@ -15,7 +15,7 @@ import { protocolVersion, readAgentHello } from './initialize';
 import { shippedProfile } from './shipped-profile';
 import type { SignIn } from '../sign-in/sign-in';
 
-/** What profiles are found by, besides what the editor says. */
+/** What decides about profiles, besides what the editor says. */
 export interface ProfilesOptions {
   /** The agent; every child runs it. */
   readonly agent: AgentCommand;
@@ -23,37 +23,37 @@ export interface ProfilesOptions {
   readonly config: Config;
   /** Name of the image that agents run in for this user; without one they are processes of this machine. */
   readonly imageName: string | undefined;
-  /** What there is from earlier processes; absent where nothing is to be kept. */
+  /** Profiles of earlier processes; `undefined`: nothing is kept. */
   readonly profiles: ProfileStore | undefined;
   /** The proxy's own working directory. */
   readonly cwd: string;
-  /** Tells versions of an agent apart that is a process of this machine. */
+  /** Identity of the agent's program, for agents that are processes of this machine. */
   programIdentity(): string;
-  /** What becomes of sign-ins in a terminal. */
+  /** Removes what an editor would run from the answers. */
   readonly signIn: SignIn;
   /** For what is wrong with a profile. */
   readonly log: Log;
 }
 
-/** An answer that needs no agent. */
+/** An answer for the editor that needs no agent. */
 export interface KnownAnswer {
-  /** Where it is from: an earlier process, or this package. */
+  /** An agent gave it to an earlier process, or it is part of this package. */
   readonly source: 'recorded' | 'shipped';
   /** Result for the editor, JSON text. */
   readonly result: string;
 }
 
-/** Where a profile is kept, and what is there. */
+/** The key of a profile, and the profile that is kept for it. */
 interface Slot {
   readonly key: ProfileKey;
   profile: Profile | undefined;
 }
 
-/** Members of the answer that promise something. */
+/** Members of an answer that promise the editor something. */
 const promising = ['agentCapabilities', 'authMethods'] as const;
 /** How many differences are named. */
 const maxNamed = 10;
-/** Of each, in characters: an agent chooses them. */
+/** Names of differences, which an agent chooses, are cut, in characters. */
 const maxNameLength = 100;
 const helloPlan = compilePlan(fields.initializeResult);
 
@@ -61,14 +61,14 @@ const helloPlan = compilePlan(fields.initializeResult);
 export class Profiles {
   /** Root of the workspace of the proxy's working directory, once that is known and if it is one. */
   ownRoot: string | undefined;
-  /** What is kept for every working directory: of agents that have no workspace, or no container. */
+  /** Kept for all working directories: the answer of an agent without a workspace, or without a container. */
   #general: Slot | undefined;
-  /** What the agent of the working directory's workspace has said: no other workspace is shown it. */
+  /** Kept for this working directory alone: the answer of its workspace's agent. */
   #own: Slot | undefined;
-  /** What the editor was told, as the agent gave it; the minimal answer is none. */
+  /** The answer that the editor got, as the agent gave it; `undefined` for the minimal answer. */
   #answered: string | undefined;
   #hasWarned = false;
-  /** Which of the two was looked at, as it was then. */
+  /** The one of these two that the answer came from. */
   #used: Slot | undefined;
   /** What was found last, and for which params. */
   #found: { readonly childParams: string; readonly answer: KnownAnswer | undefined } | undefined;
@@ -105,14 +105,14 @@ export class Profiles {
     }
   }
 
-  /** The editor was told what this child says. */
+  /** Notes that the editor got this child's answer. */
   answeredFrom(child: WorkspaceChild): void {
     this.#answered = child.ownInitializeResult;
   }
 
   /**
-   * Of a child the answer or the image has become known; nothing happens before both are. `hasOwnData`: its
-   * workspace has data, and so sign-ins, of its own.
+   * Compares a child's answer with the one that the editor got, and keeps it, once both the answer and the child's
+   * image are known. `hasOwnData`: its workspace has data, and so sign-ins, of its own.
    */
   heard(child: WorkspaceChild, hasOwnData: boolean): void {
     const { imageName } = this.options;

@@ -1,6 +1,5 @@
 /**
- * What the pinned agents of our image answer to `initialize`, recorded before a release by
- * `fixtures/peers/profiles.mjs`.
+ * The answers to `initialize` of the agents in our image, which `fixtures/peers/profiles.mjs` records before a release.
  */
 import { catalog } from '../agent/catalog';
 import type { AgentCommand } from '../agent/catalog';

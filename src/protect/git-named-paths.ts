@@ -30,9 +30,9 @@ export async function patternsFor(place: NamedByGit, paths: readonly string[]): 
 }
 
 /**
- * The folders that `core.hooksPath` names and the files that configuration includes, on whatever condition, whether they
- * exist or not; relative to `within`. Git is run only for configuration files that mention one of these, because that
- * takes longer than everything else. Rejects if git cannot read one. Empty on a machine without git.
+ * The folders that `core.hooksPath` names and the files that configuration includes, on whatever condition, whether
+ * they exist or not; relative to `within`. Git is run only for configuration files that mention one of these, because
+ * that takes longer than everything else. Rejects if git cannot read one. Empty on a machine without git.
  */
 export async function pathsNamedByGit({ workTree, within, host }: NamedByGit): Promise<string[]> {
   const trees = workTreesIn(workTree);

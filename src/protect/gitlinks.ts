@@ -14,8 +14,8 @@ const maxConfigBytes = 1024 * 1024;
 const maxPathBytes = 4_096;
 
 /**
- * The folders that the index of a git folder has as submodules, whether `.gitmodules` names them or not; relative to the
- * work tree, sorted. Empty without an index that can be read.
+ * The folders that the index of a git folder has as submodules, whether `.gitmodules` names them or not; relative to
+ * the work tree, sorted. Empty without an index that can be read.
  */
 export function gitlinksOf(gitFolder: string): string[] {
   try {

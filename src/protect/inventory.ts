@@ -63,8 +63,9 @@ const isWaiting = /(?:^|\/)(?:rebase-merge|sequencer)\/[^/]+$/;
 const gitNames = [...inGitFolder, ...waiting];
 
 /**
- * The paths that are looked at in a folder (real path): those that are protected, and some that cannot be because agents
- * have to write there. Among these are links in a git folder: git on the user's machine reads and writes through them.
+ * The paths that are looked at in a folder (real path): those that are protected, and some that cannot be because
+ * agents have to write there. Among these are links in a git folder: git on the user's machine reads and writes through
+ * them.
  */
 export function unitsIn(folder: string, { isGit = false, patterns = [] }: Scope = {}): ProtectedPath[] {
   const trees = isGit ? [] : workTreesIn(folder);
@@ -128,7 +129,8 @@ export function contentOf(folder: string, { path, kind, stats }: Place): Content
 
 /**
  * A text that changes as soon as the file at a path, or a folder on the way to it, is replaced by another one. It has
- * each one's time of birth besides its inode number, because file systems give the number of a deleted file to a new one.
+ * each one's time of birth besides its inode number, because file systems give the number of a deleted file to a new
+ * one.
  */
 export function identityOf(folder: string, path: string): string {
   return [...parentsOf(path), path]

@@ -4,8 +4,8 @@ import { foldersIn, kindOf, lookAt, matches, mostInOnePlace } from '../paths/loo
 import type { ProtectedPath } from '../paths/look-inside';
 
 /**
- * In each git folder: what holds commands that git runs, and `commondir`, which names another folder to take these from.
- * The rest of `info` is left out, because `git gc` writes there. Source: gitrepository-layout(5).
+ * In each git folder: what holds commands that git runs, and `commondir`, which names another folder to take these
+ * from. The rest of `info` is left out, because `git gc` writes there. Source: gitrepository-layout(5).
  */
 export const inGitFolder: readonly string[] = [
   'config',

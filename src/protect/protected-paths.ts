@@ -60,8 +60,8 @@ export const protectedPatterns: readonly string[] = [
 
 /**
  * The paths in a folder that fit the patterns and exist, and those that git would execute; each once, sorted. Links are
- * not followed. Only looks at names and runs nothing, so that it is quick enough for the end of each turn. A `.git` that
- * is a file or a link counts itself, and with it the git folder that it names, if that lies inside.
+ * not followed. Only looks at names and runs nothing, so that it is quick enough for the end of each turn. A `.git`
+ * that is a file or a link counts itself, and with it the git folder that it names, if that lies inside.
  */
 export function protectedPathsIn(
   root: string,

@@ -12,15 +12,15 @@ import * as fields from '../protocol/fields';
 import type { RecordedLine } from './recording';
 import type { SignIn } from '../sign-in/sign-in';
 
-/** How a recording is made harmless. */
+/** Which side of a recording is made harmless, and how. */
 export interface HarmlessOptions {
   /** The agent whose connection with the proxy is played; undefined: the editor's connection. */
   readonly child: number | undefined;
   /** Whether files may be written. */
   readonly writesFiles: boolean;
-  /** Of no agent, so that it leaves no command of any. */
+  /** A `SignIn` without an agent, which removes all commands. */
   readonly signIn: SignIn;
-  /** Told a sentence for each line that is left out or changed. */
+  /** Called with a sentence for each line that is left out or changed. */
   note(text: string): void;
 }
 
@@ -31,7 +31,7 @@ const plans: Plans = {
   error: compilePlan(fields.errorObject),
 };
 
-/** The lines without what would run or write something where the editor is, and without the answers to that. */
+/** The lines without requests that would run or write something on the editor's machine, and without their answers. */
 export function harmless(lines: readonly RecordedLine[], options: HarmlessOptions): RecordedLine[] {
   const ofAgent = options.child === undefined ? 'to editor' : 'from agent';
   /** Ids of requests that are left out, until their answer. */

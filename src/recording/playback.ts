@@ -1,7 +1,7 @@
 /**
- * Plays one side of a recording against a live other side: sends what that side sent, at its place, and waits
- * for what it received. Messages are told by kind, method and session, answers by the request that they are
- * for; their contents are not compared.
+ * Plays one side of a recording against a live other side: sends each message that the side sent, in the recorded
+ * order, and waits for each that it received. Messages are compared by kind, method and session, answers by their
+ * request; contents are not compared.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { CaiError } from '../errors';
@@ -14,14 +14,14 @@ import type { Edit, Line } from '../rpc/splice';
 import type { RecordedLine, Side } from './recording';
 import { sessionIdOf } from '../sessions/session-ids';
 
-/** How a recording is played. */
+/** Which side is played, and how. */
 export interface PlaybackOptions {
   /**
-   * Who is played. An editor's notifications are waited for, as a cancel has its place; an agent's are ignored,
-   * because how it cuts its text is chance.
+   * The side that is played. A live editor's notifications are waited for, because a cancel has its place; a live
+   * agent's are ignored, because an agent cuts its text differently each time.
    */
   readonly role: 'agent' | 'editor';
-  /** The agent whose connection with the proxy is played; undefined: the editor's connection. */
+  /** The agent whose connection with the proxy is played; `undefined`: the editor's connection. */
   readonly child: number | undefined;
   /** Whether the pauses before what is sent are kept. */
   readonly keepsTime: boolean;
@@ -34,7 +34,7 @@ interface Step {
   readonly message: Message;
 }
 
-/** How long what is waited for may take once something else has come that is recorded for later. */
+/** How long the expected message may take once another has come that is recorded for later, in milliseconds. */
 const lateMs = { agent: 5_000, editor: 60_000 };
 
 const plan = compilePlan({ sessionId: 'session', requestId: 'requestId' });
@@ -57,7 +57,7 @@ export class Playback {
   #stray: Message | undefined;
   #wake: () => void = () => undefined;
 
-  /** `lines` are those of the whole recording; what belongs to another connection is left out. */
+  /** `lines`: the whole recording; other connections are left out. */
   constructor(
     lines: readonly RecordedLine[],
     private readonly options: PlaybackOptions,
@@ -72,7 +72,7 @@ export class Playback {
     this.#steps = steps.filter((step) => this.#isSent(step) || this.#isHeard(step));
   }
 
-  /** Takes a line of the live side. */
+  /** Takes the next line of the live side. */
   take(line: Buffer | OverlongLine): void {
     const message = scan(Buffer.isBuffer(line) ? line : Buffer.alloc(0), plans);
     if (message.kind === 'notification' && this.options.role === 'editor') return;
@@ -82,15 +82,15 @@ export class Playback {
     this.#wake();
   }
 
-  /** The live side is over; `reason` is half a sentence that says how. */
+  /** The live side has ended; `reason` is half a sentence that says how. */
   end(reason: string): void {
     this.#over = reason;
     this.#wake();
   }
 
   /**
-   * Plays to the last record; with `untilEnd` resolves when the live side is over then. Rejects with
-   * `CaiError('REPLAY')` when that does something else than is recorded.
+   * Plays the recording to its end; with `untilEnd` then waits for the end of the live side. Rejects with
+   * `CaiError('REPLAY')` if the live side does not do what is recorded.
    */
   async run(untilEnd: boolean): Promise<void> {
     let lastMs = this.#steps[0]?.line.ms ?? 0;
@@ -150,7 +150,7 @@ export class Playback {
     if (message.kind === 'response') return message.id === live.id && message.isError === live.isError;
     const recorded = sessionIdOf(message);
     if (recorded === undefined) return true;
-    // A live agent names its sessions anew.
+    // A live agent gives other ids to its sessions.
     const expected = this.#sessions.get(recorded) ?? (this.options.role === 'agent' ? recorded : undefined);
     return expected === undefined || expected === sessionIdOf(live);
   }
@@ -196,7 +196,7 @@ export class Playback {
   }
 }
 
-/** What a message is, for people. */
+/** Describes a message, for people. */
 function nameOf(message: Message): string {
   const { kind, method, id = '', isError } = message;
   const session = sessionIdOf(message);

@@ -1,7 +1,7 @@
 /**
- * Writes down all lines between the editor, the proxy and its agents, without secrets, for `cai replay` and
- * for people. `recording.ts` has the form. A disk that is slow stops the reading of lines for as long; one
- * that is full ends the recording and nothing else, as does a recording that is full.
+ * Records all lines between the editor, the proxy and its agents, without secrets, for `cai replay` and for people.
+ * `recording.ts` has the form. While the disk is slow, no lines are read. A full disk ends the recording and nothing
+ * else, and so does the limit of its length.
  */
 import { isUtf8 } from 'node:buffer';
 import { createWriteStream, existsSync, openSync } from 'node:fs';
@@ -18,35 +18,34 @@ import { redact } from './redact';
 
 /** Bytes that may wait for the disk before nothing more is read. */
 const maxWaitingBytes = 8 * 1024 * 1024;
-/** A line of an agent that is no message goes nowhere; of a longer one only so much is written down. */
+/** Of a long line that is no message only the start is recorded, in characters. */
 const maxDefectLength = 4_096;
-/** How many files of one name there may be. */
+/** Highest number that a file's name gets. */
 const maxFiles = 10_000;
 /** How long the disk may take at the end, in milliseconds. */
 const endMs = 5_000;
 
-/** What a recording is about. */
+/** What one recording is about. */
 export interface RecorderOptions {
   /** Name of the agent. */
   readonly agent: string;
   /** Our version. */
   readonly version: string;
-  /** For where it is written, and for why it ended. */
+  /** Gets where the recording is written, and why it ended early. */
   readonly log: Log;
-  /** How long the file may get, in bytes; without it: `maxRecordingBytes`. */
+  /** Longest file, in bytes; absent: `maxRecordingBytes`. */
   readonly maxBytes?: number;
 }
 
-/** The two directions of one agent process. */
+/** Records the lines of one agent process, both ways. */
 export interface ChildRecorder {
   /** A line for the agent's stdin, with its line end. */
   readonly toAgent: (line: Line) => void;
   /**
-   * A line of its stdout, and whether that is no message. The agent is not read on while too much waits for the
-   * disk.
+   * A line of the agent's stdout; `isDefect`: it is no message. Pauses the agent while too much waits for the disk.
    */
   fromAgent(line: Buffer | OverlongLine, isDefect: boolean, agent: { pause(): void; resume(): void }): void;
-  /** The agent has ended. */
+  /** Records that the agent has ended. */
   ended(): void;
 }
 
@@ -61,8 +60,8 @@ export class Recorder {
   #bytes = 0;
 
   /**
-   * Begins a file that did not exist: `path`, or with the first free number before its last dot. Fails with
-   * `CaiError('USAGE')` if there can be none.
+   * Makes a new file: `path`, or if that exists, with the first free number before its last dot. Fails with
+   * `CaiError('USAGE')` if that is not possible.
    */
   constructor(
     path: string,
@@ -82,12 +81,12 @@ export class Recorder {
     log.warn({ file }, 'all messages are recorded, also what you and the agent write');
   }
 
-  /** Too much waits for the disk: nothing should be read until `whenRoom`. */
+  /** Whether too much waits for the disk: then nothing should be read until `whenRoom`. */
   get isFull(): boolean {
     return !this.#isOver && this.#stream.writableNeedDrain;
   }
 
-  /** Calls `run` once, when there is room again. */
+  /** Calls `run` once the disk has caught up. */
   whenRoom(run: () => void): void {
     this.#waiting.push(run);
   }
@@ -102,7 +101,7 @@ export class Recorder {
     this.#line('to editor', joined(line), {});
   }
 
-  /** What an agent process that is being started will say and hear; without a root it serves no workspace. */
+  /** Records an agent process from its start on; `root`: that of its workspace, if it has one. */
   child(root: string | undefined): ChildRecorder {
     const child = ++this.#childCount;
     this.#write({ ms: this.#now(), event: 'agent started', child, workspace: root ?? null });
@@ -118,7 +117,7 @@ export class Recorder {
     };
   }
 
-  /** Resolves when all is written, or when the disk has had its time. */
+  /** Resolves when all is written, or after 5 s. */
   async end(): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -144,7 +143,7 @@ export class Recorder {
     }
   }
 
-  /** Nothing more is written down. */
+  /** Whether the recording is over. */
   get #isClosed(): boolean {
     return this.#isOver || this.#bytes > this.#maxBytes;
   }
@@ -178,7 +177,7 @@ export class Recorder {
   }
 }
 
-/** An editor starts us again and again with the same arguments: each time has a file of its own. */
+/** Makes a file of its own for each start, because an editor starts us each time with the same arguments. */
 function create(path: string): { file: string; descriptor: number } {
   const { dir, name, ext } = posix.parse(path);
   for (let number = 1; ; number++) {

@@ -11,10 +11,7 @@ import { CaiError } from '../errors';
 /** The version of that form. */
 export const recordingVersion = 1;
 
-/**
- * How long a recording gets, in bytes: far more than a day of work, not all of a disk, and half of what can be read
- * at once.
- */
+/** Longest recording, in bytes: more than a day of work, and half of the longest text that Node can read. */
 export const maxRecordingBytes = 256 * 1024 * 1024;
 
 /** Who has sent a line to whom; the other end is the proxy. */
@@ -24,21 +21,21 @@ const sides: readonly unknown[] = ['from editor', 'to editor', 'from agent', 'to
 
 /** One recorded line. */
 export interface RecordedLine {
-  /** Where it stands in the file, from 1. */
+  /** Number of its line in the file, from 1. */
   readonly number: number;
   /** When it was seen, in milliseconds after the start. */
   readonly ms: number;
   /** Who has sent it to whom. */
   readonly side: Side;
-  /** Which of the agents it is about; undefined on the editor's side. */
+  /** Number of the agent; `undefined` on the editor's side. */
   readonly child: number | undefined;
   /** The line without its line end. */
   readonly bytes: Buffer;
 }
 
 /**
- * The lines of a recording, in order; those that are not there as a whole are left out. `name` is for messages. Fails
- * with `CaiError('REPLAY')` for a file that is no recording; a last line that was cut short is ignored.
+ * The lines of a recording, in order, without those that it does not have as a whole. `name`: of its file, for
+ * messages. Ignores a last record that was cut short. Fails with `CaiError('REPLAY')` for a text that is no recording.
  */
 export function readRecording(text: string, name: string): RecordedLine[] {
   const texts = text.split('\n').slice(0, -1);

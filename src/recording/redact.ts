@@ -1,8 +1,7 @@
 /**
- * Takes the secrets that can be told by their place out of a line: values of variables and headers, what
- * stands under keys such as `token` or `password`, what is told to sign in or filled into a form, who signs in with
- * a password in an address. Any other secret in running text, in a file or among the arguments of a command or tool
- * cannot be told.
+ * Takes secrets out of a line that can be recognised by their place: values of variables and headers, values under keys
+ * such as `token` or `password`, params to sign in, what was filled into a form, and name and password in an address.
+ * Any other secret, in running text, in a file or among the arguments of a command or tool, stays.
  */
 import { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from '../rpc/json/bytes';
 import { scalarEnd, skipSpace } from '../rpc/json/tokens';
@@ -17,26 +16,26 @@ export const redactedText = '<redacted>';
 
 /** A line without its secrets. */
 export interface Redacted {
-  /** JSON if the line is; the same but for the secrets. */
+  /** The line with each secret replaced; JSON if the line is. */
   readonly text: string;
-  /** Something was taken out. */
+  /** Whether a secret was replaced. */
   readonly isRedacted: boolean;
 }
 
 const noPlans: Plans = { params: () => undefined, result: () => undefined, error: undefined };
 
-/** A line without any of these words, as nearly all are, has nothing to take out. An escape could hide one. */
+/** Words, or escapes that could hide one, without which a line cannot hold a secret; nearly no line has any. */
 const suspicious =
   /token|key|authori[sz]ation|bearer|passw|passphrase|pwd|jwt|secret|credential|cookie|code"|env(?:"|ironment|.?var)|headers|ur[li]|href|link|endpoint|redirect|"action"|authenticat|providers|:\\?\/\\?\/[^/\s]*@|\\u/i;
 
-/** Of a longer key the end counts, in characters. */
+/** Of a longer key only the end is looked at, in characters. */
 const maxKeyLength = 256;
 /** Where a word begins within a key, as in `apiKey` and `AWSSecret`. */
 const wordStart = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g;
-/** Keys whose value is secret, without the signs between their words. */
+/** Keys whose value is secret; they are compared without the signs between their words. */
 const secretKey =
   /(?:token|(?:(?:api|access|private|secret|session)key|^key|authori[sz]ation|bearer|password|passwd|pwd|passphrase|jwt|secret|credential|cookie)s?)$/;
-/** Words that say so wherever they stand in a key, with `_` between words: `API_KEY_ANTHROPIC`, but no `secretary`. */
+/** The same words elsewhere in a key whose words are joined by `_`: `API_KEY_ANTHROPIC`, but not `secretary`. */
 const secretWord =
   /(?:^|_)(?:(?:api|access|private|secret|session)_?key|authori[sz]ation|password|passwd|passphrase|secret|credential|cookie)s?_/;
 /** Names of lists or maps of which all values are secret, and only the names are shown. `my.env`, but no `cabenv`. */
@@ -45,18 +44,18 @@ const namedValues = /(?:^|_)env$/;
 const variables = /(?:^|_)env(?:ironment)?(?:_?var(?:iable)?s?)?$/;
 /** Keys of addresses. */
 const addressKey = /(?:ur[li]|href|link|endpoint|redirect)s?$/;
-/** What signs in with a password, in an address anywhere in a text. */
+/** Name and password in an address anywhere in a text. */
 const passwordInAddress = /:\/\/[^\s/?#:@"<>`\\]*:[^\s/?#"<>`\\]+@/g;
 /** An address that holds a password, a query or a fragment which is no place in a file, as `#L10-L20` is. */
 const tellingAddress = /:\/\/[^/]*@|\?|#(?!L\d+(?:[-:CL\d]*)$)/;
 /** An address in parts: scheme, who signs in, host and port, the rest. */
 const addressParts = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#\\]*@)?([^/?#@\\]*)(.*)$/is;
-/** What tells which request, session or method params are about. */
+/** Keys of params to sign in whose values are no secrets. */
 const openKeys = new Set(['methodid', 'providerid', 'id', 'sessionid', 'apitype']);
-/** Methods whose params are there to sign in. */
+/** Methods that sign in. */
 const signsIn = /^(?:authenticate|providers\/set)$/;
 
-/** What holds for the values in an object or array. */
+/** What is done with the values in an object or array. */
 type Rule =
   /** They stay, but for those under a secret key. */
   | 'keep'
@@ -189,7 +188,7 @@ function shownOrigin(address: string): string | undefined {
   return user === undefined && (rest === '' || rest === '/') ? undefined : `${scheme}${host}/${redactedText}`;
 }
 
-/** Whether it answers a form, of which all that was filled in goes. Source: ACP, elicitation. */
+/** Whether a message answers a form; all that was filled in is secret. Source: ACP, elicitation. */
 function isFormResult(message: Message): boolean {
   if (message.kind !== 'response' || message.isError) return false;
   const result = bodyOf(message);

@@ -20,7 +20,7 @@ import type { Edit } from '../rpc/splice';
 import { Walk } from '../rpc/json/walk';
 import type { JsonObject } from '../child/workspace-child';
 
-/** In each method what is looked at: two parsers must not read it differently. */
+/** The keys of a sign-in method that we look at; a method that has one twice is refused, as parsers may differ. */
 const methodsPlan = compilePlan({
   '*': {
     '=': 'method',
@@ -36,9 +36,9 @@ const methodsPlan = compilePlan({
   },
 });
 
-/** What only an editor could take for something to run, in a method that is none of ours. */
+/** Keys that an editor could take for a command to run; `undefined` removes them. */
 const nothingRunnable = { command: undefined, args: undefined, env: undefined };
-/** Variables by which programs of the host are steered: an editor would set them at the word of an agent. */
+/** Variables that steer programs of this machine: a method that has the editor set one is not offered. */
 const steering = /^(?:CAI_|NODE_|LD_|DYLD_|DOCKER_|XDG_|GIT_|PATH$|HOME$)/i;
 
 /** How many different logins one proxy keeps ready for each workspace; agents have one to three. */

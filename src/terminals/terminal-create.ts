@@ -1,6 +1,6 @@
 /**
- * `terminal/create`: what the agent wants to run, and what the editor runs for it. Of the command, arguments,
- * environment and folder that the agent gives, the editor gets none.
+ * `terminal/create`: the command that the agent wants to run, and the one that the editor runs instead. The editor gets
+ * neither command nor arguments, environment or folder from the agent.
  */
 import { posix } from 'node:path';
 import { isPassable, isVariableName } from '../agent/argument-text';
@@ -12,7 +12,7 @@ import { bodyOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import type { JsonObject } from '../child/workspace-child';
 
-/** What an agent asks to run in a terminal. */
+/** The command that an agent asks for. */
 export type TerminalWish = Pick<TerminalOrder, 'argv' | 'env' | 'shell'> & {
   /** Its folder as the agent names it; undefined: that of its session. */
   readonly cwd: string | undefined;
@@ -36,7 +36,7 @@ export function wishOf(message: Message): TerminalWish {
   return { argv: [command, ...args], env: variablesOf(params.env ?? []), cwd, shell: args.length === 0 };
 }
 
-/** The edits by which the editor runs `host` in `cwd`, a folder as it names it. All other params stay. */
+/** Edits that have the editor run `host` in `cwd`, a folder of its machine. All other params stay. */
 export function editsOfCreate(message: Message, host: HostCommand, cwd: string): Edit[] {
   const texts = {
     terminalArgs: JSON.stringify(host.args),

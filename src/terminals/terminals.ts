@@ -1,6 +1,6 @@
 /**
- * Terminals that the editor shows and in which a container's commands run: `terminal/*` of agents. Who may use
- * which, and that none outlives whom it was for.
+ * `terminal/*` of agents: the editor shows terminals whose commands run in a container. Each can be used by the session
+ * that created it alone, and ends with it.
  */
 import type { Host } from '../system/host';
 import { dropToken, hostCommand, writeToken } from '../agent/editor-token';
@@ -17,7 +17,7 @@ import type { Core } from '../relay/core';
 import { methodNotFound, offers } from '../protocol/refusals';
 import { editsOfCreate, wishOf } from './terminal-create';
 
-/** What terminals are made from. */
+/** What all terminals of one proxy share. */
 export interface TerminalsOptions {
   /** Whose containers commands run in. */
   readonly agent: { readonly name: string };
@@ -30,19 +30,19 @@ export interface TerminalsOptions {
 /** Passes a call on to the editor; returns the id that it has there, undefined if it could not be passed. */
 export type PassOn = (edits: readonly Edit[]) => string | undefined;
 
-/** How many terminals one agent may have that it has not released: more than anybody can look at. */
+/** How many terminals one agent may have that it has not released. */
 const maxTerminals = 64;
-/** How many it may create at once and, since each costs processes on both sides, in the long run. */
+/** How many it may create at once, and in the long run: each costs processes on both sides. */
 const burst = 2 * maxTerminals;
 const perSecond = 16;
 
-/** One that the editor has, or is about to have. */
+/** A terminal that the editor has, or is about to have. */
 interface Terminal {
   readonly child: WorkspaceChild;
   /** The session's id on the editor's side. */
   readonly sessionId: string;
   readonly token: string;
-  /** Nobody is left who could use it. */
+  /** The session or its agent has ended. */
   isOver: boolean;
 }
 
@@ -50,11 +50,11 @@ interface Terminal {
 export class Terminals {
   /** By the id that the editor gave. */
   readonly #terminals = new Map<string, Terminal>();
-  /** Those that the editor has not answered for, by the id of the request. */
+  /** Terminals that the editor was asked for and has not answered, by the id of the request. */
   readonly #opening = new Map<string, Terminal>();
   readonly #rates = new WeakMap<WorkspaceChild, RateLimit>();
 
-  /** Listens for the ends of sessions. */
+  /** Adds itself to the observers of sessions. */
   constructor(
     private readonly core: Core,
     private readonly options: TerminalsOptions,
@@ -66,7 +66,7 @@ export class Terminals {
     });
   }
 
-  /** Serves a call: passed on if the editor offers terminals and this one is the session's own. */
+  /** Passes a call on if the editor offers terminals and the session may use this one, else refuses it. */
   serve(call: Omit<AgentCall, 'row'>, passOn: PassOn): void {
     const { child, message, session } = call;
     if (this.options.terminals === 'off' || !offers(this.core.editorCapabilities, 'terminal')) {
@@ -86,7 +86,7 @@ export class Terminals {
     }
   }
 
-  /** An answer of the editor: of an agent's request, or of one whose agent is gone. */
+  /** Takes each answer of the editor to an agent's request, also if the agent has ended. */
   hear(answer: Message): void {
     const terminal = this.#opening.get(answer.id!);
     if (terminal === undefined) return;
@@ -97,7 +97,7 @@ export class Terminals {
     else this.#terminals.set(id, terminal);
   }
 
-  /** The child is gone: what runs in its terminals is ended, and the editor needs them no more. */
+  /** The child has ended: has the editor kill and release its terminals. */
   forget(child: WorkspaceChild): void {
     this.#end((each) => each.child === child);
   }
@@ -123,7 +123,7 @@ export class Terminals {
     else this.#opening.set(requestId, { child, sessionId: editorId, token, isOver: false });
   }
 
-  /** An id that the editor gave to somebody else, or to nobody, means nothing. */
+  /** Refuses the id of another session's terminal. */
   #use({ child, editorId }: Session, message: Message, passOn: PassOn): void {
     const id = stringOf(message, 'terminal');
     if (id === undefined)
@@ -169,7 +169,7 @@ export class Terminals {
   }
 }
 
-/** Its fields are not looked at where nobody waits for the answer any more. */
+/** The id that the editor gave a terminal. Parsed here, because answers that nobody waits for have no fields. */
 function terminalIdOf(answer: Message): string | undefined {
   const result = bodyOf(answer) as JsonObject | null;
   return typeof result?.terminalId === 'string' ? result.terminalId : undefined;

@@ -1,4 +1,4 @@
-/** What agents tell of tokens, models and costs, read from parsed JSON in which anything may stand. */
+/** Reads tokens, models and costs from what agents send: parsed JSON that may have any form. */
 import type { Cost, TokenCounts } from './usage';
 import { plus } from './usage-sums';
 
@@ -6,11 +6,11 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** What the result of a prompt tells. */
 export interface Spent {
-  /** Its stop reason. */
+  /** The stop reason; `unknown` without one. */
   readonly stop: string;
-  /** Where it tells any. */
+  /** The turn's tokens, if the agent tells them. */
   readonly tokens?: TokenCounts;
-  /** The models that took part. */
+  /** The models that took part in the turn, as far as the agent names them. */
   readonly models: readonly { readonly model: string; readonly tokens?: TokenCounts }[];
 }
 
@@ -22,8 +22,8 @@ const maxModels = 10;
 const maxRows = 100;
 
 /**
- * What the turn has spent. `_meta.quota` has rows by model, which may hold more than the turn's own sum: they
- * count subagents too. `model` is what the agent has said before.
+ * What the result of a prompt tells. The rows by model in `_meta.quota` may sum up to more than the turn's own tokens,
+ * because they count subagents, too. `model`: the session's model, as the agent said earlier.
  */
 export function spentIn(result: unknown, model: string | undefined): Spent {
   const { stopReason, usage, _meta } = objectOf(result);
@@ -43,7 +43,7 @@ export function spentIn(result: unknown, model: string | undefined): Spent {
   };
 }
 
-/** The cost in a `usage_update`. */
+/** The cost in a `usage_update`; `undefined` if it has none that is valid. */
 export function costOf(update: unknown): Cost | undefined {
   const cost = objectOf(objectOf(update).cost);
   const amount = count(cost.amount);
@@ -90,7 +90,7 @@ function tokensOf(value: unknown): TokenCounts | undefined {
   };
 }
 
-/** One that is too large to be true is none: the sum of such would be no number. */
+/** A count that can be added up: not negative, and not too large for exact sums. */
 function count(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * Follows turns, for `cai usage`: how long they and their tool calls took, which tokens and costs the agent
+ * Records for `cai usage` how long turns and their tool calls take, and which tokens and costs the agent
  * tells. Sources: ACP v1, `usage_update` (the cost is the session's so far) and `usage` of a prompt's result
  * (unstable, the turn's tokens); `_meta.quota` and `_meta["_claude/model"]` as claude-agent-acp 0.100, codex-acp
  * 2.6 and gemini-cli 0.61 send them.
@@ -21,13 +21,13 @@ const maxTools = 1_000;
 const maxToolIdBytes = 1_024;
 /** Prompts of a session that are followed at once. */
 const maxTurns = 100;
-/** Longer results are not kept until they are read, in bytes. */
+/** Longer results are parsed at once, and not kept until their record is made, in bytes. */
 const maxKeptBytes = 16 * 1_024;
 
-/** A prompt that is not answered. */
+/** An open prompt. */
 interface Turn {
   readonly startedAt: number;
-  /** From the first one on. */
+  /** `undefined` before the first tool call. */
   tools: Tools | undefined;
 }
 
@@ -35,29 +35,29 @@ interface Turn {
 interface Tools {
   /** When the tool calls that still run were begun, by their ids. */
   readonly running: Map<string, number>;
-  /** Ids of those that are over. */
+  /** Ids of the tool calls that are over. */
   readonly over: Set<string>;
   failed: number;
   timed: number;
   toolMs: number;
 }
 
-/** What is known of an open session. */
+/** An open session. */
 interface Followed {
-  /** Oldest first; by the id of the prompt. */
+  /** Open turns by the id of the prompt, the oldest first. */
   readonly turns: Map<string, Turn>;
-  /** Its history is being told again. */
+  /** The agent is sending the session's history again, after `session/load`. */
   isLoading: boolean;
   model: string | undefined;
-  /** As the agent told it last. */
+  /** The cost of the whole session, as the agent told it last. */
   cost: Cost | undefined;
-  /** How much of that is recorded; undefined: the next one that is told says what was spent before. */
+  /** The part of the cost that is recorded; `undefined`: the next cost that the agent tells was spent before. */
   counted: Cost | undefined;
-  /** While `counted` is looked for in what is recorded. */
+  /** Runs while `counted` is looked for in earlier records. */
   lookUp: Promise<void> | undefined;
 }
 
-/** Follows all sessions of one proxy. */
+/** The observer of all sessions of one proxy. */
 export class UsageObserver implements SessionObserver {
   /** By the editor's ids, since a session may go on in another process of its agent. */
   readonly #sessions = new Map<string, Followed>();
@@ -79,7 +79,7 @@ export class UsageObserver implements SessionObserver {
     return this.#file.end();
   }
 
-  /** A new session has cost nothing; of another, what is recorded of it counts as before. */
+  /** A new session has cost nothing; for another one, the cost that was recorded last is looked up. */
   onOpen(session: Session, request: Message, result: Message): void {
     const followed = this.#follow(session);
     followed.model = modelIn(bodyOf(result)) ?? followed.model;
@@ -93,7 +93,7 @@ export class UsageObserver implements SessionObserver {
     }
   }
 
-  /** A prompt begins a turn; a load tells old turns again. */
+  /** A prompt begins a turn. After a load the agent sends the session's history again. */
   onCall(session: Session, call: Message): void {
     const { method, id } = call;
     if (method === 'session/prompt' && id !== undefined) {
@@ -108,14 +108,14 @@ export class UsageObserver implements SessionObserver {
     }
   }
 
-  /** A turn whose agent has ended has no answer. */
+  /** Records a turn whose agent has ended. */
   onLost(session: Session, call: Message): void {
     const followed = this.#sessions.get(session.editorId);
     if (followed?.turns.has(call.id ?? '') === true) this.#end(session, followed, call.id!, undefined);
     if (followed !== undefined && call.method === 'session/load') followed.isLoading = false;
   }
 
-  /** The answer to a prompt ends its turn. */
+  /** Records a turn with the answer to its prompt. */
   onAnswer(session: Session, method: string, answer: Message): void {
     const followed = this.#sessions.get(session.editorId);
     if (followed === undefined) return;
@@ -130,7 +130,7 @@ export class UsageObserver implements SessionObserver {
     }
   }
 
-  /** Only rare and small updates are parsed. */
+  /** Follows tool calls, costs and the model. Parses only kinds of updates that are rare and small. */
   onUpdate(session: Session, kind: string, update: Message): void {
     switch (kind) {
       case 'tool_call':
@@ -147,7 +147,7 @@ export class UsageObserver implements SessionObserver {
     }
   }
 
-  /** What was open has ended without an answer; what it cost since the last turn is recorded. */
+  /** Records open turns, and what the session has cost since its last turn. */
   onClose(session: Session): void {
     const followed = this.#sessions.get(session.editorId);
     if (followed === undefined) return;
@@ -201,7 +201,7 @@ export class UsageObserver implements SessionObserver {
     const cost = costOf(told);
     if (cost === undefined) return;
     followed.cost = cost;
-    // Of a session that we know nothing of, the first one tells what was spent before us.
+    // For a session without records, the first cost was spent before this process.
     if (followed.turns.size === 0 || followed.isLoading) followed.counted ??= cost;
   }
 
@@ -217,7 +217,7 @@ export class UsageObserver implements SessionObserver {
     }
   }
 
-  /** Writes down a turn or, without one, what the session has cost since the last, if anything. */
+  /** Records a turn or, without one, what the session has cost since the last record, if anything. */
   #record(session: Session, followed: Followed, turn: Turn | undefined, told: () => Spent): void {
     const { cost: sessionCost } = followed;
     const tools = turn?.tools;
@@ -248,7 +248,7 @@ function newTools(): Tools {
   return { running: new Map(), over: new Set(), failed: 0, timed: 0, toolMs: 0 };
 }
 
-/** What the answer to a prompt tells, read when that is asked for: the editor waits for the answer. */
+/** Reads what the answer to a prompt tells, later if possible, because the editor waits for the answer. */
 function spentLater(answer: Message, model: string | undefined): () => Spent {
   if (answer.bodyEnd - answer.bodyStart > maxKeptBytes) {
     const spent = spentIn(bodyOf(answer), model);
@@ -258,7 +258,7 @@ function spentLater(answer: Message, model: string | undefined): () => Spent {
   return () => spentIn(JSON.parse(text), model);
 }
 
-/** What a session has cost meanwhile; an agent that counts from 0 again is taken at its word. */
+/** The difference of two costs; if the later one is smaller, the agent has begun to count from 0 again. */
 function costBetween(before: Cost | undefined, now: Cost | undefined): Cost | undefined {
   if (before === undefined || now === undefined) return undefined;
   const isOn = before.currency === now.currency && before.amount <= now.amount;

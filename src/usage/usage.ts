@@ -1,7 +1,6 @@
 /**
- * What turns have cost, on disk: one JSON record a line, in a file a month, appended shortly after each turn and so
- * never while an editor waits for its end. Several processes may write at once. Like the session table it is a help
- * and never a condition.
+ * Records of turns on disk: one JSON object a line, in a file for each month. They are appended shortly after a turn,
+ * so that no editor waits for that. Several processes may write at once. Without records all else works.
  */
 import {
   closeSync,
@@ -26,7 +25,7 @@ export const tokenKinds = ['input', 'output', 'cachedRead', 'cachedWrite', 'thou
 /** Tokens by what they were spent on. Cached ones are counted in `input` or beside it, as the agent does. */
 export type TokenCounts = Readonly<Record<(typeof tokenKinds)[number], number>>;
 
-/** Money, or what an agent counts in its place. */
+/** Money, or another unit in which an agent counts costs. */
 export interface Cost {
   /** How much, in units of the currency. */
   readonly amount: number;
@@ -81,14 +80,14 @@ const gatherMs = 100;
 
 /** The records of a folder. */
 export class UsageFile {
-  /** What is not written yet, oldest first, and when it came. */
+  /** Records that are not written yet, the oldest first, and when they were added. */
   #waiting: { readonly atMs: number; readonly make: () => NewRecord }[] = [];
   #timer: NodeJS.Timeout | undefined;
   readonly #lookUps = new Set<Promise<unknown>>();
   #isTidy = false;
   #hasWarned = false;
 
-  /** `folder` is made when first written; `keepMs`: how long a record counts. */
+  /** `folder` is made with the first record; months that ended more than `keepMs` ago are removed. */
   constructor(
     private readonly folder: string,
     private readonly keepMs: number,
@@ -104,7 +103,7 @@ export class UsageFile {
     this.#waiting.push({ atMs: Date.now(), make });
   }
 
-  /** Writes at once what has been added. */
+  /** Writes at once all records that were added. */
   flush(): void {
     if (this.#waiting.length === 0) return;
     const waiting = this.#waiting;
@@ -137,20 +136,20 @@ export class UsageFile {
     }
   }
 
-  /** Once, and not again and again. */
+  /** Warns once in this process. */
   #warn(fields: object, message: string): void {
     if (!this.#hasWarned) this.log.warn(fields, message);
     this.#hasWarned = true;
   }
 
-  /** Before the process exits: writes all, also what is added by those who have asked for a cost and not been told. */
+  /** Writes all, before the process exits; also records that are added only after a pending `costOf`. */
   async end(): Promise<void> {
     await Promise.all(this.#lookUps);
     await new Promise((resolve) => setImmediate(resolve));
     this.flush();
   }
 
-  /** The cost of a session when it was last told, this month or the one before; undefined if it never was. */
+  /** The session's cost in its last record of this month or the one before; `undefined`: there is none. */
   costOf(session: string): Promise<Cost | undefined> {
     const lookUp = this.#lastCost(session).finally(() => this.#lookUps.delete(lookUp));
     this.#lookUps.add(lookUp);
@@ -168,7 +167,7 @@ export class UsageFile {
     return undefined;
   }
 
-  /** Makes the folder, and removes the months that do not count any more. */
+  /** Makes the folder, and removes the months that are too old. */
   #tidy(): void {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const oldest = nameOf(Date.now() - this.keepMs);
@@ -189,12 +188,12 @@ export function readUsage(folder: string, sinceMs: number): UsageRecord[] {
   return records.filter(({ at }) => Date.parse(at) >= sinceMs);
 }
 
-/** The file of the month, in UTC, that a time lies in. Names sort by time. */
+/** Name of the file for the month of a time, in UTC. Names sort by time. */
 function nameOf(ms: number): string {
   return `${new Date(Math.max(ms, 0)).toISOString().slice(0, 7)}.ndjson`;
 }
 
-/** The files among `names`, by time. */
+/** The names of months' files among `names`, the oldest first. */
 function monthsOf(names: readonly string[]): string[] {
   return names.filter((name) => /^\d{4}-\d{2}\.ndjson$/.test(name)).sort();
 }
