@@ -1,6 +1,6 @@
-import { chownSync, copyFileSync } from 'node:fs';
+import { chownSync, copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { user } from './support';
+import { folder, user } from './support';
 import type { Cai } from './support';
 import { Place } from './place';
 import type { Running } from './running';
@@ -40,9 +40,14 @@ env_key = "FAKE_KEY"
 `;
 const writeSettings = `echo '${JSON.stringify(settings)}' > ~/.gemini/settings.json && echo '${codexConfig}' > ~/.codex/config.toml`;
 
-/** Makes sure that the images of agents are there. */
+/** Makes sure that the images of agents are there: looked at once in a run. */
 export async function provideImages(...agents: readonly string[]): Promise<void> {
-  for (const agent of agents) await new Place(undefined, undefined, ['--agent', agent]).opened();
+  for (const agent of agents) {
+    const isThere = join(process.env.CAI_TEST_RUN ?? folder, `image-${agent}`);
+    if (existsSync(isThere)) continue;
+    await new Place(undefined, undefined, ['--agent', agent]).opened();
+    writeFileSync(isThere, '');
+  }
 }
 
 /** Starts the fake model in the container of a workspace and an agent; resolves when it listens. */

@@ -7,8 +7,9 @@
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
-import { userInfo } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 
 const answerTimeoutMs = 5_000;
@@ -65,11 +66,14 @@ if (refusal === undefined) {
     '--verbose',
     `--testTimeout=${testTimeoutMs}`,
   ];
+  // What the test files of this run tell each other.
+  const run = mkdtempSync(join(tmpdir(), 'cai-engine-run-'));
   const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...jestArgs], {
     stdio: 'inherit',
     // What differs between engines is in engines.ts.
-    env: { ...process.env, CAI_TEST_ENGINE: engine },
+    env: { ...process.env, CAI_TEST_ENGINE: engine, CAI_TEST_RUN: run },
   });
+  rmSync(run, { recursive: true });
   process.exitCode = status ?? 1;
 } else {
   process.stderr.write(`test:${suite}: ${refusal}; see test/engine/machine.sh\n`);
