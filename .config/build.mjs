@@ -36,7 +36,7 @@ const sharedErrors = {
   name: 'shared errors',
   setup({ onResolve }) {
     onResolve({ filter: /\/errors$/ }, ({ path, resolveDir }) =>
-      join(resolveDir, path) === join(root, 'src/errors') ? { path: 'cai:main', external: true } : undefined,
+      join(resolveDir, path) === join(root, 'src/errors') ? { path: 'cai:errors', external: true } : undefined,
     );
   },
 };

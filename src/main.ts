@@ -4,12 +4,13 @@
  */
 import { delimiter } from 'node:path';
 import { signInToken } from './sign-in/sign-in-argument';
-import { CaiError } from './errors';
+import * as errors from './errors';
 import { Host } from './system/host';
 import { printable } from './system/quoted';
 import { projectAround, searchFolders } from './paths/search-path';
 
-export * from './errors';
+/** What `bin/cai` hands to the other bundles as their `errors.ts`. */
+export const sharedErrors = errors;
 
 /** The arguments are those behind the program's name; resolves with the exit status. */
 export async function main(args: readonly string[], host = hostOf(process.env)): Promise<number> {
@@ -53,7 +54,7 @@ function hostOf(env: NodeJS.ProcessEnv): Host {
 
 /** Says on stderr what ended the command; returns its exit status. A bug keeps its stack. */
 function report(error: unknown): number {
-  if (!(error instanceof CaiError)) throw error;
+  if (!(error instanceof errors.CaiError)) throw error;
   const prefix = error.code === 'UNSUPPORTED_AGENT' ? '' : 'cai: ';
   process.stderr.write(`${prefix}${printable(error.message)}\n`);
   return error.exitCode;
