@@ -52,7 +52,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
       'proxy/agent-requests',
-      'relay/call',
+      'sessions/call',
       'relay/child-start',
       'relay/children',
       'relay/core',
@@ -62,10 +62,12 @@ const withoutTest: Readonly<Record<string, string>> = {
       'calls/greeting',
       'mcp/mcp-messages',
       'sessions/observer',
+      'sessions/session-update',
+      'relay/call',
       'relay/observe-update',
       'calls/open-session',
       'proxy/proxy',
-      'calls/recovery',
+      'calls/restore-session',
       'calls/reopening-call',
       'relay/repeated-requests',
       'calls/unremembered-session',

@@ -66,6 +66,8 @@ export interface AgentProcessOptions {
   isAlone?: (() => boolean) | undefined;
   /** Called for what the command tells on descriptor 3; never for one without status. */
   onStatus?(status: AgentStatus): void;
+  /** It says nothing more though it has not ended, and is being ended for that. Not always told. */
+  onMute?: (() => void) | undefined;
   /** Once, after its last line. `reason` says how it ended; the tail of its stderr is in its `data.details`. */
   onEnd(reason: CaiError): void;
 }
@@ -132,6 +134,7 @@ export class AgentProcess {
       this.#reader.end();
       if (this.#exit === undefined && this.#ladder === undefined) void this.stop(patientStop);
       this.#pull();
+      if (this.#exit === undefined && this.#pauses === 0) this.options.onMute?.();
     });
     child.on('close', () => {
       this.#isOutputOver = true;

@@ -1,24 +1,24 @@
 /** Where the editor's requests and notifications go, by the route of their method. */
 import { CaiError } from '../errors';
-import { errorLine, rpcErrorOf } from '../rpc/answer';
+import { errorLine, resultLine, rpcErrorOf } from '../rpc/answer';
 import { fieldOf, jsonOf, textOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { replacing, splice } from '../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from '../relay/children';
-import type { Call } from '../relay/call';
+import type { Call } from '../sessions/call';
 import type { Core } from '../relay/core';
 import { SessionEnder } from './end-session';
 import { FanOut } from './fan-out';
 import { SessionOpener } from './open-session';
 import type { SessionOpenerOptions } from './open-session';
-import { Recovery } from './recovery';
-import type { RecoveryOptions } from './recovery';
+import { SessionRestorer } from './restore-session';
+import type { SessionRestorerOptions } from './restore-session';
+import type { Session } from '../sessions/session';
 import { sessionIdOf } from '../sessions/session-ids';
 import { SessionList } from './session-list';
-import { SessionSettings } from '../sessions/session-settings';
-import { cancelled, methodNotFound } from '../protocol/refusals';
+import { cancelled, methodNotFound, unknownSession } from '../protocol/refusals';
 
 /** Methods about what is kept of a session, which does not have to be open. */
 const aboutRecord = new Set(['session/archive', 'session/unarchive', 'session/set_title']);
@@ -27,7 +27,7 @@ const aboutRecord = new Set(['session/archive', 'session/unarchive', 'session/se
 export interface EditorCallsOptions
   extends
     Pick<SessionOpenerOptions, 'host' | 'ownProcess' | 'mcp'>,
-    Pick<RecoveryOptions, 'agent' | 'attempts' | 'limitMs' | 'room'> {
+    Pick<SessionRestorerOptions, 'agent' | 'attempts' | 'limitMs'> {
   /** Takes the editor's part of MCP over ACP. */
   mcpFromEditor(call: Call): void;
 }
@@ -38,7 +38,7 @@ export class EditorCalls {
   readonly #ender: SessionEnder;
   readonly #fanOut: FanOut;
   readonly #list: SessionList;
-  readonly #recovery: Recovery;
+  readonly #restorer: SessionRestorer;
 
   /** Works on the tables of `core`. */
   constructor(
@@ -46,12 +46,9 @@ export class EditorCalls {
     private readonly children: Children,
     private readonly options: EditorCallsOptions,
   ) {
-    const serve = (call: Call): void => this.serve(call);
-    core.serveAgain = serve;
-    this.#opener = new SessionOpener(core, children, { ...options, serve });
-    const settings = new SessionSettings();
-    core.observers.push(settings);
-    this.#recovery = new Recovery(core, { ...options, opener: this.#opener, settings, serve });
+    core.sessions.room.serve = (call) => this.serve(call);
+    this.#opener = new SessionOpener(core, children, options);
+    this.#restorer = new SessionRestorer(core, { ...options, opener: this.#opener });
     this.#ender = new SessionEnder(core, children, options.host);
     this.#fanOut = new FanOut(core, children);
     this.#list = new SessionList(core, children, options.host);
@@ -67,9 +64,6 @@ export class EditorCalls {
     switch (call.row.route) {
       case 'new':
         await this.#opener.openNew(call);
-        break;
-      case 'open':
-        if (!this.#recovery.hold(sessionIdOf(call.message) ?? '', call)) await this.#opener.openKnown(call);
         break;
       case 'all':
         await this.#fanOut.serve(call);
@@ -103,18 +97,48 @@ export class EditorCalls {
     if (editorId === undefined) {
       throw new CaiError('INVALID_PARAMS', `${message.method}: sessionId must be a string`);
     }
-    if (this.#opener.hold(editorId, call) || this.#recovery.hold(editorId, call)) return;
-    const session = this.core.sessions.find(editorId);
-    if (row.route === 'delete') await this.#ender.delete(call, editorId);
+    const { sessions } = this.core;
+    const owner = sessions.get(editorId);
+    if (owner?.isHeld === true && this.#waits(owner, call)) return;
+    const session = owner?.open;
+    const hold = async (step: (held: Session) => Promise<void>): Promise<void> =>
+      await sessions.hold(editorId, step);
+    if (row.route === 'open') await hold((held) => this.#opener.openKnown(call, held));
+    else if (row.route === 'delete') await hold(() => this.#ender.delete(call, editorId));
     else if (session === undefined && aboutRecord.has(message.method))
-      await this.#ender.serveClosed(call, editorId);
+      await hold(() => this.#ender.serveClosed(call, editorId));
     else if (session === undefined && row.route === 'fork')
-      await this.#opener.forkRemembered(call, this.#ender.recordOf(editorId));
-    else if (session === undefined) this.#recovery.serve(call, editorId);
-    else if (row.route === 'close') this.#ender.close(call, session);
-    else if (row.route === 'end') await this.#ender.end(call, session);
-    else if (row.route === 'fork') await this.#opener.fork(call, session);
+      await hold(() => this.#opener.forkRemembered(call, this.#ender.recordOf(editorId)));
+    else if (owner?.lost !== undefined) await this.#restorer.serve(call, owner);
+    else if (session === undefined) throw unknownSession(editorId);
+    else if (row.route === 'close') await hold(() => this.#ender.close(call, session));
+    else if (row.route === 'end') await hold(() => this.#ender.end(call, session));
+    else if (row.route === 'fork') await hold(() => this.#opener.fork(call, session));
     else this.core.toAgent(session.child, call, { map: session.map, session });
+  }
+
+  /** Has a call wait for those of its session before it; false for one that need not. */
+  #waits(owner: Session, call: Call): boolean {
+    const { message, request, row } = call;
+    const isCancel = message.method === 'session/cancel' && request === undefined;
+    if (owner.endRestore !== undefined && (row.route === 'close' || row.route === 'end')) {
+      owner.endRestore(call);
+    } else if (owner.endRestore !== undefined && isCancel) {
+      this.#cancelPrompts(owner);
+    } else if (!owner.wait(call)) {
+      if (!isCancel) throw new CaiError('AGENT_STALLED', `too much waits for session ${owner.editorId}`);
+      // It may also be meant for a turn that is under way.
+      this.#cancelPrompts(owner);
+      return false;
+    }
+    return true;
+  }
+
+  /** Answers the prompts that wait, which no agent has got. Source: ACP v1, prompt turn, cancellation. */
+  #cancelPrompts(owner: Session): void {
+    for (const call of owner.takeWaiting(({ message }) => message.method === 'session/prompt'))
+      if (call.request !== undefined)
+        this.core.answer(call, resultLine(call.request.id, '{"stopReason":"cancelled"}'));
   }
 
   /**

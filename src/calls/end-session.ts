@@ -6,13 +6,14 @@ import { loggedFailure } from '../agent/agent-end';
 import { CaiError, rpcCode } from '../errors';
 import { resultLine } from '../rpc/answer';
 import type { SessionRecord } from '../sessions/session-record';
-import type { Session, WorkspaceChild } from '../child/workspace-child';
+import type { WorkspaceChild } from '../child/workspace-child';
+import type { AgentSession } from '../sessions/session';
 import { quoted } from '../system/quoted';
 import { findWorkspace } from '../workspace/root';
 import { isKnownRoot } from '../workspace/trust';
 import type { Children } from '../relay/children';
 import { turnEndMs } from '../relay/core';
-import type { Call } from '../relay/call';
+import type { Call } from '../sessions/call';
 import type { Core } from '../relay/core';
 import { isAgentError, offers, unknownSession } from '../protocol/refusals';
 import { within } from '../system/time-limit';
@@ -31,26 +32,28 @@ export class SessionEnder {
    * end awaited, so that the prompt is answered first. What the agent says of the session afterwards is
    * nobody's.
    */
-  close(call: Call, session: Session): void {
-    const { child } = session;
-    child.whenReady({
-      bytes: call.message.line.length,
-      run: () => {
-        if (offers(child.capabilities, 'sessionCapabilities.close')) {
-          this.core.toAgent(child, call, { map: session.map, session, onResult: () => this.#drop(session) });
-        } else {
-          void this.#endTurn(call, session);
-        }
-      },
-      onFailure: (reason) => this.core.fail(call, reason),
-    });
+  async close(call: Call, session: AgentSession): Promise<void> {
+    const { child, map } = session;
+    // Sent in this turn of the event loop where that can be: calls of other sessions must not overtake it either.
+    await new Promise<void>((done, onFailure) =>
+      child.whenReady({
+        bytes: call.message.line.length,
+        run: () => {
+          const isOffered = offers(child.capabilities, 'sessionCapabilities.close');
+          if (isOffered)
+            this.core.toAgent(child, call, { map, session, onResult: () => this.#drop(session) });
+          (isOffered ? Promise.resolve() : this.#endTurn(call, session)).then(done, onFailure);
+        },
+        onFailure,
+      }),
+    );
   }
 
   /**
    * `session/end`, which ACP does not have: never sent on. As `session/close`; and a child that has lost
    * its last session by it is ended at once.
    */
-  async end(call: Call, session: Session): Promise<void> {
+  async end(call: Call, session: AgentSession): Promise<void> {
     const { child } = session;
     if (offers(child.capabilities, 'sessionCapabilities.close')) {
       await this.#askToClose(session);
@@ -59,13 +62,13 @@ export class SessionEnder {
     } else {
       await this.#endTurn(call, session);
     }
-    if (child.sessions.size === 0 && child.openings.length === 0) void child.stop(patientStop);
+    if (this.core.sessions.of(child).isEmpty) void child.stop(patientStop);
   }
 
   /** `session/delete`, also of a session that is not open. One that nobody knows is deleted already. */
   async delete(call: Call, editorId: string): Promise<void> {
     const open = this.core.sessions.find(editorId);
-    const record = this.core.sessions.recall(editorId);
+    const record = this.core.sessions.records.recall(editorId);
     if (open === undefined && record === undefined) {
       this.#answerEmpty(call);
       return;
@@ -106,7 +109,7 @@ export class SessionEnder {
 
   /** What is remembered of a session. Fails with `SESSION_UNKNOWN` if that is nothing. */
   recordOf(editorId: string): SessionRecord {
-    const record = this.core.sessions.recall(editorId);
+    const record = this.core.sessions.records.recall(editorId);
     if (record === undefined) throw unknownSession(editorId);
     return record;
   }
@@ -124,7 +127,7 @@ export class SessionEnder {
     return workspace.root === root ? this.children.forWorkspace(workspace) : undefined;
   }
 
-  async #endTurn(call: Call, session: Session): Promise<void> {
+  async #endTurn(call: Call, session: AgentSession): Promise<void> {
     this.core.cancelTurn(session);
     await this.core.whenTurnEnded(session);
     this.#drop(session);
@@ -132,7 +135,7 @@ export class SessionEnder {
   }
 
   /** Resolves when the agent has closed the session, failed to, or takes too long. */
-  async #askToClose(session: Session): Promise<void> {
+  async #askToClose(session: AgentSession): Promise<void> {
     const params = JSON.stringify({ sessionId: session.agentId });
     await within(
       turnEndMs,
@@ -151,7 +154,7 @@ export class SessionEnder {
     );
   }
 
-  #drop(session: Session): void {
+  #drop(session: AgentSession): void {
     this.core.sessions.close(session);
     this.children.stopWhenIdle(session.child);
   }

@@ -7,7 +7,7 @@ import { bodyTextOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Children } from '../relay/children';
-import type { Call } from '../relay/call';
+import type { Call } from '../sessions/call';
 import type { Core } from '../relay/core';
 import { CaiError } from '../errors';
 import { within } from '../system/time-limit';

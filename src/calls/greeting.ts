@@ -12,7 +12,7 @@ import { mayHaveOwnData } from '../config/workspace-data';
 import type { Workspace } from '../workspace/root';
 import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from '../relay/children';
-import type { Call } from '../relay/call';
+import type { Call } from '../sessions/call';
 import type { Core } from '../relay/core';
 import { minimalResult, readHello, resultFor } from '../profiles/initialize';
 import type { KnownAnswer, Profiles } from '../profiles/profiles';

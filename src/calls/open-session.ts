@@ -1,27 +1,30 @@
-/** Sessions begin here: `session/new`, `session/load`, `session/resume`, `session/fork`. */
+/**
+ * Sessions are opened here: `session/new`, `session/load`, `session/resume`, `session/fork`, and, by calls of our own,
+ * those whose agent has ended. Calls reach their agent in the editor's order: those of one session, because it is held
+ * until the call is sent, and those of one workspace, because `SessionPlaces` finds their places in that order.
+ */
+import type { CaiError } from '../errors';
 import type { Host } from '../system/host';
-import { CaiError } from '../errors';
 import { fieldOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
-import type { SessionRecord } from '../sessions/session-record';
-import type { Session, WorkspaceChild } from '../child/workspace-child';
+import type { WorkspaceChild } from '../child/workspace-child';
 import type { Workspace } from '../workspace/root';
 import type { Children } from '../relay/children';
-import type { Call } from '../relay/call';
 import type { Core } from '../relay/core';
-import { HeldCalls, type WaitingRoom } from './waiting-calls';
 import type { McpServers } from '../mcp/mcp-servers';
 import { cancelled, forkElsewhere, noSession, unknownSession } from '../protocol/refusals';
-import { canRelearn, relearn } from './unremembered-session';
+import type { Call } from '../sessions/call';
+import type { AgentSession, Place, Session } from '../sessions/session';
 import { sessionIdOf } from '../sessions/session-ids';
+import type { SessionRecord } from '../sessions/session-record';
+import { canRelearn, relearn } from './unremembered-session';
 import { SessionPlaces } from './session-places';
-import type { Found, Place } from './session-places';
 import { tellState } from './restore-setting';
 
 /** What has become of a session that was lost. */
 export interface Restored {
   /** As it is open now, or was until it failed. */
-  readonly session: Session;
+  readonly session: AgentSession;
   /** Why it is not open: the agent's error, or why there is no answer. */
   readonly failure?: CaiError | Message | undefined;
 }
@@ -34,22 +37,11 @@ export interface SessionOpenerOptions {
   readonly ownProcess: boolean;
   /** Sees to the MCP servers that the editor names. */
   readonly mcp: McpServers;
-  /** Where calls wait. */
-  readonly room: WaitingRoom;
-  /** Takes up a call that had to wait. */
-  serve(call: Call): void;
 }
-
-type Send = (prepared: Call) => void;
 
 /** Opens sessions. */
 export class SessionOpener {
-  /** Calls for a session that is being opened, in their order; they follow once it is at its child. */
-  readonly #waiting = new Map<string, HeldCalls>();
   readonly #places: SessionPlaces;
-  /** What was open under the id of a session before it, and the sessions that could not be opened. */
-  readonly #replaced = new WeakMap<Session, Session | undefined>();
-  readonly #failed = new WeakSet<Session>();
 
   /** Works on the tables of `core`. */
   constructor(
@@ -60,79 +52,51 @@ export class SessionOpener {
     this.#places = new SessionPlaces(children, options.host);
   }
 
-  /** `session/new`: in the child of the workspace that `cwd` lies in. */
+  /** `session/new`: in the child of the workspace that `cwd` lies in. Settles once it is sent, or has failed. */
   async openNew(call: Call): Promise<void> {
-    const found = await this.#find(call);
-    if (found === undefined) return;
-    const { workspace, place } = found;
-    await this.#sendPrepared(call, workspace.root, place, (sent) =>
-      this.#sendOpening(this.#childFor(workspace), sent, place, undefined),
-    );
+    await this.#places.use(call.message, undefined, async ({ workspace, place }) => {
+      const sent = await this.prepare(call, workspace.root, place);
+      this.#sendOpening(this.#childFor(workspace), sent, place, undefined);
+    });
   }
 
   /**
    * `session/load` and `session/resume`: as `session/new`, for an id that this or an earlier process gave.
-   * An id that we never gave is the agent's own. What the editor sends for the session meanwhile waits.
+   * An id that we never gave is the agent's own.
    */
-  async openKnown(call: Call): Promise<void> {
-    const editorId = sessionIdOf(call.message);
-    if (editorId === undefined) {
-      throw new CaiError('INVALID_PARAMS', `${call.message.method}: sessionId must be a string`);
-    }
-    const waiting = new HeldCalls(this.options.room);
-    this.#waiting.set(editorId, waiting);
-    try {
-      const found = await this.#find(call);
-      if (found === undefined) return;
-      const { workspace, place } = found;
-      // No `await` if there is nothing to learn, so that calls keep their order.
-      if (canRelearn(this.core, editorId)) {
+  async openKnown(call: Call, { editorId }: Session): Promise<void> {
+    await this.#places.use(call.message, undefined, async ({ workspace, place }) => {
+      if (canRelearn(this.core, editorId))
         await relearn(this.core, editorId, this.children.forWorkspace(workspace), place.map);
-      }
-      await this.#sendPrepared(call, workspace.root, place, (sent) =>
-        this.#reopen(sent, editorId, workspace, place),
-      );
-    } finally {
-      if (this.#waiting.get(editorId) === waiting) this.#waiting.delete(editorId);
-      for (const held of waiting.takeAll()) this.options.serve(held);
-    }
-  }
-
-  /** Keeps a call until the session that it names is at its child; false when there is nothing to wait for. */
-  hold(editorId: string, call: Call): boolean {
-    const waiting = this.#waiting.get(editorId);
-    if (waiting === undefined || waiting.add(call)) return waiting !== undefined;
-    if (call.message.method !== 'session/cancel')
-      throw new CaiError('AGENT_STALLED', `too much waits for session ${editorId} to be opened`);
-    // It may also be meant for the turn of a session that is open under this id meanwhile.
-    waiting.cancelPrompts(this.core);
-    return false;
+      this.#reopen(await this.prepare(call, workspace.root, place), editorId, workspace, place);
+    });
   }
 
   /** `session/fork` of a session that is not open but remembered, in the child of its workspace. */
   async forkRemembered(call: Call, { root, cwd }: SessionRecord): Promise<void> {
-    const hasCwd = fieldOf(call.message, 'cwd') !== undefined;
-    const found = await this.#find(call, hasCwd ? undefined : cwd);
-    if (found === undefined) return;
-    if (found.workspace.root !== root) throw forkElsewhere(root);
-    const { workspace, place } = found;
-    await this.#sendPrepared(call, root, place, (sent) =>
-      this.#sendOpening(this.#childFor(workspace), sent, place, undefined),
-    );
+    const folder = fieldOf(call.message, 'cwd') === undefined ? cwd : undefined;
+    await this.#places.use(call.message, folder, async ({ workspace, place }) => {
+      if (workspace.root !== root) throw forkElsewhere(root);
+      const sent = await this.prepare(call, root, place);
+      this.#sendOpening(this.#childFor(workspace), sent, place, undefined);
+    });
   }
 
   /** `session/fork`: in the child of the session that is forked. */
-  async fork(call: Call, session: Session): Promise<void> {
-    const hasCwd = fieldOf(call.message, 'cwd') !== undefined;
-    const found = hasCwd ? await this.#find(call) : undefined;
-    if (hasCwd && found === undefined) return;
+  async fork(call: Call, session: AgentSession): Promise<void> {
     const { child } = session;
-    if (found !== undefined && found.workspace.root !== child.root) throw forkElsewhere(child.root);
-    const { roots, map, openParams } = session;
-    const place = found?.place ?? { roots, map, openParams };
-    await this.#sendPrepared(call, child.root, place, (sent) =>
-      this.#sendOpening(child, sent, place, session),
-    );
+    const send = async (place: Place): Promise<void> => {
+      const sent = await this.prepare(call, child.root, place);
+      this.#sendOpening(child, sent, place, session);
+    };
+    if (fieldOf(call.message, 'cwd') === undefined) {
+      await send(session);
+      return;
+    }
+    await this.#places.use(call.message, undefined, async ({ workspace, place }) => {
+      if (workspace.root !== child.root) throw forkElsewhere(child.root);
+      await send(place);
+    });
   }
 
   /**
@@ -155,36 +119,52 @@ export class SessionOpener {
   /**
    * Opens a lost session again, by a call of ours, or makes it anew. Rejects where it cannot even be sent. `onSession`
    * is told of the session before that. Once the call is cancelled, what comes of it is nobody's. A session that was
-   * loaded is still `isRestoring`, as its agent may go on telling the past.
+   * loaded is still `restoring`, as its agent may go on telling the past.
    */
-  async restore(call: Call, lost: Session, onSession: (session: Session) => void): Promise<Restored> {
+  async restore(
+    call: Call,
+    lost: AgentSession,
+    onSession: (session: AgentSession) => void,
+  ): Promise<Restored> {
     const { workspace, place } = await this.#places.findAgain(call.message, lost);
     const child = this.#childFor(workspace);
     const isNew = call.message.method === 'session/new';
+    const { sessions } = this.core;
+    const { agentId, editorId, openParams } = lost;
     // An agent that counts anew after its end has given the id to another session: no agent knows this one.
-    const known = isNew ? undefined : child.sessions.get(lost.agentId);
-    if (known !== undefined && known.editorId !== lost.editorId) throw unknownSession(lost.editorId);
+    const known = isNew ? undefined : sessions.of(child).byAgentId.get(agentId);
+    if (known !== undefined && known.editorId !== editorId) throw unknownSession(editorId);
     const sent = await this.prepare(call, workspace.root, place);
-    const session: Session = { ...lost, ...place, child, openParams: lost.openParams, isRestoring: true };
     const isWanted = (): boolean => this.core.requests.isWanted(call.request!);
     if (!isWanted()) {
       this.drop(sent);
       return { session: lost, failure: cancelled() };
     }
+    const at = { ...place, child, openParams };
+    // One that is made anew has its id only when that is answered.
+    let session: AgentSession = isNew
+      ? { ...lost, ...at }
+      : sessions.open(editorId, { ...at, agentId }, 'restoring');
     onSession(session);
-    if (!isNew) this.core.sessions.open(session);
     return await new Promise((resolve) => {
       this.core.toAgent(child, sent, {
         map: place.map,
         session: isNew ? undefined : session,
         onResult: (result) => {
-          session.isRestoring = call.message.method === 'session/load';
-          const agentId = isNew ? sessionIdOf(result) : session.agentId;
-          if (agentId === undefined) resolve({ session, failure: noSession() });
-          else if (isNew && isWanted()) this.core.sessions.openAs(session, agentId);
-          // First, so that what waits does so no longer whatever comes of the rest.
-          resolve({ session });
-          if (isWanted() && agentId !== undefined) {
+          const given = isNew ? sessionIdOf(result) : agentId;
+          if (given === undefined) {
+            resolve({ session, failure: noSession() });
+          } else {
+            if (isNew && isWanted()) {
+              session = sessions.open(editorId, { ...at, agentId: given });
+              sessions.records.changeAgentId(editorId, given);
+              onSession(session);
+            }
+            // An agent may go on telling the past after its answer to a load.
+            if (call.message.method !== 'session/load') session.owner.settle(session);
+            resolve({ session });
+          }
+          if (isWanted() && given !== undefined) {
             this.#tellOpen(session, sent, result);
             tellState(session, result, this.core.log);
           } else {
@@ -193,9 +173,9 @@ export class SessionOpener {
         },
         onNoResult: (failure) => {
           this.drop(sent);
-          if (isWanted()) this.core.sessions.lose(session);
+          if (isWanted()) sessions.lose(session);
           // What an agent offers that has not got that far is not known; what the one before it did, is.
-          if (isWanted() && child.initializeResult === '') this.core.sessions.lose(lost);
+          if (isWanted() && child.initializeResult === '') sessions.lose(lost);
           this.children.stopWhenIdle(child);
           resolve({ session, failure });
         },
@@ -203,42 +183,25 @@ export class SessionOpener {
     });
   }
 
-  /** Sends a prepared call: in this turn, unless its MCP servers have to be waited for. */
-  async #sendPrepared(call: Call, root: string | undefined, place: Place, send: Send): Promise<void> {
-    const prepared = this.prepare(call, root, place);
-    send(prepared instanceof Promise ? await prepared : prepared);
-  }
-
   #reopen(call: Call, editorId: string, workspace: Workspace, place: Place): void {
-    const agentId = this.core.sessions.recall(editorId)?.agentId ?? editorId;
-    const open = this.core.sessions.find(editorId);
-    const before = open ?? this.core.sessions.lost(editorId);
+    const { sessions } = this.core;
+    const agentId = sessions.records.recall(editorId)?.agentId ?? editorId;
+    const open = sessions.find(editorId);
     const child = open?.child.root === workspace.root ? open.child : this.#childFor(workspace);
-    const session: Session = { editorId, agentId, child, ...place };
-    this.core.sessions.open(session);
-    this.#replaced.set(session, before);
+    const session = sessions.open(editorId, { ...place, agentId, child });
     this.core.toAgent(child, call, {
       map: place.map,
       session,
-      onResult: (result) => this.#tellOpen(session, call, result, this.#openBefore(session)),
+      onResult: (result) => {
+        session.owner.settle(session);
+        this.#tellOpen(session, call, result);
+      },
       onNoResult: () => {
-        this.#failed.add(session);
         this.drop(call);
-        if (this.core.sessions.find(editorId) === session) {
-          this.core.sessions.close(session);
-          const before = this.#openBefore(session);
-          if (before?.child.isUsable === true) this.core.sessions.open(before);
-          else if (before !== undefined) this.core.sessions.lose(before);
-        }
+        sessions.undo(session);
         this.children.stopWhenIdle(child);
       },
     });
-  }
-
-  /** The session that was open under that id before, and still is at its agent. */
-  #openBefore(session: Session): Session | undefined {
-    const before = this.#replaced.get(session);
-    return before !== undefined && this.#failed.has(before) ? this.#openBefore(before) : before;
   }
 
   #childFor(workspace: Workspace): WorkspaceChild {
@@ -246,17 +209,18 @@ export class SessionOpener {
   }
 
   /** Sends a request whose result names a new session; updates of that session may come before it. */
-  #sendOpening(child: WorkspaceChild, call: Call, place: Place, session: Session | undefined): void {
-    child.openings.push(place);
+  #sendOpening(child: WorkspaceChild, call: Call, place: Place, forked: AgentSession | undefined): void {
+    const { openings } = this.core.sessions.of(child);
+    openings.push(place);
     const over = (): void => {
-      child.openings.splice(child.openings.indexOf(place), 1);
+      openings.splice(openings.indexOf(place), 1);
       this.drop(call);
-      if (child.openings.length === 0) this.#closeEarly(child);
+      if (openings.length === 0) this.#closeEarly(child);
       this.children.stopWhenIdle(child);
     };
     this.core.toAgent(child, call, {
       map: place.map,
-      session,
+      session: forked,
       onNoResult: over,
       onResult: (result) => {
         const opened = this.#bind(child, result, place);
@@ -268,33 +232,26 @@ export class SessionOpener {
 
   /** Sessions that the agent spoke of and then did not open. */
   #closeEarly(child: WorkspaceChild): void {
-    for (const early of child.early) this.core.sessions.close(early);
-    child.early.clear();
+    const { early } = this.core.sessions.of(child);
+    for (const each of early) this.core.sessions.close(each);
+    early.clear();
   }
 
-  #tellOpen(session: Session, call: Call, result: Message, before?: Session): void {
+  #tellOpen(session: AgentSession, { original, message, request }: Call, result: Message): void {
+    const isRestored = request?.isOurs === true;
     for (const observer of this.core.observers)
-      observer.onOpen?.(session, call.original ?? call.message, result, before);
+      observer.onOpen?.(session, original ?? message, result, isRestored);
   }
 
-  #bind(child: WorkspaceChild, result: Message, place: Place): Session | undefined {
+  #bind(child: WorkspaceChild, result: Message, place: Place): AgentSession | undefined {
+    const { ids, sessions } = this.core;
     const agentId = sessionIdOf(result);
     if (agentId === undefined) return undefined;
-    const early = child.sessions.get(agentId);
-    if (early === undefined || !child.early.delete(early))
-      return this.core.ids.openNew(child, agentId, place);
-    const session = { ...early, ...place };
-    this.core.sessions.open(session);
+    const { byAgentId, early } = sessions.of(child);
+    const known = byAgentId.get(agentId);
+    if (known === undefined || !early.delete(known)) return ids.openNew(child, agentId, place);
+    const session = sessions.open(known.editorId, { ...place, agentId, child });
+    session.owner.settle(session);
     return session;
-  }
-
-  /** Where the call wants its session; undefined when that failed, and the call with it. */
-  async #find(call: Call, folder?: string): Promise<Found | undefined> {
-    try {
-      return await this.#places.find(call.message, folder);
-    } catch (error) {
-      this.core.fail(call, error);
-      return undefined;
-    }
   }
 }

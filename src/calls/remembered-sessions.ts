@@ -26,7 +26,7 @@ const toleranceMs = 60_000;
 export function rememberedSessions(sessions: SessionTable, filter: RememberedFilter): SessionRecord[] {
   const isThere = new Map<string, boolean>();
   const folders = new Map<string, boolean>();
-  return sessions
+  return sessions.records
     .remembered()
     .filter(({ id, root, updatedAt }) => {
       return updatedAt !== undefined && !filter.isListed(id) && !filter.besides.has(root);
@@ -50,7 +50,7 @@ export function rememberRow(
   id: string,
   row: Readonly<Record<string, unknown>>,
 ): void {
-  const record = sessions.recall(id);
+  const record = sessions.records.recall(id);
   if (record === undefined) return;
   const { title = '', updatedAt } = record;
   const told = typeof row.updatedAt === 'string' ? Date.parse(row.updatedAt) : NaN;
@@ -59,7 +59,7 @@ export function rememberRow(
   if (!isLater && newTitle === title) return;
   const now = Date.now();
   const time = isLater ? new Date(Math.min(Number.isNaN(told) ? now : told, now)).toISOString() : updatedAt;
-  sessions.update(id, { updatedAt: time, title: newTitle === '' ? undefined : newTitle });
+  sessions.records.update(id, { updatedAt: time, title: newTitle === '' ? undefined : newTitle });
 }
 
 function isSame(cwd: string, { cwd: spelled, realCwd }: Workspace): boolean {

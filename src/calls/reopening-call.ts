@@ -5,8 +5,8 @@ import type { Message } from '../rpc/message';
 import { editedText, joined, replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import { newOwnId } from '../child/proxy-request-id';
-import type { Session } from '../child/workspace-child';
-import type { Call } from '../relay/call';
+import type { AgentSession } from '../sessions/session';
+import type { Call } from '../sessions/call';
 import type { Core } from '../relay/core';
 import { editorMethods } from '../protocol/methods';
 
@@ -16,7 +16,7 @@ const serversPlan = compilePlan({ mcpServers: 'mcpServers' });
  * The call that opened a session, which must be known, as one by which `method` reopens it or, as `session/new`, makes
  * it anew. It is no request of the editor, but has the editor's own bytes.
  */
-export function reopeningCall(core: Core, { editorId, openParams }: Session, method: string): Call {
+export function reopeningCall(core: Core, { editorId, openParams }: AgentSession, method: string): Call {
   const id = newOwnId();
   const row = editorMethods[method]!;
   const plan = core.planOf(row.params);

@@ -4,7 +4,8 @@ import type { Log } from '../system/log';
 import { notificationLine } from '../rpc/answer';
 import { bodyOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
-import type { JsonObject, Session } from '../child/workspace-child';
+import type { JsonObject } from '../child/workspace-child';
+import type { AgentSession } from '../sessions/session';
 import type { Setting } from '../sessions/session-settings';
 import { within } from '../system/time-limit';
 
@@ -17,7 +18,7 @@ const settingMs = 10_000;
  * says. False: it has not answered.
  */
 export async function setAgain(
-  session: Session,
+  session: AgentSession,
   { method, params }: Setting,
   log: Log,
   onSet: () => void,
@@ -56,10 +57,10 @@ export async function setAgain(
  * Tells the editor what an answer to a request of ours says of a session's mode and options, as the agent's own
  * updates would. `modeId`: the mode that the request has set. Source: ACP v1, `SessionUpdate`.
  */
-export function tellState(session: Session, answer: Message, log: Log, modeId?: unknown): void {
-  const { child, agentId, editorId: sessionId } = session;
+export function tellState(session: AgentSession, answer: Message, log: Log, modeId?: unknown): void {
+  const { child, editorId: sessionId } = session;
   // It may have been closed meanwhile.
-  if (child.sessions.get(agentId) !== session) return;
+  if (session.owner.open !== session) return;
   const { modes, configOptions } = (bodyOf(answer) ?? {}) as JsonObject;
   const currentModeId = modeId ?? (modes as JsonObject | null | undefined)?.currentModeId;
   const tell = (update: JsonObject): void => {

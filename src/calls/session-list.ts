@@ -15,7 +15,7 @@ import { isInside } from '../paths/path-map';
 import { findWorkspace } from '../workspace/root';
 import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from '../relay/children';
-import type { Call } from '../relay/call';
+import type { Call } from '../sessions/call';
 import type { Core } from '../relay/core';
 import { ListCursors, ListedSessions, pageParams, pageText, withoutChild } from './list-page';
 import type { Failure, ListPosition } from './list-page';
@@ -89,7 +89,7 @@ export class SessionList {
     for (const field of message.fields.filter((each) => each.kind === 'sessionRef' && each.isString)) {
       const editorId = textOf(message, field);
       const open = this.core.sessions.find(editorId);
-      const record = this.core.sessions.recall(editorId);
+      const record = this.core.sessions.records.recall(editorId);
       const child = open?.child ?? this.children.usable().find((each) => each.root === record?.root);
       const agentId = open?.agentId ?? record?.agentId;
       if (child === undefined || agentId === undefined) continue;
@@ -113,12 +113,12 @@ export class SessionList {
     if (cwd?.isString !== true) return { ...start, children: this.children.usable() };
     const path = textOf(message, cwd);
     // Without a memory an agent may be started for it.
-    const folder = this.core.sessions.isKept
+    const folder = this.core.sessions.records.isKept
       ? await findWorkspace(path, { host: this.host })
       : await findCheckedWorkspace(path, this.host);
     const running = this.children.usable().filter((child) => child.root === folder.root);
     const position = { ...start, folder, map: this.children.mapFor(folder) };
-    if (running.length > 0 || this.core.sessions.isKept)
+    if (running.length > 0 || this.core.sessions.records.isKept)
       return { ...position, children: running.slice(0, 1) };
     return { ...position, children: [this.children.forWorkspace(folder)] };
   }
@@ -149,7 +149,7 @@ export class SessionList {
 
   /** One that never answered `initialize` is asked for no more than what is remembered. */
   #isNotNeeded(child: WorkspaceChild): boolean {
-    return this.core.sessions.isKept && child.initializeResult === '';
+    return this.core.sessions.records.isKept && child.initializeResult === '';
   }
 
   #answerRemembered(call: Call, position: ListPosition): void {
@@ -208,7 +208,7 @@ export class SessionList {
     map = child.map,
   ): string[] {
     // Another process may have written of the same sessions since.
-    this.core.sessions.refresh();
+    this.core.sessions.records.refresh();
     const edits = this.core.editsToEditor(child, page, { map });
     const rows: string[] = [];
     const ids = new Set<string>();
@@ -234,7 +234,7 @@ export class SessionList {
    * as if it worked here.
    */
   #isElsewhere({ root: own }: WorkspaceChild, id: string, cwd: unknown): boolean {
-    const root = this.core.sessions.recall(id)?.root;
+    const root = this.core.sessions.records.recall(id)?.root;
     if (own === undefined || root === undefined || typeof cwd !== 'string') return false;
     return isInside(cwd, own) && !isInside(cwd, root) && !isInside(root, own);
   }
@@ -245,7 +245,7 @@ export class SessionList {
    */
   async #ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Message | CaiError> {
     const answer = this.core.ask(child, call, params);
-    if (!this.core.sessions.isKept && this.children.usable().length === 1) return await answer;
+    if (!this.core.sessions.records.isKept && this.children.usable().length === 1) return await answer;
     return (await within(pageMs, answer)) ?? late(call.message.method);
   }
 

@@ -5,7 +5,6 @@ import type { Host } from '../system/host';
 import { CaiError } from '../errors';
 import { bodyTextOf, stringOf, textOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
-import type { Session } from '../child/workspace-child';
 import { patternsFor } from '../protect/git-named-paths';
 import { kernelPlaceOn } from '../paths/kernel-place';
 import { isInside } from '../paths/path-map';
@@ -17,9 +16,7 @@ import { isFilePath, resolvePath } from '../system/real-path';
 import type { Workspace } from '../workspace/root';
 import { findCheckedWorkspace, recordedRoots } from '../workspace/trust';
 import type { Children } from '../relay/children';
-
-/** Where a session belongs: its folders as they are now, the mapping of its paths, the call's params. */
-export type Place = Pick<Session, 'roots' | 'map' | 'openParams'>;
+import type { AgentSession, Place } from '../sessions/session';
 
 /** What was found for a call. */
 export interface Found {
@@ -27,6 +24,15 @@ export interface Found {
   readonly workspace: Workspace;
   /** What its session is to have. */
   readonly place: Place;
+}
+
+/** A call whose place is being found, or that waits for those before it. */
+interface Turn {
+  readonly cwd: string;
+  /** Of its workspace; undefined if it has none. */
+  readonly root: Promise<string | undefined>;
+  /** It has been sent, or has failed. */
+  readonly over: Promise<void>;
 }
 
 /** A folder that agents are given, without links. */
@@ -39,8 +45,8 @@ interface Given {
 export class SessionPlaces {
   /** The look-up that is going on for each folder. */
   readonly #lookUps = new Map<string, Promise<Workspace>>();
-  /** The last call for each folder: calls for the same one go on in the order of their arrival. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  /** The calls that have not been sent yet, in the order in which they came. */
+  readonly #turns = new Set<Turn>();
 
   /** `children` know what their agents see of this machine. */
   constructor(
@@ -48,28 +54,53 @@ export class SessionPlaces {
     private readonly host: Host,
   ) {}
 
-  /** For a call that opens a session, in `folder` or else its `cwd`. Rejects where it cannot be served. */
-  async find(message: Message, folder = cwdOf(message)): Promise<Found> {
-    if (folder === undefined) {
+  /**
+   * Finds where a call wants its session, in `folder` or else its `cwd`, and has `step` send the call there. The steps of
+   * one workspace run one after the other, in the order in which their calls came. Fails as they do, and where the call
+   * cannot be served.
+   */
+  async use(
+    message: Message,
+    folder: string | undefined,
+    step: (found: Found) => Promise<void>,
+  ): Promise<void> {
+    const cwd = folder ?? cwdOf(message);
+    if (cwd === undefined)
       throw new CaiError('INVALID_PARAMS', `${message.method}: cwd must be an absolute path`);
-    }
-    const found = this.#find(message, folder);
-    const earlier = this.#turns.get(folder);
-    const turn = Promise.allSettled([earlier, found]);
-    this.#turns.set(folder, turn);
-    await earlier;
+    const before = [...this.#turns].filter((turn) => this.#mayShare(turn.cwd, cwd));
+    let setOver = (): void => undefined;
+    const root = this.#lookUp(cwd).then(
+      (workspace) => workspace.root,
+      () => undefined,
+    );
+    const turn: Turn = { cwd, root, over: new Promise((resolve) => (setOver = resolve)) };
+    this.#turns.add(turn);
     try {
-      return await found;
+      const found = await this.#find(message, cwd);
+      for (const earlier of before) if ((await earlier.root) === found.workspace.root) await earlier.over;
+      await step(found);
     } finally {
-      if (this.#turns.get(folder) === turn) this.#turns.delete(folder);
+      this.#turns.delete(turn);
+      setOver();
     }
   }
 
   /** For the call that opens a lost session again. Rejects with `CaiError('REPLACED')` if it has other folders now. */
-  async findAgain(message: Message, { roots }: Pick<Session, 'roots'>): Promise<Found> {
-    const found = await this.find(message);
+  async findAgain(message: Message, { roots }: Pick<AgentSession, 'roots'>): Promise<Found> {
+    const found = await this.#find(message, cwdOf(message)!);
     checkSamePins(roots, found.place.roots);
     return found;
+  }
+
+  /**
+   * Whether one workspace can hold both folders: it would hold all that is between them, which the home folder and those
+   * above it may not be. So a look-up that hangs, as on a dead network disk, holds up nobody who works elsewhere.
+   */
+  #mayShare(one: string, other: string): boolean {
+    if (!isFilePath(one) || !isFilePath(other)) return false;
+    let common = one;
+    while (!isInside(other, common)) common = posix.dirname(common);
+    return !isInside(this.host.home, common);
   }
 
   async #find(message: Message, folder: string): Promise<Found> {

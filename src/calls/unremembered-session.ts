@@ -20,7 +20,7 @@ const derivedId = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a
 
 /** Whether an id is not remembered, and may be one of ours all the same. */
 export function canRelearn(core: Core, editorId: string): boolean {
-  return derivedId.test(editorId) && core.sessions.recall(editorId) === undefined;
+  return derivedId.test(editorId) && core.sessions.records.recall(editorId) === undefined;
 }
 
 /**
@@ -46,7 +46,7 @@ async function listUntil(core: Core, editorId: string, child: WorkspaceChild, ma
     // Each session of the list is given its id by this.
     core.editsToEditor(child, answer, { map });
     const cursor = answer.fields.find(({ kind, isString }) => kind === 'cursor' && isString);
-    if (cursor === undefined || core.sessions.recall(editorId) !== undefined) return;
+    if (cursor === undefined || core.sessions.records.recall(editorId) !== undefined) return;
     params = `{"cursor":${jsonOf(answer, cursor)}}`;
   }
 }

@@ -7,7 +7,9 @@ import type { Attempts } from './retry';
 /** How a child is made. */
 export interface WorkspaceChildOptions {
   /** How its process is started. */
-  readonly process: Omit<AgentProcessOptions, 'onLine' | 'onLines' | 'onEnd'>;
+  readonly process: Omit<AgentProcessOptions, 'onLine' | 'onLines' | 'onMute' | 'onEnd'>;
+  /** It is being ended, and does nothing more for its sessions. May be called several times. */
+  onStopping(): void;
   /** Real path of the workspace's root; undefined for the child that serves none. */
   readonly root: string | undefined;
   /** What that root is, as `identify` says it. */

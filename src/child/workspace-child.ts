@@ -9,7 +9,6 @@ import { requestLine } from '../rpc/answer';
 import type { Line } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
 import type { PathMap } from '../paths/path-map';
-import type { PinnedFolder } from '../paths/pinned-folder';
 import { stalled, tooLate, undelivered } from './child-failures';
 import type { WorkspaceChildOptions } from './child-options';
 import { HeldTasks } from './waiting-tasks';
@@ -19,29 +18,6 @@ import type { RestartingProcessOptions } from './restarting-process';
 import { OpenRequests } from './open-requests';
 import type { ChildRequest } from './open-requests';
 import { newOwnId } from './proxy-request-id';
-
-/** One conversation, as the proxy knows it while it is open. */
-export interface Session {
-  /** Its id on the editor's side, unique there. */
-  readonly editorId: string;
-  /** Its id on the agent's side, unique within the child; another once an agent has made it anew. */
-  agentId: string;
-  /** The child that has it. */
-  readonly child: WorkspaceChild;
-  /** Its working directory and further roots, then read-only mounts: `fs/*` is confined to these as they were then. */
-  readonly roots: readonly PinnedFolder[];
-  /** Between the editor's spelling of its paths and the agent's. */
-  readonly map: PathMap;
-  /**
-   * Params of the call that opened it, JSON text, the editor's own; undefined where that cannot be repeated.
-   * In memory only: there may be secrets in it.
-   */
-  readonly openParams?: string | undefined;
-  /** A call of ours is restoring it: what its agent tells of the past is known to the editor. False: one has. */
-  isRestoring?: boolean;
-  /** Made by `session/new`, and no agent has got more for it than settings: none may have written it down. */
-  isUnused?: boolean;
-}
 
 /** Capabilities and the like, as far as the proxy reads them. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -58,12 +34,6 @@ export class WorkspaceChild {
   readonly lane: Lane;
   /** What is open at the agent, by the id that it knows (JSON text). */
   readonly open = new OpenRequests();
-  /** Its sessions, by its own ids. An id names only the session that was bound to it last. */
-  readonly sessions = new Map<string, Session>();
-  /** Where the sessions belong whose `session/new` is open, oldest first. */
-  readonly openings: Pick<Session, 'roots' | 'map'>[] = [];
-  /** Sessions that the agent spoke of before it answered `session/new`. */
-  readonly early = new Set<Session>();
   /** `agentCapabilities` of its answer to `initialize`. */
   capabilities: JsonObject = {};
   /** That answer as the editor may see it, JSON text; empty until it has come. */
@@ -114,6 +84,7 @@ export class WorkspaceChild {
       ...this.options.process,
       ...handlers,
       delayMs: () => this.options.attempts.delayMs,
+      onMute: () => this.cutOff(Infinity),
       onFailure: (reason) => this.#failed(reason),
       onEnd: (reason) => {
         this.#end(reason);
@@ -146,11 +117,6 @@ export class WorkspaceChild {
   /** To the command that runs the agent, which can be asked; undefined for an agent that we start itself. */
   get link(): StatusLink | undefined {
     return this.#process.link;
-  }
-
-  /** It has no session and nothing open, and could have. */
-  get isIdle(): boolean {
-    return this.sessions.size + this.openings.length + this.open.size === 0 && this.isUsable;
   }
 
   /** It has answered a request of the editor: its start has been a success. */
@@ -232,28 +198,32 @@ export class WorkspaceChild {
 
   /** The agent is no use: everything open fails, and it is ended. */
   abandon(reason: CaiError, ladder: StopLadder): void {
-    this.#state = 'stopping';
     this.endReason = reason;
+    this.#setStopping();
     this.#failAll(reason);
     void this.stop(ladder);
   }
 
   /**
    * The way to the agent is lost; it may have got so many bytes. It is given no more work, and what it has not got
-   * fails with `UNDELIVERED`, unless some of that cancels something. False: it had done nothing yet, and just ends.
+   * fails with `UNDELIVERED`, unless some of that cancels something. One that had done nothing yet just ends.
    */
-  cutOff(takenBytes: number): boolean {
-    if (this.#state !== 'ready' || !this.#hasServed) return false;
-    this.#state = 'stopping';
+  cutOff(takenBytes: number): void {
+    if (this.#state !== 'ready' || !this.#hasServed) return;
     this.#isCutOff = true;
+    this.#setStopping();
     if (this.#cancelledAt < takenBytes) this.open.failAfter(takenBytes, undelivered(this.name));
-    return true;
   }
 
   /** Asks the agent to end, ever less politely; resolves when nothing of it is left. */
   async stop(ladder: StopLadder): Promise<void> {
-    if (this.isUsable) this.#state = 'stopping';
+    if (this.isUsable) this.#setStopping();
     await this.#process.stop(ladder);
+  }
+
+  #setStopping(): void {
+    this.#state = 'stopping';
+    this.options.onStopping();
   }
 
   #isOverBudget(): boolean {

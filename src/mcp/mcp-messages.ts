@@ -9,7 +9,7 @@ import type { Edit } from '../rpc/splice';
 import type { Field } from '../rpc/json/walk';
 import { newOwnId } from '../child/proxy-request-id';
 import type { WorkspaceChild } from '../child/workspace-child';
-import type { Call } from '../relay/call';
+import type { Call } from '../sessions/call';
 import type { Children } from '../relay/children';
 import type { Core } from '../relay/core';
 

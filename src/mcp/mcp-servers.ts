@@ -15,7 +15,7 @@ import type { Message } from '../rpc/message';
 import { joined, replacing, splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import { Attempts } from '../child/retry';
-import type { Session } from '../child/workspace-child';
+import type { AgentSession } from '../sessions/session';
 import type { Config } from '../config/config';
 import { mcpEntries } from './mcp-entries';
 import type { McpAddress, McpProgram } from './mcp-entries';
@@ -76,7 +76,7 @@ interface Shared {
 /** What one call, and the session that it opens, needs. */
 interface Lease {
   readonly root: string;
-  readonly place: Pick<Session, 'roots' | 'map'>;
+  readonly place: Pick<AgentSession, 'roots' | 'map'>;
   readonly shared: Shared[];
   /** Programs that the container has to have. */
   readonly programs: McpProgram[];
@@ -87,7 +87,8 @@ export class McpServers implements SessionObserver {
   readonly #shared = new Map<string, Shared>();
   /** Leases of calls whose session is not open yet, by the editor's message. */
   readonly #pending = new Map<Message, Lease>();
-  readonly #leases = new Map<Session, Lease>();
+  /** Of open sessions, by the editor's ids. */
+  readonly #leases = new Map<string, Lease>();
   /** Workspaces and programs that have been looked up. */
   readonly #lookedUp = new Set<string>();
   readonly #running = new Set<Helper>();
@@ -105,7 +106,7 @@ export class McpServers implements SessionObserver {
     message: Message,
     plan: Plan,
     root: string | undefined,
-    place: Pick<Session, 'roots' | 'map'>,
+    place: Pick<AgentSession, 'roots' | 'map'>,
   ): Message | Promise<Message> {
     const entries = this.options.helper === undefined || root === undefined ? [] : mcpEntries(message);
     if (entries.length === 0) return message;
@@ -134,26 +135,25 @@ export class McpServers implements SessionObserver {
     this.#lookUp(lease);
   }
 
-  /** Moves what was prepared for the message to the session that it has opened, or opened again. */
-  onOpen(session: Session, message: Message): void {
-    const earlier = [...this.#leases].filter(([{ editorId }]) => editorId === session.editorId);
-    for (const [older] of earlier) this.#leases.delete(older);
+  /** The message has opened the session, also one that was open before. */
+  onOpen({ editorId }: AgentSession, message: Message): void {
+    const earlier = this.#leases.get(editorId);
     const lease = this.#pending.get(message);
     this.#pending.delete(message);
-    if (lease !== undefined) this.#leases.set(session, lease);
-    if (lease !== undefined) this.#lookUp(lease);
-    for (const [, left] of earlier) this.#release(left);
+    if (lease === undefined) {
+      this.#leases.delete(editorId);
+    } else {
+      this.#leases.set(editorId, lease);
+      this.#lookUp(lease);
+    }
+    if (earlier !== undefined) this.#release(earlier);
   }
 
-  /** Ends the helpers that no other session needs. */
-  onClose(session: Session): void {
-    for (const [each, lease] of this.#leases) {
-      // If the agent has ended while the session was being opened again, `onClose` has another object.
-      const isLost = each.editorId === session.editorId && !each.child.isUsable;
-      if (each !== session && !isLost) continue;
-      this.#leases.delete(each);
-      this.#release(lease);
-    }
+  /** Ends what no other session needs. */
+  onClose({ editorId }: AgentSession): void {
+    const lease = this.#leases.get(editorId);
+    this.#leases.delete(editorId);
+    if (lease !== undefined) this.#release(lease);
   }
 
   /** Ends all helpers; resolves when none runs any more. */

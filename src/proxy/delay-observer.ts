@@ -3,7 +3,7 @@ import { delays } from '../relay/child-start';
 import type { Core } from '../relay/core';
 import { tellInThread } from '../relay/thread';
 import type { SessionObserver } from '../sessions/observer';
-import type { Session } from '../child/workspace-child';
+import type { AgentSession } from '../sessions/session';
 
 /** Follows the sessions of one proxy. */
 export class DelayObserver implements SessionObserver {
@@ -11,7 +11,7 @@ export class DelayObserver implements SessionObserver {
   constructor(private readonly core: Pick<Core, 'isEditorGone' | 'editorCapabilities'>) {}
 
   /** The note stands behind the answer that opens the session. */
-  onOpen(session: Session): void {
+  onOpen(session: AgentSession): void {
     const { child } = session;
     const delay = delays.get(child);
     if (delay === undefined) return;

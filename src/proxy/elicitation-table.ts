@@ -1,5 +1,5 @@
 /** The elicitations that users have open: agents choose their ids, and the editor sees those of all. */
-import { maxOpenRequests } from '../relay/request-table';
+import { maxOpenRequests } from '../sessions/request-table';
 import { newOwnId } from '../child/proxy-request-id';
 import type { WorkspaceChild } from '../child/workspace-child';
 

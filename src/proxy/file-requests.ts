@@ -86,7 +86,7 @@ export class FileRequests {
       if (real === undefined)
         throw new CaiError('OUTSIDE', `the path could not be looked up in ${limitMs / 1_000} s`);
       // Meanwhile the session may have been closed, or opened anew with other roots.
-      const now = child.sessions.get(session.agentId);
+      const now = this.core.sessions.of(child).byAgentId.get(session.agentId);
       if (now === undefined) {
         this.#refuse(call, { code: rpcCode.resourceNotFound, message: 'Session not found' });
         return;

@@ -13,6 +13,7 @@ import type { Message } from '../rpc/message';
 import { Scanner } from '../rpc/scanner';
 import { splice } from '../rpc/splice';
 import type { LineWriter } from '../rpc/writer';
+import { settingsObserver } from '../sessions/observer';
 import type { SessionTable } from '../sessions/session-table';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Config } from '../config/config';
@@ -20,13 +21,13 @@ import type { Workspace } from '../workspace/root';
 import { AgentRequests } from './agent-requests';
 import { Children } from '../relay/children';
 import { Core } from '../relay/core';
-import type { AgentCall, Call } from '../relay/call';
+import type { AgentCall } from '../relay/call';
+import type { Call } from '../sessions/call';
 import { Defects, refuseLongIds, repairedError } from './defects';
 import { EditorCalls } from '../calls/editor-calls';
 import { agentRow } from '../protocol/acting-methods';
 import { errorObject } from '../protocol/fields';
 import { Greeting } from '../calls/greeting';
-import { WaitingRoom } from '../calls/waiting-calls';
 import { McpServers } from '../mcp/mcp-servers';
 import {
   actingAgentMethod,
@@ -123,7 +124,7 @@ export class Proxy {
       config.acp.maxLineFromEditorBytes,
     );
     this.#mcp = new McpServers({ ...options, env: options.host.env });
-    core.observers.push(this.#mcp);
+    core.observers.push(this.#mcp, settingsObserver);
     this.#calls = new EditorCalls(core, this.#children, {
       host,
       mcpFromEditor: (call) => this.#agentRequests.mcpFromEditor(call),
@@ -132,7 +133,6 @@ export class Proxy {
       agent: options.agent.name,
       attempts: config.restart.attempts,
       limitMs: config.acp.startTimeoutMs,
-      room: new WaitingRoom(config.acp.queueToAgentBytes),
     });
     this.#greeting = new Greeting(core, this.#children, options);
     this.#defects = new Defects(core);

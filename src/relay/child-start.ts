@@ -96,7 +96,8 @@ export class ChildStart {
     if (status.kind === 'lost') this.options.onLost(child, status.takenBytes);
     if (status.kind === 'resumed') this.#limit();
     if (status.kind === 'warning')
-      for (const session of child.sessions.values()) tellInThread(this.core, session, status);
+      for (const session of this.core.sessions.of(child).byAgentId.values())
+        tellInThread(this.core, session, status);
     if (status.kind !== 'notice' && status.kind !== 'delay') return;
     this.options.log.warn({ root: child.root }, status.text);
     if (status.kind !== 'delay') return;

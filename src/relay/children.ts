@@ -100,7 +100,9 @@ export class Children {
     const strays = this.#serving(root).filter((child) => child.identity !== identity);
     if (strays.length === 0) return;
     this.options.log.warn({ root }, 'the folder of a workspace was replaced by another');
-    await Promise.all(strays.filter((child) => child.isIdle).map((child) => child.stop(patientStop)));
+    await Promise.all(
+      strays.filter((child) => this.core.sessions.isIdle(child)).map((child) => child.stop(patientStop)),
+    );
   }
 
   #serving(root: string): WorkspaceChild[] {
@@ -159,9 +161,9 @@ export class Children {
   /** Ends a child that has no session and nothing open, after the idle time. */
   stopWhenIdle(child: WorkspaceChild): void {
     clearTimeout(this.#idleTimers.get(child));
-    if (!child.isIdle) return;
+    if (!this.core.sessions.isIdle(child)) return;
     const timer = setTimeout(() => {
-      if (child.isIdle) void child.stop(patientStop);
+      if (this.core.sessions.isIdle(child)) void child.stop(patientStop);
     }, this.options.config.acp.idleMs);
     this.#idleTimers.set(child, timer.unref());
   }
@@ -196,7 +198,7 @@ export class Children {
       onHello: () => this.options.onHello(child),
       onReady: () => this.stopWhenIdle(child),
       onStopped: (_, kind) => this.#vitals.isStopped(child, kind),
-      onLost: (_, takenBytes) => void setTimeout(() => this.#cutOff(child, takenBytes), lastWordsMs),
+      onLost: (_, takenBytes) => void setTimeout(() => child.cutOff(takenBytes), lastWordsMs),
     });
     child.start({
       onLine: (line) => this.options.onLine(child, line, records),
@@ -223,7 +225,9 @@ export class Children {
   ): WorkspaceChild {
     const { config, host, log, writer } = this.options;
     const root = workspace?.root ?? emptyFolder(this.options.host.folders.state);
-    return new WorkspaceChild({
+    const child: WorkspaceChild = new WorkspaceChild({
+      // At the end of the proxy, turns may still be answered.
+      onStopping: () => this.#isEnding || this.#lose(child),
       process: {
         agent,
         cwd: root,
@@ -241,6 +245,7 @@ export class Children {
       attempts: this.#attemptsFor(workspace?.root),
       log,
     });
+    return child;
   }
 
   #attemptsFor(root: string | undefined): Attempts {
@@ -258,16 +263,11 @@ export class Children {
       return;
     }
     child.abandon(reason, { termAfterMs: 0, killAfterMs: 0 });
-    this.#lose(child);
   }
 
-  /** Its sessions go on in another at once, though it may take a while to say why it has ended. */
-  #cutOff(child: WorkspaceChild, takenBytes: number): void {
-    if (child.cutOff(takenBytes)) this.#lose(child);
-  }
-
+  /** Its sessions go on in another. What it has asked is taken back. */
   #lose(child: WorkspaceChild): void {
-    for (const session of [...child.sessions.values()]) this.core.sessions.lose(session);
+    this.core.sessions.loseAll(child);
     this.#takeBack(child);
   }
 

@@ -16,12 +16,14 @@ import { joined, splice } from '../rpc/splice';
 import type { Edit, Line } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
 import { newOwnId } from '../child/proxy-request-id';
-import { RequestTable } from './request-table';
+import { RequestTable } from '../sessions/request-table';
 import type { SessionTable } from '../sessions/session-table';
-import type { JsonObject, Session, WorkspaceChild } from '../child/workspace-child';
-import type { Call, CallContext } from './call';
+import type { JsonObject, WorkspaceChild } from '../child/workspace-child';
+import type { AgentSession } from '../sessions/session';
+import type { CallContext } from './call';
+import type { Call } from '../sessions/call';
 import type { FieldTree } from '../protocol/fields';
-import { isMessageChunk, updateKindOf } from '../sessions/observer';
+import { isMessageChunk, updateKindOf } from '../sessions/session-update';
 import type { SessionObserver } from '../sessions/observer';
 import { cancelled, notOffered, offers } from '../protocol/refusals';
 import { editsOf, pathsToAgent, pathsToEditor, messageEdits } from './rewrite';
@@ -34,7 +36,7 @@ export const turnEndMs = 5_000;
 
 /** The edits of a child's last message. They hold for every message of the session with the same `fields` array. */
 interface KnownEdits {
-  readonly session: Session;
+  readonly session: AgentSession;
   readonly fields: readonly Field[];
   readonly edits: readonly Edit[];
   /** It is a message chunk. */
@@ -54,8 +56,6 @@ export class Core {
   initializeResult = '';
   /** Called in this order for what passes in open sessions, except message chunks (`isMessageChunk`). */
   readonly observers: SessionObserver[] = [];
-  /** Serves a call again that no agent has got. */
-  serveAgain: (call: Call) => void = () => undefined;
   /** Which session an id stands for. */
   readonly ids: SessionIds;
   readonly #plans = new Map<FieldTree, Plan>();
@@ -211,7 +211,7 @@ export class Core {
     const last = this.#lastEdits.get(child);
     if (last?.isChunk !== true || last.fields !== pattern?.fields) return 0;
     const { session } = last;
-    if (session.isRestoring === true || child.sessions.get(session.agentId) !== session) return 0;
+    if (session.owner.state !== 'open' || session.owner.open !== session) return 0;
     last.rewriter ??= new RunRewriter(pattern, joined(splice(pattern.head, last.edits)));
     const run = last.rewriter.take(buffers);
     if (run === undefined) return 0;
@@ -220,12 +220,12 @@ export class Core {
   }
 
   /** Resolves when no prompt of the session is open, or after a bounded time. */
-  async whenTurnEnded(session: Session): Promise<void> {
+  async whenTurnEnded(session: AgentSession): Promise<void> {
     await within(turnEndMs, new Promise<void>((resolve) => session.child.open.whenQuiet(session, resolve)));
   }
 
   /** Tells the agent to end the session's turn, if it is at one. */
-  cancelTurn(session: Session): void {
+  cancelTurn(session: AgentSession): void {
     if (!session.child.open.hasPrompt(session)) return;
     const params = JSON.stringify({ sessionId: session.agentId });
     session.child.notify(notificationLine('session/cancel', params), true);
@@ -266,7 +266,7 @@ export class Core {
         if (isWanted && reason.code === 'UNDELIVERED' && context.onNoResult === undefined) {
           request.targets.length = 0;
           // Once its session is known to be lost.
-          queueMicrotask(() => this.serveAgain(call));
+          queueMicrotask(() => this.sessions.room.serve(call));
           return;
         }
         context.onNoResult?.(reason);

@@ -1,7 +1,8 @@
 /** What `cai` itself says in a session's thread. */
 import { randomUUID } from 'node:crypto';
 import { notificationLine } from '../rpc/answer';
-import type { JsonObject, Session } from '../child/workspace-child';
+import type { JsonObject } from '../child/workspace-child';
+import type { AgentSession } from '../sessions/session';
 import type { Core } from './core';
 import { offers } from '../protocol/refusals';
 
@@ -21,11 +22,11 @@ export interface ThreadNote {
  */
 export function tellInThread(
   core: Pick<Core, 'isEditorGone' | 'editorCapabilities'>,
-  session: Session,
+  session: AgentSession,
   { title, description }: ThreadNote,
 ): void {
-  const { child, agentId, editorId: sessionId } = session;
-  const isOpen = child.sessions.get(agentId) === session && session.isRestoring !== true;
+  const { child, owner, editorId: sessionId } = session;
+  const isOpen = owner.state === 'open' && owner.open === session;
   if (core.isEditorGone || !isOpen) return;
   const update = offers(core.editorCapabilities, 'session.notices')
     ? { sessionUpdate: 'notice', severity: 'warning', title, description }

@@ -5,7 +5,7 @@ import type { Host } from '../system/host';
 import { messageOf } from '../errors';
 import type { Message } from '../rpc/message';
 import { Watch } from './watch';
-import type { Session } from '../child/workspace-child';
+import type { AgentSession } from '../sessions/session';
 import { isInside } from '../paths/path-map';
 import { printableLine } from '../system/quoted';
 import type { Core } from '../relay/core';
@@ -28,22 +28,22 @@ export class ReviewObserver implements SessionObserver {
   ) {}
 
   /** Begins to watch the workspace: files that are there now are not told. */
-  onOpen(session: Session): void {
+  onOpen(session: AgentSession): void {
     // The editor waits for the answer that has opened it.
     setImmediate(() => this.#safely(() => this.#follow(session)));
   }
 
   /** At the end of a turn: the user is told before the editor gets the answer. */
-  onAnswer(session: Session, method: string): void {
+  onAnswer(session: AgentSession, method: string): void {
     if (method === 'session/prompt') this.#safely(() => this.#look(session));
   }
 
   /** A turn that its agent did not answer has ended, too. */
-  onLost(session: Session, call: Message): void {
+  onLost(session: AgentSession, call: Message): void {
     if (call.method === 'session/prompt') this.#safely(() => this.#look(session));
   }
 
-  #look(session: Session): void {
+  #look(session: AgentSession): void {
     const watch = this.#follow(session);
     if (watch === undefined || this.core.isEditorGone) return;
     const tell = (paths: readonly string[]): void =>
@@ -54,7 +54,7 @@ export class ReviewObserver implements SessionObserver {
     watch.look(foldersOf(session), (paths) => this.#safely(() => tell(paths)));
   }
 
-  #follow(session: Session): Watch | undefined {
+  #follow(session: AgentSession): Watch | undefined {
     const { root } = session.child;
     if (root === undefined) return undefined;
     let watch = this.#watches.get(root);
@@ -77,7 +77,7 @@ export class ReviewObserver implements SessionObserver {
 }
 
 /** The root of a session's workspace, and its own folders in it, as they were when it was opened. */
-function foldersOf({ child, roots }: Session): string[] {
+function foldersOf({ child, roots }: AgentSession): string[] {
   const root = child.root!;
   const inside = roots.map(({ real }) => real).filter((real) => isInside(real, root));
   return [...new Set([root, ...inside])];

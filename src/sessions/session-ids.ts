@@ -5,8 +5,9 @@
 import type { Log } from '../system/log';
 import { stringOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
+import type { WorkspaceChild } from '../child/workspace-child';
+import type { AgentSession, Place } from './session';
 import type { SessionTable } from './session-table';
-import type { Session, WorkspaceChild } from '../child/workspace-child';
 import { isInside } from '../paths/path-map';
 import type { PathMap } from '../paths/path-map';
 
@@ -29,29 +30,28 @@ export class SessionIds {
   ) {}
 
   /** The open session of a child that a message of its agent names, if any. */
-  sessionOf(child: WorkspaceChild, message: Message): Session | undefined {
+  sessionOf(child: WorkspaceChild, message: Message): AgentSession | undefined {
     const agentId = sessionIdOf(message);
     if (agentId === undefined) return undefined;
-    return child.sessions.get(agentId) ?? this.#openEarly(child, agentId);
+    return this.sessions.of(child).byAgentId.get(agentId) ?? this.#openEarly(child, agentId);
   }
 
   /**
    * The editor's id for an agent's. Besides open sessions, one that the agent names for the first time
    * in the context of another (a subagent) is opened with that one's roots, and restored as that one is.
    */
-  editorIdOf(child: WorkspaceChild, agentId: string, like: Session | undefined): string | undefined {
-    const known = child.sessions.get(agentId);
+  editorIdOf(child: WorkspaceChild, agentId: string, like: AgentSession | undefined): string | undefined {
+    const { byAgentId } = this.sessions.of(child);
+    const known = byAgentId.get(agentId);
     if (known !== undefined) return known.editorId;
     if (like === undefined) return undefined;
-    if (child.sessions.size >= maxSessions) {
+    if (byAgentId.size >= maxSessions) {
       this.#tellTooMany(child);
       return undefined;
     }
     const given = this.#derivedId(child, agentId, like.roots[0]?.spelled ?? '', like.map);
     if (this.sessions.find(given) !== undefined) return this.openNew(child, agentId, like).editorId;
-    const { roots, map, openParams } = like;
-    this.sessions.open({ editorId: given, agentId, child, roots, map, openParams });
-    return given;
+    return this.sessions.open(given, { ...like, agentId, child }).editorId;
   }
 
   /**
@@ -64,35 +64,31 @@ export class SessionIds {
       this.#listed.set(child.root, count);
       return count <= maxListed;
     };
-    const open = child.sessions.get(agentId)?.editorId;
+    const open = this.sessions.of(child).byAgentId.get(agentId)?.editorId;
     return open ?? this.#derivedId(child, agentId, map.toEditor(cwd), map, isWritten);
   }
 
   /** The agent's id for an editor's: that of an open session of the child, else the remembered one. */
-  agentIdOf(child: WorkspaceChild, editorId: string, session?: Session): string | undefined {
+  agentIdOf(child: WorkspaceChild, editorId: string, session?: AgentSession): string | undefined {
     if (session?.editorId === editorId) return session.agentId;
     const open = this.sessions.find(editorId);
-    return open?.child === child ? open.agentId : this.sessions.recall(editorId)?.agentId;
+    return open?.child === child ? open.agentId : this.sessions.records.recall(editorId)?.agentId;
   }
 
   /** Opens a session that the agent has just made. */
-  openNew(
-    child: WorkspaceChild,
-    agentId: string,
-    { roots, map, openParams }: Pick<Session, 'roots' | 'map' | 'openParams'>,
-  ): Session {
-    const editorId = this.sessions.idForNew(agentId, child.root ?? '', roots[0]?.spelled ?? '');
-    const session: Session = { editorId, agentId, child, roots, map, openParams };
-    this.sessions.open(session);
-    return session;
+  openNew(child: WorkspaceChild, agentId: string, place: Place): AgentSession {
+    const cwd = place.roots[0]?.spelled ?? '';
+    const editorId = this.sessions.records.idForNew(agentId, child.root ?? '', cwd);
+    return this.sessions.open(editorId, { ...place, agentId, child });
   }
 
   /** A session whose `session/new` is still open: its updates may come before that is answered. */
-  #openEarly(child: WorkspaceChild, agentId: string): Session | undefined {
-    const opening = child.openings[0];
-    if (opening === undefined || child.early.size >= child.openings.length) return undefined;
+  #openEarly(child: WorkspaceChild, agentId: string): AgentSession | undefined {
+    const { early, openings } = this.sessions.of(child);
+    const opening = openings[0];
+    if (opening === undefined || early.size >= openings.length) return undefined;
     const session = this.openNew(child, agentId, opening);
-    child.early.add(session);
+    early.add(session);
     return session;
   }
 
@@ -109,8 +105,14 @@ export class SessionIds {
   ): string {
     const names = child.root === undefined ? [] : [child.root, ...map.hostRoots];
     const own = names.some((name) => isInside(cwd, name)) ? child.root : undefined;
-    const root = own ?? this.sessions.rootOf(cwd) ?? cwd;
-    return this.sessions.idForKnown(agentId, root, cwd, own !== undefined && !map.isIdentity, isWritten);
+    const root = own ?? this.sessions.records.rootOf(cwd) ?? cwd;
+    return this.sessions.records.idForKnown(
+      agentId,
+      root,
+      cwd,
+      own !== undefined && !map.isIdentity,
+      isWritten,
+    );
   }
 
   #tellTooMany(child: WorkspaceChild): void {

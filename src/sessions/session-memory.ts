@@ -5,9 +5,10 @@
  */
 import { ownIdentity } from '../system/process-identity';
 import type { Message } from '../rpc/message';
-import type { SessionChanges, SessionTable } from './session-table';
-import type { Session } from '../child/workspace-child';
-import { updateOf } from './observer';
+import type { AgentSession } from './session';
+import type { SessionChanges } from './session-records';
+import type { SessionTable } from './session-table';
+import { updateOf } from './session-update';
 import type { SessionObserver } from './observer';
 
 /** How long after one activity the next is written, and after one title the next; in milliseconds. */
@@ -38,7 +39,7 @@ export class SessionMemory implements SessionObserver {
   constructor(private readonly sessions: SessionTable) {}
 
   /** It is open here. A session that was just made is not used yet, and many never are. */
-  onOpen({ editorId }: Session, request: Message): void {
+  onOpen({ editorId }: AgentSession, request: Message): void {
     // The editor waits for the answer, and the session itself is written already.
     if (request.method === 'session/new') setImmediate(() => this.#noteOpen(editorId));
     else if (this.#wasUsed(editorId)) this.#noteOpen(editorId);
@@ -46,26 +47,26 @@ export class SessionMemory implements SessionObserver {
   }
 
   /** A prompt counts as activity. */
-  onCall({ editorId }: Session, { method }: Message): void {
+  onCall({ editorId }: AgentSession, { method }: Message): void {
     if (method === 'session/prompt') this.#used(editorId);
   }
 
   /** The end of a prompt's turn counts as activity. */
-  onAnswer({ editorId }: Session, method: string): void {
+  onAnswer({ editorId }: AgentSession, method: string): void {
     const isOpen = this.sessions.find(editorId) !== undefined;
     if (method === 'session/prompt' && isOpen) this.#used(editorId);
   }
 
   /** What the agent calls the session. Source: ACP v1, `SessionInfoUpdate`. */
-  onUpdate({ editorId }: Session, kind: string, update: Message): void {
+  onUpdate({ editorId }: AgentSession, kind: string, update: Message): void {
     if (kind !== 'session_info_update' || update.line.length > maxInfoBytes) return;
     const title = titleOf(updateOf(update).title);
     if (title !== undefined) this.#note(editorId, { title: title === '' ? undefined : title }, titleMs);
   }
 
   /** It is open no longer. */
-  onClose({ editorId }: Session): void {
-    const isOpenHere = this.sessions.recall(editorId)?.openBy === this.#self;
+  onClose({ editorId }: AgentSession): void {
+    const isOpenHere = this.sessions.records.recall(editorId)?.openBy === this.#self;
     if (isOpenHere || this.#unsaved.has(editorId)) this.#note(editorId, { openBy: undefined }, 0);
     this.#unsaved.delete(editorId);
   }
@@ -75,7 +76,7 @@ export class SessionMemory implements SessionObserver {
   }
 
   #wasUsed(editorId: string): boolean {
-    return this.sessions.recall(editorId)?.updatedAt !== undefined;
+    return this.sessions.records.recall(editorId)?.updatedAt !== undefined;
   }
 
   #used(editorId: string): void {
@@ -120,8 +121,8 @@ export class SessionMemory implements SessionObserver {
     // That it is open is said again, because another process may have had it open meanwhile.
     const use = usedAt !== undefined && { updatedAt: new Date(usedAt).toISOString(), openBy: this.#self };
     // Another process may have written of the same session since.
-    this.sessions.refresh();
-    this.sessions.update(editorId, { ...use, ...changes });
+    this.sessions.records.refresh();
+    this.sessions.records.update(editorId, { ...use, ...changes });
   }
 }
 

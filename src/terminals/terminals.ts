@@ -10,7 +10,8 @@ import { requestLine, rpcErrorOf } from '../rpc/answer';
 import { bodyOf, stringOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import type { Edit } from '../rpc/splice';
-import type { JsonObject, Session, WorkspaceChild } from '../child/workspace-child';
+import type { JsonObject, WorkspaceChild } from '../child/workspace-child';
+import type { AgentSession } from '../sessions/session';
 import type { Config } from '../config/config';
 import type { AgentCall } from '../relay/call';
 import type { Core } from '../relay/core';
@@ -102,7 +103,7 @@ export class Terminals {
     this.#end((each) => each.child === child);
   }
 
-  #create(session: Session, message: Message, passOn: PassOn): void {
+  #create(session: AgentSession, message: Message, passOn: PassOn): void {
     const { child, map, editorId, roots } = session;
     const { agent, host } = this.options;
     const { cwd, ...wish } = wishOf(message);
@@ -124,7 +125,7 @@ export class Terminals {
   }
 
   /** Refuses the id of another session's terminal. */
-  #use({ child, editorId }: Session, message: Message, passOn: PassOn): void {
+  #use({ child, editorId }: AgentSession, message: Message, passOn: PassOn): void {
     const id = stringOf(message, 'terminal');
     if (id === undefined)
       throw new CaiError('INVALID_PARAMS', `${message.method}: "terminalId" must be a string`);

@@ -8,9 +8,9 @@ import { bodyOf, bodyTextOf, fieldOf, stringOf, textOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { UsageFile } from './usage';
 import type { Cost } from './usage';
-import type { Session } from '../child/workspace-child';
+import type { AgentSession } from '../sessions/session';
 import type { Log } from '../system/log';
-import { updateOf } from '../sessions/observer';
+import { updateOf } from '../sessions/session-update';
 import type { SessionObserver } from '../sessions/observer';
 import { costOf, modelIn, spentIn } from './usage-fields';
 import type { Spent } from './usage-fields';
@@ -80,7 +80,7 @@ export class UsageObserver implements SessionObserver {
   }
 
   /** A new session has cost nothing; for another one, the cost that was recorded last is looked up. */
-  onOpen(session: Session, request: Message, result: Message): void {
+  onOpen(session: AgentSession, request: Message, result: Message): void {
     const followed = this.#follow(session);
     followed.model = modelIn(bodyOf(result)) ?? followed.model;
     if (request.method === 'session/new') {
@@ -94,7 +94,7 @@ export class UsageObserver implements SessionObserver {
   }
 
   /** A prompt begins a turn. After a load the agent sends the session's history again. */
-  onCall(session: Session, call: Message): void {
+  onCall(session: AgentSession, call: Message): void {
     const { method, id } = call;
     if (method === 'session/prompt' && id !== undefined) {
       const { turns } = this.#follow(session);
@@ -109,14 +109,14 @@ export class UsageObserver implements SessionObserver {
   }
 
   /** Records a turn whose agent has ended. */
-  onLost(session: Session, call: Message): void {
+  onLost(session: AgentSession, call: Message): void {
     const followed = this.#sessions.get(session.editorId);
     if (followed?.turns.has(call.id ?? '') === true) this.#end(session, followed, call.id!, undefined);
     if (followed !== undefined && call.method === 'session/load') followed.isLoading = false;
   }
 
   /** Records a turn with the answer to its prompt. */
-  onAnswer(session: Session, method: string, answer: Message): void {
+  onAnswer(session: AgentSession, method: string, answer: Message): void {
     const followed = this.#sessions.get(session.editorId);
     if (followed === undefined) return;
     if (method === 'session/prompt') {
@@ -131,7 +131,7 @@ export class UsageObserver implements SessionObserver {
   }
 
   /** Follows tool calls, costs and the model. Parses only kinds of updates that are rare and small. */
-  onUpdate(session: Session, kind: string, update: Message): void {
+  onUpdate(session: AgentSession, kind: string, update: Message): void {
     switch (kind) {
       case 'tool_call':
       case 'tool_call_update':
@@ -148,7 +148,7 @@ export class UsageObserver implements SessionObserver {
   }
 
   /** Records open turns, and what the session has cost since its last turn. */
-  onClose(session: Session): void {
+  onClose(session: AgentSession): void {
     const followed = this.#sessions.get(session.editorId);
     if (followed === undefined) return;
     for (const id of [...followed.turns.keys()]) this.#end(session, followed, id, undefined);
@@ -156,7 +156,7 @@ export class UsageObserver implements SessionObserver {
     this.#sessions.delete(session.editorId);
   }
 
-  #follow(session: Session): Followed {
+  #follow(session: AgentSession): Followed {
     const known = this.#sessions.get(session.editorId);
     if (known !== undefined) return known;
     const followed: Followed = {
@@ -171,7 +171,7 @@ export class UsageObserver implements SessionObserver {
     return followed;
   }
 
-  #onTool(session: Session, update: Message): void {
+  #onTool(session: AgentSession, update: Message): void {
     const followed = this.#sessions.get(session.editorId);
     const [turn] = followed?.turns.values() ?? [];
     const id = fieldOf(update, 'toolCallId');
@@ -194,7 +194,7 @@ export class UsageObserver implements SessionObserver {
     }
   }
 
-  #onUsage(session: Session, update: Message): void {
+  #onUsage(session: AgentSession, update: Message): void {
     const followed = this.#follow(session);
     const told = updateOf(update);
     followed.model = modelIn(told) ?? followed.model;
@@ -205,7 +205,7 @@ export class UsageObserver implements SessionObserver {
     if (followed.turns.size === 0 || followed.isLoading) followed.counted ??= cost;
   }
 
-  #end(session: Session, followed: Followed, id: string, answer: Message | undefined): void {
+  #end(session: AgentSession, followed: Followed, id: string, answer: Message | undefined): void {
     const turn = followed.turns.get(id)!;
     followed.turns.delete(id);
     if (answer !== undefined && !answer.isError) {
@@ -218,7 +218,7 @@ export class UsageObserver implements SessionObserver {
   }
 
   /** Records a turn or, without one, what the session has cost since the last record, if anything. */
-  #record(session: Session, followed: Followed, turn: Turn | undefined, told: () => Spent): void {
+  #record(session: AgentSession, followed: Followed, turn: Turn | undefined, told: () => Spent): void {
     const { cost: sessionCost } = followed;
     const tools = turn?.tools;
     const record = {

@@ -31,6 +31,7 @@ export class ChildRun {
   /** Starts a child; `onLine` sees a line after it has been noted. */
   constructor(agent: AgentCommand, onLine?: (text: string) => void) {
     this.child = new WorkspaceChild({
+      onStopping: () => undefined,
       process: {
         agent,
         cwd: tmpdir(),

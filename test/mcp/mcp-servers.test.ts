@@ -8,7 +8,7 @@ import type { Log } from '../../src/system/log';
 import { compilePlan } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import type { Message } from '../../src/rpc/message';
-import type { Session } from '../../src/child/workspace-child';
+import type { AgentSession } from '../../src/sessions/session';
 import { createPathMap } from '../../src/paths/path-map';
 import { newFolder } from '../support/temp-folder';
 
@@ -60,8 +60,7 @@ function given(
 
 const says = (status: object) => `echo '${JSON.stringify(status)}' >&3; cat`;
 const prepare = (message: Message) => servers.prepare(message, plan, root, place);
-const session = (editorId = 'e', isUsable = true) =>
-  ({ editorId, child: { isUsable } }) as unknown as Session;
+const session = (editorId = 'e') => ({ editorId }) as unknown as AgentSession;
 const whatOf = (args: readonly string[]) => args.at(-1);
 
 describe('prepare', () => {

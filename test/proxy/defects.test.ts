@@ -4,17 +4,17 @@ import { Defects } from '../../src/proxy/defects';
 import { SignIn } from '../../src/sign-in/sign-in';
 import { Skim } from '../../src/rpc/long-line';
 import { LineWriter } from '../../src/rpc/writer';
-import { SessionTable } from '../../src/sessions/session-table';
 import type { WorkspaceChild } from '../../src/child/workspace-child';
 import { noLog } from '../agent/agent-run';
 import { Gate } from '../rpc/gate';
+import { newTable } from '../support/sessions';
 
 function newDefects(): Defects {
   const writer = new LineWriter(new Gate(), 1_024, () => undefined);
   const signIn = new SignIn({ agent: undefined, host: new Host({}), log: noLog });
   return new Defects(
     new Core(
-      new SessionTable('claude', undefined),
+      newTable(),
       writer.lane(() => undefined),
       noLog,
       signIn,

@@ -1,14 +1,14 @@
 import { DelayObserver } from '../../src/proxy/delay-observer';
 import { delays } from '../../src/relay/child-start';
-import type { Session, WorkspaceChild } from '../../src/child/workspace-child';
+import type { WorkspaceChild } from '../../src/child/workspace-child';
+import { newTable, openSession } from '../support/sessions';
 
 /** A session whose agent started that late, and what its editor is told. */
 function opened(delay?: { what: string; beganAt: number; tookMs: number }) {
   const told: string[] = [];
-  const child = { sessions: new Map(), deliver: (line: Buffer) => told.push(line.toString()) };
-  const session = { child, agentId: 'a', editorId: 'e' } as unknown as Session;
-  child.sessions.set('a', session);
-  if (delay !== undefined) delays.set(child as unknown as WorkspaceChild, delay);
+  const child = { deliver: (line: Buffer) => told.push(line.toString()) } as unknown as WorkspaceChild;
+  const session = openSession(newTable(), child, 'e', 'a');
+  if (delay !== undefined) delays.set(child, delay);
   return { session, told };
 }
 

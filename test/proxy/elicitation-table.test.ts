@@ -1,5 +1,5 @@
 import { ElicitationTable } from '../../src/proxy/elicitation-table';
-import { maxOpenRequests } from '../../src/relay/request-table';
+import { maxOpenRequests } from '../../src/sessions/request-table';
 import { WorkspaceChild } from '../../src/child/workspace-child';
 
 /** A child is only told from others here. */

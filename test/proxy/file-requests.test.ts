@@ -7,7 +7,9 @@ import type { Answer } from '../../src/agent/status';
 import { compilePlan } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import { openLog } from '../../src/system/log';
-import type { Session, WorkspaceChild } from '../../src/child/workspace-child';
+import type { WorkspaceChild } from '../../src/child/workspace-child';
+import type { SessionTable } from '../../src/sessions/session-table';
+import { newTable, openSession } from '../support/sessions';
 import { createPathMap } from '../../src/paths/path-map';
 import { newFolder } from '../support/temp-folder';
 
@@ -24,8 +26,11 @@ let requests: FileRequests;
 let child: WorkspaceChild;
 let resumed: Promise<void>;
 
+let sessions: SessionTable;
+
 beforeEach(() => {
   events = [];
+  sessions = newTable();
   answers = { freeze: {}, thaw: {} };
   root = realpathSync(newFolder());
   mkdirSync(join(root, 'folder'));
@@ -36,6 +41,7 @@ beforeEach(() => {
     refuse: (_: unknown, __: unknown, error: { code: number; message: string }) =>
       events.push(`refused ${error.code} ${error.message}`),
     requests: { take: () => ({}) },
+    sessions,
   };
   requests = new FileRequests(core as unknown as Core, 100, (_, edits, onOver) => {
     events.push(`asked for ${edits.map(({ text }) => text).join()}`);
@@ -61,7 +67,6 @@ function newChild(isContained: boolean): void {
   child = {
     root,
     files: 'editor',
-    sessions: new Map<string, Session>(),
     link: isContained ? link : undefined,
     pause: () => events.push('paused'),
     resume: () => {
@@ -75,13 +80,9 @@ function newChild(isContained: boolean): void {
 /** The agent asks for a file. */
 function ask(name: string, method = 'fs/read_text_file'): void {
   const { dev, ino } = statSync(root, { bigint: true });
-  const session = {
-    agentId: 's',
-    child,
-    roots: [{ spelled: root, real: root, identity: `${dev}:${ino}`, isReadOnly: false }],
-    map: createPathMap({ hostRoots: [root], agentRoots: [root] }),
-  } as unknown as Session;
-  child.sessions.set('s', session);
+  const roots = [{ spelled: root, real: root, identity: `${dev}:${ino}`, isReadOnly: false }];
+  const map = createPathMap({ hostRoots: [root], agentRoots: [root] });
+  const session = openSession(sessions, child, 'e', 's', { roots, map });
   const row = agentMethods[method]!;
   const line = JSON.stringify({
     jsonrpc: '2.0',

@@ -1,19 +1,22 @@
 import { tellInThread } from '../../src/relay/thread';
-import type { Session, WorkspaceChild } from '../../src/child/workspace-child';
+import type { WorkspaceChild } from '../../src/child/workspace-child';
+import type { AgentSession } from '../../src/sessions/session';
 import type { Json } from '../support/inbox';
+import { newTable, openSession } from '../support/sessions';
 
 const note = { title: 'Something is new.', description: 'Look at `it`.' };
 
-/** What the editor is sent, with a session that differs so from an open one. */
-function told(changes: Partial<Session> = {}, editorCapabilities: Json = {}, isEditorGone = false): Json[] {
+/** What the editor is sent, once `change` has been done to an open session. */
+function told(
+  editorCapabilities: Json = {},
+  isEditorGone = false,
+  change: (session: AgentSession) => void = () => undefined,
+): Json[] {
   const sent: Json[] = [];
-  const child = {
-    sessions: new Map<string, Session>(),
-    deliver: (line: Buffer) => sent.push(JSON.parse(line.toString()) as Json),
-  };
-  const session = { editorId: 'e', agentId: 'a', child: child as unknown as WorkspaceChild, ...changes };
-  child.sessions.set('a', session as Session);
-  tellInThread({ isEditorGone, editorCapabilities }, session as Session, note);
+  const child = { deliver: (line: Buffer) => sent.push(JSON.parse(line.toString()) as Json) };
+  const session = openSession(newTable(), child as unknown as WorkspaceChild, 'e', 'a');
+  change(session);
+  tellInThread({ isEditorGone, editorCapabilities }, session, note);
   return sent;
 }
 
@@ -31,7 +34,7 @@ test('an editor without notices gets a message of its own, apart from what the a
 test.each([[{ session: { notices: {} } }], [{ session: { notices: { _meta: {} } } }]])(
   'an editor that offers notices gets one: %j',
   (capabilities) => {
-    const [message, ...more] = told({}, capabilities);
+    const [message, ...more] = told(capabilities);
 
     expect(more).toEqual([]);
     expect(message!.params).toEqual({
@@ -42,7 +45,8 @@ test.each([[{ session: { notices: {} } }], [{ session: { notices: { _meta: {} } 
 );
 
 test('nothing is said where nobody would read it', () => {
-  expect(told({}, {}, true)).toEqual([]);
-  expect(told({ isRestoring: true })).toEqual([]);
-  expect(told({ agentId: 'of another session' })).toEqual([]);
+  expect(told({}, true)).toEqual([]);
+  expect(told({}, false, (session) => session.owner.leave())).toEqual([]);
+  expect(told({}, false, (session) => session.owner.enter({ ...session }, 'restoring'))).toEqual([]);
+  expect(told({}, false, (session) => session.owner.enter({ ...session }, 'open'))).toEqual([]);
 });

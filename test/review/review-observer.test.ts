@@ -5,7 +5,9 @@ import { Host } from '../../src/system/host';
 import { ReviewObserver } from '../../src/review/review-observer';
 import { recordBaseline } from '../../src/protect/baseline';
 import type { Message } from '../../src/rpc/message';
-import type { Session, WorkspaceChild } from '../../src/child/workspace-child';
+import type { WorkspaceChild } from '../../src/child/workspace-child';
+import type { AgentSession } from '../../src/sessions/session';
+import { newTable, openSession } from '../support/sessions';
 import { noLog } from '../agent/agent-run';
 import { newFolder } from '../support/temp-folder';
 
@@ -25,28 +27,22 @@ beforeEach(() => {
 });
 
 /** An open session of the workspace, or of none. */
-function opened(cwd = root, hasWorkspace = true, ...more: string[]): Session {
+function opened(cwd = root, hasWorkspace = true, ...more: string[]): AgentSession {
   const child = {
     root: hasWorkspace ? root : undefined,
-    sessions: new Map<string, Session>(),
     deliver: (line: Buffer) => {
       const { params } = JSON.parse(line.toString()) as { params: { update: { content: { text: string } } } };
       said.push(params.update.content.text);
     },
   };
-  const session = {
-    editorId: 'e',
-    agentId: 'a',
-    child: child as unknown as WorkspaceChild,
-    roots: [cwd, ...more].map((real) => ({ real })),
-  };
-  child.sessions.set('a', session as unknown as Session);
-  observer.onOpen(session as unknown as Session);
-  return session as unknown as Session;
+  const roots = [cwd, ...more].map((real) => ({ spelled: real, real, identity: '', isReadOnly: false }));
+  const session = openSession(newTable(), child as unknown as WorkspaceChild, 'e', 'a', { roots });
+  observer.onOpen(session);
+  return session;
 }
 
 /** What the user is told at the end of a turn; the first look of a workspace may wait for its file system. */
-async function turn(session: Session): Promise<string[]> {
+async function turn(session: AgentSession): Promise<string[]> {
   await new Promise((resolve) => setTimeout(resolve, 20));
   // On a busy machine that takes longer, for this as for the watch before it.
   await statfs(root);

@@ -55,9 +55,9 @@ describe('several processes at once', () => {
   const renamer = compiled(`
     import { openLog } from './src/system/log';
     import { SessionFile } from './src/sessions/session-file';
-    import { SessionTable } from './src/sessions/session-table';
+    import { SessionRecords } from './src/sessions/session-records';
     const [name, path] = process.argv.slice(2);
-    const table = new SessionTable('a', new SessionFile(path, Infinity, openLog(process.env)));
+    const table = new SessionRecords('a', new SessionFile(path, Infinity, openLog(process.env)));
     process.stdin.once('data', async () => {
       const ids = Array.from({ length: 20 }, (_, i) => table.idForNew(name + i, '/w', '/w'));
       for (let round = 0; round < 40; round++) {
@@ -91,9 +91,9 @@ describe('several processes at once', () => {
   const giver = compiled(`
     import { openLog } from './src/system/log';
     import { SessionFile } from './src/sessions/session-file';
-    import { SessionTable } from './src/sessions/session-table';
+    import { SessionRecords } from './src/sessions/session-records';
     const [path] = process.argv.slice(2);
-    const table = new SessionTable('a', new SessionFile(path, Infinity, openLog(process.env)));
+    const table = new SessionRecords('a', new SessionFile(path, Infinity, openLog(process.env)));
     process.stdin.once('data', () => {
       const ids = Array.from({ length: 300 }, (_, i) => table.idForNew(String(i), '/w', '/w'));
       process.stdout.write(JSON.stringify(ids));

@@ -6,26 +6,26 @@ import { ownIdentity } from '../../src/system/process-identity';
 import type { Message } from '../../src/rpc/message';
 import { SessionFile } from '../../src/sessions/session-file';
 import type { SessionRecord } from '../../src/sessions/session-record';
-import { SessionTable } from '../../src/sessions/session-table';
-import type { Session, WorkspaceChild } from '../../src/child/workspace-child';
+import type { WorkspaceChild } from '../../src/child/workspace-child';
+import type { AgentSession } from '../../src/sessions/session';
+import type { SessionTable } from '../../src/sessions/session-table';
 import { noLog } from '../agent/agent-run';
+import { newTable as tableOn, openSession } from '../support/sessions';
 
 const folder = mkdtempSync(join(tmpdir(), 'cai-memory-'));
 let path: string;
 let count = 0;
 let table: SessionTable;
 let memory: SessionMemory;
-let session: Session;
+let session: AgentSession;
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
   path = join(folder, `${++count}.ndjson`);
   table = newTable();
   memory = new SessionMemory(table);
-  const child = { sessions: new Map() } as unknown as WorkspaceChild;
-  const editorId = table.idForNew('s1', '/w', '/w');
-  session = { editorId, agentId: 's1', child, roots: [], map: undefined as unknown as Session['map'] };
-  table.open(session);
+  const editorId = table.records.idForNew('s1', '/w', '/w');
+  session = openSession(table, {} as unknown as WorkspaceChild, editorId, 's1');
 });
 afterEach(() => jest.useRealTimers());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -56,7 +56,7 @@ describe('a session', () => {
 
   test('that is loaded again keeps the time of its last activity', async () => {
     const updatedAt = '2026-01-01T00:00:00.000Z';
-    table.update(session.editorId, { updatedAt });
+    table.records.update(session.editorId, { updatedAt });
 
     memory.onOpen(session, call('session/load'));
 
@@ -78,10 +78,10 @@ describe('a session', () => {
     memory.onOpen(session, call('session/new'));
     await written();
     const other = newTable();
-    other.refresh();
-    other.update(session.editorId, { openBy: '1.2', title: 'theirs' });
+    other.records.refresh();
+    other.records.update(session.editorId, { openBy: '1.2', title: 'theirs' });
     await settled();
-    table.refresh();
+    table.records.refresh();
 
     memory.onCall(session, call('session/cancel'));
     expect(await written()).toMatchObject({ openBy: '1.2', title: 'theirs' });
@@ -147,7 +147,7 @@ describe('a title', () => {
     [{}, 'A'],
     [null, 'A'],
   ])('after "A", with the update %j', async (update, title) => {
-    table.update(session.editorId, { title: 'A' });
+    table.records.update(session.editorId, { title: 'A' });
 
     memory.onUpdate(session, 'session_info_update', info(update));
 
@@ -176,14 +176,14 @@ describe('titleOf', () => {
 });
 
 function newTable(): SessionTable {
-  return new SessionTable('claude', new SessionFile(path, Infinity, noLog));
+  return tableOn(new SessionFile(path, Infinity, noLog));
 }
 
 /** The session as another process finds it. */
 async function written(): Promise<SessionRecord> {
   await settled();
   const other = newTable();
-  return other.recall(session.editorId)!;
+  return other.records.recall(session.editorId)!;
 }
 
 async function settled(): Promise<void> {

@@ -13,10 +13,11 @@ import { scan } from '../../src/rpc/message';
 import type { Message } from '../../src/rpc/message';
 import { splice } from '../../src/rpc/splice';
 import { LineWriter } from '../../src/rpc/writer';
-import { SessionTable } from '../../src/sessions/session-table';
-import type { Session, WorkspaceChild } from '../../src/child/workspace-child';
+import type { WorkspaceChild } from '../../src/child/workspace-child';
+import type { AgentSession } from '../../src/sessions/session';
 import { createPathMap } from '../../src/paths/path-map';
 import { Gate } from '../rpc/gate';
+import { newTable } from '../support/sessions';
 import type { Json } from '../support/inbox';
 import { failure } from '../support/messages';
 
@@ -39,7 +40,7 @@ beforeEach(() => {
   const writer = new LineWriter(new Gate(), 1_024, () => undefined);
   const signIn = new SignIn({ agent: undefined, host, log });
   core = new Core(
-    new SessionTable('claude', undefined),
+    newTable(),
     writer.lane(() => undefined),
     log,
     signIn,
@@ -61,7 +62,6 @@ function newChild(root = '/srv/project'): WorkspaceChild {
       void lines.push(JSON.parse(String(line)) as Json);
   const child = {
     root,
-    sessions: new Map<string, Session>(),
     answer: keep(toAgent),
     deliver: keep(toEditor),
   };
@@ -69,7 +69,7 @@ function newChild(root = '/srv/project'): WorkspaceChild {
 }
 
 /** A session that is open. */
-function newSession(child: WorkspaceChild, agentId = 's1'): Session {
+function newSession(child: WorkspaceChild, agentId = 's1'): AgentSession {
   const roots = [child.root!, '/srv/other'].map((real) => ({
     spelled: real,
     real,
@@ -77,9 +77,7 @@ function newSession(child: WorkspaceChild, agentId = 's1'): Session {
     isReadOnly: false,
   }));
   const map = createPathMap({ hostRoots: [child.root!], agentRoots: [mount] });
-  const session = { editorId: `editor-${agentId}`, agentId, child, roots, map };
-  core.sessions.open(session);
-  return session;
+  return core.sessions.open(`editor-${agentId}`, { agentId, child, roots, map });
 }
 
 /** A message as scanned on its way from an agent. */
@@ -92,7 +90,7 @@ function fromAgent(method: string, params: Json, id?: number): Message {
 }
 
 /** An agent calls; returns the id that the request has at the editor, if it gets there. */
-function call(session: Session, method: string, params: Json): string | undefined {
+function call(session: AgentSession, method: string, params: Json): string | undefined {
   const { child } = session;
   const message = fromAgent(method, { sessionId: session.agentId, ...params }, ++lastId);
   let editorId: string | undefined;
@@ -112,7 +110,7 @@ function answer(id: string | undefined, outcome: Json): void {
 }
 
 /** The agent has a terminal under that id, unless it was refused one. */
-function create(session: Session, terminalId: string): void {
+function create(session: AgentSession, terminalId: string): void {
   const id = call(session, 'terminal/create', { command: 'true' });
   if (id !== undefined) answer(id, { result: { terminalId } });
 }

@@ -17,7 +17,9 @@ import { LineReader } from '../../rpc/line';
 import type { Line } from '../../rpc/splice';
 import { LineWriter } from '../../rpc/writer';
 import { SessionFile } from '../../sessions/session-file';
+import { SessionRecords } from '../../sessions/session-records';
 import { SessionTable } from '../../sessions/session-table';
+import { WaitingRoom } from '../../sessions/waiting-room';
 import type { Config } from '../../config/config';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { fallbackMount, mountPointOf } from '../../workspace/mount';
@@ -92,8 +94,11 @@ export class Connection {
       writer: this.#writer,
       answered: early?.answer,
       sessions: new SessionTable(
-        agent.name,
-        persist ? new SessionFile(join(state, 'sessions.ndjson'), keepMs, log) : undefined,
+        new SessionRecords(
+          agent.name,
+          persist ? new SessionFile(join(state, 'sessions.ndjson'), keepMs, log) : undefined,
+        ),
+        new WaitingRoom(config.acp.queueToAgentBytes),
       ),
       observers: (core) => [
         ...(persist ? [new UsageObserver(join(state, 'usage'), keepMs, agent.name, log)] : []),

@@ -8,40 +8,31 @@ import { CaiError, messageOf, rpcCode } from '../errors';
 import { resultLine } from '../rpc/answer';
 import { bodyOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
-import type { Session, WorkspaceChild } from '../child/workspace-child';
-import type { EditorRequest } from '../relay/request-table';
-import type { Call } from '../relay/call';
+import type { WorkspaceChild } from '../child/workspace-child';
 import type { Core } from '../relay/core';
-import { replayOver } from '../relay/observe-update';
-import { HeldCalls } from './waiting-calls';
-import type { WaitingRoom } from './waiting-calls';
 import { editorMethods } from '../protocol/methods';
+import { offers } from '../protocol/refusals';
+import type { Call } from '../sessions/call';
+import type { AgentSession, Session } from '../sessions/session';
+import type { EditorRequest } from '../sessions/request-table';
 import type { Restored, SessionOpener } from './open-session';
-import { offers, unknownSession } from '../protocol/refusals';
 import { reopeningCall } from './reopening-call';
-import type { SessionSettings } from '../sessions/session-settings';
 import { setAgain } from './restore-setting';
 import { within } from '../system/time-limit';
 
 /** Methods that restore a session, the preferred one first: `resume` does not replay the history. */
 const reopeners = ['session/resume', 'session/load'] as const;
 
-/** What recovery is made from. */
-export interface RecoveryOptions {
+/** What sessions are restored with. */
+export interface SessionRestorerOptions {
   /** Name of the agent. */
   readonly agent: string;
   /** How many agents in succession may fail to restore a session. */
   readonly attempts: number;
   /** How long an agent that has started may take to restore one, in milliseconds. */
   readonly limitMs: number;
-  /** Where calls wait for the sessions. */
-  readonly room: WaitingRoom;
   /** Opens the sessions. */
   readonly opener: SessionOpener;
-  /** What is set again in them. */
-  readonly settings: SessionSettings;
-  /** Takes up a call that had to wait. */
-  serve(call: Call): void;
 }
 
 /** Why a session could not be restored; `answer` is the agent's, an error. */
@@ -52,16 +43,18 @@ interface Failure {
 
 /** As `Restored`, with why it is not open. */
 interface Reopened {
-  readonly session: Session;
+  readonly session: AgentSession;
   readonly failure?: Failure;
 }
 
-/** A session that is being restored. */
+/** The restore of one session, which has several attempts. */
 interface Restore {
-  /** The calls that wait for it, in their order. */
-  readonly waiting: HeldCalls;
-  /** As it is to be open, once that is known. */
-  session?: Session;
+  readonly lost: AgentSession;
+  readonly method: string;
+  /** The editor has closed the session meanwhile. */
+  isOver: boolean;
+  /** As the session is to be open, once that is known. */
+  session?: AgentSession;
   /** Our call to the agent. */
   request?: EditorRequest;
   /** Ends the wait for its answer. */
@@ -69,75 +62,76 @@ interface Restore {
 }
 
 /** Restores sessions. */
-export class Recovery {
-  /** What is being restored, by the editor's ids. */
-  readonly #restores = new Map<string, Restore>();
-
+export class SessionRestorer {
   /** Works on the tables of `core`. */
   constructor(
     private readonly core: Core,
-    private readonly options: RecoveryOptions,
+    private readonly options: SessionRestorerOptions,
   ) {}
 
-  /** Keeps a call for a session that is being restored, unless it closes that; false when it is not. */
-  hold(editorId: string, call: Call): boolean {
-    const restore = this.#restores.get(editorId);
-    if (restore === undefined) return false;
-    const { waiting } = restore;
-    if (isClosing(call)) {
-      this.#close(editorId, restore, call);
-    } else if (call.message.method === 'session/cancel' && call.request === undefined) {
-      waiting.cancelPrompts(this.core);
-    } else {
-      this.#wait(editorId, restore, call);
-    }
-    return true;
-  }
-
-  /** Serves a call for a session that is not open: it follows once that is restored, if its agent was lost. */
-  serve(call: Call, editorId: string): void {
+  /** Serves a call for a lost session: it follows once that is restored. */
+  async serve(call: Call, owner: Session): Promise<void> {
     const { request } = call;
-    const lost = this.core.sessions.lost(editorId);
-    if (lost === undefined) throw unknownSession(editorId);
     // A notification is about something that has ended with the agent.
     if (request === undefined) return;
-    if (isClosing(call)) {
-      this.core.sessions.giveUp(editorId);
-      this.core.answer(call, resultLine(request.id, '{}'));
-    } else {
-      this.#begin(lost, call);
+    if (!isClosing(call)) {
+      await this.#begin(owner, owner.lost!, call);
+      return;
     }
+    this.core.sessions.giveUp(owner);
+    this.core.answer(call, resultLine(request.id, '{}'));
   }
 
-  #wait(editorId: string, { waiting }: Restore, call: Call): void {
-    if (waiting.add(call)) return;
-    throw new CaiError('AGENT_STALLED', `too much waits for session ${editorId} to be restored`);
+  async #begin(owner: Session, lost: AgentSession, call: Call): Promise<void> {
+    const { editorId } = owner;
+    const isOffered = (each: string): boolean =>
+      offers(lost.child.capabilities, editorMethods[each]!.capability!);
+    const method = owner.isUnused === true ? 'session/new' : reopeners.find(isOffered);
+    if (method === undefined) {
+      const text = `agent "${this.options.agent}" has ended and cannot reopen sessions: start a new one`;
+      throw new CaiError('SESSION_UNKNOWN', text, { sessionId: editorId });
+    }
+    if (!owner.wait(call))
+      throw new CaiError('AGENT_STALLED', `too much waits for session ${editorId} to be restored`);
+    await this.core.sessions.hold(editorId, async () => {
+      const restore: Restore = { lost, method, isOver: false };
+      owner.endRestore = (closing) => this.#close(owner, restore, closing);
+      const failure = await this.#restore(restore).catch((reason: unknown): Failure => ({
+        reason: this.#failureOf(reason),
+      }));
+      if (restore.isOver) return;
+      owner.endRestore = undefined;
+      if (failure !== undefined) for (const each of owner.takeWaiting(isForAgent)) this.#fail(each, failure);
+    });
   }
 
   /**
    * The editor closes the session meanwhile: what waits fails, except `session/delete`. What the agent still says of
    * the session is dropped.
    */
-  #close(editorId: string, restore: Restore, call: Call): void {
-    const { waiting, session } = restore;
-    this.#restores.delete(editorId);
+  #close(owner: Session, restore: Restore, call: Call): void {
+    const { editorId } = owner;
+    restore.isOver = true;
+    owner.endRestore = undefined;
     const reason = new CaiError('SESSION_LOST', `session ${editorId} was closed while it was being restored`);
     restore.giveUp?.(reason);
-    if (session !== undefined) this.#leave(session, restore, call);
-    this.core.sessions.giveUp(editorId);
+    if (restore.session !== undefined) this.#leave(restore.session, restore, call);
+    const waiting = owner.takeWaiting(() => true);
+    this.core.sessions.drop(owner);
     if (call.request !== undefined) this.core.answer(call, resultLine(call.request.id, '{}'));
-    for (const each of waiting.takeAll()) {
-      if (each.row.route === 'delete') this.options.serve(each);
+    for (const each of waiting) {
+      if (each.row.route === 'delete') this.core.sessions.room.serve(each);
       else this.core.fail(each, reason);
     }
   }
 
   /** The agent is told, if it has heard of the session and is there to be told. */
-  #leave(session: Session, { request }: Restore, { row }: Call): void {
+  #leave(session: AgentSession, { request }: Restore, { row }: Call): void {
     const { child, agentId } = session;
+    const { sessions } = this.core;
     // One that is made anew has no id yet.
-    const isNamed = child.sessions.get(agentId) === session;
-    this.core.sessions.close(session);
+    const isNamed = sessions.of(child).byAgentId.get(agentId) === session;
+    sessions.close(session);
     const isKnown = isNamed && child.state === 'ready' && request?.targets.length === 1;
     if (isKnown && offers(child.capabilities, 'sessionCapabilities.close')) {
       child.ask('session/close', JSON.stringify({ sessionId: agentId }), {
@@ -147,32 +141,7 @@ export class Recovery {
         onFailure: () => undefined,
       });
     }
-    if (row.route === 'end' && child.sessions.size + child.openings.length === 0)
-      void child.stop(patientStop);
-  }
-
-  #begin(lost: Session, call: Call): void {
-    const { editorId } = lost;
-    const isOffered = (each: string): boolean =>
-      offers(lost.child.capabilities, editorMethods[each]!.capability!);
-    const method = lost.isUnused === true ? 'session/new' : reopeners.find(isOffered);
-    if (method === undefined) {
-      const text = `agent "${this.options.agent}" has ended and cannot reopen sessions: start a new one`;
-      throw new CaiError('SESSION_UNKNOWN', text, { sessionId: editorId });
-    }
-    const restore: Restore = { waiting: new HeldCalls(this.options.room) };
-    this.#wait(editorId, restore, call);
-    this.#restores.set(editorId, restore);
-    this.#restore(lost, method, restore)
-      .catch((reason: unknown): Failure => ({ reason: this.#failureOf(reason) }))
-      .then((failure) => {
-        if (this.#restores.get(editorId) === restore) this.#restores.delete(editorId);
-        for (const each of restore.waiting.takeAll()) {
-          if (failure === undefined || !isForAgent(each)) this.options.serve(each);
-          else this.#fail(each, failure);
-        }
-      })
-      .catch((reason: unknown) => this.core.log.error({ err: reason }, 'internal error'));
+    if (row.route === 'end' && sessions.of(child).isEmpty) void child.stop(patientStop);
   }
 
   #failureOf(reason: unknown): CaiError {
@@ -193,26 +162,26 @@ export class Recovery {
   }
 
   /** Resolves with what has failed, or undefined when the session is open and as it was. */
-  async #restore(lost: Session, method: string, restore: Restore): Promise<Failure | undefined> {
-    const settings = this.options.settings.of(lost);
-    const isClosed = (): boolean => this.#restores.get(lost.editorId) !== restore;
+  async #restore(restore: Restore): Promise<Failure | undefined> {
+    const { owner } = restore.lost;
+    const settings = owner.settings.all();
     for (let attempt = 1; ; attempt++) {
-      const { session, failure } = await this.#reopen(lost, method, restore);
+      const { session, failure } = await this.#reopen(restore);
       if (failure === undefined) {
         for (const setting of settings) {
           // The agent may have said meanwhile what it begins with.
-          const onSet = (): void => this.options.settings.keep(session, setting);
+          const onSet = (): void => owner.settings.keep(setting);
           // One that does not answer is not waited for again and again.
-          if (isClosed() || !(await setAgain(session, setting, this.core.log, onSet))) break;
+          if (restore.isOver || !(await setAgain(session, setting, this.core.log, onSet))) break;
         }
-        if (isClosed() || this.core.sessions.find(lost.editorId) === session) return undefined;
+        if (restore.isOver || owner.open === session) return undefined;
       } else if (failure.reason.code !== 'AGENT_EXITED') {
         return failure;
       }
       // The agent has ended over it. Another one is started later, if there is to be one.
       const { isGivenUp, endReason } = session.child;
       if (isGivenUp || attempt >= this.options.attempts) {
-        for (const setting of settings) this.options.settings.keep(session, setting);
+        for (const setting of settings) owner.settings.keep(setting);
         return failure ?? { reason: endReason ?? this.#lost('has ended again') };
       }
       const about = { attempt, ...(endReason && loggedFailure(endReason)) };
@@ -220,8 +189,8 @@ export class Recovery {
     }
   }
 
-  async #reopen(lost: Session, method: string, restore: Restore): Promise<Reopened> {
-    const { opener, settings } = this.options;
+  async #reopen(restore: Restore): Promise<Reopened> {
+    const { lost, method } = restore;
     const call = reopeningCall(this.core, lost, method);
     restore.request = call.request!;
     const givenUp = new Promise<Restored>((resolve) => {
@@ -232,8 +201,7 @@ export class Recovery {
     });
     let setReady = (): void => undefined;
     const ready = new Promise<void>((resolve) => (setReady = resolve));
-    const opened = opener.restore(call, lost, (session) => {
-      settings.inherit(session, lost);
+    const opened = this.options.opener.restore(call, lost, (session) => {
       restore.session = session;
       session.child.whenReady({ bytes: 0, run: setReady, onFailure: () => undefined });
     });
@@ -242,7 +210,7 @@ export class Recovery {
     const restored = (await within(this.options.limitMs, over)) ?? this.#giveUp(restore);
     const { session, failure } = restored;
     if ('failure' in restored) return { session, failure: this.#refusal(session.child, failure) };
-    if (session.isRestoring === true) await replayOver(session, this.options.limitMs);
+    if (session.owner.state === 'restoring') await session.owner.settleQuiet(session, this.options.limitMs);
     return { session };
   }
 

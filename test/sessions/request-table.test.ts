@@ -1,4 +1,4 @@
-import { maxOpenRequests, RequestTable } from '../../src/relay/request-table';
+import { maxOpenRequests, RequestTable } from '../../src/sessions/request-table';
 import type { WorkspaceChild } from '../../src/child/workspace-child';
 
 /** The table only tells children apart. */

@@ -1,0 +1,16 @@
+/** A call of the editor on its way. */
+import type { Message } from '../rpc/message';
+import type { EditorRequest } from './request-table';
+import type { EditorRoute, Method } from '../protocol/methods';
+
+/** A message of the editor that is being served. */
+export interface Call {
+  /** The message. */
+  readonly message: Message;
+  /** What the editor sent, where the agent gets another message instead. */
+  readonly original?: Message;
+  /** The row of its method. */
+  readonly row: Method<EditorRoute>;
+  /** Its entry in the table; undefined for a notification, which is never answered. */
+  readonly request: EditorRequest | undefined;
+}
