@@ -56,6 +56,18 @@ module.exports = {
       }),
     ],
   ],
+  'session-order': [
+    [
+      'what follows a session/load overtakes it',
+      ['P13'],
+      () => ({ toAgent: overtaken(is('session/load')) }),
+    ],
+    [
+      'the openings of one workspace overtake each other',
+      ['P13'],
+      () => ({ toAgent: overtaken(is('session/new')) }),
+    ],
+  ],
   'session-restart': [
     [
       'ids of an earlier process are unknown',
