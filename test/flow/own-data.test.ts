@@ -118,8 +118,8 @@ describe.each([
     const inOwn = await run(args, join(workspace(own + widening), 'src'));
     const inShared = await run(args, join(workspace(widening), 'src'));
 
-    expect(inOwn.stderr).toContain('"mcp.host_servers" is ignored');
-    expect(inShared.stderr).not.toContain('is ignored');
+    expect(inOwn.stderr).toContain('keys are ignored: see "cai config"');
+    expect(inShared.stderr).not.toContain('ignored');
     for (const { status } of [inOwn, inShared]) expect(status).toBe(11);
   });
 });
