@@ -14,8 +14,9 @@ describe('the agent gets', () => {
     cwd = world.workspace('own');
     for (const name of ['a', 'b', 'c']) mkdirSync(join(cwd, name));
   });
+  let count = 0;
   beforeEach(async () => {
-    session = await world.session(cwd, `s${Math.random()}`, session?.agent);
+    session = await world.session(cwd, `s${++count}`, count === 1 ? undefined : session.agent);
   });
   afterAll(() => world.end());
 
@@ -24,7 +25,7 @@ describe('the agent gets', () => {
     const lines = requests.map((request, index) => lineOf({ id: `${session.id} ${index}`, ...request }));
     world.send(lines.join(''));
     const got: Json[] = [];
-    for (const _ of requests) got.push(await session.agent.inbox.next(() => true));
+    while (got.length < requests.length) got.push(await session.agent.inbox.next(() => true));
     for (const { id } of got) session.agent.send({ id, result: {} });
     for (const [index] of requests.entries())
       await world.editor.next(({ id }) => id === `${session.id} ${index}`);
