@@ -36,7 +36,9 @@ const sharedErrors = {
   name: 'shared errors',
   setup({ onResolve }) {
     onResolve({ filter: /\/errors$/ }, ({ path, resolveDir }) =>
-      join(resolveDir, path) === join(root, 'src/errors') ? { path: 'cai:errors', external: true } : undefined,
+      join(resolveDir, path) === join(root, 'src/errors')
+        ? { path: 'cai:errors', external: true }
+        : undefined,
     );
   },
 };

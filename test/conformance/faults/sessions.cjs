@@ -57,11 +57,7 @@ module.exports = {
     ],
   ],
   'session-order': [
-    [
-      'what follows a session/load overtakes it',
-      ['P13'],
-      () => ({ toAgent: overtaken(is('session/load')) }),
-    ],
+    ['what follows a session/load overtakes it', ['P13'], () => ({ toAgent: overtaken(is('session/load')) })],
     [
       'the openings of one workspace overtake each other',
       ['P13'],
