@@ -230,6 +230,21 @@ describe('the next prompt of a session whose agent was killed', () => {
     expect(kinds).toEqual([commands.sessionUpdate, 'agent_message_chunk']);
   });
 
+  test('D9 restores it at once in another agent while one that says nothing more is being ended', async () => {
+    await open({ env: { CAI_PUPPET_IGNORE: '1' } });
+    session.agent.order({ closeOut: true });
+    await session.agent.sawEof;
+
+    const id = prompt('next');
+    const agent = await restored();
+    await answerPrompt(agent);
+
+    expect(await world.editor.response(id)).toEqual(success(id, { stopReason: 'end_turn' }));
+    // The one before is still there: nobody has waited for its end.
+    expect(() => process.kill(session.agent.pid, 0)).not.toThrow();
+    session.agent.order({ exit: 0 });
+  });
+
   test('takes back what the dead agent has asked, once; a late answer is nobody’s', async () => {
     await open();
     const turn = await startTurn(world, session);
