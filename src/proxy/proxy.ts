@@ -41,7 +41,7 @@ import type { KnownAnswer, Profiles } from '../profiles/profiles';
 import type { ChildRecorder, Recorder } from '../recording/recorder';
 import { sessionIdOf } from '../sessions/session-ids';
 import { SessionMemory } from '../sessions/session-memory';
-import { endAll } from './shutdown';
+import { endAll, tooLate } from './shutdown';
 import { Terminals } from '../terminals/terminals';
 import type { SignIn } from '../sign-in/sign-in';
 
@@ -97,6 +97,7 @@ export class Proxy {
   readonly #editorScanner: Scanner;
   readonly #agentScanners = new WeakMap<WorkspaceChild, Scanner>();
   readonly #greeting: Greeting;
+  #hasEnded = false;
 
   /** Nothing is started before the editor's first line. */
   constructor(private readonly options: ProxyOptions) {
@@ -193,9 +194,11 @@ export class Proxy {
 
   /**
    * The editor is gone: everything open is ended; resolves when no agent is left. `hurry` and `goneAt` as of `endAll`.
+   * Requests that are taken afterwards are refused.
    */
   async end(hurry: Promise<void>, goneAt: number): Promise<void> {
     await endAll(this.#core, this.#children, hurry, goneAt);
+    this.#hasEnded = true;
     await Promise.all(this.#core.observers.flatMap((observer) => observer.end?.() ?? []));
   }
 
@@ -212,7 +215,8 @@ export class Proxy {
       return;
     }
     const call: Call = { message, row: editorRow(method), request };
-    if (call.row.route === 'initialize') {
+    if (this.#hasEnded) this.#core.fail(call, tooLate());
+    else if (call.row.route === 'initialize') {
       this.#greeting.serve(call);
     } else if (this.#greeting.isOver) {
       this.#calls.serve(call);

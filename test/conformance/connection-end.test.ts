@@ -107,10 +107,13 @@ describe('the end of stdin', () => {
     const id = world.ask('initialize', { protocolVersion: 1 });
     const agent = await world.agent();
     await agent.inbox.next('initialize');
+    const next = world.ask('session/new', { cwd: world.workspace('own'), mcpServers: [] });
     const took = await timeOf(leave(world));
 
     expect(took).toBeLessThan(maxEndMs);
     expect(await world.editor.response(id)).toHaveProperty('result.protocolVersion', 1);
+    // It waited behind initialize, and is answered all the same.
+    expect(await world.editor.response(next)).toEqual(failure(next, -32603));
   });
 
   test.each([

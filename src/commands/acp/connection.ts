@@ -181,6 +181,11 @@ export class Connection {
     if (this.#isEnding) return;
     this.#isEnding = true;
     await this.#proxy.end(this.#hurried, this.#goneAt ?? performance.now());
+    // What has come and was not taken up is refused.
+    for (let line = this.#reader.next(); line !== undefined; line = this.#reader.next()) {
+      this.#recorder?.fromEditor(line);
+      this.#proxy.fromEditor(line);
+    }
     await this.#writer.drain(stallMs);
     await this.#recorder?.end();
     this.options.signIn.end();
