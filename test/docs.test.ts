@@ -9,6 +9,16 @@ const pages = readdirSync(join(repository, 'docs'), { recursive: true, encoding:
   .filter((name) => name.endsWith('.md'))
   .map((name) => join('docs', name));
 
+/** The anchors that a forge makes of the headings of a page. */
+function anchorsOf(page: string): string[] {
+  return [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_\- ]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
 /** The fenced blocks of a page in a language. */
 function blocksOf(page: string, language: string): string[] {
   return [...read(page).matchAll(/^```(\w*)\n(.*?)^```$/gms)]
@@ -24,6 +34,16 @@ describe.each(['README.md', ...pages])('%s', (page) => {
     );
 
     expect(missing).toEqual([]);
+  });
+
+  test('links to headings that exist', () => {
+    const links = [...read(page).matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)];
+    const missing = links.filter(([, file, anchor]) => {
+      const target = file === '' ? page : join(dirname(page), file!);
+      return target.endsWith('.md') && !anchorsOf(target).includes(anchor!);
+    });
+
+    expect(missing.map(([link]) => link)).toEqual([]);
   });
 
   test('names npm scripts that exist', () => {
@@ -54,6 +74,12 @@ test.each([
 });
 
 describe('docs/CONTRIBUTING.md', () => {
+  test('names files that exist', () => {
+    const named = [...read('docs/CONTRIBUTING.md').matchAll(/`((?:src|test|docs|fixtures|bench)\/[^` ]*)`/g)];
+
+    expect(named.map(([, path]) => path!).filter((path) => !existsSync(join(repository, path)))).toEqual([]);
+  });
+
   test('has a command to copy that plays an editor for the bundled agent', () => {
     const command = blocksOf('docs/CONTRIBUTING.md', 'sh').find((block) =>
       block.includes('CAI_ACP_TEST_MODE=1'),
