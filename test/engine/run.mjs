@@ -3,7 +3,7 @@
  * machine; with `--escape` as the first argument, as `npm run test:escape` has it, the attacks in `test/escape`
  * instead. The other arguments are jest's. Exit status 2 if there is no engine, or nobody to run `cai` as;
  * `machine.sh` provides both. As many test files run at a time as `CAI_TEST_USER` names users: each has the
- * containers of its user to itself.
+ * containers of its user to itself, and the test that kills the engine is left out.
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -59,9 +59,12 @@ if (refusal === undefined) {
   const reporters = ['default', join(import.meta.dirname, 'renewing.mjs')].map(
     (each) => `--reporters=${each}`,
   );
+  // It kills the engine, under whatever else runs on it.
+  const alone = users.length > 1 ? ['--testPathIgnorePatterns=killed-engine'] : [];
   // A path after --reporters would be another one.
   const options = [
     ...reporters,
+    ...alone,
     `--maxWorkers=${users.length}`,
     '--verbose',
     `--testTimeout=${testTimeoutMs}`,

@@ -1,9 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, watch } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { isPodman, testUnless } from './engines';
+import { watch } from 'node:fs';
 import { measured, processesIn, untilEnded, untilOnly, untilRuns } from './inside';
 import type { InnerProcess } from './inside';
 import { buildTimeoutMs, Place } from './place';
@@ -152,37 +148,3 @@ os.execvp('sleep', ['sleep', '611'])`;
     await expectNothingLeft('a false supervisor', closedLimitMs);
   });
 });
-
-const state = process.env.CAI_TEST_STATE;
-const daemon = state === undefined ? undefined : join(state, 'docker.pid');
-const canKillEngine = daemon !== undefined && existsSync(daemon) && process.getuid?.() === 0;
-
-describe('an engine that is killed', () => {
-  (canKillEngine || isPodman ? testUnless('the end of the engine') : test.skip)(
-    'takes the commands with it, and is there again (needs the engine of machine.sh, and root)',
-    async () => {
-      const program = await startUntil(['sh', '-c', stubborn], 'sleep 603');
-      const pids = (await processesIn(container)).map(({ pid }) => pid);
-      const inner = pids.filter((pid) => !before.some((each) => each.pid === pid));
-
-      process.kill(Number(readFileSync(daemon!, 'utf8')), 'SIGKILL');
-
-      const { tookMs } = await measured('engine killed', () => untilGone(inner));
-      expect(tookMs).toBeLessThan(closedLimitMs);
-      const { status, stderr } = await program.ends();
-      execFileSync(join(__dirname, 'machine.sh'), ['start'], { stdio: 'inherit' });
-      expect([status, stderr]).toEqual([13, expect.stringMatching(/^cai: .*connection/)]);
-      expect(await place.prints(['echo', 'again'])).toBe('again');
-    },
-  );
-});
-
-/** The host's view: there is no engine to ask. */
-async function untilGone(pids: readonly number[]): Promise<void> {
-  const deadline = Date.now() + closedLimitMs + 5_000;
-  while (pids.some((pid) => existsSync(`/proc/${pid}`))) {
-    if (Date.now() > deadline)
-      throw new Error(`still there: ${pids.filter((pid) => existsSync(`/proc/${pid}`)).join(' ')}`);
-    await pause(50);
-  }
-}
