@@ -55,6 +55,9 @@ describe.each(['README.md', ...pages])('%s', (page) => {
   });
 });
 
+// A proxy waits 2 s for what is due when its input ends: a busy machine may need a second try at the command to copy.
+jest.retryTimes(2);
+
 describe('README.md', () => {
   test('can be read in a few minutes', () => {
     const words = read('README.md').trim().split(/\s+/);
