@@ -218,7 +218,6 @@ start() {
   exec 9>"$state/lock"
   flock 9
   : >"$log"
-  rm -f "$state/renewed"
   if is_missing npm; then fail 'npm is missing: the tests need Node, and the image is made with npm'; fi
   install_packages
   make_user "$user" "$uid"
@@ -249,7 +248,6 @@ renew() {
   local pid
   if pid=$(engine_pid); then kill -KILL "$pid"; fi
   stop_engine
-  touch "$state/renewed"
   start_engine
 }
 
