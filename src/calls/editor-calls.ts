@@ -13,7 +13,7 @@ import { SessionEnder } from './end-session';
 import { FanOut } from './fan-out';
 import { SessionOpener } from './open-session';
 import type { SessionOpenerOptions } from './open-session';
-import { SessionRestorer } from './restore-session';
+import { isClosing, SessionRestorer } from './restore-session';
 import type { SessionRestorerOptions } from './restore-session';
 import type { Session } from '../sessions/session';
 import { sessionIdOf } from '../sessions/session-ids';
@@ -119,9 +119,9 @@ export class EditorCalls {
 
   /** Has a call wait for those of its session before it; false for one that need not. */
   #waits(owner: Session, call: Call): boolean {
-    const { message, request, row } = call;
+    const { message, request } = call;
     const isCancel = message.method === 'session/cancel' && request === undefined;
-    if (owner.endRestore !== undefined && (row.route === 'close' || row.route === 'end')) {
+    if (owner.endRestore !== undefined && isClosing(call)) {
       owner.endRestore(call);
     } else if (owner.endRestore !== undefined && isCancel) {
       this.#cancelPrompts(owner);

@@ -249,7 +249,8 @@ function saidIn(error: unknown): string {
   return typeof details === 'string' ? `${said}: ${details.slice(0, maxDetails)}` : said;
 }
 
-function isClosing({ row }: Call): boolean {
+/** Whether a call ends its session at the agent. */
+export function isClosing({ row }: Call): boolean {
   return row.route === 'close' || row.route === 'end';
 }
 

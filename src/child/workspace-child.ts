@@ -22,6 +22,13 @@ import { newOwnId } from './proxy-request-id';
 /** Capabilities and the like, as far as the proxy reads them. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** What kept an agent from starting soon, and since when; once it runs, for how long, in milliseconds. */
+interface Delay {
+  readonly what: string;
+  readonly beganAt: number;
+  tookMs?: number;
+}
+
 /** An agent at work for one workspace. */
 export class WorkspaceChild {
   /** Real path of the workspace's root; undefined for the child that serves none. */
@@ -44,6 +51,8 @@ export class WorkspaceChild {
   files: 'editor' | 'off' = 'off';
   /** What its program told of the image that it runs in, once it runs; for a direct child undefined. */
   image: { readonly id: string | undefined; readonly name: string | undefined } | undefined;
+  /** What kept the agent from starting soon, as the building of an image, until the user has been told. */
+  delay: Delay | undefined;
   /** Told what keeps the agent from starting soon. */
   onDelay: ((reason: string) => void) | undefined;
   /** No other takes up what it had to do: its failure is none that is retried, or the attempts are used up. */

@@ -1,5 +1,4 @@
 /** Tells the user why the first session with an agent took long: there is no session yet to tell it in while it waits. */
-import { delays } from '../relay/child-start';
 import type { Core } from '../relay/core';
 import { tellInThread } from '../relay/thread';
 import type { SessionObserver } from '../sessions/observer';
@@ -13,10 +12,9 @@ export class DelayObserver implements SessionObserver {
   /** The note stands behind the answer that opens the session. */
   onOpen(session: AgentSession): void {
     const { child } = session;
-    const delay = delays.get(child);
-    if (delay === undefined) return;
-    const { what, beganAt, tookMs = Date.now() - beganAt } = delay;
-    delays.delete(child);
+    if (child.delay === undefined) return;
+    const { what, beganAt, tookMs = Date.now() - beganAt } = child.delay;
+    child.delay = undefined;
     const note = {
       title: `The agent started ${Math.round(tookMs / 1_000)} s late.`,
       description: `This had to be done first, and need not be done again: ${what}.`,

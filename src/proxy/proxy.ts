@@ -41,7 +41,7 @@ import type { KnownAnswer, Profiles } from '../profiles/profiles';
 import type { ChildRecorder, Recorder } from '../recording/recorder';
 import { sessionIdOf } from '../sessions/session-ids';
 import { SessionMemory } from '../sessions/session-memory';
-import { endAll, tooLate } from './shutdown';
+import { endAll, proxyEnding } from './shutdown';
 import { Terminals } from '../terminals/terminals';
 import type { SignIn } from '../sign-in/sign-in';
 
@@ -215,7 +215,7 @@ export class Proxy {
       return;
     }
     const call: Call = { message, row: editorRow(method), request };
-    if (this.#hasEnded) this.#core.fail(call, tooLate());
+    if (this.#hasEnded) this.#core.fail(call, proxyEnding());
     else if (call.row.route === 'initialize') {
       this.#greeting.serve(call);
     } else if (this.#greeting.isOver) {

@@ -39,14 +39,14 @@ export async function endAll(
   const ladder = { termAfterMs: (leftMs * 2) / 3, killAfterMs: leftMs / 3 };
   // An editor that lives and does not read keeps what agents have said, and so their ends, waiting.
   await within(stopMs, children.stopAll(ladder));
-  const reason = tooLate();
+  const reason = proxyEnding();
   for (const request of core.requests.openOfEditor()) {
     if (core.requests.finish(request)) core.lane.queue(errorLine(request.id, rpcErrorOf(reason)));
   }
 }
 
 /** The failure of what comes too late, or has waited in vain. */
-export function tooLate(): CaiError {
+export function proxyEnding(): CaiError {
   return new CaiError('AGENT_EXITED', 'the proxy is ending');
 }
 

@@ -37,16 +37,6 @@ export interface ChildStartOptions {
   onLost(child: WorkspaceChild, takenBytes: number): void;
 }
 
-/** What kept an agent from starting soon, and since when; once it runs, for how long. */
-interface Delay {
-  readonly what: string;
-  readonly beganAt: number;
-  tookMs?: number;
-}
-
-/** By child, for whoever tells the user: such as the building of an image. */
-export const delays = new WeakMap<WorkspaceChild, Delay>();
-
 const helloPlan = compilePlan(fields.initializeResult);
 
 /** The start of one child. */
@@ -86,8 +76,7 @@ export class ChildStart {
       child.image = { id: status.image, name: status.imageName };
       this.options.onHello(child);
       this.#hasStarted = true;
-      const delay = delays.get(child);
-      if (delay !== undefined) delay.tookMs = Date.now() - delay.beganAt;
+      if (child.delay !== undefined) child.delay.tookMs = Date.now() - child.delay.beganAt;
       this.#limit();
       return;
     }
@@ -102,8 +91,7 @@ export class ChildStart {
     this.options.log.warn({ root: child.root }, status.text);
     if (status.kind !== 'delay') return;
     this.#limit(Infinity);
-    if (!delays.has(child))
-      delays.set(child, { what: status.text.replace(/^cai: /, ''), beganAt: Date.now() });
+    child.delay ??= { what: status.text.replace(/^cai: /, ''), beganAt: Date.now() };
     child.onDelay?.(status.text);
   }
 

@@ -85,7 +85,6 @@ export class Session {
 
   /** An agent has it, or is asked to open it. What it was before comes back with `dismiss`, unless `settle` is called. */
   enter(place: AgentSession, state: 'open' | 'restoring'): void {
-    if (this.#state === 'closed') this.#places = [];
     this.#places.push(place);
     this.#state = state;
   }

@@ -1,5 +1,4 @@
 import { DelayObserver } from '../../src/proxy/delay-observer';
-import { delays } from '../../src/relay/child-start';
 import type { WorkspaceChild } from '../../src/child/workspace-child';
 import { newTable, openSession } from '../support/sessions';
 
@@ -8,7 +7,7 @@ function opened(delay?: { what: string; beganAt: number; tookMs: number }) {
   const told: string[] = [];
   const child = { deliver: (line: Buffer) => told.push(line.toString()) } as unknown as WorkspaceChild;
   const session = openSession(newTable(), child, 'e', 'a');
-  if (delay !== undefined) delays.set(child, delay);
+  child.delay = delay;
   return { session, told };
 }
 
