@@ -137,21 +137,10 @@ export class SessionEnder {
   /** Resolves when the agent has closed the session, failed to, or takes too long. */
   async #askToClose(session: AgentSession): Promise<void> {
     const params = JSON.stringify({ sessionId: session.agentId });
-    await within(
-      turnEndMs,
-      new Promise<void>((resolve) => {
-        session.child.ask('session/close', params, {
-          resultPlan: undefined,
-          editorId: undefined,
-          session,
-          onAnswer: () => resolve(),
-          onFailure: (reason) => {
-            this.core.log.info(loggedFailure(reason), 'session/close failed');
-            resolve();
-          },
-        });
-      }),
-    );
+    const asked = session.child.ask('session/close', params, { session });
+    const failed = (reason: CaiError): void =>
+      this.core.log.info(loggedFailure(reason), 'session/close failed');
+    await within(turnEndMs, asked.catch(failed));
   }
 
   #drop(session: AgentSession): void {

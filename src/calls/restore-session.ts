@@ -133,14 +133,8 @@ export class SessionRestorer {
     const isNamed = sessions.of(child).byAgentId.get(agentId) === session;
     sessions.close(session);
     const isKnown = isNamed && child.state === 'ready' && request?.targets.length === 1;
-    if (isKnown && offers(child.capabilities, 'sessionCapabilities.close')) {
-      child.ask('session/close', JSON.stringify({ sessionId: agentId }), {
-        resultPlan: undefined,
-        editorId: undefined,
-        onAnswer: () => undefined,
-        onFailure: () => undefined,
-      });
-    }
+    if (isKnown && offers(child.capabilities, 'sessionCapabilities.close'))
+      child.ask('session/close', JSON.stringify({ sessionId: agentId })).catch(() => undefined);
     if (row.route === 'end' && sessions.of(child).isEmpty) void child.stop(patientStop);
   }
 

@@ -26,31 +26,22 @@ export async function setAgain(
   const { child, agentId } = session;
   const text = JSON.stringify({ ...params, sessionId: agentId });
   const failed = (reason: string): void => log.warn({ method, reason }, 'could not be set again');
-  const answered = new Promise<true>((resolve) => {
-    const onFailure = (reason: CaiError): void => {
-      failed(reason.code);
-      resolve(true);
-    };
-    child.whenReady({
-      bytes: text.length,
-      run: () =>
-        child.ask(method, text, {
-          resultPlan: undefined,
-          editorId: undefined,
-          onAnswer: (answer) => {
-            if (answer.isError) failed('the agent refused it');
-            else tellState(session, answer, log, method === 'session/set_mode' ? params.modeId : undefined);
-            if (!answer.isError) onSet();
-            resolve(true);
-          },
-          onFailure,
-        }),
-      onFailure,
-    });
-  });
-  if ((await within(settingMs, answered)) === true) return true;
-  failed(`no answer in ${settingMs / 1_000} s`);
-  return false;
+  const onAnswer = (answer: Message): void => {
+    if (answer.isError) {
+      failed('the agent refused it');
+    } else {
+      tellState(session, answer, log, method === 'session/set_mode' ? params.modeId : undefined);
+      onSet();
+    }
+  };
+  try {
+    if ((await within(settingMs, child.ask(method, text, { onAnswer }))) !== undefined) return true;
+    failed(`no answer in ${settingMs / 1_000} s`);
+    return false;
+  } catch (reason) {
+    failed((reason as CaiError).code);
+    return true;
+  }
 }
 
 /**

@@ -3,7 +3,6 @@
  * those of the agents, so that an agent's own list tells which of its sessions the id stands for.
  */
 import { jsonOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { PathMap } from '../paths/path-map';
 import type { Core } from '../relay/core';
@@ -41,7 +40,8 @@ export async function relearn(
 async function listUntil(core: Core, editorId: string, child: WorkspaceChild, map: PathMap): Promise<void> {
   let params = '{}';
   for (let page = 0; page < maxPages; page++) {
-    const answer = await ask(core, child, params);
+    const resultPlan = core.planOf(editorMethods['session/list']!.result);
+    const answer = await child.ask('session/list', params, { resultPlan }).catch(() => undefined);
     if (answer === undefined || answer.isError) return;
     // Each session of the list is given its id by this.
     core.editsToEditor(child, answer, { map });
@@ -49,15 +49,4 @@ async function listUntil(core: Core, editorId: string, child: WorkspaceChild, ma
     if (cursor === undefined || core.sessions.records.recall(editorId) !== undefined) return;
     params = `{"cursor":${jsonOf(answer, cursor)}}`;
   }
-}
-
-async function ask(core: Core, child: WorkspaceChild, params: string): Promise<Message | undefined> {
-  return await new Promise((resolve) => {
-    child.ask('session/list', params, {
-      resultPlan: core.planOf(editorMethods['session/list']!.result),
-      editorId: undefined,
-      onAnswer: resolve,
-      onFailure: () => resolve(undefined),
-    });
-  });
 }

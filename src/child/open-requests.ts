@@ -7,9 +7,9 @@ import type { Message } from '../rpc/message';
 /** A request that the agent has to answer. Exactly one of the two callbacks comes, once. */
 export interface ChildRequest {
   /** What is wanted of its result. */
-  readonly resultPlan: Plan | undefined;
+  readonly resultPlan?: Plan | undefined;
   /** The editor's request on whose behalf it was sent, JSON text; the agent may refer to it. */
-  readonly editorId: string | undefined;
+  readonly editorId?: string | undefined;
   /** Its method. */
   readonly method: string;
   /** The session that it is about. */

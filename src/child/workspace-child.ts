@@ -6,6 +6,7 @@ import type { StopLadder } from '../agent/process';
 import type { StatusLink } from '../agent/status';
 import type { CaiError } from '../errors';
 import { requestLine } from '../rpc/answer';
+import type { Message } from '../rpc/message';
 import type { Line } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
 import type { PathMap } from '../paths/path-map';
@@ -163,11 +164,26 @@ export class WorkspaceChild {
     this.#process.send(line);
   }
 
-  /** Sends a request of our own; returns its id. `params` is JSON text. */
-  ask(method: string, params: string | undefined, request: Omit<ChildRequest, 'method'>): string {
+  /**
+   * Sends a request of our own, once the agent has started; `params` is JSON text. Rejects with a `CaiError` if there is
+   * no answer. The promise settles after all lines that came together with the answer: what has to happen before the
+   * next of them is for `onAnswer`.
+   */
+  ask(
+    method: string,
+    params: string,
+    about: Partial<Pick<ChildRequest, 'resultPlan' | 'session' | 'onAnswer'>> = {},
+  ): Promise<Message> {
     const childId = newOwnId();
-    this.request(childId, requestLine(childId, method, params), { ...request, method });
-    return childId;
+    const line = requestLine(childId, method, params);
+    return new Promise((resolve, reject) => {
+      const onAnswer = (answer: Message): void => {
+        about.onAnswer?.(answer);
+        resolve(answer);
+      };
+      const run = (): void => this.request(childId, line, { ...about, method, onAnswer, onFailure: reject });
+      this.whenReady({ bytes: line.length, run, onFailure: reject });
+    });
   }
 
   /** Sends a notification. One that the agent has no room for is dropped, unless it cancels something. */

@@ -5,6 +5,9 @@ import type { AgentStatus } from '../agent/status';
 import { CaiError } from '../errors';
 import type { Log } from '../system/log';
 import { compilePlan } from '../rpc/json/wanted-places';
+import type { Plan } from '../rpc/json/wanted-places';
+import { requestLine } from '../rpc/answer';
+import { newOwnId } from '../child/proxy-request-id';
 import type { Message } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Config } from '../config/config';
@@ -59,12 +62,7 @@ export class ChildStart {
   /** The process is there: it is asked the first thing. */
   greet(hellos: Hellos): void {
     this.child.files = this.options.filesOf(this.child.root);
-    this.child.ask('initialize', hellos[this.child.files], {
-      resultPlan: helloPlan,
-      editorId: undefined,
-      onAnswer: (answer) => this.#onHello(answer),
-      onFailure: (reason) => this.#abandon(reason),
-    });
+    this.#ask('initialize', hellos[this.child.files], (answer) => this.#onHello(answer), helloPlan);
     this.#hasStarted = this.options.agent.hasStatus !== true;
     this.#limit();
   }
@@ -144,11 +142,21 @@ export class ChildStart {
         this.options.log.warn({ method: next.method, reason: failure }, 'could not be repeated');
       this.#repeat(rest);
     };
-    this.child.ask(next.method, next.params, {
-      resultPlan: undefined,
-      editorId: undefined,
-      onAnswer: (answer) => goOn(answer.isError ? 'the agent refused it' : undefined),
-      onFailure: (reason) => this.#abandon(reason),
-    });
+    this.#ask(next.method, next.params, (answer) =>
+      goOn(answer.isError ? 'the agent refused it' : undefined),
+    );
+  }
+
+  /** What the agent says behind its answer is read with what `onAnswer` has learned from that. */
+  #ask(
+    method: string,
+    params: string | undefined,
+    onAnswer: (answer: Message) => void,
+    resultPlan?: Plan,
+  ): void {
+    const onFailure = (reason: CaiError): void => this.#abandon(reason);
+    const childId = newOwnId();
+    const line = requestLine(childId, method, params);
+    this.child.request(childId, line, { method, resultPlan, onAnswer, onFailure });
   }
 }

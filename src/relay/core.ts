@@ -4,7 +4,7 @@
  */
 import { CaiError } from '../errors';
 import type { Log } from '../system/log';
-import { errorLine, notificationLine, rpcErrorOf } from '../rpc/answer';
+import { errorLine, notificationLine, requestLine, rpcErrorOf } from '../rpc/answer';
 import type { RpcError } from '../rpc/answer';
 import { compilePlan } from '../rpc/json/wanted-places';
 import type { Plan } from '../rpc/json/wanted-places';
@@ -156,13 +156,16 @@ export class Core {
           } else if (row.capability !== undefined && !offers(child.capabilities, row.capability)) {
             resolve(notOffered(message.method));
           } else {
-            const childId = child.ask(message.method, params, {
+            const { method } = message;
+            const childId = newOwnId();
+            request.targets.push({ child, childId });
+            child.request(childId, requestLine(childId, method, params), {
+              method,
               resultPlan: this.planOf(row.result),
               editorId: request.id,
               onAnswer: resolve,
               onFailure: resolve,
             });
-            request.targets.push({ child, childId });
           }
         },
         onFailure: resolve,

@@ -63,11 +63,20 @@ describe('a child that starts', () => {
 
   test('fails what waits when it ends before it is ready', async () => {
     run.child.whenReady(run.task('one'));
-    run.child.ask('initialize', undefined, run.asker('hello'));
+    run.child.request('1', requestLine('1', 'initialize', '{}'), run.asker('hello'));
 
     await run.child.stop(ladder);
 
     expect(run.told).toEqual(['hello: AGENT_EXITED', 'one: AGENT_EXITED', 'end: AGENT_EXITED']);
+  });
+
+  test('has requests of our own wait, and fails them when it ends', async () => {
+    const answer = run.child.ask('one', '{}');
+
+    await run.child.stop(ladder);
+
+    await expect(answer).rejects.toMatchObject({ code: 'AGENT_EXITED' });
+    expect(run.lines).toEqual([]);
   });
 
   test('fails what waits once, when it is abandoned', async () => {
@@ -118,19 +127,19 @@ describe('requests', () => {
     expect(run.told).toEqual(['seven: 7']);
   });
 
-  test('of our own have ids that nobody else gives', async () => {
-    const ids = [
-      run.child.ask('one', undefined, run.asker('one')),
-      run.child.ask('two', '{}', run.asker('two')),
-      newOwnId(),
-    ];
+  test('of our own have ids that nobody else gives, and wait for their answer', async () => {
+    const answers = [run.child.ask('one', '{}'), run.child.ask('two', '{}', run.asker('two'))];
     await run.line(2);
+    const ids = run.lines.map((line) => JSON.stringify((JSON.parse(line) as { id: string }).id));
 
-    expect(new Set(ids).size).toBe(3);
+    expect(new Set([...ids, newOwnId()]).size).toBe(3);
     for (const id of ids) expect(JSON.parse(id)).toMatch(/^cai-[a-z0-9]+-\d+$/);
     expect(run.lines[1]).toBe(`{"jsonrpc":"2.0","id":${ids[1]},"method":"two","params":{}}`);
     run.answer(ids[1]!);
     expect(run.told).toEqual([`two: ${ids[1]}`]);
+    expect(await answers[1]).toMatchObject({ id: ids[1] });
+    await run.child.stop(ladder);
+    await expect(answers[0]).rejects.toMatchObject({ code: 'AGENT_EXITED' });
   });
 
   test('fail exactly once when the agent ends, oldest first, then the end is told', async () => {
