@@ -12,18 +12,6 @@ import * as fields from '../protocol/fields';
 import type { RecordedLine } from './recording';
 import type { SignIn } from '../sign-in/sign-in';
 
-/** Which side of a recording is made harmless, and how. */
-export interface HarmlessOptions {
-  /** The agent whose connection with the proxy is played; undefined: the editor's connection. */
-  readonly child: number | undefined;
-  /** Whether files may be written. */
-  readonly writesFiles: boolean;
-  /** A `SignIn` without an agent, which removes all commands. */
-  readonly signIn: SignIn;
-  /** Called with a sentence for each line that is left out or changed. */
-  note(text: string): void;
-}
-
 const result = compilePlan(fields.initializeResult);
 const plans: Plans = {
   params: () => undefined,
@@ -31,8 +19,15 @@ const plans: Plans = {
   error: compilePlan(fields.errorObject),
 };
 
-/** The lines without requests that would run or write something on the editor's machine, and without their answers. */
-export function harmless(lines: readonly RecordedLine[], options: HarmlessOptions): RecordedLine[] {
+/**
+ * The lines without requests that would run or write something on the editor's machine, and without their answers.
+ * `child`: as in `PlaybackOptions`. `signIn`: one without an agent, which removes all commands. `note` gets a sentence
+ * for each line that is left out or changed.
+ */
+export function harmless(
+  lines: readonly RecordedLine[],
+  options: { child: number | undefined; writesFiles: boolean; signIn: SignIn; note: (text: string) => void },
+): RecordedLine[] {
   const ofAgent = options.child === undefined ? 'to editor' : 'from agent';
   /** Ids of requests that are left out, until their answer. */
   const gone = new Set<string>();
@@ -43,10 +38,12 @@ export function harmless(lines: readonly RecordedLine[], options: HarmlessOption
       return message.kind === 'response' && gone.delete(message.id!) ? [] : [line];
     }
     const { number } = line;
-    if (message.kind === 'defect' || actsThere(message, options.writesFiles)) {
+    const isDefect = message.kind === 'defect';
+    if (isDefect || actsThere(message, options.writesFiles)) {
       if (message.id !== undefined) gone.add(message.id);
-      const what = message.kind === 'defect' ? 'no message' : message.method;
-      options.note(`line ${number} of the recording is left out: ${what}`);
+      options.note(
+        `line ${number} of the recording is left out: ${isDefect ? 'no message' : message.method}`,
+      );
       return [];
     }
     const edits = options.signIn.edits(message, { root: undefined, editorCapabilities: {} });
@@ -57,8 +54,7 @@ export function harmless(lines: readonly RecordedLine[], options: HarmlessOption
 }
 
 function actsThere({ kind, method }: Message, writesFiles: boolean): boolean {
-  if (kind === 'response') return false;
-  if (method === 'fs/read_text_file') return false;
+  if (kind === 'response' || method === 'fs/read_text_file') return false;
   if (method === 'fs/write_text_file') return !writesFiles;
   return restrictionOf(method) !== undefined;
 }

@@ -13,6 +13,7 @@ import { splice } from '../rpc/splice';
 import type { Edit, Line } from '../rpc/splice';
 import type { RecordedLine, Side } from './recording';
 import { sessionIdOf } from '../sessions/session-ids';
+import { within } from '../system/time-limit';
 
 /** Which side is played, and how. */
 export interface PlaybackOptions {
@@ -104,7 +105,7 @@ export class Playback {
       lastMs = step.line.ms;
       this.#next++;
     }
-    while (untilEnd && this.#over === undefined && this.#stray === undefined) await this.#change(undefined);
+    while (untilEnd && this.#over === undefined && this.#stray === undefined) await this.#change();
     if (untilEnd && this.#stray !== undefined) throw this.#insteadOf(this.#stray);
   }
 
@@ -120,35 +121,27 @@ export class Playback {
   async #hear(step: Step): Promise<void> {
     for (;;) {
       const index = this.#live.findIndex((message) => this.#fits(step, message));
-      if (index >= 0) {
-        this.#learn(step.message, this.#live.splice(index, 1)[0]!);
-        return;
-      }
+      if (index >= 0) return this.#learn(step.message, this.#live.splice(index, 1)[0]!);
       if (this.#stray !== undefined) throw this.#insteadOf(this.#stray);
       if (this.#over !== undefined) throw this.#mismatch(this.#over);
       const [early] = this.#live;
-      const isLate = await this.#change(early === undefined ? undefined : lateMs[this.options.role]);
-      if (isLate && early !== undefined) throw this.#insteadOf(early);
+      const hasCome = await this.#change(early && lateMs[this.options.role]);
+      if (!hasCome && early !== undefined) throw this.#insteadOf(early);
     }
   }
 
-  /** Resolves when something has come, with false, or with true after `limitMs`. */
-  async #change(limitMs: number | undefined): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const isLate = await new Promise<boolean>((resolve) => {
-      this.#wake = () => resolve(false);
-      if (limitMs !== undefined) timer = setTimeout(() => resolve(true), limitMs);
-    });
-    clearTimeout(timer);
-    return isLate;
+  /** Resolves with whether something has come; with false after `limitMs` without. */
+  async #change(limitMs?: number): Promise<boolean> {
+    const came = new Promise<boolean>((resolve) => (this.#wake = () => resolve(true)));
+    return limitMs === undefined ? came : (await within(limitMs, came)) === true;
   }
 
   #fits(step: Step, live: Message): boolean {
     if (this.#isSent(step)) return false;
-    const { message } = step;
-    if (message.kind !== live.kind || message.method !== live.method) return false;
-    if (message.kind === 'response') return message.id === live.id && message.isError === live.isError;
-    const recorded = sessionIdOf(message);
+    const { kind, method, id, isError } = step.message;
+    if (kind !== live.kind || method !== live.method) return false;
+    if (kind === 'response') return id === live.id && isError === live.isError;
+    const recorded = sessionIdOf(step.message);
     if (recorded === undefined) return true;
     // A live agent gives other ids to its sessions.
     const expected = this.#sessions.get(recorded) ?? (this.options.role === 'agent' ? recorded : undefined);
@@ -204,10 +197,7 @@ function nameOf(message: Message): string {
   if (kind === 'request') return `the request ${method}${about} (id ${id})`;
   if (kind === 'notification') return `the notification ${method}${about}`;
   if (kind === 'defect') return 'a line that is no message';
-  return isError ? `an error for request ${id}${errorOf(message)}` : `a result for request ${id}`;
-}
-
-function errorOf(answer: Message): string {
-  const error = bodyOf(answer) as { message?: unknown } | null;
-  return typeof error?.message === 'string' ? `, "${error.message}"` : '';
+  if (!isError) return `a result for request ${id}`;
+  const error = bodyOf(message) as { message?: unknown } | null;
+  return `an error for request ${id}${typeof error?.message === 'string' ? `, "${error.message}"` : ''}`;
 }

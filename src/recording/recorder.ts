@@ -25,18 +25,6 @@ const maxFiles = 10_000;
 /** How long the disk may take at the end, in milliseconds. */
 const endMs = 5_000;
 
-/** What one recording is about. */
-export interface RecorderOptions {
-  /** Name of the agent. */
-  readonly agent: string;
-  /** Our version. */
-  readonly version: string;
-  /** Gets where the recording is written, and why it ended early. */
-  readonly log: Log;
-  /** Longest file, in bytes; absent: `maxRecordingBytes`. */
-  readonly maxBytes?: number;
-}
-
 /** Records the lines of one agent process, both ways. */
 export interface ChildRecorder {
   /** A line for the agent's stdin, with its line end. */
@@ -53,6 +41,8 @@ export interface ChildRecorder {
 export class Recorder {
   readonly #file: string;
   readonly #stream: WriteStream;
+  readonly #log: Log;
+  readonly #maxBytes: number;
   readonly #startedAt = performance.now();
   #waiting: (() => void)[] = [];
   #childCount = 0;
@@ -61,15 +51,22 @@ export class Recorder {
 
   /**
    * Makes a new file: `path`, or if that exists, with the first free number before its last dot. Fails with
-   * `CaiError('USAGE')` if that is not possible.
+   * `CaiError('USAGE')` if that is not possible. `log` gets where the recording is written, and why it ended early.
    */
   constructor(
     path: string,
-    private readonly options: RecorderOptions,
+    about: {
+      readonly agent: string;
+      readonly version: string;
+      readonly log: Log;
+      readonly maxBytes?: number;
+    },
   ) {
-    const { agent, version, log } = options;
+    const { agent, version, log } = about;
     const { file, descriptor } = create(posix.resolve(path));
     this.#file = file;
+    this.#log = log;
+    this.#maxBytes = about.maxBytes ?? maxRecordingBytes;
     this.#stream = createWriteStream(file, { fd: descriptor, highWaterMark: maxWaitingBytes });
     this.#stream.on('error', (reason) => {
       this.#isOver = true;
@@ -130,17 +127,8 @@ export class Recorder {
 
   #line(side: Side, line: Buffer | OverlongLine, about: { readonly child?: number }, isDefect = false): void {
     if (this.#isClosed) return;
-    const head = { ms: this.#now(), side, ...about };
-    if (!Buffer.isBuffer(line)) {
-      this.#write({ ...head, overlong: true });
-    } else {
-      const { text, isRedacted } = redact(line);
-      const flag = isRedacted ? { redacted: true } : {};
-      if (isDefect && line.length > maxDefectLength)
-        this.#write({ ...head, ...flag, begins: text.slice(0, maxDefectLength), bytes: line.length });
-      else if (isRedacted || isUtf8(line)) this.#write({ ...head, ...flag, line: text });
-      else this.#write({ ...head, base64: line.toString('base64') });
-    }
+    const told = Buffer.isBuffer(line) ? contentOf(line, isDefect) : { overlong: true };
+    this.#write({ ms: this.#now(), side, ...about, ...told });
   }
 
   /** Whether the recording is over. */
@@ -148,13 +136,8 @@ export class Recorder {
     return this.#isOver || this.#bytes > this.#maxBytes;
   }
 
-  get #maxBytes(): number {
-    return this.options.maxBytes ?? maxRecordingBytes;
-  }
-
   #write(record: Readonly<Record<string, unknown>>): void {
     if (this.#isClosed) return;
-    const { log } = this.options;
     const maxBytes = this.#maxBytes;
     const text = `${JSON.stringify(record)}\n`;
     this.#bytes += Buffer.byteLength(text);
@@ -162,7 +145,7 @@ export class Recorder {
       this.#stream.write(text);
     } else {
       this.#stream.write(`${JSON.stringify({ ms: this.#now(), event: 'recording ended: too long' })}\n`);
-      log.warn({ file: this.#file, maxBytes }, 'the recording has ended: it is as long as it may be');
+      this.#log.warn({ file: this.#file, maxBytes }, 'the recording has ended: it is as long as it may be');
     }
   }
 
@@ -171,10 +154,17 @@ export class Recorder {
   }
 
   #release(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const run of waiting) run();
+    for (const run of this.#waiting.splice(0)) run();
   }
+}
+
+/** What is recorded of a line, without secrets. */
+function contentOf(line: Buffer, isDefect: boolean): Readonly<Record<string, unknown>> {
+  const { text, isRedacted } = redact(line);
+  const flag = isRedacted ? { redacted: true } : {};
+  if (isDefect && line.length > maxDefectLength)
+    return { ...flag, begins: text.slice(0, maxDefectLength), bytes: line.length };
+  return isRedacted || isUtf8(line) ? { ...flag, line: text } : { base64: line.toString('base64') };
 }
 
 /** Makes a file of its own for each start, because an editor starts us each time with the same arguments. */

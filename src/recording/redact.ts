@@ -14,14 +14,6 @@ import type { Edit } from '../rpc/splice';
 /** What stands in place of a secret. */
 export const redactedText = '<redacted>';
 
-/** A line without its secrets. */
-export interface Redacted {
-  /** The line with each secret replaced; JSON if the line is. */
-  readonly text: string;
-  /** Whether a secret was replaced. */
-  readonly isRedacted: boolean;
-}
-
 const noPlans: Plans = { params: () => undefined, result: () => undefined, error: undefined };
 
 /** Words, or escapes that could hide one, without which a line cannot hold a secret; nearly no line has any. */
@@ -81,7 +73,7 @@ type Rule =
   | 'texts';
 
 /** The line without secrets. One that is no message goes as a whole if it could hold any. */
-export function redact(line: Buffer): Redacted {
+export function redact(line: Buffer): { readonly text: string; readonly isRedacted: boolean } {
   const text = line.toString('utf8');
   if (!suspicious.test(text)) return { text, isRedacted: false };
   const message = scan(line, noPlans);

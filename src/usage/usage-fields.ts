@@ -1,18 +1,8 @@
 /** Reads tokens, models and costs from what agents send: parsed JSON that may have any form. */
-import type { Cost, TokenCounts } from './usage';
+import type { Cost, Spent, TokenCounts } from './usage';
 import { plus } from './usage-sums';
 
 type Json = Readonly<Record<string, unknown>>;
-
-/** What the result of a prompt tells. */
-export interface Spent {
-  /** The stop reason; `unknown` without one. */
-  readonly stop: string;
-  /** The turn's tokens, if the agent tells them. */
-  readonly tokens?: TokenCounts;
-  /** The models that took part in the turn, as far as the agent names them. */
-  readonly models: readonly { readonly model: string; readonly tokens?: TokenCounts }[];
-}
 
 /** Longest text that is kept of an agent's words, in characters. */
 const maxLength = 200;
@@ -22,7 +12,7 @@ const maxModels = 10;
 const maxRows = 100;
 
 /**
- * What the result of a prompt tells. The rows by model in `_meta.quota` may sum up to more than the turn's own tokens,
+ * What the result of a prompt tells; the stop reason is `unknown` without one. The rows by model in `_meta.quota` may sum up to more than the turn's own tokens,
  * because they count subagents, too. `model`: the session's model, as the agent said earlier.
  */
 export function spentIn(result: unknown, model: string | undefined): Spent {
@@ -74,7 +64,7 @@ function tokensOf(value: unknown): TokenCounts | undefined {
   if (value === undefined) return undefined;
   const counts = objectOf(value);
   const first = (...names: string[]): number | undefined =>
-    names.map((name) => count(counts[name])).find(isThere);
+    names.map((name) => count(counts[name])).find((value) => value !== undefined);
   const input = first('inputTokens', 'input_tokens');
   const output = first('outputTokens', 'output_tokens');
   const total = first('totalTokens', 'total_tokens');
@@ -93,10 +83,6 @@ function tokensOf(value: unknown): TokenCounts | undefined {
 /** A count that can be added up: not negative, and not too large for exact sums. */
 function count(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
-}
-
-function isThere<T>(value: T | undefined): value is T {
-  return value !== undefined;
 }
 
 function textIn(value: unknown): string | undefined {

@@ -13,7 +13,7 @@ import type { Log } from '../system/log';
 import { updateOf } from '../sessions/session-update';
 import type { SessionObserver } from '../sessions/observer';
 import { costOf, modelIn, spentIn } from './usage-fields';
-import type { Spent } from './usage-fields';
+import type { Spent } from './usage';
 
 /** Tool calls of a turn that are followed at once. */
 const maxTools = 1_000;
@@ -24,15 +24,9 @@ const maxTurns = 100;
 /** Longer results are parsed at once, and not kept until their record is made, in bytes. */
 const maxKeptBytes = 16 * 1_024;
 
-/** An open prompt. */
+/** An open prompt, and its tool calls. */
 interface Turn {
   readonly startedAt: number;
-  /** `undefined` before the first tool call. */
-  tools: Tools | undefined;
-}
-
-/** The tool calls of a turn. */
-interface Tools {
   /** When the tool calls that still run were begun, by their ids. */
   readonly running: Map<string, number>;
   /** Ids of the tool calls that are over. */
@@ -48,13 +42,13 @@ interface Followed {
   readonly turns: Map<string, Turn>;
   /** The agent is sending the session's history again, after `session/load`. */
   isLoading: boolean;
-  model: string | undefined;
+  model?: string | undefined;
   /** The cost of the whole session, as the agent told it last. */
-  cost: Cost | undefined;
-  /** The part of the cost that is recorded; `undefined`: the next cost that the agent tells was spent before. */
-  counted: Cost | undefined;
+  cost?: Cost;
+  /** The part of the cost that is recorded; absent: the next cost that the agent tells was spent before. */
+  counted?: Cost | undefined;
   /** Runs while `counted` is looked for in earlier records. */
-  lookUp: Promise<void> | undefined;
+  lookUp?: Promise<void> | undefined;
 }
 
 /** The observer of all sessions of one proxy. */
@@ -98,13 +92,13 @@ export class UsageObserver implements SessionObserver {
     const { method, id } = call;
     if (method === 'session/prompt' && id !== undefined) {
       const { turns } = this.#follow(session);
-      if (turns.size >= maxTurns) return;
-      turns.set(id, { startedAt: performance.now(), tools: undefined });
+      if (turns.size < maxTurns) turns.set(id, newTurn());
     } else if (method === 'session/load') {
       this.#follow(session).isLoading = true;
     } else if (method === 'session/set_model') {
       const followed = this.#follow(session);
-      followed.model = modelIn({ models: { currentModelId: modelIdIn(bodyOf(call)) } }) ?? followed.model;
+      const params = bodyOf(call) as { modelId?: unknown } | undefined;
+      followed.model = modelIn({ models: { currentModelId: params?.modelId } }) ?? followed.model;
     }
   }
 
@@ -132,19 +126,8 @@ export class UsageObserver implements SessionObserver {
 
   /** Follows tool calls, costs and the model. Parses only kinds of updates that are rare and small. */
   onUpdate(session: AgentSession, kind: string, update: Message): void {
-    switch (kind) {
-      case 'tool_call':
-      case 'tool_call_update':
-        this.#onTool(session, update);
-        break;
-      case 'usage_update':
-        this.#onUsage(session, update);
-        break;
-      case 'config_option_update': {
-        const followed = this.#follow(session);
-        followed.model = modelIn(updateOf(update)) ?? followed.model;
-      }
-    }
+    if (kind === 'tool_call' || kind === 'tool_call_update') this.#onTool(session, update);
+    else if (kind === 'usage_update' || kind === 'config_option_update') this.#onUsage(session, update);
   }
 
   /** Records open turns, and what the session has cost since its last turn. */
@@ -159,14 +142,7 @@ export class UsageObserver implements SessionObserver {
   #follow(session: AgentSession): Followed {
     const known = this.#sessions.get(session.editorId);
     if (known !== undefined) return known;
-    const followed: Followed = {
-      turns: new Map(),
-      isLoading: false,
-      model: undefined,
-      cost: undefined,
-      counted: undefined,
-      lookUp: undefined,
-    };
+    const followed: Followed = { turns: new Map(), isLoading: false };
     this.#sessions.set(session.editorId, followed);
     return followed;
   }
@@ -178,19 +154,19 @@ export class UsageObserver implements SessionObserver {
     if (turn === undefined || followed?.isLoading !== false || id?.isString !== true) return;
     if (id.end - id.start > maxToolIdBytes) return;
     const toolCallId = textOf(update, id);
-    const tools = (turn.tools ??= newTools());
-    if (tools.over.has(toolCallId)) return;
+    const { running, over } = turn;
+    if (over.has(toolCallId)) return;
     const status = stringOf(update, 'toolStatus') ?? '';
-    const startedAt = tools.running.get(toolCallId);
+    const startedAt = running.get(toolCallId);
     if (status === 'completed' || status === 'failed') {
-      if (tools.over.size < maxTools) tools.over.add(toolCallId);
-      if (status === 'failed') tools.failed++;
+      if (over.size < maxTools) over.add(toolCallId);
+      if (status === 'failed') turn.failed++;
       if (startedAt === undefined) return;
-      tools.running.delete(toolCallId);
-      tools.timed++;
-      tools.toolMs += performance.now() - startedAt;
-    } else if (startedAt === undefined ? tools.running.size < maxTools : status === 'in_progress') {
-      tools.running.set(toolCallId, performance.now());
+      running.delete(toolCallId);
+      turn.timed++;
+      turn.toolMs += performance.now() - startedAt;
+    } else if (startedAt === undefined ? running.size < maxTools : status === 'in_progress') {
+      running.set(toolCallId, performance.now());
     }
   }
 
@@ -198,6 +174,7 @@ export class UsageObserver implements SessionObserver {
     const followed = this.#follow(session);
     const told = updateOf(update);
     followed.model = modelIn(told) ?? followed.model;
+    // A `config_option_update` has none.
     const cost = costOf(told);
     if (cost === undefined) return;
     followed.cost = cost;
@@ -208,30 +185,28 @@ export class UsageObserver implements SessionObserver {
   #end(session: AgentSession, followed: Followed, id: string, answer: Message | undefined): void {
     const turn = followed.turns.get(id)!;
     followed.turns.delete(id);
-    if (answer !== undefined && !answer.isError) {
-      this.#record(session, followed, turn, spentLater(answer, followed.model));
-    } else {
-      const models = followed.model === undefined ? [] : [{ model: followed.model }];
-      const stop = answer === undefined ? 'ended' : 'error';
-      this.#record(session, followed, turn, () => ({ stop, models }));
-    }
+    const models = followed.model === undefined ? [] : [{ model: followed.model }];
+    const stop = answer === undefined ? 'ended' : 'error';
+    const isSuccess = answer?.isError === false;
+    const told = isSuccess ? spentLater(answer, followed.model) : () => ({ stop, models });
+    this.#record(session, followed, turn, told);
   }
 
   /** Records a turn or, without one, what the session has cost since the last record, if anything. */
   #record(session: AgentSession, followed: Followed, turn: Turn | undefined, told: () => Spent): void {
     const { cost: sessionCost } = followed;
-    const tools = turn?.tools;
+    const { startedAt, running, over, failed, timed, toolMs } = turn ?? newTurn();
     const record = {
       session: session.editorId,
       agent: this.agent,
       root: session.child.root ?? '',
       turns: turn === undefined ? 0 : 1,
-      durationMs: turn === undefined ? 0 : Math.round(performance.now() - turn.startedAt),
+      durationMs: turn === undefined ? 0 : Math.round(performance.now() - startedAt),
       sessionCost,
-      tools: tools === undefined ? 0 : tools.running.size + tools.over.size,
-      failedTools: tools?.failed ?? 0,
-      timedTools: tools?.timed ?? 0,
-      toolMs: Math.round(tools?.toolMs ?? 0),
+      tools: running.size + over.size,
+      failedTools: failed,
+      timedTools: timed,
+      toolMs: Math.round(toolMs),
     };
     const write = (): void => {
       const cost = costBetween(followed.counted, sessionCost);
@@ -244,8 +219,9 @@ export class UsageObserver implements SessionObserver {
   }
 }
 
-function newTools(): Tools {
-  return { running: new Map(), over: new Set(), failed: 0, timed: 0, toolMs: 0 };
+function newTurn(): Turn {
+  const startedAt = performance.now();
+  return { startedAt, running: new Map(), over: new Set(), failed: 0, timed: 0, toolMs: 0 };
 }
 
 /** Reads what the answer to a prompt tells, later if possible, because the editor waits for the answer. */
@@ -264,8 +240,4 @@ function costBetween(before: Cost | undefined, now: Cost | undefined): Cost | un
   const isOn = before.currency === now.currency && before.amount <= now.amount;
   const amount = isOn ? now.amount - before.amount : now.amount;
   return amount > 0 ? { amount, currency: now.currency } : undefined;
-}
-
-function modelIdIn(params: unknown): unknown {
-  return (params as { modelId?: unknown } | undefined)?.modelId;
 }

@@ -33,11 +33,15 @@ export interface Cost {
   readonly currency: string;
 }
 
-/** The numbers of a record, which sums add up. */
+/**
+ * The numbers of a record, which sums add up. `turns` is 1, or 0 for what was spent outside of turns. `durationMs` is
+ * the time from the prompt to its answer. `tools` are the tool calls that were begun, `timedTools` those of them whose
+ * duration is known, and `toolMs` the sum of these durations, waiting for a permission included.
+ */
 export const countedFields = ['turns', 'durationMs', 'tools', 'failedTools', 'timedTools', 'toolMs'] as const;
 
 /** One turn, or what a session has cost outside of its turns. */
-export interface UsageRecord {
+export interface UsageRecord extends Readonly<Record<(typeof countedFields)[number], number>> {
   /** When it ended, ISO 8601. */
   readonly at: string;
   /** The session's id on the editor's side. */
@@ -46,10 +50,6 @@ export interface UsageRecord {
   readonly agent: string;
   /** Real path of the workspace's root; empty without one. */
   readonly root: string;
-  /** 1, or 0 for what was spent outside of turns. */
-  readonly turns: number;
-  /** From the prompt to its answer, in milliseconds. */
-  readonly durationMs: number;
   /** Stop reason, or `error`, or `ended` when the session or its agent ended first. */
   readonly stop: string;
   /** `undefined`: the agent does not tell. */
@@ -60,15 +60,10 @@ export interface UsageRecord {
   readonly cost?: Cost | undefined;
   /** The session's cost so far, as the agent tells it. */
   readonly sessionCost?: Cost | undefined;
-  /** How many tool calls were begun. */
-  readonly tools: number;
-  /** How many of the tool calls failed. */
-  readonly failedTools: number;
-  /** Of how many tool calls the duration is known. */
-  readonly timedTools: number;
-  /** The sum of the known durations, waiting for a permission included, in milliseconds. */
-  readonly toolMs: number;
 }
+
+/** The part of a record that the result of a prompt tells. */
+export type Spent = Pick<UsageRecord, 'stop' | 'tokens' | 'models'>;
 
 /** A record before it is written. */
 export type NewRecord = Omit<UsageRecord, 'at'>;
@@ -81,7 +76,7 @@ const gatherMs = 100;
 /** The records of a folder. */
 export class UsageFile {
   /** Records that are not written yet, the oldest first, and when they were added. */
-  #waiting: { readonly atMs: number; readonly make: () => NewRecord }[] = [];
+  readonly #waiting: { readonly atMs: number; readonly make: () => NewRecord }[] = [];
   #timer: NodeJS.Timeout | undefined;
   readonly #lookUps = new Set<Promise<unknown>>();
   #isTidy = false;
@@ -106,26 +101,22 @@ export class UsageFile {
   /** Writes at once all records that were added. */
   flush(): void {
     if (this.#waiting.length === 0) return;
-    const waiting = this.#waiting;
-    this.#waiting = [];
+    const waiting = this.#waiting.splice(0);
     clearTimeout(this.#timer);
     try {
       if (!this.#isTidy) this.#tidy();
-      const texts = new Map<string, string>();
       for (const { atMs, make } of waiting) {
-        const name = nameOf(atMs);
-        const line = JSON.stringify({ at: new Date(atMs).toISOString(), ...make() });
-        texts.set(name, `${texts.get(name) ?? ''}${line}\n`);
+        const record = { at: new Date(atMs).toISOString(), ...make() };
+        this.#appendLine(join(this.folder, nameOf(atMs)), `${JSON.stringify(record)}\n`);
       }
-      for (const [name, text] of texts) this.#appendText(join(this.folder, name), text);
     } catch (error) {
       const remedy = stateRemedy(dirname(this.folder));
       this.#warn({ folder: this.folder, reason: messageOf(error), remedy }, 'usage could not be written');
     }
   }
 
-  /** Adds whole lines in one write, as others may write at the same time. */
-  #appendText(path: string, text: string): void {
+  /** Adds a line in one write, as others may write at the same time. */
+  #appendLine(path: string, text: string): void {
     const file = openSync(path, 'a+', 0o600);
     try {
       const { size } = fstatSync(file);
