@@ -14,14 +14,6 @@ import type { SignIn } from '../sign-in/sign-in';
 /** The one protocol version that is spoken. Source: ACP v1, initialization. */
 export const protocolVersion = 1;
 
-/** The editor's `initialize`. */
-export interface EditorHello {
-  /** Params for every child, JSON text: the editor's own bytes but for what is withheld. */
-  readonly childParams: string;
-  /** `clientCapabilities` as the editor sent them. */
-  readonly capabilities: JsonObject;
-}
-
 /** What decides which of the editor's capabilities children are told. */
 export interface HelloOptions {
   /** The configuration: whether agents have the editor's files. */
@@ -32,24 +24,31 @@ export interface HelloOptions {
   readonly signIn: Pick<SignIn, 'isPossible'>;
 }
 
-/** Reads the editor's `initialize`. Fails with `INVALID_PARAMS` when it names no version. */
-export function readHello(message: Message, options: HelloOptions): EditorHello {
+/**
+ * Reads the editor's `initialize`: the params for every child, JSON text, which are the editor's own bytes but for what
+ * is withheld, and the `clientCapabilities` as the editor sent them. Fails with `INVALID_PARAMS` when it names no
+ * version.
+ */
+export function readHello(
+  message: Message,
+  options: HelloOptions,
+): { readonly childParams: string; readonly capabilities: JsonObject } {
   const version = fieldOf(message, 'version');
   const wanted = version === undefined ? undefined : jsonOf(message, version);
   // `1.0` is the same number.
   if (wanted === undefined || !/^\d/.test(wanted) || !Number.isInteger(Number(wanted))) {
     throw new CaiError('INVALID_PARAMS', 'initialize: protocolVersion must be an integer');
   }
-  const edits: Edit[] = [];
-  for (const field of message.fields) {
-    const { kind } = field;
-    if (kind === 'version') edits.push(replacing(field, String(protocolVersion)));
-    const isWithheld =
-      (kind === 'fileCapability' && options.config.acp.fs !== 'editor') ||
-      (kind === 'terminalCapability' && options.terminals !== 'container') ||
-      (kind === 'signInCapability' && !options.signIn.isPossible);
-    if (isWithheld) edits.push(replacing(field, 'false'));
-  }
+  const given: Readonly<Partial<Record<string, string | false>>> = {
+    version: String(protocolVersion),
+    fileCapability: options.config.acp.fs !== 'editor' && 'false',
+    terminalCapability: options.terminals !== 'container' && 'false',
+    signInCapability: !options.signIn.isPossible && 'false',
+  };
+  const edits = message.fields.flatMap((field) => {
+    const text = given[field.kind];
+    return text === undefined || text === false ? [] : [replacing(field, text)];
+  });
   const params = (bodyOf(message) ?? {}) as { clientCapabilities?: JsonObject | null };
   return { childParams: editedBody(message, edits), capabilities: params.clientCapabilities ?? {} };
 }
@@ -67,21 +66,16 @@ export function resultFor(message: Message, result: string): string {
   return `{"info":${own},${result.trimStart().slice(1)}`;
 }
 
-/** A child's answer to `initialize`. */
-export interface AgentHello {
-  /** Result for the editor, JSON text: the agent's own bytes but for what would run on the host. */
-  readonly editorResult: string;
-  /** The same as the agent gave it. */
-  readonly agentResult: string;
-  /** `agentCapabilities` as the agent sent them. */
-  readonly capabilities: JsonObject;
-}
-
 /**
- * Reads a child's answer to `initialize`; `edits` make it one for the editor. Fails with `AGENT_START` when the
- * agent cannot be used.
+ * Reads a child's answer to `initialize`: the result for the editor, JSON text, which is the agent's own bytes but for
+ * `edits`, the same as the agent gave it, and its `agentCapabilities`. Fails with `AGENT_START` when the agent cannot be
+ * used.
  */
-export function readAgentHello(answer: Message, agent: string, edits: readonly Edit[]): AgentHello {
+export function readAgentHello(
+  answer: Message,
+  agent: string,
+  edits: readonly Edit[],
+): { readonly editorResult: string; readonly agentResult: string; readonly capabilities: JsonObject } {
   if (answer.isError) {
     const error = bodyOf(answer) as { message?: unknown } | null;
     const said = typeof error?.message === 'string' ? error.message : 'no reason given';

@@ -47,9 +47,6 @@ const version = 2;
 
 /** The profiles in one folder. */
 export class ProfileStore {
-  /** The part of a file's name that does not depend on the folder, for the key without it that was looked for last. */
-  #base = { text: '', hash: '' };
-
   /** `folder` is made when first needed, for its owner alone. */
   constructor(
     private readonly folder: string,
@@ -93,10 +90,8 @@ export class ProfileStore {
   }
 
   #fileOf({ folder, ...rest }: ProfileKey): string {
-    const text = JSON.stringify(rest);
-    if (this.#base.text !== text) this.#base = { text, hash: hashOf(text) };
     const of = folder === undefined ? '' : `-${hashOf(folder)}`;
-    return join(this.folder, `${this.#base.hash}${of}.json`);
+    return join(this.folder, `${hashOf(JSON.stringify(rest))}${of}.json`);
   }
 
   /** Editors choose much of the key, so there is no end of them. */
@@ -105,10 +100,10 @@ export class ProfileStore {
       .map((name) => join(this.folder, name))
       .map((path) => ({ path, writtenAt: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
       .sort((a, b) => b.writtenAt - a.writtenAt);
-    const abandoned = files.filter(
-      ({ path, writtenAt }) => !path.endsWith('.json') && writtenAt < Date.now() - abandonedMs,
-    );
-    for (const { path } of [...abandoned, ...files.slice(maxFiles)]) rmSync(path, { force: true });
+    for (const [index, { path, writtenAt }] of files.entries()) {
+      const isAbandoned = !path.endsWith('.json') && writtenAt < Date.now() - abandonedMs;
+      if (isAbandoned || index >= maxFiles) rmSync(path, { force: true });
+    }
   }
 }
 
@@ -125,9 +120,8 @@ function hashOf(text: string): string {
 /** `undefined` for what is no profile for this key. */
 function parse(text: string, key: ProfileKey): Profile | undefined {
   try {
-    const kept = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
-    if (kept?.version !== version || JSON.stringify(kept.key) !== JSON.stringify(key)) return undefined;
-    const { result, program } = kept;
+    const { result, program, ...kept } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    if (kept.version !== version || JSON.stringify(kept.key) !== JSON.stringify(key)) return undefined;
     if (typeof result !== 'string' || typeof program !== 'string') return undefined;
     // It becomes part of one line.
     return /[\r\n]/.test(result) ? undefined : { result, program };

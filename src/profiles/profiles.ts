@@ -3,7 +3,8 @@
  * and the user is told where the earlier answer was wrong.
  */
 import type { AgentCommand } from '../agent/catalog';
-import type { Profile, ProfileKey, ProfileStore } from './profile';
+import { ProfileStore } from './profile';
+import type { Profile, ProfileKey } from './profile';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import { compilePlan } from '../rpc/json/wanted-places';
@@ -15,23 +16,19 @@ import { protocolVersion, readAgentHello } from './initialize';
 import { shippedProfile } from './shipped-profile';
 import type { SignIn } from '../sign-in/sign-in';
 
-/** What decides about profiles, besides what the editor says. */
-export interface ProfilesOptions {
-  /** The agent; every child runs it. */
+interface ProfilesOptions {
+  /** Every child runs it. */
   readonly agent: AgentCommand;
-  /** The user's configuration. */
   readonly config: Config;
   /** Name of the image that agents run in for this user; without one they are processes of this machine. */
   readonly imageName: string | undefined;
-  /** Profiles of earlier processes; `undefined`: nothing is kept. */
-  readonly profiles: ProfileStore | undefined;
+  /** Where profiles are kept for later processes; `undefined`: none is kept. */
+  readonly folder: string | undefined;
   /** The proxy's own working directory. */
   readonly cwd: string;
-  /** Identity of the agent's program, for agents that are processes of this machine. */
+  /** Of the agent's program, for agents that are processes of this machine. */
   programIdentity(): string;
-  /** Removes what an editor would run from the answers. */
   readonly signIn: SignIn;
-  /** For what is wrong with a profile. */
   readonly log: Log;
 }
 
@@ -73,8 +70,12 @@ export class Profiles {
   /** What was found last, and for which params. */
   #found: { readonly childParams: string; readonly answer: KnownAnswer | undefined } | undefined;
 
+  readonly #store: ProfileStore | undefined;
+
   /** Nothing is looked up before `find`. */
-  constructor(private readonly options: ProfilesOptions) {}
+  constructor(private readonly options: ProfilesOptions) {
+    this.#store = options.folder === undefined ? undefined : new ProfileStore(options.folder, options.log);
+  }
 
   /**
    * The answer for an editor whose `initialize` gives children these params (JSON text), if there is one. Called again
@@ -96,7 +97,7 @@ export class Profiles {
         const result = this.#answer(recorded, capabilities, isElsewhere);
         if (result !== undefined) return { source: 'recorded', result };
       }
-      const result = this.#answer(this.#shipped(capabilities), capabilities, false);
+      const result = this.#answer(this.#shipped(capabilities), capabilities);
       return result === undefined ? undefined : { source: 'shipped', result };
     } catch (reason) {
       // As capabilities that are nested so deeply that no key can be made of them.
@@ -127,29 +128,22 @@ export class Profiles {
     if (child.files !== this.options.config.acp.fs) return;
     // A workspace with data of its own has logins of its own; they are not for others.
     if (hasOwnData && !this.#isDataSplit) return;
+    const now = { result, program };
+    const general = this.#general;
     const isGeneral = imageName === undefined || child.root === undefined;
-    if (isGeneral) this.#keep(this.#general, { result, program });
-    else {
-      if (child.root === this.ownRoot) this.#keep(this.#own, { result, program });
-      this.#checkGeneral({ result, program });
+    if (!isGeneral && child.root === this.ownRoot) this.#keep(this.#own, now);
+    const isOutdated = general?.profile !== undefined && general.profile.program !== program;
+    if (isGeneral || (isOutdated && general.profile?.result === result)) this.#keep(general, now);
+    else if (isOutdated) {
+      // Another version of the agent said it, and an agent without a workspace has to say what counts now.
+      general.profile = undefined;
+      this.#store?.drop(general.key);
     }
-  }
-
-  /** What was said by another version of the agent does not count; what is to, an agent without a workspace says. */
-  #checkGeneral(now: Profile): void {
-    const slot = this.#general;
-    if (slot?.profile === undefined || slot.profile.program === now.program) return;
-    if (slot.profile.result === now.result) {
-      this.#keep(slot, now);
-      return;
-    }
-    slot.profile = undefined;
-    this.options.profiles?.drop(slot.key);
   }
 
   /** What is kept and counts here, as the agent gave it. */
   #recorded(client: string | undefined, capabilities: JsonObject): string | undefined {
-    const { agent, imageName, profiles, cwd } = this.options;
+    const { agent, imageName, cwd } = this.options;
     const key: ProfileKey = {
       command: agent.command,
       ...(imageName !== undefined && { image: imageName }),
@@ -157,7 +151,7 @@ export class Profiles {
       ...(client !== undefined && { client }),
       capabilities,
     };
-    const slotOf = (each: ProfileKey): Slot => ({ key: each, profile: profiles?.find(each) });
+    const slotOf = (each: ProfileKey): Slot => ({ key: each, profile: this.#store?.find(each) });
     this.#general = slotOf(key);
     // Agents without a container have all of the user's files, whatever the workspace.
     this.#own = imageName === undefined ? undefined : slotOf({ ...key, folder: cwd });
@@ -186,20 +180,19 @@ export class Profiles {
   }
 
   #keep(slot: Slot | undefined, profile: Profile): void {
-    const { profiles, log } = this.options;
-    if (slot === undefined || profiles === undefined) return;
+    if (slot === undefined || this.#store === undefined) return;
     const { result, program } = slot.profile ?? {};
     if (profile.result === result && profile.program === program) return;
     slot.profile = profile;
-    profiles.keep(slot.key, profile);
-    log.info('what the agent says to initialize is kept for next time');
+    this.#store.keep(slot.key, profile);
+    this.options.log.info('what the agent says to initialize is kept for next time');
   }
 
   /** An agent's result as the editor may see it: what is kept passes what a child's answer passes. */
   #answer(
     result: string | undefined,
     editorCapabilities: JsonObject,
-    isElsewhere: boolean,
+    isElsewhere = false,
   ): string | undefined {
     if (result === undefined) return undefined;
     try {
@@ -222,13 +215,10 @@ export class Profiles {
     const differs = differences(this.#answered, result);
     if (differs.length === 0) return;
     this.#hasWarned = true;
+    const named = differs.slice(0, maxNamed).map((name) => name.slice(0, maxNameLength));
     const because = isNew ? 'the agent or its image is another version' : undefined;
     this.options.log.warn(
-      {
-        root: child.root,
-        differs: differs.slice(0, maxNamed).map((name) => name.slice(0, maxNameLength)),
-        because,
-      },
+      { root: child.root, differs: named, because },
       'initialize was answered with what the agent said earlier or elsewhere, and here it says something else: what it lacks is refused; start the proxy again to get the rest',
     );
   }

@@ -121,7 +121,10 @@ export class Playback {
   async #hear(step: Step): Promise<void> {
     for (;;) {
       const index = this.#live.findIndex((message) => this.#fits(step, message));
-      if (index >= 0) return this.#learn(step.message, this.#live.splice(index, 1)[0]!);
+      if (index >= 0) {
+        this.#learn(step.message, this.#live.splice(index, 1)[0]!);
+        return;
+      }
       if (this.#stray !== undefined) throw this.#insteadOf(this.#stray);
       if (this.#over !== undefined) throw this.#mismatch(this.#over);
       const [early] = this.#live;

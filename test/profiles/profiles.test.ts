@@ -1,10 +1,8 @@
 import { Host } from '../../src/system/host';
 import { Profiles } from '../../src/profiles/profiles';
-import type { ProfilesOptions } from '../../src/profiles/profiles';
 import { shippedProfile } from '../../src/profiles/shipped-profile';
 import { SignIn } from '../../src/sign-in/sign-in';
 import type { AgentCommand } from '../../src/agent/catalog';
-import { ProfileStore } from '../../src/profiles/profile';
 import { signInToken } from '../../src/sign-in/sign-in-argument';
 import { takeToken } from '../../src/agent/editor-token';
 import { openLog } from '../../src/system/log';
@@ -40,12 +38,10 @@ describe('Profiles', () => {
   ): Profiles {
     const usual = loadConfig(host);
     const config = isDataSplit ? { ...usual, agent: { ...usual.agent, data: 'workspace' as const } } : usual;
-    const options: ProfilesOptions = {
-      ...{ agent: of, config, cwd, imageName: 'image', log, signIn },
-      profiles: new ProfileStore(folder, silent),
+    return new Profiles({
+      ...{ agent: of, config, cwd, folder, imageName: 'image', log, signIn },
       programIdentity: () => '',
-    };
-    return new Profiles(options);
+    });
   }
 
   function childOf(root: string | undefined, ownInitializeResult: string, id = 'id'): WorkspaceChild {

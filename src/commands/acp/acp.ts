@@ -10,7 +10,6 @@ import { Profiles } from '../../profiles/profiles';
 import { SignIn } from '../../sign-in/sign-in';
 import { resolveAgent } from '../../agent/catalog';
 import { isAlive } from '../../system/process-identity';
-import { ProfileStore } from '../../profiles/profile';
 import { programIdentity } from '../../agent/program-identity';
 import { imageTagOf } from '../../container/image/image-tag';
 import { CaiError } from '../../errors';
@@ -53,7 +52,7 @@ export async function run(args: readonly string[], given: Host): Promise<number>
     config,
     cwd,
     imageName: isDirect ? undefined : imageTagOf({ agent: agent.name }),
-    profiles: config.sessions.persist ? new ProfileStore(join(state, 'profiles'), log) : undefined,
+    folder: config.sessions.persist ? join(state, 'profiles') : undefined,
     programIdentity: () => programIdentity(agent.command, host.env.PATH),
     signIn,
     log,
