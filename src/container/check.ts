@@ -1,6 +1,6 @@
 /** Whether a container is still what its labels say it was made as. */
 import { CaiError } from '../errors';
-import type { ContainerInfo, ContainerRights } from './engine/container-info';
+import type { ContainerInfo } from './engine/container-info';
 import { label, mountText } from './spec/spec';
 import type { Recorded, Settings } from './spec/spec';
 
@@ -19,7 +19,8 @@ export function tamperingOf(
     return refusal(name, 'was made for another workspace or agent', `remove it: docker rm -f ${name}`);
   const recorded = readRecord(labels[label.spec]);
   if (recorded === undefined) return refusal(name, 'has no readable record of how it was made', useFresh);
-  const actual = actualOf(info);
+  const { imageId: image, user, rights } = info;
+  const actual: Recorded = { image, user, mounts: info.mounts.map(mountText).sort(), ...rights };
   for (const key of Object.keys(actual) as (keyof Recorded)[]) {
     const [expected, found] = [recorded[key], actual[key]].map((value) => JSON.stringify(value));
     if (expected !== found && !(expected === undefined && later.has(key)))
@@ -44,34 +45,4 @@ function readRecord(text: string | undefined): Partial<Recorded> | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** What the engine tells, in the words of the record. */
-function actualOf(info: ContainerInfo): Recorded {
-  const { rights } = info;
-  return {
-    image: info.imageId,
-    user: info.user,
-    mounts: info.mounts.map(mountText).sort(),
-    capabilities: [...rights.capAdd].sort(),
-    isConfined: isConfined(rights),
-    seccomp: rights.seccomp,
-    cgroups: rights.cgroupMode,
-    memoryBytes: rights.memoryBytes,
-    pids: rights.pidsLimit,
-    publishedOn: [...new Set(rights.ports.map(({ hostIp }) => hostIp))],
-  };
-}
-
-/** No way to more rights than those capabilities, and nothing shared with the host or with others. */
-function isConfined(rights: ContainerRights): boolean {
-  const { pidMode, ipcMode, utsMode, usernsMode, networkMode, networks } = rights;
-  return (
-    rights.capDrop.includes('ALL') &&
-    rights.securityOpt.join() === 'no-new-privileges' &&
-    !rights.isPrivileged &&
-    rights.devices.length + rights.groups.length + networks.length === 0 &&
-    [pidMode, ipcMode, utsMode, usernsMode].every((mode) => mode === 'private') &&
-    networkMode === 'bridge'
-  );
 }

@@ -1,6 +1,7 @@
 /** The environment that a command has inside. */
 import type { Config } from '../config/config';
 import { agentHome } from '../workspace/mount';
+import { proxyVariables } from './image/image';
 import { userName } from './spec/files';
 import type { RunningContainer } from './provide';
 
@@ -27,24 +28,17 @@ export function commandEnvironment(
     ['LOGNAME', userName],
     ['HOSTNAME', container.hostname],
   ] as const;
-  return [...base, ...user, ...networkVariables(config.network), ...imported(config.env.import, env)];
-}
-
-function networkVariables(network: Config['network']): Variables {
-  const { httpProxy, httpsProxy, noProxy, npmRegistry } = network;
-  const proxies = { http_proxy: httpProxy, https_proxy: httpsProxy, no_proxy: noProxy };
-  const pairs = Object.entries(proxies).flatMap(([name, value]) =>
-    // Programs disagree about the case.
-    value === undefined ? [] : [[name, value] as const, [name.toUpperCase(), value] as const],
-  );
-  // Node's own fetch looks at the proxies only then.
-  if (pairs.length > 0) pairs.push(['NODE_USE_ENV_PROXY', '1']);
-  return npmRegistry === undefined ? pairs : [...pairs, ['npm_config_registry', npmRegistry]];
-}
-
-function imported(names: readonly string[], env: NodeJS.ProcessEnv): Variables {
-  return names.flatMap((name) => {
+  const imported = config.env.import.flatMap((name) => {
     const value = env[name];
     return value === undefined ? [] : [[name, value] as const];
   });
+  return [...base, ...user, ...networkVariables(config.network), ...imported];
+}
+
+function networkVariables(network: Config['network']): Variables {
+  const variables = proxyVariables(network);
+  // Node's own fetch looks at the proxies only then.
+  if (variables.length > 0) variables.push(['NODE_USE_ENV_PROXY', '1']);
+  if (network.npmRegistry !== undefined) variables.push(['npm_config_registry', network.npmRegistry]);
+  return variables;
 }

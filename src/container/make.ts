@@ -157,7 +157,7 @@ export async function noRoomIn(
   const [count, info] = await Promise.all([engine.processCount(id), engine.inspectContainer(id)]).catch(
     () => [],
   );
-  const limit = info?.rights.pidsLimit ?? 0;
+  const limit = info?.rights.pids ?? 0;
   if (count === undefined || limit === 0 || limit - count >= neededProcesses) return undefined;
   const what = `the container ${name} has no room for another process (${count} of ${limit})`;
   const remedy =

@@ -33,7 +33,7 @@ export interface OwnVolume {
 
 /** Those of the host's user with that id, also the ones that do not run; by workspace, then agent. */
 export async function ownContainers(engine: Engine, hostUser: number): Promise<OwnContainer[]> {
-  const listed = await engine.listContainers(labelsOf(hostUser), { all: true });
+  const listed = await engine.listContainers(labelsOf(hostUser));
   const found = listed.filter(({ labels }) => isOwn(labels, hostUser));
   const containers = found.map(({ id, name, state, labels, createdAt }) => ({
     id,

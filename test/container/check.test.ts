@@ -1,18 +1,17 @@
 import { tamperingOf } from '../../src/container/check';
-import type { ContainerInfo, ContainerRights } from '../../src/container/engine/container-info';
+import type { ContainerInfo } from '../../src/container/engine/container-info';
 import { label } from '../../src/container/spec/spec';
-import { containerInfo } from './given';
+import { circumstances, containerInfo } from './given';
 
 const check = (info: ContainerInfo): void => {
   const tampering = tamperingOf(info, { workspace: '/home/u/app', agent: 'claude' });
   if (tampering !== undefined) throw tampering;
 };
 
-/** The container with other rights. */
-function withRights(changes: Partial<ContainerRights>): ContainerInfo {
-  const info = containerInfo();
-  return { ...info, rights: { ...info.rights, ...changes } };
-}
+/** The container with another configuration of the engine. */
+const withHost = (hostConfig: object): ContainerInfo => containerInfo({}, hostConfig);
+
+const seccomp = `seccomp=${circumstances.seccomp}`;
 
 describe('tamperingOf', () => {
   it('accepts a container that is as it was made', () => {
@@ -30,23 +29,33 @@ describe('tamperingOf', () => {
       }),
     ],
     ['one mount less', containerInfo({ mounts: containerInfo().mounts.slice(1) })],
-    ['a capability', withRights({ capAdd: ['SYS_ADMIN'] })],
-    ['the standard capabilities', withRights({ capDrop: [] })],
-    ['new privileges', withRights({ securityOpt: [] })],
-    ['no seccomp', withRights({ seccomp: 'unconfined' })],
-    ["the engine's profile of system calls", withRights({ seccomp: 'default' })],
-    ["the host's control groups", withRights({ cgroupMode: 'host' })],
-    ['open paths in /proc', withRights({ securityOpt: ['no-new-privileges', 'systempaths=unconfined'] })],
-    ['all rights', withRights({ isPrivileged: true })],
-    ['a device', withRights({ devices: ['/dev/kvm:/dev/kvm'] })],
-    ['a further group', withRights({ groups: ['docker'] })],
-    ["the host's processes", withRights({ pidMode: 'host' })],
-    ["the host's network", withRights({ networkMode: 'host' })],
-    ['a further network', withRights({ networks: ['other'] })],
-    ["the host's user ids", withRights({ usernsMode: 'host' })],
-    ['more memory', withRights({ memoryBytes: 0 })],
-    ['more processes', withRights({ pidsLimit: 0 })],
-    ['a port for everybody', withRights({ ports: [{ port: '2222/tcp', hostIp: '0.0.0.0' }] })],
+    ['a capability', withHost({ CapAdd: ['SYS_ADMIN'] })],
+    ['the standard capabilities', withHost({ CapDrop: [] })],
+    ['new privileges', withHost({ SecurityOpt: [seccomp] })],
+    ['no seccomp', withHost({ SecurityOpt: ['no-new-privileges', 'seccomp=unconfined'] })],
+    ["the engine's profile of system calls", withHost({ SecurityOpt: ['no-new-privileges'] })],
+    [
+      'no seccomp as the last word',
+      withHost({ SecurityOpt: ['no-new-privileges', seccomp, 'seccomp:unconfined'] }),
+    ],
+    ['a further option', withHost({ SecurityOpt: ['no-new-privileges', seccomp, 'label=disable'] })],
+    ["the host's control groups", withHost({ CgroupnsMode: 'host' })],
+    ['open paths in /proc', withHost({ MaskedPaths: [] })],
+    ['all rights', withHost({ Privileged: true })],
+    ['a device', withHost({ Devices: [{ PathOnHost: '/dev/kvm', PathInContainer: '/dev/kvm' }] })],
+    ['a rule for devices', withHost({ DeviceCgroupRules: ['c 1:3 r'] })],
+    ['a request for devices', withHost({ DeviceRequests: [{ Driver: 'nvidia' }] })],
+    ['a further group', withHost({ GroupAdd: ['docker'] })],
+    ["the host's processes", withHost({ PidMode: 'host' })],
+    ["another container's memory", withHost({ IpcMode: 'container:1' })],
+    ["the host's name", withHost({ UTSMode: 'host' })],
+    ["the host's user ids", withHost({ UsernsMode: 'host' })],
+    ["the host's network", withHost({ NetworkMode: 'host' })],
+    ['a network of its own', withHost({ NetworkMode: 'mine' })],
+    ['more memory', withHost({ Memory: 0 })],
+    ['more processes', withHost({ PidsLimit: -1 })],
+    ['a port for everybody', withHost({ PortBindings: { '2222/tcp': [{ HostIp: '', HostPort: '' }] } })],
+    ['all ports for everybody', withHost({ PublishAllPorts: true })],
   ])('refuses one with %s, and tells expected, actual and remedy', (_what, info) => {
     expect(() => check(info)).toThrow(
       expect.objectContaining({
@@ -60,7 +69,7 @@ describe('tamperingOf', () => {
   });
 
   it('takes a container of an earlier version, which recorded less', () => {
-    const info = withRights({ seccomp: 'default', cgroupMode: 'host' });
+    const info = withHost({ SecurityOpt: ['no-new-privileges'], CgroupnsMode: 'host' });
     const { seccomp, cgroups, ...earlier } = JSON.parse(info.labels[label.spec]!) as Record<string, unknown>;
     expect([seccomp, cgroups]).toEqual([expect.stringMatching(/^sha256:/), 'private']);
     const labels = { ...info.labels, [label.spec]: JSON.stringify(earlier) };

@@ -1,6 +1,6 @@
+import { containerInfoOf } from '../../src/container/engine/container-info';
 import type { ContainerInfo } from '../../src/container/engine/container-info';
 import { createRequest } from '../../src/container/spec/create-request';
-import { seccompOf, securityOf } from '../../src/container/engine/container-info';
 import type { Circumstances, Settings } from '../../src/container/spec/spec';
 
 /** Settings of an ordinary container, with changes. */
@@ -40,47 +40,17 @@ export const circumstances: Circumstances = {
 };
 
 /** What an engine tells of the container that was made from those, with changes. */
-export function containerInfo(changes: Partial<ContainerInfo> = {}): ContainerInfo {
+export function containerInfo(changes: Partial<ContainerInfo> = {}, hostConfig: object = {}): ContainerInfo {
   const { Labels, HostConfig, User, Image } = createRequest(settings(), circumstances, 'SHA256:key');
-  return {
-    id: 'f'.repeat(64),
-    name: 'cai-x',
-    state: 'running',
-    isRunning: true,
-    exitCode: 0,
-    isOomKilled: false,
-    startedAt: 0,
-    labels: Labels,
-    env: [],
-    hostname: 'ffffffffffff',
-    user: User,
-    imageId: Image,
-    hostPort: 40_000,
-    mounts: HostConfig.Mounts.map(({ Type, Source, Target, ReadOnly }) => ({
-      type: Type,
-      source: Source,
-      target: Target,
-      isReadOnly: ReadOnly,
-    })),
-    rights: {
-      capAdd: HostConfig.CapAdd,
-      capDrop: HostConfig.CapDrop,
-      securityOpt: securityOf(HostConfig),
-      seccomp: seccompOf(HostConfig),
-      isPrivileged: false,
-      devices: [],
-      groups: [],
-      pidMode: 'private',
-      ipcMode: HostConfig.IpcMode,
-      cgroupMode: HostConfig.CgroupnsMode,
-      utsMode: 'private',
-      usernsMode: 'private',
-      networkMode: 'bridge',
-      networks: [],
-      pidsLimit: HostConfig.PidsLimit,
-      memoryBytes: HostConfig.Memory,
-      ports: [{ port: '2222/tcp', hostIp: '127.0.0.1' }],
-    },
-    ...changes,
-  };
+  const answer = {
+    Id: 'f'.repeat(64),
+    Name: '/cai-x',
+    Image,
+    State: { Status: 'running', Running: true, ExitCode: 0, OOMKilled: false, StartedAt: '1970-01-01T00:00:01Z' },
+    Config: { Hostname: 'ffffffffffff', User, Labels },
+    HostConfig: { ...HostConfig, ...hostConfig },
+    Mounts: HostConfig.Mounts.map(({ Type, Source, Target, ReadOnly }) => ({ Type, [Type === 'bind' ? 'Source' : 'Name']: Source, Destination: Target, RW: !ReadOnly })),
+    NetworkSettings: { Ports: { '2222/tcp': [{ HostIp: '127.0.0.1', HostPort: '40000' }] } },
+  }; // prettier-ignore
+  return { ...containerInfoOf(answer), ...changes };
 }

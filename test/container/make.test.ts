@@ -12,9 +12,9 @@ const cause = new Error('no answer');
 const { rights } = containerInfo();
 
 /** An engine with a container that has so many processes, and may have so many. */
-const engineWith = (count: number | undefined, pidsLimit: number) => ({
+const engineWith = (count: number | undefined, pids: number) => ({
   processCount: () => Promise.resolve(count),
-  inspectContainer: () => Promise.resolve(containerInfo({ rights: { ...rights, pidsLimit } })),
+  inspectContainer: () => Promise.resolve(containerInfo({ rights: { ...rights, pids } })),
 });
 
 describe('noRoomIn', () => {

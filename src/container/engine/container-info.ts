@@ -1,4 +1,5 @@
 /** A container in our own words, in which Docker 20.10, its successors and podman say the same of the same. */
+import type Docker from 'dockerode';
 import { engineProfile, profileName } from './seccomp';
 
 /** What an engine tells of a container. */
@@ -47,108 +48,48 @@ export interface ContainerMount {
   readonly isReadOnly: boolean;
 }
 
-/** What a container may do and use. Lists are sorted; a limit of 0 is none. */
+/** What a container may do and use, in the words in which it is recorded when it is made. A limit of 0 is none. */
 export interface ContainerRights {
-  /** Capabilities beyond the rest, without `CAP_`. */
-  readonly capAdd: readonly string[];
-  /** Capabilities taken from the engine's default ones, without `CAP_`; on podman `ALL`, and `capAdd` is the sum. */
-  readonly capDrop: readonly string[];
-  /** `no-new-privileges` in that form; others as asked for; `systempaths=unconfined` for open ones in /proc. */
-  readonly securityOpt: readonly string[];
-  /** The profile of system calls: `default`, `unconfined`, the hash or the path of another. */
+  /** Capabilities beyond none, sorted, without the prefix `CAP_`. */
+  readonly capabilities: readonly string[];
+  /** Whether all other capabilities are dropped and none can be gained, and nothing is shared with the host or others. */
+  readonly isConfined: boolean;
+  /** Which system calls it may make: `default`, `unconfined`, the hash or the path of a profile. */
   readonly seccomp: string;
-  /** Whether it has all rights of root. */
-  readonly isPrivileged: boolean;
-  /** Devices, rules and requests for devices. */
-  readonly devices: readonly string[];
-  /** Groups of the user beside the first. */
-  readonly groups: readonly string[];
-  /** `private`, `host` or `container:ID`. */
-  readonly pidMode: string;
-  /** `private`, `host` or `container:ID`. podman 4.3 says `private` of the host's, too. */
-  readonly ipcMode: string;
-  /** `private` or `host`; `private` is whatever is standard on that engine. */
-  readonly cgroupMode: string;
-  /** `private` or `host`. */
-  readonly utsMode: string;
-  /** `private` or `host`; `private` is whatever is standard on that engine. */
-  readonly usernsMode: string;
-  /** `bridge` for the engine's standard network, `host`, `none`, `container:ID`, or name of a network. */
-  readonly networkMode: string;
-  /** Networks beside the standard one. */
-  readonly networks: readonly string[];
-  /** Most processes and threads. podman has 2048 where nothing was asked for. */
-  readonly pidsLimit: number;
-  /** Most memory, in bytes. */
+  /** `private`, if the engine has control groups apart for each container. */
+  readonly cgroups: string;
+  /** Limit of memory, in bytes. */
   readonly memoryBytes: number;
-  /** Ports to publish and on which address of this machine; `*` for all that the image names. */
-  readonly ports: readonly { readonly port: string; readonly hostIp: string }[];
-}
-
-/** The answer of ContainerInspect, as far as it matters. Source: Docker Engine API 1.40 to 1.56. */
-interface Answer {
-  readonly Id: string;
-  readonly Name: string;
-  readonly Image: string;
-  readonly State: {
-    readonly Status: string;
-    readonly Running: boolean;
-    readonly ExitCode: number;
-    readonly OOMKilled: boolean;
-    readonly StartedAt: string;
-  };
-  readonly Config: {
-    readonly Hostname?: string;
-    readonly User?: string;
-    readonly Env?: List;
-    readonly Labels?: Readonly<Record<string, string>> | null;
-  };
-  readonly HostConfig: HostConfig;
-  readonly Mounts?: readonly MountPoint[] | null;
-  readonly NetworkSettings: {
-    readonly Ports?: PortMap;
-    readonly Networks?: Readonly<Record<string, unknown>> | null;
-  };
+  /** Limit of processes and threads. podman has 2048 where nothing was asked for. */
+  readonly pids: number;
+  /** Addresses of this machine on which ports are published. */
+  readonly publishedOn: readonly string[];
 }
 
 type List = readonly string[] | null;
-type PortMap = Readonly<Record<string, readonly Binding[] | null>> | null;
 
-interface Binding {
-  readonly HostIp?: string;
-  readonly HostPort?: string;
-}
+/** Engines leave out what is empty, or give null for it. Source: Docker Engine API 1.40 to 1.56, ContainerInspect. */
+type Sparse<T> = { readonly [Key in keyof T]?: T[Key] | null };
 
-interface MountPoint {
-  readonly Type: string;
-  readonly Name?: string;
-  readonly Source?: string;
-  readonly Destination: string;
-  readonly RW: boolean;
-}
+/** As dockerode has it, with types for what dockerode leaves open. */
+type HostConfig = Sparse<
+  Omit<Docker.HostConfig, 'CapAdd' | 'CapDrop' | 'Devices' | 'PortBindings' | 'SecurityOpt'> & {
+    CapAdd: List;
+    CapDrop: List;
+    CgroupnsMode: string;
+    Devices: readonly unknown[];
+    PortBindings: Readonly<Record<string, Docker.PortBinding[] | null>>;
+    SecurityOpt: List;
+  }
+>;
 
-interface HostConfig {
-  readonly CapAdd?: List;
-  readonly CapDrop?: List;
-  readonly SecurityOpt?: List;
-  readonly MaskedPaths?: List;
-  readonly Privileged?: boolean;
-  readonly Devices?: readonly { readonly PathOnHost?: string; readonly PathInContainer?: string }[] | null;
-  readonly DeviceCgroupRules?: List;
-  readonly DeviceRequests?: readonly unknown[] | null;
-  readonly GroupAdd?: List;
-  readonly PidMode?: string;
-  readonly IpcMode?: string;
-  readonly CgroupnsMode?: string;
-  readonly UTSMode?: string;
-  readonly UsernsMode?: string;
-  readonly NetworkMode?: string;
-  readonly PidsLimit?: number | null;
-  readonly Memory?: number;
-  readonly PortBindings?: PortMap;
-  readonly PublishAllPorts?: boolean;
-  readonly Mounts?: readonly { readonly Source?: string; readonly Target?: string }[] | null;
-  readonly Tmpfs?: Readonly<Record<string, string>> | null;
+type Inspected = Docker.ContainerInspectInfo;
+
+interface Answer extends Pick<Inspected, 'Id' | 'Name' | 'Image' | 'State'> {
+  readonly Config: Sparse<Inspected['Config']>;
+  readonly HostConfig: HostConfig;
+  readonly Mounts?: Inspected['Mounts'] | null;
+  readonly NetworkSettings: Sparse<Inspected['NetworkSettings']>;
 }
 
 /**
@@ -158,6 +99,7 @@ interface HostConfig {
 export function containerInfoOf(answer: unknown, capabilities?: readonly string[]): ContainerInfo {
   const { Id, Name, Image, State, Config, HostConfig, NetworkSettings, Mounts } = answer as Answer;
   const startedAt = Date.parse(State.StartedAt);
+  const binding = NetworkSettings.Ports?.['2222/tcp']?.find(({ HostIp }) => HostIp === '127.0.0.1');
   return {
     id: Id,
     name: Name.replace(/^\//, ''),
@@ -172,19 +114,14 @@ export function containerInfoOf(answer: unknown, capabilities?: readonly string[
     hostname: Config.Hostname ?? '',
     user: Config.User ?? '',
     imageId: Image,
-    hostPort: State.Running ? sshPortOf(NetworkSettings.Ports) : undefined,
+    hostPort: State.Running && binding !== undefined ? Number(binding.HostPort) : undefined,
     mounts: mountsOf(Mounts ?? [], HostConfig),
     rights: rightsOf(HostConfig, Object.keys(NetworkSettings.Networks ?? {}), capabilities),
   };
 }
 
-function sshPortOf(ports: PortMap | undefined): number | undefined {
-  const binding = ports?.['2222/tcp']?.find(({ HostIp }) => HostIp === '127.0.0.1');
-  return binding === undefined ? undefined : Number(binding.HostPort);
-}
-
-function mountsOf(points: readonly MountPoint[], hostConfig: HostConfig): ContainerMount[] {
-  const mounts = points.map(({ Type, Name, Source = '', Destination, RW }) => ({
+function mountsOf(points: Inspected['Mounts'], hostConfig: HostConfig): ContainerMount[] {
+  const mounts = points.map(({ Type, Name, Source, Destination, RW }) => ({
     type: Type,
     source: Type === 'bind' ? hostPathOf(Source, Destination, hostConfig) : (Name ?? Source),
     target: Destination,
@@ -208,81 +145,53 @@ function hostPathOf(source: string, target: string, { Mounts }: HostConfig): str
   return wanted !== undefined && source === `/host_mnt${wanted}` ? wanted : source;
 }
 
-function rightsOf(
-  config: HostConfig,
-  networks: readonly string[],
-  capabilities: readonly string[] | undefined,
-): ContainerRights {
+/** `capabilities` and `networks` are those that the container really has; podman alone tells the former. */
+function rightsOf(config: HostConfig, networks: readonly string[], capabilities?: List): ContainerRights {
+  const { CapAdd, CapDrop, Devices, DeviceCgroupRules, DeviceRequests, GroupAdd } = config;
+  const { PidMode, IpcMode, UTSMode, UsernsMode, NetworkMode, CgroupnsMode } = config;
+  const ports = Object.values(config.PortBindings ?? {}).flatMap((bindings) => bindings ?? []);
+  const hostIps = ports.map(({ HostIp = '' }) => (HostIp === '' ? '0.0.0.0' : HostIp));
   return {
-    capAdd: capabilityNames(capabilities ?? config.CapAdd),
-    capDrop: capabilities === undefined ? capabilityNames(config.CapDrop) : ['ALL'],
-    securityOpt: securityOf(config),
+    capabilities: capabilityNames(capabilities ?? CapAdd),
+    isConfined:
+      // What podman tells of its capabilities is the sum.
+      (capabilities !== undefined || capabilityNames(CapDrop).includes('ALL')) &&
+      securityOf(config).join() === 'no-new-privileges' &&
+      config.Privileged !== true &&
+      [Devices, DeviceCgroupRules, DeviceRequests, GroupAdd].every((each) => (each ?? []).length === 0) &&
+      [PidMode, IpcMode, UTSMode, UsernsMode].every((mode) => modeOf(mode) === 'private') &&
+      [NetworkMode ?? '', ...networks].every((name) => standardNetwork.test(name)),
     seccomp: seccompOf(config),
-    isPrivileged: config.Privileged === true,
-    devices: sorted([
-      ...(config.Devices ?? []).map(({ PathOnHost, PathInContainer }) => `${PathOnHost}:${PathInContainer}`),
-      ...(config.DeviceCgroupRules ?? []),
-      ...(config.DeviceRequests ?? []).map((request) => JSON.stringify(request)),
-    ]),
-    groups: sorted(config.GroupAdd),
-    pidMode: modeOf(config.PidMode),
-    ipcMode: modeOf(config.IpcMode),
-    cgroupMode: modeOf(config.CgroupnsMode),
-    utsMode: modeOf(config.UTSMode),
-    usernsMode: modeOf(config.UsernsMode),
-    networkMode: networkOf(config.NetworkMode),
-    networks: sorted(networks.filter((name) => networkOf(name) !== 'bridge' && name !== config.NetworkMode)),
-    pidsLimit: Math.max(config.PidsLimit ?? 0, 0),
+    cgroups: modeOf(CgroupnsMode),
     memoryBytes: config.Memory ?? 0,
-    ports: portsOf(config),
+    pids: Math.max(config.PidsLimit ?? 0, 0),
+    publishedOn: [...new Set(config.PublishAllPorts === true ? ['0.0.0.0', ...hostIps] : hostIps)],
   };
 }
 
 function capabilityNames(names: List | undefined): string[] {
-  return sorted((names ?? []).map((name) => name.replace(/^CAP_/, '')));
+  return (names ?? []).map((name) => name.replace(/^CAP_/, '')).sort();
 }
 
-function modeOf(mode: string | undefined): string {
-  return mode === undefined || ['', 'shareable', 'none'].includes(mode) ? 'private' : mode;
+/** `private` is whatever is standard on that engine. podman 4.3 says it of the host's IPC, too. */
+function modeOf(mode: string | null | undefined): string {
+  return ['', 'shareable', 'none'].includes(mode ?? '') ? 'private' : mode!;
 }
 
-/** The standard network is `podman` there, and without root a program that relays. */
-function networkOf(mode: string | undefined): string {
-  return mode === undefined || /^(?:|default|podman|slirp4netns(?::.*)?|pasta(?::.*)?)$/.test(mode)
-    ? 'bridge'
-    : mode;
-}
+/** On podman it has another name, and without root it is a program that relays. */
+const standardNetwork = /^(?:|bridge|default|podman|slirp4netns(?::.*)?|pasta(?::.*)?)$/;
 
-/** Without their numbers: podman writes down the one that it found free. */
-function portsOf({ PortBindings, PublishAllPorts }: HostConfig): ContainerRights['ports'] {
-  const ports = Object.entries(PortBindings ?? {}).flatMap(([port, bindings]) =>
-    (bindings ?? []).map(({ HostIp }) => ({
-      port,
-      hostIp: HostIp === undefined || HostIp === '' ? '0.0.0.0' : HostIp,
-    })),
-  );
-  const all = PublishAllPorts === true ? [{ port: '*', hostIp: '0.0.0.0' }] : [];
-  return [...ports, ...all].sort((a, b) => (a.port + a.hostIp < b.port + b.hostIp ? -1 : 1));
-}
-
-function sorted(values: List | undefined): string[] {
-  return [...(values ?? [])].sort();
-}
-
-/**
- * Sorted, without the one for system calls: `no-new-privileges` in that form, `systempaths=unconfined` for open
- * ones in /proc, others as asked for.
- */
-export function securityOf({ SecurityOpt, MaskedPaths }: HostConfig): string[] {
+/** Without the one for system calls: `systempaths=unconfined` is the engine's word for open paths in /proc. */
+function securityOf({ SecurityOpt, MaskedPaths }: HostConfig): string[] {
   const options = (SecurityOpt ?? [])
     .filter((option) => !isSeccomp.test(option))
     .map((option) => (/^no-new-privileges[:=]true$/.test(option) ? 'no-new-privileges' : option));
   // An engine that tells nothing of them (null, on podman) masks its standard ones.
-  return (MaskedPaths?.length === 0 ? [...options, 'systempaths=unconfined'] : options).sort();
+  return MaskedPaths?.length === 0 ? [...options, 'systempaths=unconfined'] : options;
 }
 
 /** The profile of system calls, as `profileName` has it. Of several the last is in force. */
-export function seccompOf({ SecurityOpt }: HostConfig): string {
+function seccompOf({ SecurityOpt }: HostConfig): string {
   const option = (SecurityOpt ?? []).filter((each) => isSeccomp.test(each)).at(-1);
   return option === undefined ? engineProfile : profileName(option.replace(isSeccomp, ''));
 }

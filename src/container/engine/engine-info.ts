@@ -29,20 +29,6 @@ export interface EngineAbout {
   readonly canPause: boolean;
 }
 
-/** A container in a list. */
-export interface ContainerSummary {
-  /** 64 hex digits. */
-  readonly id: string;
-  /** Without a slash. */
-  readonly name: string;
-  /** As `ContainerInfo.state`. */
-  readonly state: string;
-  /** The image's included. */
-  readonly labels: Readonly<Record<string, string>>;
-  /** Milliseconds since 1970, by whole seconds. */
-  readonly createdAt: number;
-}
-
 /** An image. */
 export interface ImageInfo {
   /** `sha256:` and 64 hex digits. */
@@ -55,56 +41,31 @@ export interface ImageInfo {
   readonly env: readonly string[];
 }
 
-/** A volume. */
-export interface VolumeInfo {
-  /** Its name is its id. */
-  readonly name: string;
-  /** Its labels. */
-  readonly labels: Readonly<Record<string, string>>;
+interface SystemInfo {
+  readonly ServerVersion: string;
+  readonly MemTotal: number;
+  readonly NCPU: number;
+  readonly OSType: string;
+  readonly KernelVersion: string;
+  readonly SecurityOptions?: readonly string[] | null;
+  readonly MemoryLimit: boolean;
+  readonly PidsLimit: boolean;
+  readonly CpuCfsQuota: boolean;
+  readonly CgroupVersion?: string;
 }
 
-/** How an image is built. */
-export interface BuildRequest {
-  /** Name of the image, with a tag. */
-  readonly tag: string;
-  /** Path in the build context. */
-  readonly dockerfile: string;
-  /** Values of `ARG`. */
-  readonly buildArgs: Readonly<Record<string, string>>;
-  /** Labels of the image. */
-  readonly labels: Readonly<Record<string, string>>;
-  /** Stage to stop at; the last one if absent. */
-  readonly target?: string;
-  /** Whether every step is run anew. */
-  readonly noCache: boolean;
-  /** Whether a newer base image is looked for. */
-  readonly pull: boolean;
-  /** Network of the steps: `host`; the engine's standard one if absent. */
-  readonly networkMode?: string;
-}
-
-/** From podman's own answer. Source: libpod API, system info. */
-interface PodmanHost {
-  readonly security?: { readonly rootless?: boolean };
-  /** What it can hold limits with; empty without root on version 1 of cgroups. */
-  readonly cgroupControllers?: readonly string[] | null;
+/** `cgroupControllers` is empty without root on version 1 of cgroups. Source: libpod API, system info. */
+interface PodmanInfo {
+  readonly host?: {
+    readonly security?: { readonly rootless?: boolean };
+    readonly cgroupControllers?: readonly string[] | null;
+  };
 }
 
 /** From the answer of SystemInfo, and on podman from that of its own API, which knows more. */
 export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting, podman?: unknown): EngineAbout {
-  const info = answer as {
-    readonly ServerVersion: string;
-    readonly MemTotal: number;
-    readonly NCPU: number;
-    readonly OSType: string;
-    readonly KernelVersion: string;
-    readonly SecurityOptions?: readonly string[] | null;
-    readonly MemoryLimit: boolean;
-    readonly PidsLimit: boolean;
-    readonly CpuCfsQuota: boolean;
-    readonly CgroupVersion?: string;
-  };
-  const host = (podman as { readonly host?: PodmanHost } | undefined)?.host;
+  const info = answer as SystemInfo;
+  const { host } = (podman ?? {}) as PodmanInfo;
   const isRootlessPodman = host?.security?.rootless === true;
   // Without root podman's answer to Docker's question knows nothing of what it cannot hold.
   const controllers = isRootlessPodman ? (host.cgroupControllers ?? []) : ['memory', 'pids', 'cpu'];
@@ -130,19 +91,6 @@ export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting, pod
   };
 }
 
-/** From an entry of the answer of ContainerList. */
-export function summaryOf(entry: unknown): ContainerSummary {
-  const { Id, Names, State, Labels, Created } = entry as {
-    readonly Id: string;
-    readonly Names: readonly string[];
-    readonly State: string;
-    readonly Labels?: Readonly<Record<string, string>> | null;
-    readonly Created: number;
-  };
-  const name = (Names[0] ?? '').replace(/^\//, '');
-  return { id: Id, name, state: State, labels: Labels ?? {}, createdAt: Created * 1000 };
-}
-
 /** From the answer of ImageInspect. */
 export function imageInfoOf(answer: unknown): ImageInfo {
   const { Id, RepoTags, Config } = answer as {
@@ -154,31 +102,6 @@ export function imageInfoOf(answer: unknown): ImageInfo {
     } | null;
   };
   return { id: Id, tags: RepoTags ?? [], labels: Config?.Labels ?? {}, env: Config?.Env ?? [] };
-}
-
-/** From an entry of the answer of VolumeList. */
-export function volumeInfoOf(entry: unknown): VolumeInfo {
-  const { Name, Labels } = entry as { readonly Name: string; readonly Labels?: VolumeInfo['labels'] | null };
-  return { name: Name, labels: Labels ?? {} };
-}
-
-/** As parameters of ImageBuild. Version 1 is the classic builder, which needs nothing but the engine. */
-export function buildOptionsOf({ tag, dockerfile, buildArgs, labels, ...request }: BuildRequest) {
-  const { target, noCache, pull, networkMode } = request;
-  return {
-    version: '1',
-    t: tag,
-    dockerfile,
-    buildargs: buildArgs,
-    labels,
-    nocache: noCache,
-    pull,
-    // What a failed step leaves behind is of no use.
-    rm: true,
-    forcerm: true,
-    ...(target !== undefined && { target }),
-    ...(networkMode !== undefined && { networkmode: networkMode }),
-  } as const;
 }
 
 /** Content of the first entry of a tar archive; `undefined` if that is no ordinary file. */

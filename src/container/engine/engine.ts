@@ -14,16 +14,8 @@ import type { EngineAddress } from './context';
 import { engineClient, greet } from './client';
 import type { Greeting } from './client';
 import { engineError, isNameTaken, isRemovalUnderWay, statusOf } from './engine-error';
-import {
-  aboutOf,
-  buildOptionsOf,
-  fileIn,
-  imageInfoOf,
-  summaryOf,
-  textOfFrames,
-  volumeInfoOf,
-} from './engine-info';
-import type { BuildRequest, ContainerSummary, EngineAbout, ImageInfo, VolumeInfo } from './engine-info';
+import { aboutOf, fileIn, imageInfoOf, textOfFrames } from './engine-info';
+import type { EngineAbout, ImageInfo } from './engine-info';
 import { get } from './watch';
 import type { Modem } from './watch';
 
@@ -60,22 +52,26 @@ export class Engine {
     ));
   }
 
-  /** Those with the labels, newest first; only those that run unless `all`. */
-  async listContainers(labels: Labels, { all }: { all: boolean }): Promise<ContainerSummary[]> {
+  /** Those with the labels, newest first, also those that do not run. `createdAt` is in milliseconds since 1970. */
+  async listContainers(labels: Labels) {
     const found = await this.#ask('list the containers', 'CONTAINER_START', () =>
-      this.docker.listContainers({ all, filters: filterOf(labels) }),
+      this.docker.listContainers({ all: true, filters: filterOf(labels) }),
     );
-    return found.map(summaryOf);
+    return found.map(({ Id: id, Names, State: state, Labels, Created }) => {
+      const name = (Names[0] ?? '').replace(/^\//, '');
+      return { id, name, state, labels: labelsIn(Labels), createdAt: Created * 1000 };
+    });
   }
 
   /** `undefined`: there is none, or it is just being made. */
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
     return await this.#askContainer(idOrName, 'look at', [404], async (container) => {
       const answer = await container.inspect();
+      if (!this.greeting.isPodman) return containerInfoOf(answer);
       const own = (await this.#ofPodman(`containers/${answer.Id}/json`)) as {
         BoundingCaps?: string[] | null;
       };
-      return containerInfoOf(answer, this.greeting.isPodman ? (own.BoundingCaps ?? []) : undefined);
+      return containerInfoOf(answer, own.BoundingCaps ?? []);
     });
   }
 
@@ -188,22 +184,22 @@ export class Engine {
 
   /**
    * Builds an image with the classic builder, which needs nothing but the engine. `context` is a tar stream.
-   * Resolves with the image's id; rejects with `IMAGE` and the last lines that were printed.
+   * Rejects with `IMAGE` and the last lines that were printed.
    */
   async build(
     context: Readable,
-    request: BuildRequest,
+    options: Docker.ImageBuildOptions & { readonly t: string },
     onEvent: (event: BuildEvent) => void,
-  ): Promise<string> {
-    const { tag } = request;
-    const what = `build the image ${tag}`;
+  ): Promise<void> {
+    const what = `build the image ${options.t}`;
     // Without its files, of which dockerode may miss the failure, the engine would wait for ever.
     const files = new AbortController();
     context.once('error', (reason) => files.abort(reason));
-    return await this.#ask(what, 'IMAGE', async () => {
-      const options = { ...buildOptionsOf(request), abortSignal: files.signal };
+    // What a failed step leaves behind is of no use.
+    const all = { version: '1', rm: true, forcerm: true, ...options, abortSignal: files.signal } as const;
+    await this.#ask(what, 'IMAGE', async () => {
       try {
-        await followBuild(bytesOf(await this.docker.buildImage(context, options)), what, onEvent);
+        await followBuild(bytesOf(await this.docker.buildImage(context, all)), what, onEvent);
       } catch (reason) {
         if (!files.signal.aborted) throw reason;
         const why = messageOf(files.signal.reason);
@@ -211,9 +207,6 @@ export class Engine {
           cause: reason,
         });
       }
-      const image = await this.inspectImage(tag);
-      if (image === undefined) throw new CaiError('IMAGE', `cannot ${what}: the engine ended without it`);
-      return image.id;
     });
   }
 
@@ -226,12 +219,13 @@ export class Engine {
   }
 
   /** Those with the labels. */
-  async listVolumes(labels: Labels): Promise<VolumeInfo[]> {
+  async listVolumes(labels: Labels) {
     const { Volumes } = await this.#ask('list the volumes', 'CONTAINER_START', () =>
       this.docker.listVolumes({ filters: JSON.stringify(filterOf(labels)) }),
     );
     // null, not an empty list, where there is none.
-    return ((Volumes as readonly object[] | null) ?? []).map(volumeInfoOf);
+    const found = (Volumes as typeof Volumes | null) ?? [];
+    return found.map(({ Name: name, Labels }) => ({ name, labels: labelsIn(Labels) }));
   }
 
   /** One that is there stays as it is. */
@@ -287,6 +281,10 @@ export class Engine {
 
 function isMissing(reason: unknown): boolean {
   return statusOf(reason) === 404;
+}
+
+function labelsIn(labels: Labels | null | undefined): Labels {
+  return labels ?? {};
 }
 
 function filterOf(labels: Labels): { label: string[] } {

@@ -13,13 +13,9 @@ import { shortHash } from './image-tag';
 import type { ImageOwner } from './image-tag';
 
 /** What decides about an image. */
-export interface ImageRequest extends ImageOwner {
+export interface ImageRequest extends ImageOwner, Pick<Config, 'image' | 'network'> {
   /** The npm packages that it needs. */
   readonly packages: readonly string[];
-  /** `[image]` of the configuration. */
-  readonly image: Config['image'];
-  /** `[network]` of the configuration. */
-  readonly network: Config['network'];
   /** Our own state folder. */
   readonly stateFolder: string;
 }
@@ -54,27 +50,23 @@ export function imageRequestOf(
   };
 }
 
-/** The texts that an image is made from. */
-export interface Recipe {
-  /** Our own Dockerfile. */
-  readonly dockerfile: string;
-  /** The user's, which builds on the image of ours. */
-  readonly addition: string | undefined;
-  /** Of both, the base image and the packages. */
-  readonly hash: string;
-}
-
-/** Reads them. Fails with `CaiError('IMAGE')`. */
-export function readRecipe({ packages, image }: ImageRequest): Recipe {
+/**
+ * The texts that an image is made from: our own `dockerfile`, and the user's `addition`, which builds on the image of
+ * ours; and the `hash` of both, the base image and the packages. Fails with `CaiError('IMAGE')`.
+ */
+export function readRecipe({ packages, image }: ImageRequest) {
   const dockerfile = readFileSync(packageFile('Dockerfile'), 'utf8');
+  const { dockerfile: path } = image;
   const addition =
-    image.dockerfileText ??
-    (image.dockerfile === undefined ? undefined : readSetting('image.dockerfile', image.dockerfile));
+    image.dockerfileText ?? (path === undefined ? undefined : readSetting('image.dockerfile', path));
   return { dockerfile, addition, hash: shortHash([dockerfile, packages, image.base, addition]) };
 }
 
 /** Fails with `CaiError('IMAGE')` for an image that would lack its agent, or an addition that does not build on ours. */
-export function checkPossible({ agent, packages, image }: ImageRequest, { addition }: Recipe): void {
+export function checkPossible(
+  { agent, packages, image }: ImageRequest,
+  { addition }: ReturnType<typeof readRecipe>,
+): void {
   if (packages.length === 0 && addition === undefined && Object.hasOwn(catalog, agent)) {
     throw new CaiError(
       'IMAGE',

@@ -1,5 +1,6 @@
 /** The image of an agent: found, or built from the Dockerfile of this package and what the user adds. */
 import { basename, dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { CaiError, messageOf } from '../../errors';
 import type { Config } from '../../config/config';
 import { ProcessLocks } from '../../system/process-lock';
@@ -14,16 +15,10 @@ import type { ImageRequest } from './image-request';
 import { baseSuffix, imageTagOf } from './image-tag';
 import type { Progress } from './progress';
 
-/** How `cai build` differs from the build of a missing image. */
-export interface BuildOptions {
-  /** Nothing from earlier builds is used again. */
-  readonly noCache: boolean;
-  /** The newest base image, Debian packages and agents. Packages that the user has named stay as named. */
-  readonly upgrade: boolean;
-}
-
 /** What an engine has to do for us. */
-export type ImageEngine = Pick<Engine, 'build' | 'inspectImage' | 'pull' | 'removeImage'>;
+type ImageEngine = Pick<Engine, 'build' | 'inspectImage' | 'pull' | 'removeImage'>;
+
+type BuildOptions = Readonly<Record<'noCache' | 'upgrade', boolean>>;
 
 /**
  * Labels of our images. `containai.managed` is none of them: containers inherit labels, and one that
@@ -67,12 +62,10 @@ export async function provideImage(
       `there is no image ${tag}, and "image.auto_build" is off: ${remedy(request)}`,
     );
   }
-  const standard = { noCache: false, upgrade: false };
-  return await locked(
-    request,
-    progress,
-    async () => (await findImage(engine, request)) ?? (await build(engine, request, standard, progress)),
-  );
+  const usual = { noCache: false, upgrade: false };
+  const unlessThere = async () =>
+    (await findImage(engine, request)) ?? build(engine, request, usual, progress);
+  return await locked(request, progress, unlessThere);
 }
 
 /**
@@ -89,7 +82,11 @@ export function imageNotice(
   return `the image ${imageTagOf(request)} was built by another version or configuration: ${remedy(request)}`;
 }
 
-/** Builds the image, also if there is one. Rejects with `CaiError('IMAGE')`. */
+/**
+ * Builds the image, also if there is one, with nothing from earlier builds (`noCache`) or with the newest base image,
+ * Debian packages and agents (`upgrade`; packages that the user has named stay as named). Rejects with
+ * `CaiError('IMAGE')`.
+ */
 export async function buildImage(
   engine: ImageEngine,
   request: ImageRequest,
@@ -104,21 +101,17 @@ function remedy({ agent, repository }: ImageRequest): string {
 }
 
 /** One build of an image at a time. */
-async function locked<T>(
-  { stateFolder, ...request }: ImageRequest,
-  progress: Progress,
-  work: () => Promise<T>,
-): Promise<T> {
+async function locked<T>(request: ImageRequest, progress: Progress, work: () => Promise<T>): Promise<T> {
   const tag = imageTagOf(request);
-  const folder = join(stateFolder, 'builds');
+  const folder = join(request.stateFolder, 'builds');
   const onWait = (pid: number) => progress.begin(`waiting for process ${pid}, which builds ${tag}`);
+  const cannotLock = (cause: unknown) => {
+    const what = `${folder}, which keeps builds apart, cannot be written: ${messageOf(cause)}`;
+    throw new CaiError('IMAGE', what, undefined, { cause });
+  };
   try {
-    const lock = await new ProcessLocks(folder)
-      .take(tag.replace(':', '-'), { pollMs: 100, onWait })
-      .catch((reason: unknown) => {
-        const what = `${folder}, which keeps builds apart, cannot be written: ${messageOf(reason)}`;
-        throw new CaiError('IMAGE', what, undefined, { cause: reason });
-      });
+    const locks = new ProcessLocks(folder);
+    const lock = await locks.take(tag.replace(':', '-'), { pollMs: 100, onWait }).catch(cannotLock);
     return await work().finally(() => lock?.release());
   } finally {
     progress.end();
@@ -128,33 +121,37 @@ async function locked<T>(
 async function build(
   engine: ImageEngine,
   request: ImageRequest,
-  options: BuildOptions,
+  { noCache, upgrade }: BuildOptions,
   progress: Progress,
 ): Promise<ImageInfo> {
   const { agent, image, network } = request;
   const recipe = readRecipe(request);
   checkPossible(request, recipe);
-  const base = await provideBase(engine, image.base, options.upgrade, progress);
+  const base = await provideBase(engine, image.base, upgrade, progress);
+  const path = base?.env.find((each) => each.startsWith('PATH='))?.slice('PATH='.length);
   const tag = imageTagOf(request);
   const before = await engine.inspectImage(tag);
-  const packages = options.upgrade ? request.packages.map((name) => newest(agent, name)) : request.packages;
+  const packages = upgrade ? request.packages.map((name) => newest(agent, name)) : request.packages;
   const ours = image.dockerfile === undefined ? tag : tag + baseSuffix;
   const common = {
     labels: { [imageLabel.recipe]: recipe.hash, [imageLabel.packages]: packages.join(' ') },
-    noCache: options.noCache || options.upgrade,
-    pull: false,
-    ...(needsLoopback(network) && { networkMode: 'host' }),
+    nocache: noCache || upgrade,
+    ...(needsLoopback(network) && { networkmode: 'host' }),
   };
-  const run = async (to: string, context: ReturnType<typeof textContext>, dockerfile: string, args: Args) => {
-    progress.begin(`building ${to}`);
-    const settings = { ...common, tag: to, dockerfile, buildArgs: { ...proxyArguments(network), ...args } };
-    const tell = (event: BuildEvent) => progress.report(to === ours ? withStepName(event, packages) : event);
-    await engine.build(context, settings, tell).catch((reason: unknown) => failWith(reason, network));
+  const run = async (t: string, context: Readable, dockerfile: string, args: Record<string, string>) => {
+    progress.begin(`building ${t}`);
+    // Arguments that builders know by themselves, and keep out of the history. Source: Dockerfile reference.
+    const buildargs = { ...Object.fromEntries(proxyVariables(network)), ...args };
+    const tell = (event: BuildEvent) => progress.report(t === ours ? withStepName(event, packages) : event);
+    await engine.build(context, { ...common, t, dockerfile, buildargs }, tell).catch((reason: unknown) => {
+      throw withNetworkAdvice(reason, network);
+    });
   };
   await run(ours, textContext({ Dockerfile: recipe.dockerfile, ...networkFiles(network) }), 'Dockerfile', {
     BASE_IMAGE: image.base,
     PACKAGES: packages.join(' '),
-    ...pathOf(base),
+    // Our image begins with nothing, and so inherits no variables.
+    ...(path !== undefined && { BASE_PATH: path }),
   });
   if (image.dockerfile !== undefined) {
     const file = basename(image.dockerfile);
@@ -171,12 +168,12 @@ async function build(
   return made;
 }
 
-/** Steps do not know what this machine trusts: their programs only say that a certificate is none for them. */
-function failWith(reason: unknown, { caFile }: Config['network']): never {
-  if (!(reason instanceof CaiError) || !/\bcertificate\b|_CERT(?!S)/i.test(reason.message)) throw reason;
+/** What fails in a step only says that a certificate is not trusted, not how this machine's come into the image. */
+function withNetworkAdvice(reason: unknown, { caFile }: Config['network']): unknown {
+  if (!(reason instanceof CaiError) || !/\bcertificate\b|_CERT(?!S)/i.test(reason.message)) return reason;
   const file = caFile === undefined ? 'name a file with it (PEM)' : `see whether it is in ${caFile}, named`;
   const advice = `Behind a proxy, or with a company's own certificate, ${file} as "ca_file" below [network] in your config.toml ("cai doctor" tells its path).`;
-  throw new CaiError('IMAGE', `${reason.message}\n${advice}`, undefined, { cause: reason });
+  return new CaiError('IMAGE', `${reason.message}\n${advice}`, undefined, { cause: reason });
 }
 
 /** What the new image has taken the name from; it stays while it has another name or a container. */
@@ -184,8 +181,6 @@ async function removeNameless(engine: ImageEngine, id: string): Promise<void> {
   const image = await engine.inspectImage(id);
   if (image?.tags.length === 0) await engine.removeImage(id).catch(() => undefined);
 }
-
-type Args = Readonly<Record<string, string>>;
 
 /** The base image. A newer one that cannot be had is no reason not to build on the one that is there. */
 async function provideBase(
@@ -213,12 +208,6 @@ async function provideBase(
   }
 }
 
-/** What our image cannot inherit, because it begins with nothing. */
-function pathOf(base: ImageInfo | undefined): Args {
-  const path = base?.env.find((each) => each.startsWith('PATH='))?.slice('PATH='.length);
-  return path === undefined ? {} : { BASE_PATH: path };
-}
-
 function networkFiles({ caFile, npmRegistry }: Config['network']): Record<string, string> {
   return {
     ...(caFile !== undefined && { 'network/ca.pem': readSetting('network.ca_file', caFile) }),
@@ -226,14 +215,17 @@ function networkFiles({ caFile, npmRegistry }: Config['network']): Record<string
   };
 }
 
-/** Arguments that builders know by themselves, and keep out of the history. Source: Dockerfile reference. */
-function proxyArguments({ httpProxy, httpsProxy, noProxy }: Config['network']): Args {
-  const values = { HTTP_PROXY: httpProxy, HTTPS_PROXY: httpsProxy, NO_PROXY: noProxy };
-  const pairs = Object.entries(values).flatMap(([name, value]) =>
-    // Some programs read only the one form, some only the other.
-    value === undefined ? [] : [[name, value] as const, [name.toLowerCase(), value] as const],
+/** The variables that name proxies, in both cases: programs disagree about it. */
+export function proxyVariables({ httpProxy, httpsProxy, noProxy }: Config['network']): [string, string][] {
+  const proxies = { http_proxy: httpProxy, https_proxy: httpsProxy, no_proxy: noProxy };
+  return Object.entries(proxies).flatMap(([name, value]): [string, string][] =>
+    value === undefined
+      ? []
+      : [
+          [name, value],
+          [name.toUpperCase(), value],
+        ],
   );
-  return Object.fromEntries(pairs);
 }
 
 /** Whether something is on this machine's own loopback: a container has another one. */

@@ -16,7 +16,7 @@ export interface Progress {
 }
 
 /** Where it is shown. */
-export type ProgressStream = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number };
+type ProgressStream = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number };
 
 const prefix = 'cai: ';
 const plainColumns = 120;

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { SettingsFile } from '../../agent/catalog';
 import { agentHome } from '../../workspace/mount';
-import type { ContainerMount } from '../engine/container-info';
+import type { ContainerMount, ContainerRights } from '../engine/container-info';
 import type { EngineAbout } from '../engine/engine-info';
 import { profileName } from '../engine/seccomp';
 import { quoted } from '../../system/quoted';
@@ -131,27 +131,13 @@ export interface Circumstances {
 }
 
 /** What a container is made with and the engine tells of it: the two must stay equal. */
-export interface Recorded {
+export interface Recorded extends ContainerRights {
   /** Id of the image. */
   readonly image: string;
   /** `uid:gid`. */
   readonly user: string;
   /** `type source target ro|rw`, sorted. */
   readonly mounts: readonly string[];
-  /** Capabilities beyond none, sorted, without the prefix `CAP_`. */
-  readonly capabilities: readonly string[];
-  /** Whether all other capabilities are dropped and none can be gained, and nothing is shared with the host. */
-  readonly isConfined: boolean;
-  /** `private`, if the engine has control groups apart for each container. */
-  readonly cgroups: string;
-  /** Which system calls it may make, as `profileName` in `seccomp.ts` has it. */
-  readonly seccomp: string;
-  /** Limit in bytes; 0: none. */
-  readonly memoryBytes: number;
-  /** Limit of processes; 0: none. */
-  readonly pids: number;
-  /** Addresses of the host on which sshd is published. */
-  readonly publishedOn: readonly string[];
 }
 
 /** `cai-<folder>-<12 hex digits>`, the same for the same user, key of that user, workspace and agent. */

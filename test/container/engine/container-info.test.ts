@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { containerInfoOf, seccompOf, securityOf } from '../../../src/container/engine/container-info';
+import { containerInfoOf } from '../../../src/container/engine/container-info';
 
 /*
  * Two engines on one request. Observed: Docker 20.10.24 and podman 4.3.1, shortened to what is read.
@@ -101,23 +101,13 @@ const expected = {
     { type: 'bind', source: '/ws', target: '/ws', isReadOnly: true },
   ],
   rights: {
-    capAdd: ['SETGID', 'SETUID', 'SYS_CHROOT'],
-    capDrop: ['ALL'],
-    securityOpt: ['no-new-privileges'],
+    capabilities: ['SETGID', 'SETUID', 'SYS_CHROOT'],
+    isConfined: true,
     seccomp: 'default',
-    isPrivileged: false,
-    devices: [],
-    groups: [],
-    pidMode: 'private',
-    ipcMode: 'private',
-    cgroupMode: 'private',
-    utsMode: 'private',
-    usernsMode: 'private',
-    networkMode: 'bridge',
-    networks: [],
-    pidsLimit: 256,
+    cgroups: 'private',
     memoryBytes: 536870912,
-    ports: [{ port: '2222/tcp', hostIp: '127.0.0.1' }],
+    pids: 256,
+    publishedOn: ['127.0.0.1'],
   },
 };
 
@@ -192,27 +182,20 @@ describe('containerInfoOf', () => {
     };
 
     expect(containerInfoOf(wide).rights).toEqual({
-      capAdd: ['ALL'],
-      capDrop: [],
-      securityOpt: ['systempaths=unconfined'],
+      capabilities: ['ALL'],
+      isConfined: false,
       seccomp: 'default',
-      isPrivileged: true,
-      devices: ['/dev/kvm:/dev/x', 'c 1:3 r', '{"Driver":"nvidia"}'],
-      groups: ['docker'],
-      pidMode: 'host',
-      ipcMode: 'container:1',
-      cgroupMode: 'host',
-      utsMode: 'host',
-      usernsMode: 'host',
-      networkMode: 'mine',
-      networks: ['other'],
-      pidsLimit: 0,
+      cgroups: 'host',
       memoryBytes: 0,
-      ports: [
-        { port: '*', hostIp: '0.0.0.0' },
-        { port: '1/tcp', hostIp: '0.0.0.0' },
-      ],
+      pids: 0,
+      publishedOn: ['0.0.0.0'],
     });
+  });
+
+  test('knows a network besides the standard one for what it is', () => {
+    const joined = { ...docker, NetworkSettings: { Networks: { bridge: {}, other: {} } } };
+
+    expect(containerInfoOf(joined).rights.isConfined).toBe(false);
   });
 
   test('shows what is mounted beside folders and volumes', () => {
@@ -240,18 +223,17 @@ describe('containerInfoOf', () => {
   });
 });
 
-describe('securityOf', () => {
+describe('the security options', () => {
   test.each([
-    [['no-new-privileges'], undefined, ['no-new-privileges']],
-    [['no-new-privileges=true', 'seccomp={}'], null, ['no-new-privileges']],
-    [['no-new-privileges:true', 'label=disable'], ['/proc/kcore'], ['label=disable', 'no-new-privileges']],
-    [null, [], ['systempaths=unconfined']],
-  ])('reads %j with the masked paths %j', (SecurityOpt, MaskedPaths, expected) => {
-    expect(securityOf({ SecurityOpt, MaskedPaths: MaskedPaths ?? null })).toEqual(expected);
+    [['no-new-privileges'], undefined, true],
+    [['no-new-privileges=true', 'seccomp={}'], null, true],
+    [['no-new-privileges:true', 'label=disable'], ['/proc/kcore'], false],
+    [['no-new-privileges'], [], false],
+    [null, ['/proc/kcore'], false],
+  ])('%j with the masked paths %j confine a container: %s', (SecurityOpt, MaskedPaths, isConfined) => {
+    expect(rightsWith({ SecurityOpt, MaskedPaths })).toMatchObject({ isConfined });
   });
-});
 
-describe('seccompOf', () => {
   const text = '{"defaultAction":"SCMP_ACT_ERRNO"}';
   const hash = `sha256:${createHash('sha256').update(text).digest('hex')}`;
 
@@ -263,7 +245,11 @@ describe('seccompOf', () => {
     [['seccomp=/home/u/seccomp.json'], '/home/u/seccomp.json'],
     [[`seccomp=${text}`], hash],
     [[`seccomp=${text}`, 'seccomp=unconfined'], 'unconfined'],
-  ])('reads %j', (SecurityOpt, expected) => {
-    expect(seccompOf({ SecurityOpt })).toBe(expected);
+  ])('in %j name the profile of system calls', (SecurityOpt, seccomp) => {
+    expect(rightsWith({ SecurityOpt })).toMatchObject({ seccomp });
   });
 });
+
+function rightsWith(hostConfig: object): unknown {
+  return containerInfoOf({ ...docker, HostConfig: { ...docker.HostConfig, ...hostConfig } }).rights;
+}

@@ -1,15 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { pack } from 'tar-stream';
 import type { Header } from 'tar-stream';
-import {
-  aboutOf,
-  buildOptionsOf,
-  fileIn,
-  imageInfoOf,
-  summaryOf,
-  textOfFrames,
-  volumeInfoOf,
-} from '../../../src/container/engine/engine-info';
+import { aboutOf, fileIn, imageInfoOf, textOfFrames } from '../../../src/container/engine/engine-info';
 
 test.each([
   ['name=rootless', '1', false],
@@ -31,39 +23,10 @@ describe('what an engine leaves out', () => {
 
     expect(aboutOf(info, { apiVersion: '1.41', isPodman: true }, { host: { security: { rootless: true } } })).toMatchObject({ isRootless: true, cpus: 2, hasSeccomp: false, limits: { memory: false, pids: false, cpus: false } }); // prettier-ignore
     expect(aboutOf(info, { apiVersion: '1.52', isPodman: false }).isRootless).toBe(false);
-    expect(summaryOf({ Id: '1', Names: ['/x'], State: 'created', Labels: null, Created: 2 })).toEqual({
-      id: '1',
-      name: 'x',
-      state: 'created',
-      labels: {},
-      createdAt: 2000,
-    });
     // Docker from API 1.52 on, and an image of nothing.
     const nothing = { id: '1', tags: [], labels: {}, env: [] };
     expect(imageInfoOf({ Id: '1', Config: {} })).toEqual(nothing);
     expect(imageInfoOf({ Id: '1', Config: null })).toEqual(nothing);
-    expect(volumeInfoOf({ Name: 'v', Labels: null })).toEqual({ name: 'v', labels: {} });
-  });
-});
-
-describe('buildOptionsOf', () => {
-  const request = {
-    tag: 'x:1',
-    dockerfile: 'Dockerfile',
-    buildArgs: { A: 'b' },
-    labels: {},
-    noCache: true,
-    pull: false,
-  };
-  const always = { version: '1', t: 'x:1', dockerfile: 'Dockerfile', buildargs: { A: 'b' }, labels: {}, nocache: true, pull: false, rm: true, forcerm: true }; // prettier-ignore
-
-  test('names stage and network only if they are asked for', () => {
-    expect(buildOptionsOf(request)).toEqual(always);
-    expect(buildOptionsOf({ ...request, target: 'base', networkMode: 'host' })).toEqual({
-      ...always,
-      target: 'base',
-      networkmode: 'host',
-    });
   });
 });
 

@@ -323,6 +323,18 @@ describe('Engine.about', () => {
   });
 });
 
+describe('Engine.listContainers', () => {
+  test('finds no labels where the engine tells none', async () => {
+    const listed = [{ Id: '1', Names: ['/x'], State: 'created', Labels: null, Created: 2 }];
+    const { address } = await fakeEngine({ ...docker20, 'GET /containers/json': { body: listed } });
+    const engine = await Engine.connect(address);
+
+    expect(await engine.listContainers({ a: 'b' })).toEqual([
+      { id: '1', name: 'x', state: 'created', labels: {}, createdAt: 2000 },
+    ]);
+  });
+});
+
 describe('Engine.listVolumes', () => {
   test('finds none where the engine has none', async () => {
     const { address, requests } = await fakeEngine({ ...docker20, 'GET /volumes': { body: { Volumes: null, Warnings: null } } }); // prettier-ignore

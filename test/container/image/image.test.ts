@@ -6,9 +6,9 @@ import { text } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
 import { Host } from '../../../src/system/host';
 import { catalog } from '../../../src/agent/catalog';
+import type { Engine } from '../../../src/container/engine/engine';
 import type { ImageInfo } from '../../../src/container/engine/engine-info';
 import { buildImage, findImage, imageNotice, provideImage } from '../../../src/container/image/image';
-import type { ImageEngine } from '../../../src/container/image/image';
 import type { ImageRequest } from '../../../src/container/image/image-request';
 import { CaiError } from '../../../src/errors';
 import type { Progress } from '../../../src/container/image/progress';
@@ -26,10 +26,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-type BuildArguments = Parameters<ImageEngine['build']>[1];
+type BuildArguments = Parameters<Engine['build']>[1];
 
 /** Keeps images by name, and what it was asked to build. */
-class FakeEngine implements ImageEngine {
+class FakeEngine implements Pick<Engine, 'build' | 'inspectImage' | 'pull' | 'removeImage'> {
   readonly images = new Map([[base, image('sha256:base', {}, ['A=1', 'PATH=/opt/bin:/bin'])]]);
   readonly removed: string[] = [];
   readonly builds: (BuildArguments & { files: Record<string, string> })[] = [];
@@ -49,11 +49,9 @@ class FakeEngine implements ImageEngine {
     return Promise.resolve();
   }
 
-  async build(context: Readable, options: BuildArguments): Promise<string> {
+  async build(context: Readable, options: BuildArguments): Promise<void> {
     this.builds.push({ ...options, files: await filesOf(context) });
-    const id = `sha256:built${this.builds.length}`;
-    this.images.set(options.tag, image(id, options.labels));
-    return id;
+    this.images.set(options.t, image(`sha256:built${this.builds.length}`, options.labels));
   }
 
   pull(name: string): Promise<void> {
@@ -207,13 +205,13 @@ describe('buildImage', () => {
 
     expect(engine.builds).toHaveLength(1);
     expect(engine.builds[0]).toMatchObject({
-      tag: 'containai:claude',
+      t: 'containai:claude',
       dockerfile: 'Dockerfile',
-      noCache: false,
+      nocache: false,
       labels: { 'containai.packages': '@agentclientprotocol/claude-agent-acp@0.100.0' },
       files: { Dockerfile: readFileSync(join(__dirname, '../../../Dockerfile'), 'utf8') },
     });
-    expect(engine.builds[0]?.buildArgs).toEqual({
+    expect(engine.builds[0]?.buildargs).toEqual({
       BASE_IMAGE: base,
       PACKAGES: '@agentclientprotocol/claude-agent-acp@0.100.0',
       BASE_PATH: '/opt/bin:/bin',
@@ -223,7 +221,7 @@ describe('buildImage', () => {
   test('labels nothing as a container of ours, because containers inherit labels', async () => {
     await build();
 
-    expect(Object.keys(engine.builds[0]!.labels).sort()).toEqual(['containai.packages', 'containai.recipe']);
+    expect(Object.keys(engine.builds[0]!.labels!).sort()).toEqual(['containai.packages', 'containai.recipe']);
   });
 
   test('passes certificates and the registry as files, and proxies as what builders keep to themselves', async () => {
@@ -239,14 +237,14 @@ describe('buildImage', () => {
     const [made] = engine.builds;
     expect(made).toMatchObject({
       files: { 'network/ca.pem': 'CERTIFICATE', 'network/npmrc': 'registry=https://npm.example/\n' },
-      buildArgs: {
+      buildargs: {
         HTTP_PROXY: 'http://proxy.example',
         http_proxy: 'http://proxy.example',
         NO_PROXY: 'a,b',
         no_proxy: 'a,b',
       },
     });
-    expect(made!.buildArgs).not.toHaveProperty('HTTPS_PROXY');
+    expect(made!.buildargs).not.toHaveProperty('HTTPS_PROXY');
     expect(JSON.stringify(made!.labels)).not.toMatch(/example|CERT/);
   });
 
@@ -259,7 +257,7 @@ describe('buildImage', () => {
   ])("shares this machine's network only if something is on its loopback: %j", async (network, mode) => {
     await build({ network });
 
-    expect(engine.builds[0]?.networkMode).toBe(mode);
+    expect(engine.builds[0]?.networkmode).toBe(mode);
   });
 
   test('does not take an image for outdated because the network is another one', async () => {
@@ -277,7 +275,7 @@ describe('buildImage', () => {
 
     expect(engine.pulls).toEqual([base]);
     expect(progress.begun[0]).toBe(`pulling ${base}`);
-    expect(engine.builds[0]?.buildArgs).not.toHaveProperty('BASE_PATH');
+    expect(engine.builds[0]?.buildargs).not.toHaveProperty('BASE_PATH');
   });
 
   test('fails if that cannot be pulled, and says what to do', async () => {
@@ -299,8 +297,8 @@ describe('buildImage', () => {
 
     expect(engine.pulls).toEqual([base]);
     expect(engine.builds[0]).toMatchObject({
-      noCache: true,
-      buildArgs: { PACKAGES: '@agentclientprotocol/claude-agent-acp@latest @my/agent@1.0.0' },
+      nocache: true,
+      buildargs: { PACKAGES: '@agentclientprotocol/claude-agent-acp@latest @my/agent@1.0.0' },
     });
     expect(await provide({ packages })).toMatchObject({ id: 'sha256:built1' });
     expect(progress.said).toEqual([]);
@@ -336,7 +334,7 @@ describe('buildImage', () => {
   test('builds an image without packages for an agent that is none of the known ones', async () => {
     await build({ agent: 'mine', packages: [] });
 
-    expect(engine.builds[0]).toMatchObject({ tag: 'containai:mine', buildArgs: { PACKAGES: '' } });
+    expect(engine.builds[0]).toMatchObject({ t: 'containai:mine', buildargs: { PACKAGES: '' } });
   });
 
   test.each([
@@ -379,11 +377,11 @@ describe("buildImage, with the user's own Dockerfile", () => {
     const made = await build({ image: withOwn(), network: { httpProxy: 'http://proxy.example' } });
 
     expect(made.id).toBe('sha256:built2');
-    expect(engine.builds.map(({ tag }) => tag)).toEqual(['containai:claude-base', 'containai:claude']);
+    expect(engine.builds.map(({ t }) => t)).toEqual(['containai:claude-base', 'containai:claude']);
     expect(engine.builds[1]).toMatchObject({
       dockerfile: 'Dockerfile.agent',
       files: { 'Dockerfile.agent': usual, tool: '#!' },
-      buildArgs: { CAI_IMAGE: 'containai:claude-base', HTTP_PROXY: 'http://proxy.example' },
+      buildargs: { CAI_IMAGE: 'containai:claude-base', HTTP_PROXY: 'http://proxy.example' },
     });
   });
 

@@ -1,11 +1,13 @@
 import { openProgress } from '../../../src/container/image/progress';
 import type { BuildEvent } from '../../../src/container/engine/build-stream';
-import type { ProgressStream } from '../../../src/container/image/progress';
 
 /** What was written, and what a terminal would show of it on its last line. */
 function screen(options: { isTTY: boolean; columns?: number }) {
   let text = '';
-  const stream: ProgressStream = { ...options, write: (chunk) => ((text += String(chunk)), true) };
+  const stream: Parameters<typeof openProgress>[0] = {
+    ...options,
+    write: (chunk) => ((text += String(chunk)), true),
+  };
   return {
     stream,
     text: () => text,
