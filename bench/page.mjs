@@ -1,4 +1,4 @@
-/* Writes docs/benchmarks.md between its two marks, and docs/benchmarks.svg. What stands around the marks stays. */
+/* Writes docs/benchmarks-tables.md between its two marks, and docs/benchmarks.svg. The text around the marks stays. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
@@ -8,7 +8,7 @@ import { plotOf } from './plot.mjs';
 import { budgetTable, rowsOf, tableOf } from './report.mjs';
 
 const folder = join(import.meta.dirname, '../docs');
-const page = join(folder, 'benchmarks.md');
+const page = join(folder, 'benchmarks-tables.md');
 const [begin, end] = [
   '<!-- Figures: written by `npm run bench -- --full` -->',
   '<!-- End of the figures -->',
@@ -18,7 +18,7 @@ const [begin, end] = [
 export async function writePage(results, judgements, settings) {
   const text = readFileSync(page, 'utf8');
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error('docs/benchmarks.md has lost its marks');
+  if (from < 0 || to < from) throw new Error('docs/benchmarks-tables.md has lost its marks');
   const figures = figuresOf(results, judgements, settings);
   const whole = `${text.slice(0, from)}${begin}\n\n${figures}\n\n${text.slice(to)}`;
   const config = await resolveConfig(page);
@@ -35,10 +35,9 @@ function figuresOf(results, judgements, { rounds, loadBefore }) {
   const about = Object.entries(machine()).map(([what, value]) => `${what}: ${value}`);
   return [
     `Full run: ${rounds} rounds, ${new Date().toISOString().slice(0, 10)}. ${about.join('; ')}. Load before it: ${loadBefore.toFixed(2)}.`,
-    '### Budgets',
+    '## Budgets',
     budgetTable(judgements),
-    '![Throughput of all contenders](benchmarks.svg)',
-    ...Object.entries(results).flatMap(([name, result]) => [`### ${name}`, sectionOf(name, result)]),
+    ...Object.entries(results).flatMap(([name, result]) => [`## ${name}`, sectionOf(name, result)]),
   ].join('\n\n');
 }
 
