@@ -1,11 +1,11 @@
 /*
- * The names of all attempts, as `docs/security.md` lists them, on stdout; with `--write` into that page. Names are
+ * The names of all attempts, as `docs/attacks.md` lists them, on stdout; with `--write` into that page. Names are
  * read from the sources, so that no engine is needed: each is a literal.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const page = join(import.meta.dirname, '../../docs/security.md');
+const page = join(import.meta.dirname, '../../docs/attacks.md');
 const mark = '<!-- The list below is written by: node test/escape/list.mjs --write -->\n';
 
 /** A call of `attempt` with the literal that follows. */

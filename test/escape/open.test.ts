@@ -1,6 +1,6 @@
 /**
- * What is not closed: `docs/security.md` says so of each of these. A test that fails here tells that something is
- * closed now, and that the page has to be changed.
+ * What is not closed: `docs/security.md` names each of these. A test that fails here shows that something is closed
+ * now, and that the page has to be changed.
  */
 import { once } from 'node:events';
 import { existsSync, linkSync, readFileSync, renameSync, statfsSync, writeFileSync } from 'node:fs';
@@ -56,12 +56,12 @@ async function gitStatus(folder: string): Promise<void> {
 
 const gatewayScript = "import re; print('.'.join(str(b) for b in reversed(bytes.fromhex([l.split()[2] for l in open('/proc/net/route') if l.split()[1] == '00000000'][0]))))"; // prettier-ignore
 
-open('A container has a way to the internet.', async () =>
+open('A container can reach the internet.', async () =>
   (await scene.sh('cat /proc/net/route')).split('\n').some((line) => line.split('\t')[1] === '00000000'),
 );
 
 open(
-  'A container reaches services that listen on all addresses, of your machine and of other containers.',
+  'A container can reach services of your machine and of other containers that listen on all addresses.',
   async () => {
     const server = createServer((socket) => socket.end('SERVICE')).listen(0, '0.0.0.0');
     await once(server, 'listening');
@@ -82,7 +82,7 @@ open('Other users and containers can connect to the SSH port of a container, wit
 );
 
 open(
-  'What one workspace’s agent leaves in its data volume, settings and hooks included, is there for the next.',
+  'What an agent leaves in its data volume, settings and hooks included, is there for the agents of other workspaces.',
   async () => {
     await scene.sh('mkdir -p ~/.claude && echo evil > ~/.claude/left');
     return (await neighbour.run(['cat', '/home/agent/.claude/left'])).stdout.includes('evil');
@@ -90,7 +90,7 @@ open(
 );
 
 open(
-  'Through that volume an agent can hand its workspace to the next, which writes what was protected once the first container has ended.',
+  'Through that volume an agent can hand its workspace to an agent of another one, which can write protected files once the first container has ended.',
   async () => {
     const place = await new Place(cai).opened();
     const taker = neighbour.start(['python3', '-c', takesFolder]);
@@ -127,7 +127,7 @@ open('An agent writes source, build scripts and packages that you run later.', a
 });
 
 open(
-  'Files that your programs would run can be made where there were none: .vscode, .git/commondir.',
+  'An agent can create files that your programs would run where there were none: .vscode, .git/commondir.',
   async () => {
     const canary = new Canary(cai);
     await scene.sh(
@@ -152,7 +152,7 @@ open('Links that an agent makes in a git folder lead your git to other files.', 
 });
 
 open(
-  'Below the root, such as in packages/app/.vscode, they are neither protected nor told, unless a session is opened there or `[protect] paths` names them.',
+  'Below the root, such as in packages/app/.vscode, such files are neither protected nor reported, unless a session is opened there or `[protect] paths` names them.',
   async () => {
     const tasks = join(scene.workspace, 'packages/app/.vscode/tasks.json');
     ownFile(tasks, '{}');
@@ -161,7 +161,7 @@ open(
   },
 );
 
-open('What an agent makes between two turns, or takes away before a turn ends, is not told.', async () => {
+open('What an agent creates between two turns, or removes before a turn ends, is not reported.', async () => {
   const waits = 'read go < go; mkdir .husky && echo evil > .husky/pre-commit; echo made > made';
   const first = await scene.toldOf(`mkfifo go made && (setsid sh -c '${waits}' > /dev/null 2>&1 &)`);
   await writeFile(join(scene.workspace, 'go'), 'go\n');
@@ -171,7 +171,7 @@ open('What an agent makes between two turns, or takes away before a turn ends, i
   return wasThere && first + second === '';
 });
 
-open('A repository that an agent makes below the workspace has a configuration of its own.', async () => {
+open('A repository that an agent creates below the workspace has a configuration of its own.', async () => {
   const canary = new Canary(cai);
   await scene.sh(`git init -q below && git -C below config core.fsmonitor '${canary.sh}; false'`);
   await gitStatus(join(scene.workspace, 'below'));
@@ -179,7 +179,7 @@ open('A repository that an agent makes below the workspace has a configuration o
 });
 
 open(
-  'A protected file that you replace while an agent runs, as git and many editors do, is unprotected until the container is made anew.',
+  'A protected file that you replace while an agent runs, as git and many editors do, is unprotected until the container is replaced.',
   async () => {
     const config = join(scene.workspace, '.git/config');
     ownFile(`${config}.lock`, readFileSync(config));
@@ -188,13 +188,16 @@ open(
   },
 );
 
-open('A file with a second name (hard link) outside the workspace is written there, too.', async () => {
-  const outside = join(cai.home, 'private/linked');
-  ownFile(outside, 'as it was');
-  linkSync(outside, join(scene.workspace, 'linked'));
-  await scene.sh('echo evil > linked');
-  return readFileSync(outside, 'utf8') === 'evil\n';
-});
+open(
+  'A file of the workspace that has a second name (hard link) outside is changed there, too.',
+  async () => {
+    const outside = join(cai.home, 'private/linked');
+    ownFile(outside, 'as it was');
+    linkSync(outside, join(scene.workspace, 'linked'));
+    await scene.sh('echo evil > linked');
+    return readFileSync(outside, 'utf8') === 'evil\n';
+  },
+);
 
 open('Without container.disk, an agent can fill the disk.', async () => {
   const blocks = Number(await scene.sh('head -c 256M /dev/zero > flood && rm flood && stat -f -c %b .'));
