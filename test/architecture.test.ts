@@ -87,8 +87,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'system/package-file': 'test/agent/editor-token.test.ts, test/container/image/image.test.ts',
   'commands/support/named-root':
     'test/commands/records/sessions.test.ts, and test/engine/ for what works without a workspace',
-  'child/child-options': 'data; test/child/workspace-child.test.ts',
-  'child/proxy-request-id': 'test/child/workspace-child.test.ts',
+  'child/child-data': 'data; test/child/workspace-child.test.ts',
   'child/child-failures': 'test/child/workspace-child.test.ts',
   'agent/agent-end': 'test/agent/process.test.ts, test/child/retry.test.ts',
   'commands/support/command': 'every command; test/commands/registry.test.ts has the usage errors of all',

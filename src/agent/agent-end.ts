@@ -37,7 +37,7 @@ export function loggedFailure(reason: CaiError): LoggedFailure {
 }
 
 /** The signal that a command of ours tells of by its exit status, which is 128 and the signal's number. */
-export function signalOfStatus(status: number): NodeJS.Signals | undefined {
+function signalOfStatus(status: number): NodeJS.Signals | undefined {
   const found = Object.entries(constants.signals).find(([, number]) => status === 128 + number);
   return found?.[0] as NodeJS.Signals | undefined;
 }
@@ -55,16 +55,41 @@ const logLine = /^(?:\[|\{|\d{4}-\d\d-\d\d|(?:TRACE|DEBUG|INFO)\b)/i;
 const errorWord = /error|exception|fail|fatal|panic/i;
 
 /** The last line of an agent's stderr that can be why it ended by itself; `undefined`: none can. */
-export function causeIn(stderr: string): string | undefined {
+function causeIn(stderr: string): string | undefined {
   const canBeCause = (line: string): boolean =>
     line !== '' && !aroundCause.test(line) && (!logLine.test(line) || errorWord.test(line));
   return stderr.split('\n').findLast(canBeCause)?.trimEnd();
 }
 
 /** What a command of ours said last, which can have several lines; `undefined`: it said nothing itself. */
-export function ourMessage(stderr: string): string | undefined {
+function ourMessage(stderr: string): string | undefined {
   const begin = `\n${stderr}`.lastIndexOf('\ncai: ');
   return begin < 0 ? undefined : stderr.slice(begin + 'cai: '.length);
+}
+
+/** The `AGENT_EXITED` for a process that has ended by itself or by a signal; `stderr` is the end of what it wrote. */
+export function endReason(
+  { name, hasStatus = false }: AgentCommand,
+  ended: {
+    readonly status: number | null;
+    readonly signal: NodeJS.Signals | null;
+    readonly failure: string | undefined;
+    readonly stderr: string;
+  },
+): CaiError {
+  const { status, stderr, failure } = ended;
+  const signal = ended.signal ?? (hasStatus ? signalOfStatus(status!) : undefined);
+  const cause = new AgentEnd(signal === undefined ? status! : undefined, failure, signal);
+  const ours = hasStatus ? ourMessage(stderr) : undefined;
+  if (ours !== undefined)
+    return new CaiError('AGENT_EXITED', `agent "${name}": ${ours}`, undefined, { cause });
+  // What an agent wrote before it was killed is not why.
+  const how =
+    signal === undefined
+      ? `exited with status ${status!}: ${causeIn(stderr) ?? 'run its command in a terminal to see why'}`
+      : `was killed by ${signal}`;
+  const data = stderr === '' ? undefined : { details: stderr };
+  return new CaiError('AGENT_EXITED', `agent "${name}" ${how}`, data, { cause });
 }
 
 /** The `AGENT_START` for an error of `spawn` in the folder `cwd`: says why, and what to do. */

@@ -5,14 +5,15 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Duplex, Writable } from 'node:stream';
-import { CaiError } from '../errors';
+import type { CaiError } from '../errors';
 import type { Log } from '../system/log';
 import { LineReader } from '../rpc/line';
 import type { LineLimits, OverlongLine } from '../rpc/line';
+import { lengthOf } from '../rpc/splice';
 import type { Line } from '../rpc/splice';
-import { AgentEnd, causeIn, ourMessage, signalOfStatus, startFailure } from './agent-end';
+import { endReason, startFailure } from './agent-end';
 import type { AgentCommand } from './catalog';
-import { isGroupAlive, signalGroup } from '../system/process-group';
+import { endGroup, signalGroup } from '../system/process-group';
 import { StatusLink } from './status';
 import type { AgentStatus } from './status';
 
@@ -31,9 +32,6 @@ export const hastyStop: StopLadder = { termAfterMs: 2_000, killAfterMs: 1_000 };
 
 /** How long the output of a dead process is read on, in milliseconds: what it wrote lies in the pipe. */
 const readOnMs = 2_000;
-/** How long processes that an agent left behind may take to end after SIGTERM, and how often we look. */
-const leftoverMs = 2_000;
-const leftoverCheckMs = 50;
 /** How many bytes of lines are taken from one agent before others have their turn; one line may be longer. */
 const shareBytes = 32 * 1024;
 /** The same where it is only the editor that waits. */
@@ -76,6 +74,8 @@ export interface AgentProcessOptions {
 export class AgentProcess {
   /** For questions to the command; `undefined` for one without status. */
   link: StatusLink | undefined;
+  /** How much it was sent. */
+  sentBytes = 0;
   /** `undefined`: the system could not even try to start it. */
   readonly #child: ChildProcessWithoutNullStreams | undefined;
   readonly #reader: LineReader;
@@ -166,6 +166,7 @@ export class AgentProcess {
     const stdin = this.#child?.stdin;
     if (stdin?.writable !== true) return;
     this.options.onSend?.(line);
+    this.sentBytes += lengthOf(line);
     if (stdin.writableCorked === 0) {
       stdin.cork();
       process.nextTick(() => stdin.uncork());
@@ -241,13 +242,9 @@ export class AgentProcess {
     }, readOnMs);
   }
 
-  /** Everything that the agent started in its group ends with it. What SIGKILL does not end is given up. */
+  /** Everything that the agent started in its group ends with it. */
   async #endLeftovers(pid: number): Promise<void> {
-    signalGroup(pid, 'SIGTERM');
-    for (let waitedMs = 0; isGroupAlive(pid) && waitedMs < 2 * leftoverMs; waitedMs += leftoverCheckMs) {
-      await new Promise((resolve) => setTimeout(resolve, leftoverCheckMs));
-      if (waitedMs >= leftoverMs) signalGroup(pid, 'SIGKILL');
-    }
+    await endGroup(pid);
     this.#isGroupGone = true;
     this.#settle();
   }
@@ -264,9 +261,21 @@ export class AgentProcess {
     this.#hasEnded = true;
     clearTimeout(this.#readOn);
     clearTimeout(this.#ladder);
-    this.options.onEnd(this.#reason());
+    this.options.onEnd(this.#endReason());
     if (isStartFailure) this.#isGroupGone = true;
     this.#settle();
+  }
+
+  #endReason(): CaiError {
+    const { agent, cwd } = this.options;
+    if (this.#spawnError !== undefined) return startFailure(agent, cwd, this.#spawnError);
+    const { code, signal } = this.#exit!;
+    return endReason(agent, {
+      status: code,
+      signal,
+      failure: this.#failure,
+      stderr: this.#stderrTail.trim(),
+    });
   }
 
   #settle(): void {
@@ -276,24 +285,5 @@ export class AgentProcess {
   #onStderr(text: string): void {
     this.#stderrTail = (this.#stderrTail + text).slice(-stderrTailLength);
     this.options.log.debug({ pid: this.pid, text }, 'stderr of agent');
-  }
-
-  #reason(): CaiError {
-    const { agent } = this.options;
-    if (this.#spawnError !== undefined) return startFailure(agent, this.options.cwd, this.#spawnError);
-    const { code, signal } = this.#exit!;
-    const killedBy = signal ?? (agent.hasStatus === true ? signalOfStatus(code!) : undefined);
-    const tail = this.#stderrTail.trim();
-    const ours = agent.hasStatus === true ? ourMessage(tail) : undefined;
-    const cause = new AgentEnd(killedBy === undefined ? code! : undefined, this.#failure, killedBy);
-    if (ours !== undefined)
-      return new CaiError('AGENT_EXITED', `agent "${agent.name}": ${ours}`, undefined, { cause });
-    // What an agent wrote before it was killed is not why.
-    const how =
-      killedBy === undefined
-        ? `exited with status ${code!}: ${causeIn(tail) ?? 'run its command in a terminal to see why'}`
-        : `was killed by ${killedBy}`;
-    const data = tail === '' ? undefined : { details: tail };
-    return new CaiError('AGENT_EXITED', `agent "${agent.name}" ${how}`, data, { cause });
   }
 }

@@ -39,7 +39,7 @@ export class SessionEnder {
       child.whenReady({
         bytes: call.message.line.length,
         run: () => {
-          const isOffered = offers(child.capabilities, 'sessionCapabilities.close');
+          const isOffered = offers(child.hello?.capabilities, 'sessionCapabilities.close');
           if (isOffered)
             this.core.toAgent(child, call, { map, session, onResult: () => this.#drop(session) });
           (isOffered ? Promise.resolve() : this.#endTurn(call, session)).then(done, onFailure);
@@ -55,7 +55,7 @@ export class SessionEnder {
    */
   async end(call: Call, session: AgentSession): Promise<void> {
     const { child } = session;
-    if (offers(child.capabilities, 'sessionCapabilities.close')) {
+    if (offers(child.hello?.capabilities, 'sessionCapabilities.close')) {
       await this.#askToClose(session);
       this.#drop(session);
       this.#answerEmpty(call);

@@ -129,7 +129,7 @@ export class Greeting {
       child.onDelay = (reason) => over({ why: { reason } });
       child.whenReady({
         bytes: 0,
-        run: () => over({ hello: child.initializeResult }),
+        run: () => over({ hello: child.hello!.editorResult }),
         onFailure: (failure) => over({ why: loggedFailure(failure) }),
       });
     });

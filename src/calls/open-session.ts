@@ -175,7 +175,7 @@ export class SessionOpener {
           this.drop(sent);
           if (isWanted()) sessions.lose(session);
           // What an agent offers that has not got that far is not known; what the one before it did, is.
-          if (isWanted() && child.initializeResult === '') sessions.lose(lost);
+          if (isWanted() && child.hello === undefined) sessions.lose(lost);
           this.children.stopWhenIdle(child);
           resolve({ session, failure });
         },

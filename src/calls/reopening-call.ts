@@ -1,10 +1,9 @@
-import { requestLine } from '../rpc/answer';
+import { newOwnId, requestLine } from '../rpc/answer';
 import { compilePlan } from '../rpc/json/wanted-places';
 import { fieldOf, scanCall } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { editedText, joined, replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
-import { newOwnId } from '../child/proxy-request-id';
 import type { AgentSession } from '../sessions/session';
 import type { Call } from '../sessions/call';
 import type { Core } from '../relay/core';

@@ -85,7 +85,7 @@ export class SessionRestorer {
   async #begin(owner: Session, lost: AgentSession, call: Call): Promise<void> {
     const { editorId } = owner;
     const isOffered = (each: string): boolean =>
-      offers(lost.child.capabilities, editorMethods[each]!.capability!);
+      offers(lost.child.hello?.capabilities, editorMethods[each]!.capability!);
     const method = owner.isUnused === true ? 'session/new' : reopeners.find(isOffered);
     if (method === undefined) {
       const text = `agent "${this.options.agent}" has ended and cannot reopen sessions: start a new one`;
@@ -133,7 +133,7 @@ export class SessionRestorer {
     const isNamed = sessions.of(child).byAgentId.get(agentId) === session;
     sessions.close(session);
     const isKnown = isNamed && child.state === 'ready' && request?.targets.length === 1;
-    if (isKnown && offers(child.capabilities, 'sessionCapabilities.close'))
+    if (isKnown && offers(child.hello?.capabilities, 'sessionCapabilities.close'))
       child.ask('session/close', JSON.stringify({ sessionId: agentId })).catch(() => undefined);
     if (row.route === 'end' && sessions.of(child).isEmpty) void child.stop(patientStop);
   }

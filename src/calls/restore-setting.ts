@@ -4,7 +4,7 @@ import type { Log } from '../system/log';
 import { notificationLine } from '../rpc/answer';
 import { bodyOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
-import type { JsonObject } from '../child/workspace-child';
+import type { JsonObject } from '../child/child-data';
 import type { AgentSession } from '../sessions/session';
 import type { Setting } from '../sessions/session-settings';
 import { within } from '../system/time-limit';

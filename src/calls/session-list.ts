@@ -10,7 +10,8 @@ import { fieldOf, jsonOf, textOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { editedText, replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
-import type { JsonObject, WorkspaceChild } from '../child/workspace-child';
+import type { JsonObject } from '../child/child-data';
+import type { WorkspaceChild } from '../child/workspace-child';
 import { isInside } from '../paths/path-map';
 import { findWorkspace } from '../workspace/root';
 import { findCheckedWorkspace } from '../workspace/trust';
@@ -76,8 +77,8 @@ export class SessionList {
   /** As long as no agent has said for itself what it has, it has what the editor was told. */
   #isOffered({ row }: Call): boolean {
     const { initializeResult } = this.core;
-    const known = this.children.usable().filter((child) => child.initializeResult !== '');
-    if (known.length > 0) return known.some((child) => offers(child.capabilities, row.capability!));
+    const known = this.children.usable().filter((child) => child.hello !== undefined);
+    if (known.length > 0) return known.some((child) => offers(child.hello?.capabilities, row.capability!));
     if (initializeResult === '') return true;
     const { agentCapabilities } = JSON.parse(initializeResult) as { agentCapabilities?: JsonObject | null };
     return offers(agentCapabilities ?? {}, row.capability!);
@@ -149,7 +150,7 @@ export class SessionList {
 
   /** One that never answered `initialize` is asked for no more than what is remembered. */
   #isNotNeeded(child: WorkspaceChild): boolean {
-    return this.core.sessions.records.isKept && child.initializeResult === '';
+    return this.core.sessions.records.isKept && child.hello === undefined;
   }
 
   #answerRemembered(call: Call, position: ListPosition): void {

@@ -33,7 +33,7 @@ export async function relearn(
   map: PathMap,
 ): Promise<void> {
   await new Promise<void>((done) => child.whenReady({ bytes: 0, run: done, onFailure: () => done() }));
-  if (child.state !== 'ready' || !offers(child.capabilities, 'sessionCapabilities.list')) return;
+  if (child.state !== 'ready' || !offers(child.hello?.capabilities, 'sessionCapabilities.list')) return;
   await within(listMs, listUntil(core, editorId, child, map));
 }
 

@@ -2,33 +2,22 @@
  * One child: an agent that serves one workspace. It knows what is open at the agent and what waits for
  * the agent's start; what lines mean is decided above.
  */
-import type { StopLadder } from '../agent/process';
+import type { AgentProcess, StopLadder } from '../agent/process';
 import type { StatusLink } from '../agent/status';
 import type { CaiError } from '../errors';
-import { requestLine } from '../rpc/answer';
+import { newOwnId, requestLine } from '../rpc/answer';
 import type { Message } from '../rpc/message';
 import type { Line } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
 import type { PathMap } from '../paths/path-map';
 import { stalled, tooLate, undelivered } from './child-failures';
-import type { WorkspaceChildOptions } from './child-options';
+import type { AgentHello, WorkspaceChildOptions } from './child-data';
 import { HeldTasks } from './waiting-tasks';
 import type { HeldTask } from './waiting-tasks';
-import { RestartingProcess } from './restarting-process';
-import type { RestartingProcessOptions } from './restarting-process';
+import { AgentStarts } from './agent-starts';
+import type { AgentStartsOptions } from './agent-starts';
 import { OpenRequests } from './open-requests';
 import type { ChildRequest } from './open-requests';
-import { newOwnId } from './proxy-request-id';
-
-/** Capabilities and the like, as far as the proxy reads them. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-/** What kept an agent from starting soon, and since when; once it runs, for how long, in milliseconds. */
-interface Delay {
-  readonly what: string;
-  readonly beganAt: number;
-  tookMs?: number;
-}
 
 /** An agent at work for one workspace. */
 export class WorkspaceChild {
@@ -42,18 +31,17 @@ export class WorkspaceChild {
   readonly lane: Lane;
   /** What is open at the agent, by the id that it knows (JSON text). */
   readonly open = new OpenRequests();
-  /** `agentCapabilities` of its answer to `initialize`. */
-  capabilities: JsonObject = {};
-  /** That answer as the editor may see it, JSON text; empty until it has come. */
-  initializeResult = '';
-  /** That answer as the agent gave it, JSON text; empty until it has come. */
-  ownInitializeResult = '';
+  /** Its answer to `initialize`; undefined until that has come. */
+  hello: AgentHello | undefined;
   /** Whether it has been told that it may use the editor's files. */
   files: 'editor' | 'off' = 'off';
   /** What its program told of the image that it runs in, once it runs; for a direct child undefined. */
   image: { readonly id: string | undefined; readonly name: string | undefined } | undefined;
-  /** What kept the agent from starting soon, as the building of an image, until the user has been told. */
-  delay: Delay | undefined;
+  /**
+   * What kept the agent from starting soon, as the building of an image, and since when (milliseconds since 1970); once
+   * it runs, for how long. Undefined once the user has been told.
+   */
+  delay: { readonly what: string; readonly beganAt: number; tookMs?: number } | undefined;
   /** Told what keeps the agent from starting soon. */
   onDelay: ((reason: string) => void) | undefined;
   /** No other takes up what it had to do: its failure is none that is retried, or the attempts are used up. */
@@ -64,7 +52,9 @@ export class WorkspaceChild {
   wasStopped = false;
   #state: 'starting' | 'ready' | 'stopping' | 'ended' = 'starting';
   readonly #held: HeldTasks;
-  #process!: RestartingProcess;
+  #starts!: AgentStarts;
+  /** The last one that was started. */
+  #process: AgentProcess | undefined;
   #isHeldBack = false;
   #hasServed = false;
   #isCutOff = false;
@@ -88,12 +78,16 @@ export class WorkspaceChild {
    * `onStart` comes with each start, `onEnd` once, after its last line, when everything open has failed.
    */
   start(
-    handlers: Pick<RestartingProcessOptions, 'onLine' | 'onLines' | 'onEnd' | 'onStatus' | 'onStart'>,
+    handlers: Pick<AgentStartsOptions, 'onLine' | 'onLines' | 'onEnd' | 'onStatus'> & { onStart(): void },
   ): void {
-    this.#process = new RestartingProcess({
+    this.#starts = new AgentStarts({
       ...this.options.process,
       ...handlers,
       delayMs: () => this.options.attempts.delayMs,
+      onStart: (process) => {
+        this.#process = process;
+        handlers.onStart();
+      },
       onMute: () => this.cutOff(Infinity),
       onFailure: (reason) => this.#failed(reason),
       onEnd: (reason) => {
@@ -101,12 +95,12 @@ export class WorkspaceChild {
         handlers.onEnd(reason);
       },
     });
-    this.#process.start();
+    this.#starts.start();
   }
 
   /** Unless it is ready after `limitMs` milliseconds, which may be `Infinity`, its start fails with `reason`. */
   limitStart(limitMs: number, reason: CaiError): void {
-    if (this.#state === 'starting') this.#process.limitStart(limitMs, reason);
+    if (this.#state === 'starting') this.#starts.limit(limitMs, reason);
   }
 
   /** Starting until it has answered `initialize`; stopping once it is asked to end. */
@@ -121,12 +115,12 @@ export class WorkspaceChild {
 
   /** Id of its process, once that is started. */
   get pid(): number | undefined {
-    return this.#process.pid;
+    return this.#process?.pid;
   }
 
   /** To the command that runs the agent, which can be asked; undefined for an agent that we start itself. */
   get link(): StatusLink | undefined {
-    return this.#process.link;
+    return this.#process?.link;
   }
 
   /** It has answered a request of the editor: its start has been a success. */
@@ -150,7 +144,7 @@ export class WorkspaceChild {
   setReady(): void {
     if (this.#state !== 'starting') return;
     this.#state = 'ready';
-    this.#process.liftLimit();
+    this.#starts.lift();
     for (const task of this.#held.takeAll()) task.run();
   }
 
@@ -160,8 +154,8 @@ export class WorkspaceChild {
       request.onFailure(stalled(this.name));
       return;
     }
-    this.open.add(childId, request, this.#process.sentBytes);
-    this.#process.send(line);
+    this.open.add(childId, request, this.#process?.sentBytes);
+    this.#process?.send(line);
   }
 
   /**
@@ -192,14 +186,14 @@ export class WorkspaceChild {
       this.options.log.warn({ root: this.root }, 'agent does not read: a notification was dropped');
       return;
     }
-    if (isCancel) this.#cancelledAt = this.#process.sentBytes;
-    this.#process.send(line);
+    if (isCancel) this.#cancelledAt = this.#process?.sentBytes ?? 0;
+    this.#process?.send(line);
     this.#endIfHopeless();
   }
 
   /** Sends the answer to a request of the agent. */
   answer(line: Line): void {
-    this.#process.send(line);
+    this.#process?.send(line);
     this.#endIfHopeless();
   }
 
@@ -213,12 +207,12 @@ export class WorkspaceChild {
 
   /** Stops reading the agent until as many calls of `resume` have come. */
   pause(): void {
-    this.#process.pause();
+    this.#process?.pause();
   }
 
   /** Takes one `pause` back. */
   resume(): void {
-    this.#process.resume();
+    this.#process?.resume();
   }
 
   /** The agent is no use: everything open fails, and it is ended. */
@@ -243,7 +237,7 @@ export class WorkspaceChild {
   /** Asks the agent to end, ever less politely; resolves when nothing of it is left. */
   async stop(ladder: StopLadder): Promise<void> {
     if (this.isUsable) this.#setStopping();
-    await this.#process.stop(ladder);
+    await this.#starts.stop(ladder);
   }
 
   #setStopping(): void {
@@ -251,14 +245,15 @@ export class WorkspaceChild {
     this.options.onStopping();
   }
 
-  #isOverBudget(): boolean {
-    return this.#process.unreadBytes > this.options.inputBudgetBytes;
+  /** More waits to be read by the agent than the budget allows, or than so many of them. */
+  #isOverBudget(budgets = 1): boolean {
+    return (this.#process?.unreadBytes ?? 0) > budgets * this.options.inputBudgetBytes;
   }
 
   /** Answers and cancels are never dropped, so an agent that takes none of them has to go. */
   #endIfHopeless(): void {
     // Asked again, it would only get more time.
-    if (!this.isUsable || this.#process.unreadBytes <= 2 * this.options.inputBudgetBytes) return;
+    if (!this.isUsable || !this.#isOverBudget(2)) return;
     this.options.log.error({ root: this.root }, 'agent does not read its input: it is ended');
     void this.stop({ termAfterMs: 0, killAfterMs: 1_000 });
   }

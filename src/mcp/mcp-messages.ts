@@ -1,13 +1,13 @@
 /**
  * `mcp/message`, MCP over ACP: agents send requests to the editor's MCP servers, which can send some back meanwhile.
  */
+import { newOwnId } from '../rpc/answer';
 import { CaiError } from '../errors';
 import { fieldOf, jsonOf, scanCall, stringOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { joined, replacing, splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { Field } from '../rpc/json/walk';
-import { newOwnId } from '../child/proxy-request-id';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Call } from '../sessions/call';
 import type { Children } from '../relay/children';

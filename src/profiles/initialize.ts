@@ -7,7 +7,7 @@ import { bodyOf, fieldOf, jsonOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { editedText, replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
-import type { JsonObject } from '../child/workspace-child';
+import type { AgentHello, JsonObject } from '../child/child-data';
 import type { Config } from '../config/config';
 import type { SignIn } from '../sign-in/sign-in';
 
@@ -67,15 +67,10 @@ export function resultFor(message: Message, result: string): string {
 }
 
 /**
- * Reads a child's answer to `initialize`: the result for the editor, JSON text, which is the agent's own bytes but for
- * `edits`, the same as the agent gave it, and its `agentCapabilities`. Fails with `AGENT_START` when the agent cannot be
- * used.
+ * Reads a child's answer to `initialize`; `edits` make it one for the editor. Fails with `AGENT_START` when the
+ * agent cannot be used.
  */
-export function readAgentHello(
-  answer: Message,
-  agent: string,
-  edits: readonly Edit[],
-): { readonly editorResult: string; readonly agentResult: string; readonly capabilities: JsonObject } {
+export function readAgentHello(answer: Message, agent: string, edits: readonly Edit[]): AgentHello {
   if (answer.isError) {
     const error = bodyOf(answer) as { message?: unknown } | null;
     const said = typeof error?.message === 'string' ? error.message : 'no reason given';

@@ -9,7 +9,8 @@ import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import { compilePlan } from '../rpc/json/wanted-places';
 import { scan } from '../rpc/message';
-import type { JsonObject, WorkspaceChild } from '../child/workspace-child';
+import type { JsonObject } from '../child/child-data';
+import type { WorkspaceChild } from '../child/workspace-child';
 import type { Config } from '../config/config';
 import * as fields from '../protocol/fields';
 import { protocolVersion, readAgentHello } from './initialize';
@@ -108,7 +109,7 @@ export class Profiles {
 
   /** Notes that the editor got this child's answer. */
   answeredFrom(child: WorkspaceChild): void {
-    this.#answered = child.ownInitializeResult;
+    this.#answered = child.hello!.agentResult;
   }
 
   /**
@@ -117,9 +118,9 @@ export class Profiles {
    */
   heard(child: WorkspaceChild, hasOwnData: boolean): void {
     const { imageName } = this.options;
-    const result = child.ownInitializeResult;
+    const result = child.hello?.agentResult;
     const program = imageName === undefined ? this.options.programIdentity() : child.image?.id;
-    if (result === '' || program === undefined) return;
+    if (result === undefined || program === undefined) return;
     const { profile } = this.#used ?? {};
     this.#tellDifference(child, result, profile !== undefined && profile.program !== program);
     // The image of a workspace that has one of its own says nothing of the usual one.

@@ -4,7 +4,7 @@
 import { catalog } from '../agent/catalog';
 import type { AgentCommand } from '../agent/catalog';
 import recorded from './shipped-profiles.json';
-import type { JsonObject } from '../child/workspace-child';
+import type { JsonObject } from '../child/child-data';
 import type { Config } from '../config/config';
 import { ownValue } from '../config/own-property';
 import { offers } from '../protocol/refusals';

@@ -2,7 +2,7 @@
  * Which methods without a row act, by their names, on files or commands of whoever serves them. An agent that calls
  * one would reach past its container, if the editor has it. Why: docs/decisions/0005-what-is-withheld.md.
  */
-import type { JsonObject } from '../child/workspace-child';
+import type { JsonObject } from '../child/child-data';
 import { actingAgentMethod, agentMethods, refusedAgentMethod, unknownAgentMethod } from './methods';
 import type { AgentRoute, Method } from './methods';
 

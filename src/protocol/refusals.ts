@@ -3,10 +3,10 @@ import { CaiError, rpcCode } from '../errors';
 import type { RpcError } from '../rpc/answer';
 import { bodyOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
-import type { JsonObject } from '../child/workspace-child';
+import type { JsonObject } from '../child/child-data';
 
 /** Whether a dotted path of capabilities stands for something: neither absent, `null` nor `false`. */
-export function offers(capabilities: JsonObject, path: string): boolean {
+export function offers(capabilities: JsonObject | undefined, path: string): boolean {
   let value: unknown = capabilities;
   for (const key of path.split('.')) {
     // An agent may choose the name, and must not find what every object inherits.

@@ -1,6 +1,6 @@
 /** The elicitations that users have open: agents choose their ids, and the editor sees those of all. */
+import { newOwnId } from '../rpc/answer';
 import { maxOpenRequests } from '../sessions/request-table';
-import { newOwnId } from '../child/proxy-request-id';
 import type { WorkspaceChild } from '../child/workspace-child';
 
 /** Open elicitations by child, each with the agent's id and the editor's. */

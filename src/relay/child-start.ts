@@ -6,8 +6,7 @@ import { CaiError } from '../errors';
 import type { Log } from '../system/log';
 import { compilePlan } from '../rpc/json/wanted-places';
 import type { Plan } from '../rpc/json/wanted-places';
-import { requestLine } from '../rpc/answer';
-import { newOwnId } from '../child/proxy-request-id';
+import { newOwnId, requestLine } from '../rpc/answer';
 import type { Message } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Config } from '../config/config';
@@ -118,10 +117,7 @@ export class ChildStart {
   #onHello(answer: Message): void {
     const { child, core, options } = this;
     try {
-      const hello = readAgentHello(answer, options.agent.name, core.signInEdits(child, answer));
-      child.capabilities = hello.capabilities;
-      child.initializeResult = hello.editorResult;
-      child.ownInitializeResult = hello.agentResult;
+      child.hello = readAgentHello(answer, options.agent.name, core.signInEdits(child, answer));
     } catch (error) {
       this.#abandon(error as CaiError);
       return;

@@ -4,7 +4,7 @@
  */
 import { CaiError } from '../errors';
 import type { Log } from '../system/log';
-import { errorLine, notificationLine, requestLine, rpcErrorOf } from '../rpc/answer';
+import { errorLine, newOwnId, notificationLine, requestLine, rpcErrorOf } from '../rpc/answer';
 import type { RpcError } from '../rpc/answer';
 import { compilePlan } from '../rpc/json/wanted-places';
 import type { Plan } from '../rpc/json/wanted-places';
@@ -15,10 +15,10 @@ import type { Pattern } from '../rpc/webassembly/repeated-lines';
 import { joined, splice } from '../rpc/splice';
 import type { Edit, Line } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
-import { newOwnId } from '../child/proxy-request-id';
 import { RequestTable } from '../sessions/request-table';
 import type { SessionTable } from '../sessions/session-table';
-import type { JsonObject, WorkspaceChild } from '../child/workspace-child';
+import type { JsonObject } from '../child/child-data';
+import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession } from '../sessions/session';
 import type { CallContext } from './call';
 import type { Call } from '../sessions/call';
@@ -153,7 +153,7 @@ export class Core {
         run: () => {
           if (request.isCancelled) {
             resolve(cancelled());
-          } else if (row.capability !== undefined && !offers(child.capabilities, row.capability)) {
+          } else if (row.capability !== undefined && !offers(child.hello?.capabilities, row.capability)) {
             resolve(notOffered(message.method));
           } else {
             const { method } = message;
@@ -236,7 +236,7 @@ export class Core {
 
   #send(child: WorkspaceChild, call: Call, context: CallContext): void {
     const { message, row, request } = call;
-    if (row.capability !== undefined && !offers(child.capabilities, row.capability)) {
+    if (row.capability !== undefined && !offers(child.hello?.capabilities, row.capability)) {
       const reason = notOffered(message.method);
       context.onNoResult?.(reason);
       this.fail(call, reason);

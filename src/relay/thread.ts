@@ -1,7 +1,7 @@
 /** What `cai` itself says in a session's thread. */
 import { randomUUID } from 'node:crypto';
 import { notificationLine } from '../rpc/answer';
-import type { JsonObject } from '../child/workspace-child';
+import type { JsonObject } from '../child/child-data';
 import type { AgentSession } from '../sessions/session';
 import type { Core } from './core';
 import { offers } from '../protocol/refusals';

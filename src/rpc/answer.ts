@@ -11,6 +11,15 @@ export interface RpcError {
   readonly data?: unknown;
 }
 
+/** Nobody can guess it, so that an id of ours meets none of the editor's. */
+const ownPrefix = `cai-${Math.random().toString(36).slice(2)}-`;
+let lastOwnId = 0;
+
+/** An id for a request of our own, JSON text, never given before. */
+export function newOwnId(): string {
+  return `"${ownPrefix}${++lastOwnId}"`;
+}
+
 /** What is kept under an id, also when a peer has parsed it and wrote `5` as `5.0`, or a large integer rounded. */
 export function findById<T>(byId: ReadonlyMap<string, T>, id: string): T | undefined {
   const exact = byId.get(id);

@@ -4,7 +4,7 @@
  */
 import { bodyOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
-import type { JsonObject } from '../child/workspace-child';
+import type { JsonObject } from '../child/child-data';
 import { updateOf } from './session-update';
 
 /** One of them, as the request that sets it. */

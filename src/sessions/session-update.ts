@@ -1,7 +1,7 @@
 /** What a `session/update` of an agent says. */
 import { bodyOf, stringOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
-import type { JsonObject } from '../child/workspace-child';
+import type { JsonObject } from '../child/child-data';
 
 /** `update` of a `session/update`, parsed; empty where there is none. */
 export function updateOf(message: Message): JsonObject {

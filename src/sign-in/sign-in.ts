@@ -18,7 +18,7 @@ import type { Message } from '../rpc/message';
 import { replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import { Walk } from '../rpc/json/walk';
-import type { JsonObject } from '../child/workspace-child';
+import type { JsonObject } from '../child/child-data';
 
 /** The keys of a sign-in method that we look at; a method that has one twice is refused, as parsers may differ. */
 const methodsPlan = compilePlan({

@@ -10,7 +10,7 @@ import { replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import { bodyOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
-import type { JsonObject } from '../child/workspace-child';
+import type { JsonObject } from '../child/child-data';
 
 /** The command that an agent asks for. */
 export type TerminalWish = Pick<TerminalOrder, 'argv' | 'env' | 'shell'> & {

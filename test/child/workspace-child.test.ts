@@ -1,6 +1,5 @@
 import { CaiError } from '../../src/errors';
-import { requestLine } from '../../src/rpc/answer';
-import { newOwnId } from '../../src/child/proxy-request-id';
+import { newOwnId, requestLine } from '../../src/rpc/answer';
 import { program } from '../agent/agent-run';
 import { ChildRun, ladder } from './child-run';
 

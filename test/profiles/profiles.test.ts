@@ -44,9 +44,9 @@ describe('Profiles', () => {
     });
   }
 
-  function childOf(root: string | undefined, ownInitializeResult: string, id = 'id'): WorkspaceChild {
+  function childOf(root: string | undefined, agentResult: string, id = 'id'): WorkspaceChild {
     const image = { id, name: 'image' };
-    return { root, ownInitializeResult, image, files: 'off' } as unknown as WorkspaceChild;
+    return { root, hello: { agentResult }, image, files: 'off' } as unknown as WorkspaceChild;
   }
 
   const startedIn = (folder: string, cwd: string) =>

@@ -4,6 +4,19 @@ import type { LineWriter } from '../rpc/writer';
 import type { PathMap } from '../paths/path-map';
 import type { Attempts } from './retry';
 
+/** Capabilities and the like, as far as the proxy reads them. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** What an agent has answered to `initialize`. */
+export interface AgentHello {
+  /** `agentCapabilities` as it gave them. */
+  readonly capabilities: JsonObject;
+  /** The result as the editor may see it, JSON text. */
+  readonly editorResult: string;
+  /** The result as the agent gave it, JSON text. */
+  readonly agentResult: string;
+}
+
 /** How a child is made. */
 export interface WorkspaceChildOptions {
   /** How its process is started. */

@@ -1,16 +1,16 @@
 import { tmpdir } from 'node:os';
 import { CaiError } from '../../src/errors';
-import { RestartingProcess } from '../../src/child/restarting-process';
+import { AgentStarts } from '../../src/child/agent-starts';
 import { noLog, program } from '../agent/agent-run';
 import { ladder } from './child-run';
 
 /** What happened to a process, in order. */
 let told: string[];
-let restarting: RestartingProcess;
+let starts: AgentStarts;
 let ended: Promise<void>;
 
 afterEach(async () => {
-  await restarting.stop(ladder);
+  await starts.stop(ladder);
 });
 
 /** A process of that command, which is started anew `restarts` times, each time after a delay. */
@@ -18,7 +18,7 @@ function processOf(command: [string, ...string[]], restarts: number, delayMs = 0
   told = [];
   let delay = 0;
   ended = new Promise((resolve) => {
-    restarting = new RestartingProcess({
+    starts = new AgentStarts({
       agent: program(...command),
       cwd: tmpdir(),
       env: process.env,
@@ -38,7 +38,7 @@ function processOf(command: [string, ...string[]], restarts: number, delayMs = 0
       },
     });
   });
-  restarting.start();
+  starts.start();
 }
 
 describe('a process that ends', () => {
@@ -55,7 +55,7 @@ describe('a process that ends', () => {
     processOf(['true'], 1, 60_000);
     while (!told.includes('failure: AGENT_EXITED')) await new Promise((resolve) => setImmediate(resolve));
 
-    await Promise.all([restarting.stop(ladder), restarting.stop(ladder)]);
+    await Promise.all([starts.stop(ladder), starts.stop(ladder)]);
 
     expect(told).toEqual(['start', 'failure: AGENT_EXITED', 'end: AGENT_EXITED']);
   });
@@ -74,7 +74,7 @@ describe('a process that has a limit', () => {
 
   test('is ended when it is over, and fails with the reason given', async () => {
     processOf(['sleep', '60'], 0);
-    restarting.limitStart(10, late);
+    starts.limit(10, late);
 
     await ended;
 
@@ -83,8 +83,8 @@ describe('a process that has a limit', () => {
 
   test('is left alone once it has settled', async () => {
     processOf(['sh', '-c', 'sleep 0.1'], 0);
-    restarting.limitStart(10, late);
-    restarting.liftLimit();
+    starts.limit(10, late);
+    starts.lift();
 
     await ended;
 
