@@ -5,8 +5,7 @@ import type { Base, Kind } from './config-kinds';
 import { nearest } from './nearest';
 import { quoted } from '../system/quoted';
 import type { RepositoryRule } from './repository-rules';
-import { placesIn } from './toml-places';
-import type { Path, Place } from './toml-places';
+import { placesIn, type Path, type Place } from './toml-places';
 
 /** One key that a file may have. */
 export interface Key {

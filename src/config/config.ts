@@ -3,14 +3,20 @@ import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
-import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber } from './config-kinds'; // prettier-ignore
-import type { Kind } from './config-kinds';
-import { assemble, readSettings, sourceOf } from './config-reader';
-import type { Key, Setting } from './config-reader';
+import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber, type Kind } from './config-kinds'; // prettier-ignore
+import { assemble, readSettings, sourceOf, type Key, type Setting } from './config-reader';
 import { extraHosts, imageName, packages, pathsBelow, serverNames, variables } from './config-words';
 import { errorCodeOf } from '../system/real-path';
-import { addition, anyKnownAgent, lower, lowerMemory, more, only, sooner } from './repository-rules';
-import type { RepositoryRule } from './repository-rules';
+import {
+  addition,
+  anyKnownAgent,
+  lower,
+  lowerMemory,
+  more,
+  only,
+  sooner,
+  type RepositoryRule,
+} from './repository-rules';
 
 /**
  * Every key by its table: the field of `Config` that it sets, its kind, what a repository may do with it, and what

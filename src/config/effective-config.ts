@@ -1,12 +1,9 @@
 /** The configuration of a workspace: the user's file, and what the repository's may say. */
-import { configFileOf, configKeys, configOf, userSettings } from './config';
-import type { Config } from './config';
-import { assemble, nameOf } from './config-reader';
-import type { Setting } from './config-reader';
+import { configFileOf, configKeys, configOf, userSettings, type Config } from './config';
+import { assemble, nameOf, type Setting } from './config-reader';
 import type { Host } from '../system/host';
 import { quoted } from '../system/quoted';
-import { readRepositoryFile } from './repository-config';
-import type { RepositoryFile } from './repository-config';
+import { readRepositoryFile, type RepositoryFile } from './repository-config';
 import { isTrusted } from '../workspace/trust';
 
 /** One key of the configuration, and where its value comes from. */

@@ -5,8 +5,7 @@ import { posix } from 'node:path';
 import { TextDecoder } from 'node:util';
 import { CaiError } from '../errors';
 import { configKeys } from './config';
-import { readSettings, sourceOf } from './config-reader';
-import type { Setting, Source } from './config-reader';
+import { readSettings, sourceOf, type Setting, type Source } from './config-reader';
 import { isInside } from '../paths/path-map';
 import { readRegularFile } from '../paths/read-regular-file';
 

@@ -1,8 +1,7 @@
 /** Whether a workspace gets the git folder outside of it that its `.git` names. */
 import type { Host } from '../system/host';
 import { AgentFolders } from '../paths/agent-folders';
-import { outerGitFolder } from './git-folder';
-import type { OuterGitFolder } from './git-folder';
+import { outerGitFolder, type OuterGitFolder } from './git-folder';
 import { isInside } from '../paths/path-map';
 import { quoted } from '../system/quoted';
 import { recordGitFolder, recordedGitFolder } from './trust';

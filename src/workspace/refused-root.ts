@@ -1,11 +1,9 @@
 /** The folders that no agent is given as a workspace. */
 import { readdirSync } from 'node:fs';
 import { posix } from 'node:path';
-import type { Host } from '../system/host';
-import { passwdUser } from '../system/host';
+import { passwdUser, type Host } from '../system/host';
 import { isInside } from '../paths/path-map';
-import { PathResolver, realOrSame } from '../system/real-path';
-import type { ResolvedPath } from '../system/real-path';
+import { PathResolver, realOrSame, type ResolvedPath } from '../system/real-path';
 
 /** What is wrong with a folder (a real path), as a clause that follows "because"; `undefined`: nothing. */
 export type RefusalOf = (folder: string) => string | undefined;

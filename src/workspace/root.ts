@@ -2,8 +2,7 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
-import { askGit, foreignRepositoryIn, readGitFile } from './git';
-import type { GitOptions } from './git';
+import { askGit, foreignRepositoryIn, readGitFile, type GitOptions } from './git';
 import { kernelPlaceOn } from '../paths/kernel-place';
 import { passwdUser } from '../system/host';
 import { identify } from '../paths/pinned-folder';

@@ -11,8 +11,7 @@ import { isInside } from '../paths/path-map';
 import { quoted } from '../system/quoted';
 import { resolvePath } from '../system/real-path';
 import { replaceFile } from '../system/replace-file';
-import { findWorkspace } from './root';
-import type { Workspace } from './root';
+import { findWorkspace, type Workspace } from './root';
 
 /**
  * What is recorded: the digest of a repository's file, the root that a folder belongs to, or the git folder outside of

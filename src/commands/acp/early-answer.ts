@@ -5,8 +5,7 @@
  */
 import { readSync, writeSync } from 'node:fs';
 import * as fields from '../../protocol/fields';
-import { readHello, resultFor } from '../../profiles/initialize';
-import type { HelloOptions } from '../../profiles/initialize';
+import { readHello, resultFor, type HelloOptions } from '../../profiles/initialize';
 import type { KnownAnswer, Profiles } from '../../profiles/profiles';
 import { resultLine } from '../../rpc/answer';
 import { LineReader } from '../../rpc/line';

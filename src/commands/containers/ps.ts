@@ -1,7 +1,6 @@
 /** `cai ps`: the containers of this user. */
 import type { Host } from '../../system/host';
-import { ownContainers } from '../../container/user-containers';
-import type { OwnContainer } from '../../container/user-containers';
+import { ownContainers, type OwnContainer } from '../../container/user-containers';
 import type { Engine } from '../../container/engine/engine';
 import { CaiError } from '../../errors';
 import { common, declare } from '../support/command';

@@ -1,15 +1,18 @@
 /** `cai rm`: removes containers, and their agents' data only when that is asked for. */
 import type { Host } from '../../system/host';
 import type { Engine } from '../../container/engine/engine';
-import { ownContainers, ownVolumes } from '../../container/user-containers';
-import type { OwnContainer, OwnVolume } from '../../container/user-containers';
+import {
+  ownContainers,
+  ownVolumes,
+  type OwnContainer,
+  type OwnVolume,
+} from '../../container/user-containers';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { canAsk, confirm, tell } from '../support/terminal';
 import { endContainers } from './end-containers';
-import { select, selectionArguments, selectionOptions } from './selection';
-import type { SelectionOptions } from './selection';
+import { select, selectionArguments, selectionOptions, type SelectionOptions } from './selection';
 
 interface Options extends SelectionOptions {
   readonly force?: true;

@@ -4,8 +4,7 @@ import { freezeLocks, whileThawed } from '../../container/freeze';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { endContainers } from './end-containers';
-import { select, selectionArguments, selectionOptions } from './selection';
-import type { SelectionOptions } from './selection';
+import { select, selectionArguments, selectionOptions, type SelectionOptions } from './selection';
 
 interface Options extends SelectionOptions {
   readonly force?: true;

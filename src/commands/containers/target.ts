@@ -10,27 +10,21 @@ import { diskFullStatus, diskRemedy } from '../../container/ssh/inside';
 import { Engine } from '../../container/engine/engine';
 import type { ImageInfo } from '../../container/engine/engine-info';
 import { findImage, imageNotice, provideImage } from '../../container/image/image';
-import type { ImageRequest } from '../../container/image/image-request';
-import { imageRequestOf } from '../../container/image/image-request';
+import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
 import { imageTagOf } from '../../container/image/image-tag';
 import { clientKey } from '../../container/ssh/keys';
 import { endedAtOnce, noRoomIn } from '../../container/make';
-import { provideContainer } from '../../container/provide';
-import type { RunningContainer } from '../../container/provide';
+import { provideContainer, type RunningContainer } from '../../container/provide';
 import { settingsOf } from '../../container/spec/settings';
 import type { Settings } from '../../container/spec/spec';
 import { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
-import type { Config } from '../../config/config';
-import { configFileOf } from '../../config/config';
-import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
-import type { WorkspaceConfig } from '../../config/effective-config';
-import { foreignNotice } from '../../workspace/root';
-import type { Workspace } from '../../workspace/root';
+import { configFileOf, type Config } from '../../config/config';
+import { loadWorkspaceConfig, placeOfValue, type WorkspaceConfig } from '../../config/effective-config';
+import { foreignNotice, type Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
 import { common } from '../support/command';
-import { voiceOf } from './voice';
-import type { Voice } from './voice';
+import { voiceOf, type Voice } from './voice';
 
 /** Values of `targetOptions`. */
 export interface TargetOptions {

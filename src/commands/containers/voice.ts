@@ -1,8 +1,7 @@
 /** How commands about a container say what happens before the command in it runs. */
 import type { Writable } from 'node:stream';
 import { statusLine } from '../../agent/status';
-import { openProgress } from '../../container/image/progress';
-import type { Progress } from '../../container/image/progress';
+import { openProgress, type Progress } from '../../container/image/progress';
 import { printable } from '../../system/quoted';
 
 /** Whom to tell what happens before a command runs. */

@@ -2,8 +2,7 @@
 import type { Host } from '../../system/host';
 import { printableCharacters } from '../../system/quoted';
 import { common, declare } from '../support/command';
-import { Checks } from './checks';
-import type { Check } from './checks';
+import { Checks, type Check } from './checks';
 import { checkContainerOf, containerChecks } from './container';
 import { checkEngine, checkImage, checkLimits } from './engine';
 import { checkConfiguration, checkKey, checkState, checkWorkspace, editorPath, nodeVersion } from './machine';

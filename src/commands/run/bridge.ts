@@ -9,15 +9,13 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Option } from 'commander';
 import type { Host } from '../../system/host';
-import { statusLine } from '../../agent/status';
-import type { AgentStatus } from '../../agent/status';
+import { statusLine, type AgentStatus } from '../../agent/status';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { joinStreams } from '../../container/ssh/tunnel-server';
 import { CaiError } from '../../errors';
 import { declare } from '../support/command';
 import { HostProgram, readOrder } from './host-program';
-import { Target, targetOptions } from '../containers/target';
-import type { TargetOptions } from '../containers/target';
+import { Target, targetOptions, type TargetOptions } from '../containers/target';
 
 /** Between two attempts at a port that is taken inside, in milliseconds; the longest later, when the user is told. */
 const tryMs = 200;

@@ -6,23 +6,20 @@ import type { Host } from '../../system/host';
 import { watchCommand } from '../../container/ssh/agent-watch';
 import { Option } from 'commander';
 import { diskRemedy, diskWarning, isDiskUsedUp, memoryKills } from '../../container/ssh/inside';
-import { commandEnvironment } from '../../container/environment';
-import type { Variables } from '../../container/environment';
+import { commandEnvironment, type Variables } from '../../container/environment';
 import { Freezer, freezeLocks } from '../../container/freeze';
 import { relay } from '../../container/ssh/relay';
 import type { RemoteProcess } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
-import { statusLine } from '../../agent/status';
-import type { AgentStatus } from '../../agent/status';
+import { statusLine, type AgentStatus } from '../../agent/status';
 import { isInside } from '../../paths/path-map';
 import { safeProgram } from '../../paths/safe-program';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { Guard } from './guard';
-import { Target, targetOptions } from '../containers/target';
-import type { TargetOptions, Wanted } from '../containers/target';
+import { Target, targetOptions, type TargetOptions, type Wanted } from '../containers/target';
 
 /** The options of `cai exec`. */
 export interface ExecOptions extends TargetOptions {

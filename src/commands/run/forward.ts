@@ -7,8 +7,7 @@ import { openTunnelServer } from '../../container/ssh/tunnel-server';
 import { CaiError, messageOf } from '../../errors';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
-import { Target, targetOptions } from '../containers/target';
-import type { TargetOptions } from '../containers/target';
+import { Target, targetOptions, type TargetOptions } from '../containers/target';
 
 /** Two ports: one here, one in the container. */
 interface Pair {

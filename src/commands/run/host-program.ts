@@ -5,16 +5,13 @@
 import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../system/host';
-import { AgentProcess } from '../../agent/process';
-import type { StopLadder } from '../../agent/process';
+import { AgentProcess, type StopLadder } from '../../agent/process';
 import type { Settings } from '../../container/spec/spec';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError, messageOf } from '../../errors';
-import { openLog } from '../../system/log';
-import type { Log } from '../../system/log';
+import { openLog, type Log } from '../../system/log';
 import { AgentFolders } from '../../paths/agent-folders';
-import { findProgram } from './find-program';
-import type { FoundProgram } from './find-program';
+import { findProgram, type FoundProgram } from './find-program';
 
 /** What is run, and where agents reach it. */
 export interface ProgramOrder {

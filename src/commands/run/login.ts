@@ -1,8 +1,7 @@
 /** `cai login`: signs in to an agent, by its own command, in its container. */
 import { resolve } from 'node:path';
 import type { Host } from '../../system/host';
-import type { SignInCommands } from '../../agent/catalog';
-import { catalog } from '../../agent/catalog';
+import { catalog, type SignInCommands } from '../../agent/catalog';
 import type { TerminalOrder } from '../../agent/editor-token';
 import { PortMirror } from '../../container/ssh/port-mirror';
 import { CaiError } from '../../errors';
@@ -13,8 +12,7 @@ import { printable, quoted } from '../../system/quoted';
 import { findWorkspace } from '../../workspace/root';
 import { common, declare } from '../support/command';
 import { runInContainer } from './exec';
-import { checkAgent } from '../containers/target';
-import type { TargetOptions } from '../containers/target';
+import { checkAgent, type TargetOptions } from '../containers/target';
 
 /** Values of `accountOptions`. */
 export interface AccountOptions extends Pick<TargetOptions, 'context' | 'fresh' | 'quiet'> {

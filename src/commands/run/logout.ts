@@ -7,8 +7,7 @@ import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { canAsk, confirm } from '../support/terminal';
 import { runInContainer } from './exec';
-import { accountArguments, accountOptions, placeOf, signInCommands } from './login';
-import type { AccountOptions } from './login';
+import { accountArguments, accountOptions, placeOf, signInCommands, type AccountOptions } from './login';
 
 interface Options extends AccountOptions {
   readonly yes?: true;

@@ -2,8 +2,7 @@
 import { CaiError } from '../../errors';
 import { declare } from '../support/command';
 import { runInContainer } from './exec';
-import { targetOptions } from '../containers/target';
-import type { TargetOptions } from '../containers/target';
+import { targetOptions, type TargetOptions } from '../containers/target';
 
 /** Resolves with the exit status of the shell. Rejects with `CaiError('USAGE')` without a terminal. */
 export const run = declare<TargetOptions>({

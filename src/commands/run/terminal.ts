@@ -1,11 +1,9 @@
 /** `cai terminal TOKEN`: what editors run for agents, which is a command in the agent's container. */
 import { Host } from '../../system/host';
-import { hostVariables, takeToken } from '../../agent/editor-token';
-import type { TerminalOrder } from '../../agent/editor-token';
+import { hostVariables, takeToken, type TerminalOrder } from '../../agent/editor-token';
 import { isRunning } from '../../system/process-identity';
 import { CaiError } from '../../errors';
-import { runInContainer } from './exec';
-import type { ExecOptions } from './exec';
+import { runInContainer, type ExecOptions } from './exec';
 
 /** Resolves with the exit status of the command. Rejects with `CaiError('USAGE')` without a token that is good. */
 export async function run(args: readonly string[], ours: Host): Promise<number> {

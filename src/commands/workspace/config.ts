@@ -2,8 +2,7 @@
 import { resolve } from 'node:path';
 import type { Host } from '../../system/host';
 import { CaiError } from '../../errors';
-import { loadWorkspaceConfig } from '../../config/effective-config';
-import type { Origin } from '../../config/effective-config';
+import { loadWorkspaceConfig, type Origin } from '../../config/effective-config';
 import { quoted } from '../../system/quoted';
 import { findWorkspace } from '../../workspace/root';
 import { common, declare } from '../support/command';

@@ -3,14 +3,12 @@ import { resolve } from 'node:path';
 import type { Host } from '../../system/host';
 import { CaiError } from '../../errors';
 import { forgetAgentFolder } from '../../paths/agent-folders';
-import { loadWorkspaceConfig } from '../../config/effective-config';
-import type { RepositoryConfig } from '../../config/effective-config';
+import { loadWorkspaceConfig, type RepositoryConfig } from '../../config/effective-config';
 import { findOuterGit } from '../../workspace/outer-git';
 import { printableCharacters, quoted } from '../../system/quoted';
 import { realOrSame } from '../../system/real-path';
 import { repositoryFileOf } from '../../config/repository-config';
-import { findWorkspace } from '../../workspace/root';
-import type { Workspace } from '../../workspace/root';
+import { findWorkspace, type Workspace } from '../../workspace/root';
 import {
   forgetFile,
   forgetGitFolder,
