@@ -10,7 +10,7 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession } from '../sessions/session';
 import { quoted } from '../system/quoted';
 import { findWorkspace } from '../workspace/root';
-import { isKnownRoot } from '../workspace/trust';
+import { recordedRoots } from '../workspace/trust';
 import type { Children } from '../relay/children';
 import { turnEndMs } from '../relay/core';
 import type { Call } from '../sessions/call';
@@ -121,7 +121,7 @@ export class SessionEnder {
    */
   async #childOf({ root }: SessionRecord): Promise<WorkspaceChild | undefined> {
     const running = this.children.usable().find((child) => child.root === root);
-    if (running !== undefined || !existsSync(root) || !isKnownRoot(this.host.folders.state, root))
+    if (running !== undefined || !existsSync(root) || !recordedRoots(this.host.folders.state).includes(root))
       return running;
     const workspace = await findWorkspace(root, { host: this.host });
     return workspace.root === root ? this.children.forWorkspace(workspace) : undefined;

@@ -4,7 +4,7 @@ import { assemble, nameOf, type Setting } from './config-reader';
 import type { Host } from '../system/host';
 import { quoted } from '../system/quoted';
 import { readRepositoryFile, type RepositoryFile } from './repository-config';
-import { isTrusted } from '../workspace/trust';
+import { recorded } from '../workspace/trust';
 
 /** One key of the configuration, and where its value comes from. */
 export interface Origin {
@@ -79,7 +79,7 @@ export function loadWorkspaceConfig(host: Host, root: string | undefined): Works
   if (root === undefined || file === undefined) {
     return { config: configOf(user), origins: () => originsOf(user), notices: [], repository: undefined };
   }
-  const isFileTrusted = isTrusted(host.folders.state, file.file, file.digest);
+  const isFileTrusted = recorded(host.folders.state, 'trusted', file.file) === file.digest;
   const judged = judge(file, user);
   const counts = ({ verdict }: Judged): boolean =>
     verdict === 'narrows' || (verdict === 'widens' && isFileTrusted);

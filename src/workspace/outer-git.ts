@@ -4,41 +4,31 @@ import { AgentFolders } from '../paths/agent-folders';
 import { outerGitFolder, type OuterGitFolder } from './git-folder';
 import { isInside } from '../paths/path-map';
 import { quoted } from '../system/quoted';
-import { recordGitFolder, recordedGitFolder } from './trust';
-
-/** What a workspace gets of git besides itself. */
-export interface OuterGit {
-  /** `undefined`: nothing. */
-  readonly git: OuterGitFolder | undefined;
-  /** The one that does not count until the user says so. */
-  readonly refused?: string;
-  /** A sentence for the user about that. */
-  readonly notice?: string;
-}
+import { record, recorded } from './trust';
 
 /**
- * The git folder outside of the workspace at `root` (a real path). It counts if no agent can have made the workspace
- * its linked worktree or submodule: if that is what it was when it was first used, which is recorded here unless it is
- * only looked at, and no agent could write around it then. Two agents could otherwise agree on it, one in the
- * workspace, one in the git folder.
+ * The git folder outside of the workspace at `root` (a real path); `refused`: the one that does not count until the
+ * user says so, which `notice` tells. It counts if no agent can have made the workspace its linked worktree or
+ * submodule: if that is what it was when it was first used, which is recorded here unless it is only looked at, and no
+ * agent could write around it then. Two agents could otherwise agree on it, one in the workspace, one in the git
+ * folder.
  */
-export async function findOuterGit(root: string, host: Host, isOnlyLookedAt = false): Promise<OuterGit> {
+export async function findOuterGit(
+  root: string,
+  host: Host,
+  isOnlyLookedAt = false,
+): Promise<{ git: OuterGitFolder | undefined; refused?: string; notice?: string }> {
+  const { state } = host.folders;
   const git = await outerGitFolder(root, host);
-  const recorded = recordedGitFolder(host.folders.state, root);
-  if (git !== undefined && recorded !== undefined && recorded !== git.folder)
-    return {
-      git: undefined,
-      refused: git.folder,
-      notice: refused(root, git, 'had not when it was first used'),
-    };
-  const around = git === undefined || recorded !== undefined ? undefined : folderAround(root, host);
-  if (git !== undefined && around !== undefined && !isInside(git.folder, around)) {
-    const why = `may have from an agent, because it lies in ${quoted(around)}, where one can write`;
-    return { git: undefined, refused: git.folder, notice: refused(root, git, why) };
+  const known = recorded(state, 'git-folders', root);
+  const why = git === undefined ? undefined : objectionTo(git, known, new AgentFolders(state).above(root));
+  if (git !== undefined && why !== undefined) {
+    const notice = `${quoted(root)} names the git folder ${quoted(git.folder)}, which it ${why}, so it is not mounted: if that is right, run: cai trust ${quoted(root)}`;
+    return { git: undefined, refused: git.folder, notice };
   }
-  if (recorded === undefined && !isOnlyLookedAt) {
+  if (known === undefined && !isOnlyLookedAt) {
     try {
-      recordGitFolder(host.folders.state, root, git?.folder ?? '');
+      record(state, 'git-folders', root, git?.folder ?? '');
     } catch {
       // Without a place for records, work goes on.
     }
@@ -46,10 +36,9 @@ export async function findOuterGit(root: string, host: Host, isOnlyLookedAt = fa
   return { git };
 }
 
-function folderAround(root: string, host: Host): string | undefined {
-  return new AgentFolders(host.folders.state).above(root);
-}
-
-function refused(root: string, { folder }: OuterGitFolder, why: string): string {
-  return `${quoted(root)} names the git folder ${quoted(folder)}, which it ${why}, so it is not mounted: if that is right, run: cai trust ${quoted(root)}`;
+/** `known`: the git folder that is recorded; `around`: the folder around the workspace that agents can write. */
+function objectionTo(git: OuterGitFolder, known: string | undefined, around: string | undefined) {
+  if (known !== undefined) return known === git.folder ? undefined : 'had not when it was first used';
+  if (around === undefined || isInside(git.folder, around)) return undefined;
+  return `may have from an agent, because it lies in ${quoted(around)}, where one can write`;
 }

@@ -5,19 +5,6 @@ import { passwdUser, type Host } from '../system/host';
 import { isInside } from '../paths/path-map';
 import { PathResolver, realOrSame, type ResolvedPath } from '../system/real-path';
 
-/** What is wrong with a folder (a real path), as a clause that follows "because"; `undefined`: nothing. */
-export type RefusalOf = (folder: string) => string | undefined;
-
-/** What may be asked about folders. */
-export interface RootRules {
-  /** Why a folder cannot be the root of a workspace. */
-  readonly refusalOfRoot: RefusalOf;
-  /** Why a folder cannot be worked in, whatever the root is. */
-  readonly refusalOfCwd: RefusalOf;
-  /** Why a file or folder cannot be mounted besides a workspace, even where the user wants it. */
-  readonly refusalOfMount: RefusalOf;
-}
-
 const unixFolders =
   'bin boot dev etc home lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys tmp usr var var/tmp';
 const macFolders = 'Applications Library System Users Volumes private';
@@ -25,36 +12,36 @@ const macFolders = 'Applications Library System Users Volumes private';
 const systemFolders = `${unixFolders} ${macFolders}`.split(' ').map((name) => `/${name}`);
 
 /** A path that a workspace must not hold. */
-interface Guarded extends ResolvedPath {
-  readonly path: string;
-}
+type Guarded = ResolvedPath & { readonly path: string };
 
 /**
- * The rules for this environment and the file system as it is now. A root is refused if it is `/`, the
+ * The rules for this environment and the file system as it is now: why a folder (a real path) cannot be the root of a
+ * workspace, cannot be worked in whatever the root is, or cannot be mounted besides a workspace even where the user
+ * wants it. Each gives a clause that follows "because"; `undefined`: nothing is wrong. A root is refused if it is `/`, the
  * home folder or an ancestor of it, a system folder itself, or holds a folder of ours or the socket of a
  * container engine. To hold means also: to hold a link on the way there, which the agent could redirect.
  * Looks without waiting, because one by one these waits took longer than all else of a `session/new`.
  */
-export function rootRules(host: Host): RootRules {
+export function rootRules(host: Host) {
   const resolver = new PathResolver();
   const homes = guard([host.env.HOME, passwdUser()?.homedir], resolver);
   const linked = linkedSystemFolders().map(realOrSame);
   const own = guard(Object.values(host.folders), resolver);
   const sockets = guard(socketPaths(host), resolver);
-  const refusalOfMount = (folder: string) => {
+  const refusalOfMount = (folder: string): string | undefined => {
     const ours = heldBy(folder, own);
     if (ours !== undefined) return `it holds cai's own folder ${ours}`;
     const socket = heldBy(folder, sockets);
     return socket === undefined ? undefined : `it holds the socket of a container engine, ${socket}`;
   };
-  const refusalOfRoot = (folder: string) => {
+  const refusalOfRoot = (folder: string): string | undefined => {
     if (folder === '/') return 'it is the whole file system';
     if (homes.some(({ real }) => real === folder)) return 'it is the home folder';
     if (systemFolders.includes(folder) || linked.includes(folder)) return 'it is a system folder';
     const home = heldBy(folder, homes);
     return home === undefined ? refusalOfMount(folder) : `it holds the home folder ${home}`;
   };
-  const refusalOfCwd = (folder: string) => {
+  const refusalOfCwd = (folder: string): string | undefined => {
     const ours = own.find(({ real }) => isInside(folder, real));
     return ours === undefined ? undefined : `it lies in cai's own folder ${ours.path}`;
   };

@@ -5,7 +5,7 @@ import { configKeys, loadConfig } from '../../src/config/config';
 import { nameOf } from '../../src/config/config-reader';
 import { loadWorkspaceConfig } from '../../src/config/effective-config';
 import { more } from '../../src/config/repository-rules';
-import { trustFile } from '../../src/workspace/trust';
+import { record } from '../../src/workspace/trust';
 import { newFolder } from '../support/temp-folder';
 
 let root: string;
@@ -26,7 +26,7 @@ beforeEach(() => {
 const user = (...lines: string[]): void => writeFileSync(userFile, lines.join('\n'));
 const repository = (...lines: string[]): void => writeFileSync(file, lines.join('\n'));
 const load = () => loadWorkspaceConfig(new Host(env), root);
-const trust = (): void => trustFile(new Host(env).folders.state, file, load().repository!.digest);
+const trust = (): void => record(new Host(env).folders.state, 'trusted', file, load().repository!.digest);
 const originOf = (name: string) =>
   load()
     .origins()
@@ -291,7 +291,7 @@ describe('loadWorkspaceConfig', () => {
     writeFileSync(dockerfile, 'FROM trusted\n');
     expect(load().config.image).not.toHaveProperty('dockerfileText');
 
-    trustFile(new Host(env).folders.state, file, load().repository!.digest);
+    record(new Host(env).folders.state, 'trusted', file, load().repository!.digest);
     expect(load().config.image).toMatchObject({ dockerfile, dockerfileText: 'FROM trusted\n' });
 
     writeFileSync(dockerfile, 'FROM other\n');

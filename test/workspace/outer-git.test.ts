@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { rememberAgentFolders } from '../../src/paths/agent-folders';
 import { findOuterGit } from '../../src/workspace/outer-git';
-import { recordGitFolder } from '../../src/workspace/trust';
+import { record } from '../../src/workspace/trust';
 import { newFolder } from '../support/temp-folder';
 
 const git = (folder: string, ...args: string[]) =>
@@ -70,7 +70,7 @@ describe('findOuterGit', () => {
     const unrelated = newFolder();
     await findOuterGit(unrelated, host);
     collude(unrelated);
-    recordGitFolder(host.folders.state, unrelated, join(main, '.git'));
+    record(host.folders.state, 'git-folders', unrelated, join(main, '.git'));
 
     expect((await findOuterGit(unrelated, host)).git?.folder).toBe(join(main, '.git'));
   });

@@ -5,13 +5,11 @@ import { Host } from '../../src/system/host';
 import {
   checkRoot,
   findCheckedWorkspace,
-  forgetFile,
-  forgetRoot,
-  isTrusted,
+  forget,
   outgrownRoot,
+  record,
+  recorded,
   rootLeftByLink,
-  trustFile,
-  trustRoot,
 } from '../../src/workspace/trust';
 import { findWorkspace } from '../../src/workspace/root';
 import { compiled, run } from '../support/program';
@@ -31,29 +29,29 @@ const filesOf = (kind: string): string[] =>
 
 describe('a trusted file', () => {
   test('is trusted with the content that was recorded last, and no other', () => {
-    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(false);
+    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).not.toBe('aa');
 
-    trustFile(new Host(env).folders.state, '/r/c.toml', 'aa');
-    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(true);
-    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'bb')).toBe(false);
-    expect(isTrusted(new Host(env).folders.state, '/s/c.toml', 'aa')).toBe(false);
+    record(new Host(env).folders.state, 'trusted', '/r/c.toml', 'aa');
+    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).toBe('aa');
+    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).not.toBe('bb');
+    expect(recorded(new Host(env).folders.state, 'trusted', '/s/c.toml')).not.toBe('aa');
 
-    trustFile(new Host(env).folders.state, '/r/c.toml', 'bb');
-    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(false);
-    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'bb')).toBe(true);
+    record(new Host(env).folders.state, 'trusted', '/r/c.toml', 'bb');
+    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).not.toBe('aa');
+    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).toBe('bb');
   });
 
   test('is forgotten', () => {
-    trustFile(new Host(env).folders.state, '/r/c.toml', 'aa');
+    record(new Host(env).folders.state, 'trusted', '/r/c.toml', 'aa');
 
-    expect(forgetFile(new Host(env).folders.state, '/r/c.toml')).toBe(true);
-    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(false);
-    expect(forgetFile(new Host(env).folders.state, '/r/c.toml')).toBe(false);
+    expect(forget(new Host(env).folders.state, 'trusted', '/r/c.toml')).toBe(true);
+    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).not.toBe('aa');
+    expect(forget(new Host(env).folders.state, 'trusted', '/r/c.toml')).toBe(false);
   });
 
   test('is recorded for the owner alone, with nothing left beside it', () => {
     const umask = process.umask(0);
-    trustFile(new Host(env).folders.state, '/r/c.toml', 'aa');
+    record(new Host(env).folders.state, 'trusted', '/r/c.toml', 'aa');
     process.umask(umask);
 
     const [file, ...more] = filesOf('trusted');
@@ -70,25 +68,25 @@ describe('a trusted file', () => {
     '{"path":"/other","value":"aa"}',
     '{"path":"/r/c.toml"}',
   ])('is not trusted by a damaged record: %s', (content) => {
-    trustFile(new Host(env).folders.state, '/r/c.toml', 'aa');
+    record(new Host(env).folders.state, 'trusted', '/r/c.toml', 'aa');
     writeFileSync(filesOf('trusted')[0]!, content);
 
-    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(false);
-    trustFile(new Host(env).folders.state, '/r/c.toml', 'aa');
-    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(true);
+    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).not.toBe('aa');
+    record(new Host(env).folders.state, 'trusted', '/r/c.toml', 'aa');
+    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).toBe('aa');
   });
 
   test('cannot be recorded without a place for it', () => {
     env = { ...env, XDG_STATE_HOME: '/dev/null/state' };
 
-    expect(() => trustFile(new Host(env).folders.state, '/r/c.toml', 'aa')).toThrow(
+    expect(() => record(new Host(env).folders.state, 'trusted', '/r/c.toml', 'aa')).toThrow(
       expect.objectContaining({
         code: 'CONFIG',
         message: expect.stringMatching(/cannot be written/) as string,
       }) as Error,
     );
-    expect(isTrusted(new Host(env).folders.state, '/r/c.toml', 'aa')).toBe(false);
-    expect(() => forgetFile(new Host(env).folders.state, '/r/c.toml')).toThrow(
+    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).not.toBe('aa');
+    expect(() => forget(new Host(env).folders.state, 'trusted', '/r/c.toml')).toThrow(
       expect.objectContaining({ code: 'CONFIG' }) as Error,
     );
   });
@@ -155,7 +153,7 @@ describe('checkRoot', () => {
   test('takes a wider root that is trusted', () => {
     checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
 
-    trustRoot(new Host(env).folders.state, '/a/b/c', '/a');
+    record(new Host(env).folders.state, 'roots', '/a/b/c', '/a');
 
     expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).not.toThrow();
     expect(outgrownRoot(new Host(env).folders.state, '/a/b/c', '/a')).toBeUndefined();
@@ -165,7 +163,7 @@ describe('checkRoot', () => {
   test('takes any root of a folder that is forgotten', () => {
     checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
 
-    expect(forgetRoot(new Host(env).folders.state, '/a/b/c')).toBe(true);
+    expect(forget(new Host(env).folders.state, 'roots', '/a/b/c')).toBe(true);
     expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).not.toThrow();
   });
 
@@ -178,10 +176,10 @@ describe('checkRoot', () => {
 
   /** Records one root and another in turns; ends with 1 if there was none meanwhile. */
   const recorder = compiled(`
-    import { outgrownRoot, trustRoot } from './src/workspace/trust';
+    import { outgrownRoot, record } from './src/workspace/trust';
     const [state] = process.argv.slice(2);
     for (let i = 0; i < 200; i++) {
-      trustRoot(state, '/a/b/c', i % 2 === 0 ? '/a/b' : '/a');
+      record(state, 'roots', '/a/b/c', i % 2 === 0 ? '/a/b' : '/a');
       if (outgrownRoot(state, '/a/b/c', '/') === undefined) process.exit(1);
     }
   `);
@@ -209,7 +207,7 @@ describe('findCheckedWorkspace', () => {
     await expect(findCheckedWorkspace(cwd, new Host(env))).rejects.toThrow(
       expect.objectContaining({ code: 'WORKSPACE' }) as Error,
     );
-    trustRoot(new Host(env).folders.state, cwd, top);
+    record(new Host(env).folders.state, 'roots', cwd, top);
     expect((await findCheckedWorkspace(cwd, new Host(env))).root).toBe(top);
   });
 
@@ -256,13 +254,13 @@ describe('findCheckedWorkspace', () => {
           ),
         ).toBe(known);
 
-        trustRoot(new Host(env).folders.state, cwd, `${other}${below}`);
+        record(new Host(env).folders.state, 'roots', cwd, `${other}${below}`);
         expect((await findCheckedWorkspace(cwd, new Host(env))).root).toBe(`${other}${below}`);
       },
     );
 
     test('that stays in its workspace, or lies in none that is known, is followed', async () => {
-      trustRoot(new Host(env).folders.state, join(known, 'sub'), known);
+      record(new Host(env).folders.state, 'roots', join(known, 'sub'), known);
       mkdirSync(join(known, '.containai'));
       writeFileSync(join(known, '.containai/config.toml'), '');
       const inner = link(join(known, 'inner'), 'sub');

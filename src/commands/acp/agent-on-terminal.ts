@@ -6,7 +6,7 @@ import type { Host } from '../../system/host';
 import type { AgentCommand } from '../../agent/catalog';
 import { execution } from '../../agent/cai-program';
 import { CaiError, messageOf } from '../../errors';
-import { findWorkspace } from '../../workspace/root';
+import { workspaceIfAny } from '../support/named-root';
 
 /**
  * Runs the command, unless `isDirect` in the container of the current folder if that can be a workspace, else in one without a
@@ -15,10 +15,7 @@ import { findWorkspace } from '../../workspace/root';
 export async function runOnTerminal(agent: AgentCommand, host: Host, isDirect: boolean): Promise<number> {
   if (isDirect) return await runInteractive(agent, host.env);
   const { cwd } = host;
-  const isWorkspace = await findWorkspace(cwd, { host }).then(
-    () => true,
-    () => false,
-  );
+  const isWorkspace = (await workspaceIfAny(cwd, host)) !== undefined;
   const place = isWorkspace ? ['--workspace', cwd] : ['--no-workspace'];
   return await runInteractive(execution(agent, [...place, '--tty']), host.env);
 }

@@ -1,5 +1,4 @@
 /** Which of our existing containers a command is about. Needs neither the workspace nor a valid configuration of it. */
-import { resolve } from 'node:path';
 import { Option } from 'commander';
 import type { Host } from '../../system/host';
 import { resolveEngine } from '../../container/engine/context';
@@ -68,7 +67,7 @@ export async function select(
       'a container that is named needs no --workspace, --agent or --all: leave it out',
     );
   const isEverywhere = names.length > 0 || all === true;
-  const root = isEverywhere || folder === false ? undefined : await namedRoot(resolve(folder ?? '.'), host);
+  const root = isEverywhere || folder === false ? undefined : await namedRoot(folder ?? '.', host);
   const engine = await connectEngine(host, context);
   const own = await ownContainers(engine, host.user.uid);
   const stranger = names.find((name) => !own.some((each) => each.name === name));

@@ -1,6 +1,6 @@
 /** `cai logs`: what the processes that editors have started say, from the files that they keep. */
 import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readSync, watch } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Option } from 'commander';
 import { CaiError } from '../../errors';
 import { isLog, stemOf } from '../../system/log-file';
@@ -50,7 +50,7 @@ above, whatever CAI_LOG_LEVEL says, but for "silent". The text of prompts, files
   action: async ({ workspace, ...rest }, host) => {
     const options = {
       ...rest,
-      ...(workspace !== undefined && { workspace: await namedRoot(resolve(workspace), host) }),
+      ...(workspace !== undefined && { workspace: await namedRoot(workspace, host) }),
     };
     const { folder, logs, shown } = readState(host.folders.state, 'logs', (path) => {
       if (options.follow === true) mkdirSync(path, { recursive: true, mode: 0o700 });

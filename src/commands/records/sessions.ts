@@ -1,6 +1,5 @@
 /** `cai sessions`: the sessions of this user that are remembered. */
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Host } from '../../system/host';
 import { isRunning } from '../../system/process-identity';
 import { openLog } from '../../system/log';
@@ -39,7 +38,7 @@ export const run = declare<Options>({
 
 async function list({ agent, workspace, json }: Options, host: Host): Promise<number> {
   const { persist, keepMs } = loadConfig(host).sessions;
-  const root = workspace === undefined ? undefined : await namedRoot(resolve(workspace), host);
+  const root = workspace === undefined ? undefined : await namedRoot(workspace, host);
   const records = readState(host.folders.state, 'sessions.ndjson', (file) => {
     unlessGone(() => readFileSync(file));
     return new SessionFile(file, keepMs, openLog(host.env)).load();

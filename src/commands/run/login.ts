@@ -1,5 +1,4 @@
 /** `cai login`: signs in to an agent, by its own command, in its container. */
-import { resolve } from 'node:path';
 import type { Host } from '../../system/host';
 import { catalog, type SignInCommands } from '../../agent/catalog';
 import type { TerminalOrder } from '../../agent/editor-token';
@@ -9,8 +8,8 @@ import { loadConfig } from '../../config/config';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { ownValue } from '../../config/own-property';
 import { printable, quoted } from '../../system/quoted';
-import { findWorkspace } from '../../workspace/root';
 import { common, declare } from '../support/command';
+import { workspaceIfAny } from '../support/named-root';
 import { runInContainer } from './exec';
 import { checkAgent, type TargetOptions } from '../containers/target';
 
@@ -77,22 +76,10 @@ export async function runLogin(
 
 /** Where an agent's sign-in is kept: with `agent.data = "workspace"`, also of the repository, in the workspace's own data. */
 export async function placeOf(options: AccountOptions, host: Host): Promise<TargetOptions> {
-  const { workspace = (await hasOwnSignIns(host)) ? '.' : false } = options;
-  return { ...options, workspace };
-}
-
-/** Whether the current workspace has. Fails with `CONFIG` where that cannot be told. */
-async function hasOwnSignIns(host: Host): Promise<boolean> {
-  return loadWorkspaceConfig(host, await currentRoot(host)).config.agent.data === 'workspace';
-}
-
-async function currentRoot(host: Host): Promise<string | undefined> {
-  try {
-    return (await findWorkspace(resolve('.'), { host })).root;
-  } catch {
-    // What is wrong with the folder is told where a workspace is needed.
-    return undefined;
-  }
+  if (options.workspace !== undefined) return options;
+  // What is wrong with the current folder is told where a workspace is needed.
+  const { config } = loadWorkspaceConfig(host, (await workspaceIfAny('.', host))?.root);
+  return { ...options, workspace: config.agent.data === 'workspace' ? '.' : false };
 }
 
 /** The commands of an agent's; undefined where they are not known. Fails with `USAGE` for an agent that is not known. */

@@ -1,17 +1,23 @@
-/** Which workspace a command is about that needs nothing but its name. */
+/** Which workspace a command is about that can do without one. */
+import { resolve } from 'node:path';
 import type { Host } from '../../system/host';
 import { CaiError } from '../../errors';
-import { findWorkspace } from '../../workspace/root';
+import { findWorkspace, type Workspace } from '../../workspace/root';
+
+/** The workspace of a folder; `undefined`: the folder can be in none. */
+export async function workspaceIfAny(folder: string, host: Host): Promise<Workspace | undefined> {
+  try {
+    return await findWorkspace(resolve(folder), { host });
+  } catch (reason) {
+    if (!(reason instanceof CaiError) || reason.code !== 'WORKSPACE') throw reason;
+    return undefined;
+  }
+}
 
 /**
- * The root of the workspace that a folder, absolute, lies in. One that is gone, or can no longer be a workspace,
+ * The root of the workspace that a folder lies in. A folder that is gone, or can no longer be a workspace,
  * may have been the root of one.
  */
 export async function namedRoot(folder: string, host: Host): Promise<string> {
-  try {
-    return (await findWorkspace(folder, { host })).root;
-  } catch (reason) {
-    if (!(reason instanceof CaiError) || reason.code !== 'WORKSPACE') throw reason;
-    return folder;
-  }
+  return (await workspaceIfAny(folder, host))?.root ?? resolve(folder);
 }

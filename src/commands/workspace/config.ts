@@ -1,11 +1,11 @@
 /** `cai config`: what is in effect for a workspace, and where it comes from. */
 import { resolve } from 'node:path';
 import type { Host } from '../../system/host';
-import { CaiError } from '../../errors';
 import { loadWorkspaceConfig, type Origin } from '../../config/effective-config';
 import { quoted } from '../../system/quoted';
 import { findWorkspace } from '../../workspace/root';
 import { common, declare } from '../support/command';
+import { workspaceIfAny } from '../support/named-root';
 import { table, tell, writeJson } from '../support/terminal';
 
 interface Options {
@@ -22,38 +22,27 @@ export const run = declare<Options>({
 });
 
 async function show({ workspace, json }: Options, host: Host): Promise<number> {
-  const root = await rootOf(workspace, host);
-  const { origins: originsInOrder, notices } = loadWorkspaceConfig(host, root);
-  const origins = byTable(originsInOrder());
+  // Where the current folder can be no workspace, the user's file alone counts.
+  const found =
+    workspace === undefined
+      ? await workspaceIfAny('.', host)
+      : await findWorkspace(resolve(workspace), { host });
+  const { origins: originsInOrder, notices } = loadWorkspaceConfig(host, found?.root);
+  // What is of one agent, or of one mount, stands together.
+  const tables = new Map<string, Origin[]>();
+  for (const origin of originsInOrder()) {
+    const name = origin.name.replace(/\.[^.]*$/, '');
+    tables.set(name, [...(tables.get(name) ?? []), origin]);
+  }
+  const origins = [...tables.values()].flat();
   if (json === true) {
     const keys = origins.map(({ name, value, from }) => ({ name, value: masked(value) ?? null, from }));
-    writeJson({ workspace: root ?? null, keys, notices });
+    writeJson({ workspace: found?.root ?? null, keys, notices });
   } else {
     process.stdout.write(table([['KEY', 'VALUE', 'FROM'], ...origins.map(rowOf)]));
     notices.forEach(tell);
   }
   return 0;
-}
-
-/** Without an option, a folder that cannot be a workspace is none: then the user's file alone counts. */
-async function rootOf(folder: string | undefined, host: Host): Promise<string | undefined> {
-  try {
-    return (await findWorkspace(resolve(folder ?? '.'), { host })).root;
-  } catch (reason) {
-    if (folder !== undefined || !(reason instanceof CaiError) || reason.code !== 'WORKSPACE') throw reason;
-    return undefined;
-  }
-}
-
-/** What is of one agent, or of one mount, stands together. */
-function byTable(origins: readonly Origin[]): Origin[] {
-  const tableOf = ({ name }: Origin): string => name.replace(/\.[^.]*$/, '');
-  const groups = new Map<string, Origin[]>();
-  for (const origin of origins) {
-    const table = tableOf(origin);
-    groups.set(table, [...(groups.get(table) ?? []), origin]);
-  }
-  return [...groups.values()].flat();
 }
 
 function rowOf({ name, value, from }: Origin): string[] {

@@ -1,6 +1,6 @@
 /** `cai review`: shows what in a workspace the user's programs would run and is not as it was; puts it back. */
 import { existsSync } from 'node:fs';
-import { normalize, resolve } from 'node:path';
+import { normalize } from 'node:path';
 import { Option } from 'commander';
 import { CaiError } from '../../errors';
 import { copyOf, folderNow, readBaseline } from '../../protect/baseline';
@@ -9,7 +9,7 @@ import { differenceOf } from '../../review/difference';
 import { crowd, fileIn } from '../../protect/inventory';
 import { asideFolder, putBack } from '../../review/put-back';
 import { printableLine, quoted } from '../../system/quoted';
-import { isKnownRoot } from '../../workspace/trust';
+import { recordedRoots } from '../../workspace/trust';
 import { common, declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
 import { table } from '../support/terminal';
@@ -37,7 +37,7 @@ is not as it was before an agent worked there. The exit status is 1 if there is 
     new Option('--accept', 'from now on, what is shown counts as known').conflicts('restore'),
   ],
   action: async (options, host, paths) => {
-    const root = await namedRoot(resolve(options.workspace ?? '.'), host);
+    const root = await namedRoot(options.workspace ?? '.', host);
     if (!existsSync(root))
       throw new CaiError('WORKSPACE', `${quoted(root)} does not exist: name another folder with --workspace`);
     return review(root, { ...options, state: host.folders.state }, paths.map(normalize));
@@ -47,7 +47,7 @@ is not as it was before an agent worked there. The exit status is 1 if there is 
 function review(root: string, { state, ...options }: Options & Place, paths: readonly string[]): number {
   const { stdout } = process;
   const known = readBaseline(state, root);
-  if (known === undefined ? !isKnownRoot(state, root) : known.was !== folderNow(root)) {
+  if (known === undefined ? !recordedRoots(state).includes(root) : known.was !== folderNow(root)) {
     stdout.write(`No agent has worked in ${quoted(root)} yet, so there is nothing to compare it with.\n`);
     return 0;
   }

@@ -9,16 +9,7 @@ import { printableCharacters, quoted } from '../../system/quoted';
 import { realOrSame } from '../../system/real-path';
 import { repositoryFileOf } from '../../config/repository-config';
 import { findWorkspace, type Workspace } from '../../workspace/root';
-import {
-  forgetFile,
-  forgetGitFolder,
-  forgetRoot,
-  outgrownRoot,
-  recordGitFolder,
-  rootLeftByLink,
-  trustFile,
-  trustRoot,
-} from '../../workspace/trust';
+import { forget, outgrownRoot, record, rootLeftByLink } from '../../workspace/trust';
 import { declare } from '../support/command';
 import { canAsk, confirm } from '../support/terminal';
 
@@ -76,9 +67,9 @@ async function trust(folder: string, isAgreed: boolean, host: Host): Promise<num
     stdout.write('Nothing is recorded.\n');
     return 1;
   }
-  if (request.outgrown !== undefined) trustRoot(state, workspace.cwd, workspace.root);
-  if (request.git !== undefined) recordGitFolder(state, workspace.root, request.git);
-  if (request.file !== undefined) trustFile(state, request.file.file, request.file.digest);
+  if (request.outgrown !== undefined) record(state, 'roots', workspace.cwd, workspace.root);
+  if (request.git !== undefined) record(state, 'git-folders', workspace.root, request.git);
+  if (request.file !== undefined) record(state, 'trusted', request.file.file, request.file.digest);
   const again = request.file === undefined ? '' : ' If the file changes, it waits for this again.';
   stdout.write(`Recorded.${again}\n`);
   return 0;
@@ -121,10 +112,11 @@ async function forgetAll(folder: string, host: Host): Promise<number> {
   const { state } = host.folders;
   const { cwd, root } = await findWorkspace(folder, { host }).catch(() => ({ cwd: folder, root: folder }));
   const forgotten = [
-    forgetFile(state, repositoryFileOf(root)) &&
+    forget(state, 'trusted', repositoryFileOf(root)) &&
       `what ${quoted(repositoryFileOf(root))} widens is no longer allowed`,
-    forgetRoot(state, cwd) && `the workspace of ${quoted(cwd)} is recorded anew at its next use`,
-    forgetGitFolder(state, root) && `a git folder of ${quoted(root)} that lies elsewhere is no longer known`,
+    forget(state, 'roots', cwd) && `the workspace of ${quoted(cwd)} is recorded anew at its next use`,
+    forget(state, 'git-folders', root) &&
+      `a git folder of ${quoted(root)} that lies elsewhere is no longer known`,
     forgetAgentFolder(state, realOrSame(folder)) && `${quoted(folder)} counts as written by no agent`,
   ].filter((each) => each !== false);
   const lines =

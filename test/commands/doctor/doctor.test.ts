@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import type { Check } from '../../../src/commands/doctor/checks';
 import { filesFinding, installedBy, userFinding } from '../../../src/commands/doctor/engine';
-import { trustRoot } from '../../../src/workspace/trust';
+import { record } from '../../../src/workspace/trust';
 import { cai, runCli, userWith } from '../../support/cli';
 import type { CliOptions } from '../../support/cli';
 import { newFolder } from '../../support/temp-folder';
@@ -131,7 +131,7 @@ describe('cai doctor without an engine', () => {
     const { cwd, ...user } = userInRepository();
     const folder = join(cwd, 'sub');
     mkdirSync(folder);
-    trustRoot(new Host({ ...user.env, PATH: process.env.PATH }).folders.state, folder, folder);
+    record(new Host({ ...user.env, PATH: process.env.PATH }).folders.state, 'roots', folder, folder);
 
     const { status, find } = await examine({ ...user, cwd: folder });
 

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { recordBaseline } from '../../../src/protect/baseline';
-import { trustRoot } from '../../../src/workspace/trust';
+import { record } from '../../../src/workspace/trust';
 import { runCli, userWith } from '../../support/cli';
 import type { CliOptions, CliResult } from '../../support/cli';
 import { newFolder } from '../../support/temp-folder';
@@ -121,7 +121,7 @@ test('a folder that does not exist is an error', async () => {
 });
 
 test('without what was there before, all is unknown and left, until it is accepted', async () => {
-  trustRoot(new Host(user.env!).folders.state, root, root);
+  record(new Host(user.env!).folders.state, 'roots', root, root);
   write('.envrc', 'one');
 
   expect(await review()).toMatchObject({ status: 1, stdout: expect.stringContaining('What was there before is not known.') as string }); // prettier-ignore

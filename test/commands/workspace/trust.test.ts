@@ -5,7 +5,7 @@ import { Host } from '../../../src/system/host';
 import { AgentFolders, rememberAgentFolders } from '../../../src/paths/agent-folders';
 import { loadWorkspaceConfig } from '../../../src/config/effective-config';
 import { findOuterGit } from '../../../src/workspace/outer-git';
-import { checkRoot, recordGitFolder, trustRoot } from '../../../src/workspace/trust';
+import { checkRoot, record } from '../../../src/workspace/trust';
 import { runCli, runInTerminal, userWith } from '../../support/cli';
 import type { CliOptions } from '../../support/cli';
 import { newFolder } from '../../support/temp-folder';
@@ -59,7 +59,7 @@ describe('cai trust', () => {
     git('init', '-q');
     git('commit', '-q', '--allow-empty', '-m', 'first');
     git('worktree', 'add', '-q', tree);
-    recordGitFolder(new Host(user.env!).folders.state, tree, '');
+    record(new Host(user.env!).folders.state, 'git-folders', tree, '');
     expect(await findOuterGit(tree, new Host(user.env!))).toMatchObject({ git: undefined });
 
     const { status, stdout } = await runCli(['trust', '--yes'], { ...user, cwd: tree });
@@ -137,7 +137,7 @@ describe('cai trust', () => {
     const [known, link] = [join(root, 'known'), join(root, 'known/link')];
     mkdirSync(known);
     symlinkSync(root, link);
-    trustRoot(new Host(user.env!).folders.state, known, known);
+    record(new Host(user.env!).folders.state, 'roots', known, known);
     writeFileSync(file, '');
 
     const { status, stdout } = await runCli(['trust', link, '--yes'], user);
