@@ -1,4 +1,13 @@
-/** What `cai doctor` has found so far. */
+/** What `cai doctor` looks at, and what it has found so far. */
+import type { Host } from '../../system/host';
+import type { AgentCommand } from '../../agent/catalog';
+import type { ContainerInfo } from '../../container/engine/container-info';
+import type { EngineAddress } from '../../container/engine/context';
+import type { Engine } from '../../container/engine/engine';
+import type { EngineAbout, ImageInfo } from '../../container/engine/engine-info';
+import type { ClientKey } from '../../container/ssh/keys';
+import type { Settings } from '../../container/spec/spec';
+import type { Config } from '../../config/config';
 import { messageOf } from '../../errors';
 
 /** What came of a check. */
@@ -12,44 +21,77 @@ export interface Finding {
 }
 
 /** A check and what came of it. */
-export interface Check extends Finding {
-  /** What was looked at, in a word or two. */
-  readonly name: string;
+export type Check = { readonly name: string } & Finding;
+
+/** What later checks need: each fact is set by the check that finds it out. */
+export interface Facts {
+  /** This machine. */
+  readonly host: Host;
+  /** What the user asks for. */
+  readonly wanted: { readonly workspace?: string; readonly agent?: string; readonly context?: string };
+  /** Where commands work; without a root, in no workspace. */
+  place?: { readonly root: string | undefined };
+  /** Whether the state folder can be used. */
+  hasState?: true;
+  /** What lets us into containers. */
+  key?: ClientKey;
+  /** The configuration of the workspace, the agent that is meant, and what its container is to be. */
+  configured?: { readonly config: Config; readonly agent: AgentCommand; readonly settings: Settings };
+  /** Where the engine is. */
+  address?: EngineAddress;
+  /** The engine, which answers, and what it says of itself. */
+  engine?: { readonly client: Engine; readonly about: EngineAbout };
+  /** The agent's image. */
+  image?: ImageInfo | undefined;
+  /** The container of the workspace and the agent. */
+  container?: ContainerInfo | undefined;
+  /** What a command in the container has seen: the path of the agent's program, and `uid:gid` of its data's owner. */
+  inside?: { readonly program: string; readonly owner: string };
 }
 
-/** Runs checks one after the other. None stops the next, whatever is thrown. */
-export class Checks {
-  /** Those that are done, in their order. */
-  readonly done: Check[] = [];
+/** Why a check has to be left out that needs a fact which is not known. */
+const lacking = {
+  place: 'this needs the workspace',
+  configured: 'this needs the configuration',
+  address: 'there is no Docker context to ask',
+  engine: 'this needs the engine',
+  container: 'there is no container yet',
+  inside: 'nothing can be asked inside',
+} as const satisfies { readonly [K in keyof Facts]?: string };
 
-  constructor(private readonly tell: (check: Check) => void) {}
+/** Thrown by a check that has to be left out; the message says why. */
+export class Skipped extends Error {}
 
-  /** Looks at one thing. */
-  async check(name: string, look: () => Finding | Promise<Finding>): Promise<void> {
-    await this.find(name, look, (finding) => finding);
+/** A fact that a check cannot do without. Throws `Skipped`. */
+export function need<K extends keyof typeof lacking>(facts: Facts, name: K): NonNullable<Facts[K]> {
+  const fact = facts[name];
+  if (fact === undefined) throw new Skipped(lacking[name]);
+  return fact;
+}
+
+/** Looks at one thing; `undefined`: there is nothing to say of it. */
+export type Look = (facts: Facts) => Finding | undefined | Promise<Finding | undefined>;
+
+/** Runs checks one after the other, and tells each as soon as it is done. None stops the next, whatever is thrown. */
+export async function runChecks(
+  looks: readonly (readonly [name: string, look: Look])[],
+  facts: Facts,
+  tell: (check: Check) => void,
+): Promise<Check[]> {
+  const done: Check[] = [];
+  for (const [name, look] of looks) {
+    const finding = await attempt(look, facts);
+    if (finding === undefined) continue;
+    done.push({ name, ...finding });
+    tell({ name, ...finding });
   }
+  return done;
+}
 
-  /** Looks for what other checks need: `undefined` if that failed. */
-  async find<T>(
-    name: string,
-    look: () => T | Promise<T>,
-    describe: (found: T) => Finding | Promise<Finding>,
-  ): Promise<T | undefined> {
-    let found: T | undefined;
-    let finding: Finding;
-    try {
-      found = await look();
-      finding = await describe(found);
-    } catch (reason) {
-      finding = { status: 'fail', detail: messageOf(reason) };
-    }
-    this.done.push({ name, ...finding });
-    this.tell({ name, ...finding });
-    return found;
-  }
-
-  /** Says of each why it cannot be told. */
-  async skip(names: readonly string[], why: string): Promise<void> {
-    for (const name of names) await this.check(name, () => ({ status: 'skip', detail: why }));
+async function attempt(look: Look, facts: Facts): Promise<Finding | undefined> {
+  try {
+    return await look(facts);
+  } catch (reason) {
+    return { status: reason instanceof Skipped ? 'skip' : 'fail', detail: messageOf(reason) };
   }
 }

@@ -1,13 +1,9 @@
 /** What `cai doctor` looks at in a container that is there. None is made or started. */
-import type { Host } from '../../system/host';
 import { endedBy } from '../../agent/agent-end';
 import { tamperingOf } from '../../container/check';
 import type { ContainerInfo } from '../../container/engine/container-info';
-import type { Engine } from '../../container/engine/engine';
-import type { ImageInfo } from '../../container/engine/engine-info';
 import { commandEnvironment } from '../../container/environment';
 import { imageRequestOf } from '../../container/image/image-request';
-import type { ClientKey } from '../../container/ssh/keys';
 import { limitedText } from '../../container/ssh/inside';
 import { noRoomIn } from '../../container/make';
 import { replacedRemedy } from '../../container/provide';
@@ -17,174 +13,139 @@ import { containerName, dataFolder, label } from '../../container/spec/spec';
 import { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
-import type { Checks, Finding } from './checks';
+import { need, Skipped, type Facts, type Finding } from './checks';
 import { installedBy } from './engine';
-import type { Configured } from './machine';
 
-/** What is known by then. */
-export interface Known extends Configured {
-  /** Where the container is, if it is there. */
-  readonly engine: Engine;
-  /** Its image, if that is there. */
-  readonly image: ImageInfo | undefined;
-  /** What lets us in. */
-  readonly key: ClientKey | undefined;
-  /** Ours. */
-  readonly host: Host;
+/** What is known before a container is looked at. Throws `Skipped`. */
+function basis(facts: Facts) {
+  const { client } = need(facts, 'engine');
+  const configured = need(facts, 'configured');
+  need(facts, 'place');
+  if (facts.hasState === undefined && facts.key === undefined)
+    throw new Skipped('this needs the state folder');
+  return { client, ...configured };
 }
 
-/** The names of the checks below. */
-export const containerChecks = ['container', 'as made', 'ssh', 'agent', 'data'];
+/** As `basis`, with the container, which is there. */
+function known(facts: Facts) {
+  return { ...basis(facts), info: need(facts, 'container') };
+}
 
-/** The container of the workspace and the agent, from outside and from inside. */
-export async function checkContainerOf(checks: Checks, known: Known): Promise<void> {
-  const { engine, settings } = known;
+/** Whether the container of the workspace and the agent can be used. */
+export async function container(facts: Facts): Promise<Finding> {
+  const { client, settings } = basis(facts);
   const name = containerName(settings);
-  const info = await checks.find(
-    'container',
-    () => engine.inspectContainer(name),
-    (found) => (found === undefined ? notThere(name) : stateOf(found, known)),
-  );
-  if (info === undefined) {
-    await checks.skip(containerChecks.slice(1), 'there is no container yet');
-    return;
-  }
-  await checks.check('as made', () => {
-    const tampering = tamperingOf(info, settings);
-    if (tampering !== undefined) throw tampering;
-    return { status: 'ok', detail: 'its mounts, user and rights are those that it was made with' };
-  });
-  const seen = await lookInside(checks, info, known);
-  await checks.check('data', () => dataFinding(info, known, seen));
-}
-
-function notThere(name: string): Finding {
-  return { status: 'ok', detail: `${name} is not there: the first command makes it` };
-}
-
-async function stateOf(info: ContainerInfo, known: Known): Promise<Finding> {
-  const { name, state, exitCode, isOomKilled } = info;
-  const { settings, engine, image } = known;
+  const info = await client.inspectContainer(name);
+  facts.container = info;
+  if (info === undefined) return { status: 'ok', detail: `${name} is not there: the first command makes it` };
+  const { state, exitCode, isOomKilled, isRunning } = info;
   if (state === 'paused')
     return { status: 'fail', detail: `${name} is paused`, remedy: `docker unpause ${name}` };
-  if (!info.isRunning && isOomKilled) {
+  if (!isRunning && isOomKilled) {
     const remedy = 'raise container.memory in the configuration';
     return { status: 'warn', detail: `${name} was ended for using too much memory`, remedy };
   }
-  if (!info.isRunning && exitCode !== 0) {
-    return {
-      status: 'warn',
-      detail: `${name} ${endedBy(exitCode)}`,
-      remedy: `see: docker logs ${name}`,
-    };
-  }
+  if (!isRunning && exitCode !== 0)
+    return { status: 'warn', detail: `${name} ${endedBy(exitCode)}`, remedy: `see: docker logs ${name}` };
+  const count = isRunning ? await client.countCommands(info.id) : 0;
+  const outdated = outdatedFinding(facts, info, count);
+  if (outdated !== undefined) return outdated;
+  if (!isRunning) return { status: 'ok', detail: `${name} does not run: the next command starts it` };
+  return { status: 'ok', detail: `${name} runs, with ${count === 1 ? '1 command' : `${count} commands`}` };
+}
+
+/** What is to be said of a container that would not be made so now; `undefined`: nothing. */
+function outdatedFinding(facts: Facts, info: ContainerInfo, count: number): Finding | undefined {
+  const { settings } = basis(facts);
   const replaced = replacedRoot(info.labels, settings.binds);
   if (replaced !== undefined) {
-    const count = info.isRunning ? await engine.countCommands(info.id) : 0;
-    const detail = `${name} has another folder than the one that is ${quoted(replaced)} now`;
+    const detail = `${info.name} has another folder than the one that is ${quoted(replaced)} now`;
     return count === 0
       ? { status: 'warn', detail, remedy: 'nothing to do: the next command makes it anew' }
       : { status: 'fail', detail, remedy: replacedRemedy(settings.workspace ?? replaced) };
   }
-  const isOutdated =
-    changesOf(info.labels, settings).has('settings') || (image !== undefined && image.id !== info.imageId);
-  if (isOutdated) {
-    const remedy =
-      'nothing to do: it is made anew when no command runs in it; at once with "cai exec --fresh"';
-    return { status: 'warn', detail: `${name} was made for another configuration or image`, remedy };
-  }
-  if (!info.isRunning) return { status: 'ok', detail: `${name} does not run: the next command starts it` };
-  const count = await engine.countCommands(info.id);
-  return { status: 'ok', detail: `${name} runs, with ${count === 1 ? '1 command' : `${count} commands`}` };
+  const hasOldImage = facts.image !== undefined && facts.image.id !== info.imageId;
+  if (!hasOldImage && !changesOf(info.labels, settings).has('settings')) return undefined;
+  const remedy = 'nothing to do: it is made anew when no command runs in it; at once with "cai exec --fresh"';
+  return { status: 'warn', detail: `${info.name} was made for another configuration or image`, remedy };
 }
 
-/** What a command inside has seen. */
-interface Seen {
-  /** Path of the agent's program, empty if it was not found. */
-  readonly program: string;
-  /** `uid:gid` of the owner of the agent's data. */
-  readonly owner: string;
+/** Whether the container is what our record of it says. */
+export function asMade(facts: Facts): Finding {
+  const { info, settings } = known(facts);
+  const tampering = tamperingOf(info, settings);
+  if (tampering !== undefined) throw tampering;
+  return { status: 'ok', detail: 'its mounts, user and rights are those that it was made with' };
+}
+
+/** As `known`, with what a connection needs. Throws `Skipped` for a container that does not run. */
+function running(facts: Facts) {
+  const all = known(facts);
+  const { isRunning, state, hostPort } = all.info;
+  if (!isRunning || state === 'paused' || facts.key === undefined || hostPort === undefined)
+    throw new Skipped('the container does not run: cai exec -- true');
+  return { ...all, port: hostPort, privateKey: facts.key.privateKey };
 }
 
 const script = `printf '%s\\n' "$(command -v "$1")" "$(stat -c %u:%g "$2")"`;
 
-/** `undefined`: nothing can be run there now. */
-async function lookInside(checks: Checks, info: ContainerInfo, known: Known): Promise<Seen | undefined> {
-  const { key, agent } = known;
-  const { hostPort } = info;
-  if (!info.isRunning || info.state === 'paused' || key === undefined || hostPort === undefined) {
-    await checks.skip(['ssh', 'agent'], 'the container does not run: cai exec -- true');
-    return undefined;
+/** Whether a command can be run inside. */
+export async function ssh(facts: Facts): Promise<Finding> {
+  const { client, info, port, privateKey } = running(facts);
+  const hostKey = info.labels[label.hostKey] ?? '';
+  const beganAt = performance.now();
+  let connection: SshConnection | undefined;
+  let connectedAt: number;
+  try {
+    connection = await SshConnection.open({ port, hostKey, privateKey, container: info.name });
+    connectedAt = performance.now();
+    facts.inside = await lookInside(connection, facts);
+  } catch (reason) {
+    throw (await noRoomIn(client, info, reason)) ?? reason;
+  } finally {
+    connection?.end();
   }
-  let seen: Seen | undefined;
-  const program = agent.command[0];
-  await checks.check('ssh', async () => {
-    const beganAt = performance.now();
-    const { privateKey } = key;
-    const hostKey = info.labels[label.hostKey] ?? '';
-    const target = { port: hostPort, hostKey, privateKey, container: info.name };
-    let connection: SshConnection | undefined;
-    let connectedAt: number;
-    try {
-      connection = await SshConnection.open(target);
-      connectedAt = performance.now();
-      seen = await ask(connection, info, known, program);
-    } catch (reason) {
-      throw (await noRoomIn(known.engine, info, reason)) ?? reason;
-    } finally {
-      connection?.end();
-    }
-    const connectMs = Math.round(connectedAt - beganAt);
-    const commandMs = Math.round(performance.now() - connectedAt);
-    return { status: 'ok', detail: `connected in ${connectMs} ms; a command took ${commandMs} ms` };
-  });
-  if (seen === undefined) await checks.skip(['agent'], 'nothing can be asked inside');
-  else await checks.check('agent', () => agentFinding(seen!, known));
-  return seen;
+  const connectMs = Math.round(connectedAt - beganAt);
+  const commandMs = Math.round(performance.now() - connectedAt);
+  return { status: 'ok', detail: `connected in ${connectMs} ms; a command took ${commandMs} ms` };
 }
 
-async function ask(
-  connection: SshConnection,
-  info: ContainerInfo,
-  known: Known,
-  program: string,
-): Promise<Seen> {
+async function lookInside(connection: SshConnection, facts: Facts): Promise<NonNullable<Facts['inside']>> {
+  const { info, agent, config } = known(facts);
   const remote = await connection.run({
-    argv: ['/bin/sh', '-c', script, 'sh', program, dataFolder],
+    argv: ['/bin/sh', '-c', script, 'sh', agent.command[0], dataFolder],
     cwd: '/',
-    env: commandEnvironment(info, known.config, known.host.env),
+    env: commandEnvironment(info, config, facts.host.env),
   });
   remote.stdin.end();
   remote.stderr.resume();
-  const [found = '', owner = '', end] = (await limitedText(remote.stdout)).split('\n');
+  const [program = '', owner = '', end] = (await limitedText(remote.stdout)).split('\n');
   if (end === undefined)
     throw new CaiError('SSH_CONNECT', 'a command in the container did not end as it should');
-  return { program: found, owner };
+  return { program, owner };
 }
 
-function agentFinding({ program }: Seen, { agent, config, settings, host }: Known): Finding {
-  if (program !== '') return { status: 'ok', detail: `${agent.name}: ${program}` };
+/** Whether the agent's program is inside. */
+export function agent(facts: Facts): Finding {
+  const { agent: meant, config, settings } = running(facts);
+  const { program } = need(facts, 'inside');
+  if (program !== '') return { status: 'ok', detail: `${meant.name}: ${program}` };
   const anew = 'then cai exec --fresh -- true';
-  const lacking = installedBy(imageRequestOf(host, config, settings.workspace, agent.name));
+  const lacking = installedBy(imageRequestOf(facts.host, config, settings.workspace, meant.name));
   const remedy =
-    lacking === undefined ? `cai build ${agent.name}, ${anew}; or ${agent.remedy}` : `${lacking}, ${anew}`;
-  return { status: 'fail', detail: `${agent.command[0]} is not in the container`, remedy };
+    lacking === undefined ? `cai build ${meant.name}, ${anew}; or ${meant.remedy}` : `${lacking}, ${anew}`;
+  return { status: 'fail', detail: `${meant.command[0]} is not in the container`, remedy };
 }
 
-async function dataFinding(
-  info: ContainerInfo,
-  { engine, settings }: Known,
-  seen: Seen | undefined,
-): Promise<Finding> {
+/** Whether the agent has a volume of ours for its data, in which it can write. */
+export async function data(facts: Facts): Promise<Finding> {
+  const { client, settings, info } = known(facts);
   const mount = info.mounts.find(({ target }) => target === dataFolder);
   if (mount?.type !== 'volume') {
-    return {
-      status: 'fail',
-      detail: 'the agent has no data volume',
-      remedy: 'use --fresh to make the container anew',
-    };
+    const remedy = 'use --fresh to make the container anew';
+    return { status: 'fail', detail: 'the agent has no data volume', remedy };
   }
-  const own = await ownVolumes(engine, settings.hostUser.uid);
+  const own = await ownVolumes(client, settings.hostUser.uid);
   if (!own.some(({ name }) => name === mount.source)) {
     return {
       status: 'warn',
@@ -192,10 +153,11 @@ async function dataFinding(
       remedy: `"cai rm --volumes" will not remove it; docker volume rm ${mount.source} does`,
     };
   }
-  if (seen === undefined || seen.owner === info.user) return { status: 'ok', detail: mount.source };
+  const owner = facts.inside?.owner ?? info.user;
+  if (owner === info.user) return { status: 'ok', detail: mount.source };
   return {
     status: 'fail',
-    detail: `the volume ${mount.source} belongs to ${seen.owner}, and commands run as ${info.user}`,
+    detail: `the volume ${mount.source} belongs to ${owner}, and commands run as ${info.user}`,
     remedy: 'remove it with "cai rm --volumes": what the agent keeps is lost',
   };
 }

@@ -2,59 +2,53 @@
 import type { Host } from '../../system/host';
 import { printableCharacters } from '../../system/quoted';
 import { common, declare } from '../support/command';
-import { Checks, type Check } from './checks';
-import { checkContainerOf, containerChecks } from './container';
-import { checkEngine, checkImage, checkLimits } from './engine';
-import { checkConfiguration, checkKey, checkState, checkWorkspace, editorPath, nodeVersion } from './machine';
+import { writeJson } from '../support/terminal';
+import { runChecks, type Check, type Facts, type Look } from './checks';
+import { agent, asMade, container, data, ssh } from './container';
+import { context, engine, files, image, memory, user } from './engine';
+import { configuration, editor, keys, node, protection, stateFolder, workspace } from './machine';
 
-interface Options {
-  readonly workspace?: string;
-  readonly agent?: string;
-  readonly context?: string;
-  readonly json?: true;
-}
+/** In their order: a check needs only what those before it have found out. */
+const looks: readonly (readonly [name: string, look: Look])[] = [
+  ['node', node],
+  ['workspace', workspace],
+  ['state folder', stateFolder],
+  ['keys', keys],
+  ['configuration', configuration],
+  ['protection', protection],
+  ['editor', editor],
+  ['context', context],
+  ['engine', engine],
+  ['user', user],
+  ['memory', memory],
+  ['files', files],
+  ['image', image],
+  ['container', container],
+  ['as made', asMade],
+  ['ssh', ssh],
+  ['agent', agent],
+  ['data', data],
+];
 
 /** Writes what it finds to stdout; resolves with 0 if no check failed, else with 1. */
-export const run = declare<Options>({
+export const run = declare<Facts['wanted'] & { readonly json?: true }>({
   name: 'doctor',
   description: `Looks at everything that a command needs, from Node to the agent in its container, and says what to do where
 something is missing. It changes nothing. Exit status 1 if a check failed.`,
   options: [common.workspace, common.agent, common.context, common.json],
-  action: report,
+  action: ({ json, ...wanted }, host) => report(wanted, json === true, host),
 });
 
-async function report(options: Options, host: Host): Promise<number> {
+async function report(wanted: Facts['wanted'], isJson: boolean, host: Host): Promise<number> {
   const { stdout } = process;
-  const checks = new Checks((check) => {
-    if (options.json !== true) stdout.write(lineOf(check));
+  const checks = await runChecks(looks, { host, wanted }, (check) => {
+    if (!isJson) stdout.write(lineOf(check));
   });
-  await examine(checks, options, host);
-  const count = (wanted: Check['status']) => checks.done.filter(({ status }) => status === wanted).length;
+  const count = (status: Check['status']) => checks.filter((check) => check.status === status).length;
   const ok = count('fail') === 0;
-  if (options.json === true) stdout.write(`${JSON.stringify({ ok, checks: checks.done }, undefined, 2)}\n`);
+  if (isJson) writeJson({ ok, checks });
   else stdout.write(`\n${count('ok')} ok, ${count('warn')} to look at, ${count('fail')} failed\n`);
   return ok ? 0 : 1;
-}
-
-async function examine(checks: Checks, options: Options, host: Host): Promise<void> {
-  await checks.check('node', nodeVersion);
-  const place = await checkWorkspace(checks, options.workspace, host);
-  const hasState = await checkState(checks, host);
-  const key = await checkKey(checks, hasState, host);
-  const configured = await checkConfiguration(checks, place?.root, options.agent, key?.publicKey ?? '', host);
-  await checks.check('editor', () => editorPath(configured?.agent.name));
-  const found = await checkEngine(checks, options.context, configured?.config.engine.context, host);
-  if (configured === undefined || found === undefined) {
-    const lacking = found === undefined ? 'the engine' : 'the configuration';
-    await checks.skip(['user', 'memory', 'image', ...containerChecks], `this needs ${lacking}`);
-    return;
-  }
-  const { engine, about } = found;
-  await checkLimits(checks, about, configured);
-  const image = await checkImage(checks, engine, configured, host);
-  if (place === undefined) await checks.skip(containerChecks, 'this needs the workspace');
-  else if (!hasState && key === undefined) await checks.skip(containerChecks, 'this needs the state folder');
-  else await checkContainerOf(checks, { ...configured, engine, image, key, host });
 }
 
 const nameWidth = 14;

@@ -1,58 +1,35 @@
 /** What `cai doctor` asks the container engine. */
-import type { Host } from '../../system/host';
 import { originOf, resolveEngine } from '../../container/engine/context';
 import { Engine } from '../../container/engine/engine';
-import type { EngineAbout, ImageInfo } from '../../container/engine/engine-info';
+import type { EngineAbout } from '../../container/engine/engine-info';
 import { findImage, imageNotice } from '../../container/image/image';
-import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
 import { imageTagOf } from '../../container/image/image-tag';
+import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
 import { engineProfile } from '../../container/engine/seccomp';
 import { containerUser, recordedOf, type ContainerUser } from '../../container/spec/spec';
 import type { Config } from '../../config/config';
-import type { Checks, Finding } from './checks';
-import type { Configured } from './machine';
+import { need, type Facts, type Finding } from './checks';
 
 /** Below this, agents that are known to us end for want of memory in the middle of their work. */
 const enoughMemoryBytes = 2 * 2 ** 30;
 
-/** The engine of the context that is meant. `undefined`: it cannot be used. */
-export async function checkEngine(
-  checks: Checks,
-  wantedContext: string | undefined,
-  configuredContext: string | undefined,
-  host: Host,
-): Promise<{ readonly engine: Engine; readonly about: EngineAbout } | undefined> {
-  const address = await checks.find(
-    'context',
-    () => resolveEngine(host, wantedContext, configuredContext),
-    (found) => ({ status: 'ok', detail: `${found.endpoint} (${originOf(found)})` }),
-  );
-  if (address === undefined) {
-    await checks.skip(['engine'], 'there is no Docker context to ask');
-    return undefined;
-  }
-  const look = async () => {
-    const engine = await Engine.connect(address);
-    return { engine, about: await engine.about() };
-  };
-  return await checks.find('engine', look, ({ about }) => engineFinding(about));
+/** The engine that is meant. */
+export function context(facts: Facts): Finding {
+  const { host, wanted, configured } = facts;
+  facts.address = resolveEngine(host, wanted.context, configured?.config.engine.context);
+  return { status: 'ok', detail: `${facts.address.endpoint} (${originOf(facts.address)})` };
 }
 
-function engineFinding({
-  isPodman,
-  isRootless,
-  serverVersion,
-  apiVersion,
-  osType,
-  limits,
-}: EngineAbout): Finding {
+/** Whether it answers, and whether it can do what containers need. */
+export async function engine(facts: Facts): Promise<Finding> {
+  const client = await Engine.connect(need(facts, 'address'));
+  const about = await client.about();
+  facts.engine = { client, about };
+  const { isPodman, isRootless, serverVersion, apiVersion, osType, limits } = about;
   const detail = `${isPodman ? 'podman' : 'Docker'} ${serverVersion}, API ${apiVersion}${isRootless ? ', rootless' : ''}`;
   if (osType !== 'linux') {
-    return {
-      status: 'fail',
-      detail: `${detail}: its containers are ${osType}`,
-      remedy: 'switch it to Linux containers',
-    };
+    const remedy = 'switch it to Linux containers';
+    return { status: 'fail', detail: `${detail}: its containers are ${osType}`, remedy };
   }
   const lacking = (['memory', 'pids', 'cpus'] as const).filter((name) => !limits[name]);
   if (lacking.length === 0) return { status: 'ok', detail };
@@ -63,38 +40,40 @@ function engineFinding({
   };
 }
 
-/** Whom commands run as, how much memory they have together, and what of the configuration the engine cannot do. */
-export async function checkLimits(
-  checks: Checks,
-  about: EngineAbout,
-  { config, settings }: Configured,
-): Promise<void> {
-  const { hostUser, workspace } = settings;
-  await checks.check('user', () => userFinding(hostUser, workspace, about.isRootless));
-  await checks.check('memory', () => {
-    const all = about.memoryBytes;
-    const limits = { ...about.limits, memory: true };
-    const circumstances = {
-      image: '',
-      user: hostUser,
-      engineMemoryBytes: all,
-      engineCpus: about.cpus,
-      limits,
-      seccomp: engineProfile,
-    };
-    const { memoryBytes } = recordedOf(settings, circumstances);
-    const detail = `${inGiB(memoryBytes)} for a container, of ${inGiB(all)}`;
-    if (memoryBytes > all) {
-      return { status: 'warn', detail, remedy: 'lower container.memory in the configuration' };
-    }
-    if (memoryBytes >= enoughMemoryBytes) return { status: 'ok', detail };
-    return { status: 'warn', detail, remedy: 'raise container.memory, or give the engine’s machine more' };
-  });
-  const files = filesFinding(config.acp.fs, about);
-  if (files !== undefined) await checks.check('files', () => files);
+/** Whom commands run as. */
+export async function user(facts: Facts): Promise<Finding> {
+  const { about } = need(facts, 'engine');
+  const { hostUser, workspace } = need(facts, 'configured').settings;
+  return await userFinding(hostUser, workspace, about.isRootless);
 }
 
-/** What stands against the files of the editor; `undefined`: nothing that is known. */
+/** How much memory commands have together. */
+export function memory(facts: Facts): Finding {
+  const { about } = need(facts, 'engine');
+  const { settings } = need(facts, 'configured');
+  const all = about.memoryBytes;
+  const { memoryBytes } = recordedOf(settings, {
+    image: '',
+    user: settings.hostUser,
+    engineMemoryBytes: all,
+    engineCpus: about.cpus,
+    limits: { ...about.limits, memory: true },
+    seccomp: engineProfile,
+  });
+  const detail = `${inGiB(memoryBytes)} for a container, of ${inGiB(all)}`;
+  if (memoryBytes > all) {
+    return { status: 'warn', detail, remedy: 'lower container.memory in the configuration' };
+  }
+  if (memoryBytes >= enoughMemoryBytes) return { status: 'ok', detail };
+  return { status: 'warn', detail, remedy: 'raise container.memory, or give the engine’s machine more' };
+}
+
+/** What stands against the files of the editor; said only where something does. */
+export function files({ configured, engine }: Facts): Finding | undefined {
+  return configured && engine && filesFinding(configured.config.acp.fs, engine.about);
+}
+
+/** `undefined`: nothing that is known. */
 export function filesFinding(
   fs: Config['acp']['fs'],
   { canPause }: Pick<EngineAbout, 'canPause'>,
@@ -129,28 +108,21 @@ export function installedBy({ agent, packages, image }: ImageRequest): string | 
   return `nothing installs ${agent}: name its npm packages as "packages" below [agents.${agent}] in your config.toml, or install it by a Dockerfile that "dockerfile" below [image] names; then cai build ${agent}`;
 }
 
-/** The image of the agent; none is built. `undefined`: there is none. */
-export async function checkImage(
-  checks: Checks,
-  engine: Engine,
-  { config, agent, settings }: Configured,
-  host: Host,
-): Promise<ImageInfo | undefined> {
-  const look = () => imageRequestOf(host, config, settings.workspace, agent.name);
-  let image: ImageInfo | undefined;
-  await checks.find('image', look, async (request): Promise<Finding> => {
-    image = await findImage(engine, request);
-    const tag = imageTagOf(request);
-    if (image === undefined) {
-      const { autoBuild } = config.image;
-      const lacking = installedBy(request);
-      const first = autoBuild && lacking === undefined;
-      const detail = `there is no ${tag} yet${first ? ': the first command builds it, which takes minutes' : ''}`;
-      return { status: first ? 'warn' : 'fail', detail, remedy: lacking ?? `cai build ${agent.name}` };
-    }
-    const notice = imageNotice(request, image);
-    if (notice !== undefined) return { status: 'warn', detail: notice };
-    return { status: 'ok', detail: `${tag}, ${image.id.replace('sha256:', '').slice(0, 12)}` };
-  });
-  return image;
+/** The image of the agent; none is built. */
+export async function image(facts: Facts): Promise<Finding> {
+  const { client } = need(facts, 'engine');
+  const { config, agent, settings } = need(facts, 'configured');
+  const request = imageRequestOf(facts.host, config, settings.workspace, agent.name);
+  const found = await findImage(client, request);
+  facts.image = found;
+  const tag = imageTagOf(request);
+  if (found === undefined) {
+    const lacking = installedBy(request);
+    const first = config.image.autoBuild && lacking === undefined;
+    const detail = `there is no ${tag} yet${first ? ': the first command builds it, which takes minutes' : ''}`;
+    return { status: first ? 'warn' : 'fail', detail, remedy: lacking ?? `cai build ${agent.name}` };
+  }
+  const notice = imageNotice(request, found);
+  if (notice !== undefined) return { status: 'warn', detail: notice };
+  return { status: 'ok', detail: `${tag}, ${found.id.replace('sha256:', '').slice(0, 12)}` };
 }

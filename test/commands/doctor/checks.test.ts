@@ -1,24 +1,25 @@
-import { Checks } from '../../../src/commands/doctor/checks';
-import type { Check } from '../../../src/commands/doctor/checks';
+import { need, runChecks, type Check, type Facts } from '../../../src/commands/doctor/checks';
+import { Host } from '../../../src/system/host';
 
-describe('Checks', () => {
-  test('go on after one that throws, and tell each as soon as it is done', async () => {
-    const told: Check[] = [];
-    const checks = new Checks((check) => told.push(check));
+test('checks go on after one that throws, and each is told as soon as it is done', async () => {
+  const facts: Facts = { host: new Host({}), wanted: {} };
+  const told: Check[] = [];
 
-    const nothing = await checks.find('first', () => Promise.reject(new Error('broken')), fine);
-    const four = await checks.find('second', () => 4, fine);
-    await checks.skip(['third', 'fourth'], 'later');
+  const done = await runChecks(
+    [
+      ['first', () => Promise.reject(new Error('broken'))],
+      ['second', () => ({ status: 'ok', detail: `after ${told.length}` })],
+      ['nothing to say', () => undefined],
+      ['third', () => ({ status: 'ok', detail: need(facts, 'address').endpoint })],
+    ],
+    facts,
+    (check) => told.push(check),
+  );
 
-    expect([nothing, four]).toEqual([undefined, 4]);
-    expect(told).toEqual([
-      { name: 'first', status: 'fail', detail: 'broken' },
-      { name: 'second', status: 'ok', detail: 'found 4' },
-      { name: 'third', status: 'skip', detail: 'later' },
-      { name: 'fourth', status: 'skip', detail: 'later' },
-    ]);
-    expect(checks.done).toEqual(told);
-  });
-
-  const fine = (found: unknown) => ({ status: 'ok' as const, detail: `found ${String(found)}` });
+  expect(told).toEqual([
+    { name: 'first', status: 'fail', detail: 'broken' },
+    { name: 'second', status: 'ok', detail: 'after 1' },
+    { name: 'third', status: 'skip', detail: 'there is no Docker context to ask' },
+  ]);
+  expect(done).toEqual(told);
 });
