@@ -7,6 +7,7 @@ import Docker from 'dockerode';
 import { CaiError, messageOf } from '../../errors';
 import type { EngineAddress } from './context';
 import { engineError, noEngineThere, pingTimeoutMs, sentenceOf, statusOf } from './engine-error';
+import type { EngineAbout } from './engine-info';
 import { get, watchRequests } from './watch';
 import type { Modem } from './watch';
 
@@ -26,7 +27,7 @@ const nothing = {
 export function engineClient({ options }: EngineAddress): Docker {
   try {
     const docker = new Docker({ ...nothing, ...ofSocket(options), ...options });
-    describeNothing(docker.modem as object as ModemInside);
+    describeNothing(docker.modem as object as Parameters<typeof describeNothing>[0]);
     watchRequests(docker.modem);
     readBodiesHere(docker.modem);
     return docker;
@@ -45,12 +46,6 @@ function ofSocket({ socketPath }: EngineAddress['options']): { agent?: Agent } {
   if (socketPath === undefined) return {};
   const agent = { keepAlive: true, scheduling: 'lifo', timeout: 5_000, servername: '' } as const;
   return { agent: new Agent(agent) };
-}
-
-/** What dockerode's client has for itself. */
-export interface ModemInside {
-  /** Begins a request, and describes it in its log; `options` are those of `http.request`. */
-  buildRequest(options: object, ...rest: readonly unknown[]): void;
 }
 
 /**
@@ -77,7 +72,7 @@ export function readBodiesHere(modem: Modem): void {
  * Changes `modem` so that it does not describe each request, agent and sockets included, for a log that nobody reads:
  * that took as long as many an answer.
  */
-export function describeNothing(modem: ModemInside): void {
+export function describeNothing(modem: { buildRequest(options: object, ...rest: unknown[]): void }): void {
   const build = modem.buildRequest.bind(modem);
   modem.buildRequest = (options, ...rest) => build({ ...options, [inspect.custom]: () => '' }, ...rest);
 }
@@ -91,14 +86,6 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-/** What an engine tells when it is asked whether it is there. */
-export interface Greeting {
-  /** API version to speak with it: the newest that both know. */
-  readonly apiVersion: string;
-  /** Whether it is podman. */
-  readonly isPodman: boolean;
-}
-
 /** Of Docker 19.03; only newer ones are in use. */
 const oldestApi = '1.40';
 
@@ -110,7 +97,10 @@ const newestApi = '1.56';
  * times as long, on podman a thousand times. Paths without a version would make it needless, but Docker has
  * deprecated them, and with them the engine chooses the version. Rejects with `NO_ENGINE`.
  */
-export async function greet(modem: Modem, address: EngineAddress): Promise<Greeting> {
+export async function greet(
+  modem: Modem,
+  address: EngineAddress,
+): Promise<Pick<EngineAbout, 'apiVersion' | 'isPodman'>> {
   try {
     const answer = await get(modem, '/_ping', AbortSignal.timeout(pingTimeoutMs));
     answer.resume();

@@ -23,11 +23,11 @@ export function processesOf(answer: unknown): ContainerProcess[] {
   }));
 }
 
-/** From the answer of ContainerStats; `undefined`: nobody counts. Source: Docker Engine API, ContainerStats. */
-export function processCountOf(answer: unknown): number | undefined {
-  // podman leaves the limit away.
-  return (answer as { readonly pids_stats?: { readonly current?: number } }).pids_stats?.current;
-}
+/** The login shell that becomes the supervisor has its path among its arguments, too. */
+const supervisor = /^(?:\S*\/)?perl \/run\/cai\/supervisor\b/;
+const keeper = /^(?:\S*\/)?perl \/run\/cai\/keeper\b/;
+/** The listener, and what it starts for a connection. */
+const sshd = /^(?:sshd[a-z-]*: |\/usr\/sbin\/sshd )/;
 
 /**
  * How many commands of `cai` run, of all processes of a container. What an agent starts can call itself as it likes,
@@ -37,19 +37,9 @@ export function countSupervisors(processes: readonly ContainerProcess[]): number
   const byPid = new Map(processes.map((each) => [each.pid, each]));
   const isOfSshd = (pid: number): boolean => {
     const found = byPid.get(pid);
-    if (found === undefined || !isSshd(found)) return false;
-    const parent = byPid.get(found.parent);
-    if (parent === undefined) return false;
-    return (isKeeper(parent) && !byPid.has(parent.parent)) || isOfSshd(parent.pid);
+    const parent = found && byPid.get(found.parent);
+    if (parent === undefined || !sshd.test(found!.command)) return false;
+    return (keeper.test(parent.command) && !byPid.has(parent.parent)) || isOfSshd(parent.pid);
   };
-  return processes.filter((each) => isSupervisor(each) && isOfSshd(each.parent)).length;
+  return processes.filter(({ command, parent }) => supervisor.test(command) && isOfSshd(parent)).length;
 }
-
-/** The login shell that becomes the supervisor has its path among its arguments, too. */
-const isSupervisor = ({ command }: ContainerProcess) =>
-  /^(?:\S*\/)?perl \/run\/cai\/supervisor\b/.test(command);
-
-const isKeeper = ({ command }: ContainerProcess) => /^(?:\S*\/)?perl \/run\/cai\/keeper\b/.test(command);
-
-/** The listener, and what it starts for a connection. */
-const isSshd = ({ command }: ContainerProcess) => /^(?:sshd[a-z-]*: |\/usr\/sbin\/sshd )/.test(command);

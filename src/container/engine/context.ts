@@ -5,6 +5,7 @@ import { realpath } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { platform } from 'node:os';
 import { join } from 'node:path';
+import type Docker from 'dockerode';
 import type { Host } from '../../system/host';
 import { CaiError, messageOf } from '../../errors';
 import { isInside } from '../../paths/path-map';
@@ -18,33 +19,13 @@ export interface EngineAddress {
   readonly endpoint: string;
   /** Whether `DOCKER_HOST` names it, and no context. */
   readonly isFromHost?: boolean;
-  /** How to connect. */
-  readonly options: EngineOptions;
+  /** How to connect: to a socket, or to a port of this machine. */
+  readonly options: Docker.DockerOptions & { readonly agent?: Agent };
 }
 
 /** What names an engine, for messages: `Docker context "default"`, or `from DOCKER_HOST`. */
 export function originOf({ context, isFromHost }: Omit<EngineAddress, 'options'>): string {
   return isFromHost === true ? 'from DOCKER_HOST' : `Docker context "${context}"`;
-}
-
-/** What the engine's client takes: a socket, or a port of this machine. */
-export interface EngineOptions {
-  /** Path of a Unix socket. */
-  readonly socketPath?: string;
-  /** Name or address, of this machine. */
-  readonly host?: string;
-  /** Port on it. */
-  readonly port?: number;
-  /** `https` with TLS. */
-  readonly protocol?: 'http' | 'https';
-  /** Who signed the engine's certificate, PEM. */
-  readonly ca?: Buffer;
-  /** Our certificate, PEM. */
-  readonly cert?: Buffer;
-  /** The key to it, PEM. */
-  readonly key?: Buffer;
-  /** Present if the engine's certificate is not to be verified. */
-  readonly agent?: Agent;
 }
 
 /**
@@ -55,42 +36,26 @@ export interface EngineOptions {
  */
 export function resolveEngine(host: Host, wanted?: string, configured?: string): EngineAddress {
   const folder = given(host.env.DOCKER_CONFIG) ?? join(host.home, '.docker');
-  const { name, origin } = choose(host, folder, wanted, configured);
+  const [name, origin] = choose(host, folder, wanted, configured);
   return name === 'default' ? defaultEngine(host, folder) : storedEngine(folder, name, origin);
 }
 
 const windowsPipe = 'npipe:////./pipe/docker_engine';
 const standardSocket = '/var/run/docker.sock';
 
-interface Choice {
-  readonly name: string;
-  /** Where the name stands. */
-  readonly origin: string;
-}
-
-function choose({ env }: Host, folder: string, wanted?: string, configured?: string): Choice {
-  const fromHost = given(env.DOCKER_HOST) && 'default';
+/** The name of a context, and where it stands. */
+function choose({ env }: Host, folder: string, wanted?: string, configured?: string): [string, string] {
   const candidates = [
-    { name: given(wanted), origin: '--context' },
-    { name: fromHost, origin: 'DOCKER_HOST' },
-    { name: given(env.DOCKER_CONTEXT), origin: 'DOCKER_CONTEXT' },
-    { name: given(configured), origin: '[engine] context' },
-  ];
-  for (const { name, origin } of candidates) if (name !== undefined) return { name, origin };
+    [given(wanted), '--context'],
+    [given(env.DOCKER_HOST) && 'default', 'DOCKER_HOST'],
+    [given(env.DOCKER_CONTEXT), 'DOCKER_CONTEXT'],
+    [given(configured), '[engine] context'],
+  ] as const;
+  for (const [name, origin] of candidates) if (name !== undefined) return [name, origin];
   const file = join(folder, 'config.json');
-  return { name: currentContext(file) ?? 'default', origin: `currentContext in ${file}` };
-}
-
-function currentContext(file: string): string | undefined {
-  const text = readIfThere(file)?.toString();
-  if (text === undefined) return undefined;
-  try {
-    return given((JSON.parse(text) as { currentContext?: string } | null)?.currentContext);
-  } catch {
-    throw noEngine(
-      `${file} is not JSON, so the Docker context is unknown: mend it, or name one with --context`,
-    );
-  }
+  const remedy = 'so the Docker context is unknown: mend it, or name one with --context';
+  const config = readJson(file, `, ${remedy}`) as { currentContext?: string } | null | undefined;
+  return [given(config?.currentContext) ?? 'default', `currentContext in ${file}`];
 }
 
 /** The one that is in no store. Certificates are in `DOCKER_CERT_PATH`, and count only with `DOCKER_TLS_VERIFY`. */
@@ -107,7 +72,7 @@ function defaultEngine({ env }: Host, folder: string): EngineAddress {
 function storedEngine(folder: string, name: string, origin: string): EngineAddress {
   const store = join(folder, 'contexts');
   const id = createHash('sha256').update(name).digest('hex');
-  const meta = readMeta(join(store, 'meta', id, 'meta.json'));
+  const meta = readMeta(store, id);
   if (meta === undefined) {
     const names = ['default', ...storedNames(store)].map((known) => `"${known}"`).join(', ');
     throw noEngine(`there is no Docker context "${name}" (named by ${origin}): choose one of ${names}`);
@@ -130,13 +95,9 @@ interface Meta {
   readonly Endpoints?: { readonly docker?: { readonly Host?: string; readonly SkipTLSVerify?: boolean } };
 }
 
-function readMeta(file: string): Meta | undefined {
-  const text = readIfThere(file)?.toString();
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) as Meta);
-  } catch {
-    throw noEngine(`${file} is not JSON: make that Docker context anew, or name another with --context`);
-  }
+function readMeta(store: string, id: string): Meta | undefined {
+  const remedy = 'make that Docker context anew, or name another with --context';
+  return readJson(join(store, 'meta', id, 'meta.json'), `: ${remedy}`) as Meta | undefined;
 }
 
 function storedNames(store: string): string[] {
@@ -146,43 +107,15 @@ function storedNames(store: string): string[] {
   } catch {
     return [];
   }
-  return ids.flatMap((id) => readMeta(join(store, 'meta', id, 'meta.json'))?.Name ?? []).sort();
+  return ids.flatMap((id) => readMeta(store, id)?.Name ?? []).sort();
 }
 
-interface Certificates {
-  readonly ca?: Buffer;
-  readonly cert?: Buffer;
-  readonly key?: Buffer;
-}
+/** PEM: who signed the engine's certificate, our certificate, and the key to it. */
+type Certificates = Partial<Record<'ca' | 'cert' | 'key', Buffer>>;
 
 function readCertificates(folder: string): Certificates {
   const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => readIfThere(join(folder, `${name}.pem`)));
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
-}
-
-type Tls = Certificates & { readonly isVerified: boolean };
-
-/** An engine that nobody has looked for yet. */
-type Named = Omit<EngineAddress, 'options'>;
-
-function addressOf(named: Named, tls?: Tls): EngineAddress {
-  const { endpoint } = named;
-  const [, written, rest = ''] = /^(?:([a-z]+):\/\/)?(.*)$/s.exec(endpoint) ?? [];
-  const refuse = (why: string) =>
-    noEngine(`the engine ${endpoint} (${originOf(named)}) cannot be used: ${why}`);
-  switch (written ?? 'tcp') {
-    case 'unix':
-      return { ...named, options: { socketPath: rest === '' ? standardSocket : rest } };
-    case 'tcp':
-      // Docker takes any word for a host name; whoever wrote no scheme may have meant none.
-      return { ...named, options: tcpOptions(rest, tls, refuse, written === undefined ? form : elsewhere) };
-    case 'ssh':
-      throw refuse(elsewhere);
-    case 'npipe':
-      throw refuse('cai does not speak to Windows pipes: run cai inside WSL, with an engine there');
-    default:
-      throw refuse(form);
-  }
 }
 
 const form = 'the address has to be unix:///PATH or tcp://127.0.0.1:PORT';
@@ -190,25 +123,30 @@ const form = 'the address has to be unix:///PATH or tcp://127.0.0.1:PORT';
 const elsewhere =
   'it is on another machine, and cai mounts folders of this one: name an engine here with --context, or run cai there';
 
-function tcpOptions(
-  authority: string,
-  tls: Tls | undefined,
-  refuse: (why: string) => CaiError,
-  whyNotHere: string,
-): EngineOptions {
-  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:/]*))(?::(\d+))?\/?$/.exec(authority) ?? [];
+/** An engine that nobody has looked for yet. */
+type Named = Omit<EngineAddress, 'options'>;
+
+function addressOf(named: Named, tls?: Certificates & { readonly isVerified: boolean }): EngineAddress {
+  const { endpoint } = named;
+  const [, scheme, rest = ''] = /^(?:([a-z]+):\/\/)?(.*)$/s.exec(endpoint) ?? [];
+  const refuse = (why: string) =>
+    noEngine(`the engine ${endpoint} (${originOf(named)}) cannot be used: ${why}`);
+  if (scheme === 'unix') return { ...named, options: { socketPath: rest === '' ? standardSocket : rest } };
+  if (scheme === 'ssh') throw refuse(elsewhere);
+  if (scheme === 'npipe')
+    throw refuse('cai does not speak to Windows pipes: run cai inside WSL, with an engine there');
+  if (scheme !== undefined && scheme !== 'tcp') throw refuse(form);
+  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:/]*))(?::(\d+))?\/?$/.exec(rest) ?? [];
   const host = bracketed ?? (plain === '' ? 'localhost' : plain);
   if (host === undefined) throw refuse('the address has to be tcp://127.0.0.1:PORT');
-  if (!/^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host)) throw refuse(whyNotHere);
-  if (tls === undefined) return { protocol: 'http', host, port: Number(port ?? 2375) };
+  // Docker takes any word for a host name; whoever wrote no scheme may have meant none.
+  if (!/^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host))
+    throw refuse(scheme === undefined ? form : elsewhere);
+  if (tls === undefined) return { ...named, options: { protocol: 'http', host, port: Number(port ?? 2375) } };
   const { isVerified, ...certificates } = tls;
-  return {
-    protocol: 'https',
-    host,
-    port: Number(port ?? 2376),
-    ...certificates,
-    ...(!isVerified && { agent: new Agent({ keepAlive: true, rejectUnauthorized: false }) }),
-  };
+  const agent = isVerified ? {} : { agent: new Agent({ keepAlive: true, rejectUnauthorized: false }) };
+  const options = { protocol: 'https', host, port: Number(port ?? 2376), ...certificates, ...agent } as const;
+  return { ...named, options };
 }
 
 /** An empty setting is none. */
@@ -223,6 +161,16 @@ function readIfThere(file: string): Buffer | undefined {
     const { code } = reason as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw noEngine(`${file} cannot be read, so the Docker context is unknown: ${messageOf(reason)}`);
+  }
+}
+
+/** `otherwise` is what to say after that the file is not JSON. */
+function readJson(file: string, otherwise: string): unknown {
+  const text = readIfThere(file)?.toString();
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    throw noEngine(`${file} is not JSON${otherwise}`);
   }
 }
 

@@ -4,16 +4,6 @@ import type { FailureCode } from '../../errors';
 import { originOf } from './context';
 import type { EngineAddress } from './context';
 
-/** A request to an engine: who it is for, what it is to do. */
-export interface Asked {
-  /** The engine. */
-  readonly address: EngineAddress;
-  /** What was tried, as in "cannot ...": `start the container x`. */
-  readonly what: string;
-  /** What it is if the engine refuses; a container or image that is not there has a code of its own. */
-  readonly code: FailureCode;
-}
-
 /** The failure of a request that the engine leaves without an answer. */
 export class EngineSilent extends Error {
   /** As errors of the system have it. */
@@ -55,24 +45,28 @@ export function isRemovalUnderWay(reason: unknown): boolean {
   return statusOf(reason) === 409 && sentenceOf(reason).includes('already in progress');
 }
 
-/** The failure as a `CaiError`, which it may be already. */
-export function engineError(reason: unknown, { address, what, code }: Asked): CaiError {
+/**
+ * The failure of a request to an engine as a `CaiError`, which it may be already. `what` was tried, as in "cannot ...":
+ * `start the container x`; `code` is for a refusal: a container or image that is not there has a code of its own.
+ */
+export function engineError(
+  reason: unknown,
+  { address, what, code }: { address: EngineAddress; what: string; code: FailureCode },
+): CaiError {
   if (reason instanceof CaiError) return reason;
   if (reason instanceof EngineSilent) return silent(reason, address, what);
   const status = statusOf(reason);
   if (status === undefined) return unreachable(reason, address, what);
   const sentence = sentenceOf(reason);
-  const fail = (kind: FailureCode, message: string) =>
-    new CaiError(kind, message, undefined, { cause: reason });
   if (status === 400 && /client version .* too (?:old|new)/i.test(sentence)) {
-    return fail(
-      'NO_ENGINE',
-      `${nameOf(address)} and this cai have no API version in common (${sentence}): update the older of the two`,
-    );
+    const text = `${nameOf(address)} and this cai have no API version in common (${sentence}): update the older of the two`;
+    return new CaiError('NO_ENGINE', text, undefined, { cause: reason });
   }
   const isMissing = status === 404 && code === 'CONTAINER_START';
   const missing = /\bimage\b/i.test(sentence) ? 'IMAGE' : 'CONTAINER_NOT_FOUND';
-  return fail(isMissing ? missing : code, `cannot ${what}: ${sentence}`);
+  return new CaiError(isMissing ? missing : code, `cannot ${what}: ${sentence}`, undefined, {
+    cause: reason,
+  });
 }
 
 /** Something answers, but no engine that we could use. */
@@ -84,7 +78,7 @@ export function noEngineThere(address: EngineAddress, why: string): CaiError {
 }
 
 /** `the engine at unix:///var/run/docker.sock (Docker context "default")` */
-export function nameOf(address: EngineAddress): string {
+function nameOf(address: EngineAddress): string {
   return `the engine at ${address.endpoint} (${originOf(address)})`;
 }
 
@@ -97,35 +91,26 @@ const nameAnother =
 
 const start = `start it ("sudo systemctl start docker", or Docker Desktop), or ${nameAnother}`;
 
-/** The connection failed, or ended before the answer did. */
+/** The connection failed, or ended before the answer did. Source: Node, error codes of TLS and of OpenSSL. */
 function unreachable(reason: unknown, address: EngineAddress, what: string): CaiError {
-  const engine = nameOf(address);
   const { code = '' } = reason as NodeJS.ErrnoException;
-  const tell = (message: string) => new CaiError('NO_ENGINE', message, undefined, { cause: reason });
-  switch (code) {
-    case 'ENOENT':
-      return tell(`${engine} is not running, for there is no such socket: ${start}`);
-    case 'ECONNREFUSED':
-      return tell(`${engine} is not running, for nothing listens there: ${start}`);
-    case 'EACCES':
-    case 'EPERM':
-      return tell(
-        `${engine} does not let you in: join the group of the socket ("sudo usermod -aG docker $USER", then sign in anew), or use a rootless engine`,
-      );
-    case 'ABORT_ERR':
-      return tell(`${engine} has not answered for ${pingTimeoutMs / 1000} s: restart it, or ${nameAnother}`);
-    case 'ECONNRESET':
-    case 'EPIPE':
-      return tell(
-        `${engine} broke off while it was to ${what}: see whether it still runs ("docker version")`,
-      );
-    default:
-      return isTlsCode(code)
-        ? tell(
-            `${engine} and cai do not trust each other (${messageOf(reason)}): check ca.pem, cert.pem and key.pem of that context`,
-          )
-        : tell(`${engine} could not ${what} (${messageOf(reason)}): see whether "docker version" works`);
-  }
+  const notLetIn = `does not let you in: join the group of the socket ("sudo usermod -aG docker $USER", then sign in anew), or use a rootless engine`;
+  const brokeOff = `broke off while it was to ${what}: see whether it still runs ("docker version")`;
+  const said: Readonly<Record<string, string>> = {
+    ENOENT: `is not running, for there is no such socket: ${start}`,
+    ECONNREFUSED: `is not running, for nothing listens there: ${start}`,
+    EACCES: notLetIn,
+    EPERM: notLetIn,
+    ABORT_ERR: `has not answered for ${pingTimeoutMs / 1000} s: restart it, or ${nameAnother}`,
+    ECONNRESET: brokeOff,
+    EPIPE: brokeOff,
+  };
+  const isTls = /^(?:EPROTO|ERR_(?:TLS|SSL|OSSL)_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code);
+  const otherwise = isTls
+    ? `and cai do not trust each other (${messageOf(reason)}): check ca.pem, cert.pem and key.pem of that context`
+    : `could not ${what} (${messageOf(reason)}): see whether "docker version" works`;
+  const text = `${nameOf(address)} ${said[code] ?? otherwise}`;
+  return new CaiError('NO_ENGINE', text, undefined, { cause: reason });
 }
 
 function silent(reason: EngineSilent, address: EngineAddress, what: string): CaiError {
@@ -135,9 +120,4 @@ function silent(reason: EngineSilent, address: EngineAddress, what: string): Cai
     : 'does not answer';
   const text = `${nameOf(address)} was to ${what} and ${which} (waited for ${seconds} s): see whether "docker ps" works, else restart it, or ${nameAnother}`;
   return new CaiError('NOT_READY', text, undefined, { cause: reason });
-}
-
-/** Source: Node, error codes of TLS and of OpenSSL. */
-function isTlsCode(code: string): boolean {
-  return /^(?:EPROTO|ERR_(?:TLS|SSL|OSSL)_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code);
 }

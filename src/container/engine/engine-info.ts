@@ -1,7 +1,6 @@
 /** What an engine tells of itself and of what it has, but for a single container. */
 import { buffer } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
-import type { Greeting } from './client';
 
 /** What an engine is. */
 export interface EngineAbout {
@@ -63,7 +62,11 @@ interface PodmanInfo {
 }
 
 /** From the answer of SystemInfo, and on podman from that of its own API, which knows more. */
-export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting, podman?: unknown): EngineAbout {
+export function aboutOf(
+  answer: unknown,
+  greeting: Pick<EngineAbout, 'apiVersion' | 'isPodman'>,
+  podman?: unknown,
+): EngineAbout {
   const info = answer as SystemInfo;
   const { host } = (podman ?? {}) as PodmanInfo;
   const isRootlessPodman = host?.security?.rootless === true;
@@ -73,9 +76,8 @@ export function aboutOf(answer: unknown, { apiVersion, isPodman }: Greeting, pod
   const security = (info.SecurityOptions ?? []).flatMap((option) => option.split(','));
   const isRootless = isRootlessPodman || security.includes('name=rootless');
   return {
-    apiVersion,
+    ...greeting,
     serverVersion: info.ServerVersion,
-    isPodman,
     isRootless,
     hasSeccomp: security.includes('name=seccomp'),
     canPause: !isRootless || info.CgroupVersion !== '1',

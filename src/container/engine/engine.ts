@@ -8,11 +8,10 @@ import { followBuild } from './build-stream';
 import type { BuildEvent } from './build-stream';
 import { containerInfoOf } from './container-info';
 import type { ContainerInfo } from './container-info';
-import { countSupervisors, processColumns, processCountOf, processesOf } from './container-processes';
+import { countSupervisors, processColumns, processesOf } from './container-processes';
 import type { ContainerProcess } from './container-processes';
 import type { EngineAddress } from './context';
 import { engineClient, greet } from './client';
-import type { Greeting } from './client';
 import { engineError, isNameTaken, isRemovalUnderWay, statusOf } from './engine-error';
 import { aboutOf, fileIn, imageInfoOf, textOfFrames } from './engine-info';
 import type { EngineAbout, ImageInfo } from './engine-info';
@@ -33,7 +32,7 @@ export class Engine {
   private constructor(
     private readonly docker: Docker,
     private readonly address: EngineAddress,
-    private readonly greeting: Greeting,
+    private readonly greeting: Pick<EngineAbout, 'apiVersion' | 'isPodman'>,
   ) {}
 
   /** Finds out whether it is there, and which version of the API to speak. Rejects with `NO_ENGINE`. */
@@ -147,10 +146,11 @@ export class Engine {
 
   /** How many processes and threads it has; `undefined`: not known, or it does not run. */
   async processCount(id: string): Promise<number | undefined> {
-    const answer: unknown = await this.#askContainer(id, 'count the processes of', [404, 409], (container) =>
+    const answer = await this.#askContainer(id, 'count the processes of', [404, 409], (container) =>
       container.stats({ stream: false, 'one-shot': true }),
     );
-    return processCountOf(answer ?? {});
+    // podman leaves the limit away.
+    return (answer as { pids_stats?: { current?: number } } | undefined)?.pids_stats?.current;
   }
 
   /** Its exit status, as soon as it does not run. */

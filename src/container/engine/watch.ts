@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import { within } from '../../system/time-limit';
 import { EngineSilent } from './engine-error';
 
 /** dockerode's client, as far as it is used here. */
@@ -11,7 +12,7 @@ export interface Modem {
   /** Prefix of all paths: `v1.41`; none if absent. */
   version?: string;
   /** Sends a request; `done` gets the answer, or its body if `isStream` is not set. */
-  dial(options: DialOptions, done: (error: Error | null, answer: unknown) => void): void;
+  dial(options: DialOptions, done: Done): void;
 }
 
 /** A request. */
@@ -28,6 +29,8 @@ export interface DialOptions {
   readonly abortSignal?: AbortSignal;
 }
 
+type Done = (error: Error | null, answer: unknown) => void;
+
 /** How long a request may take before the engine is asked whether it is there, and then from time to time. */
 const lookMs = 10_000;
 /** How long it may take to say so, in milliseconds. */
@@ -41,70 +44,52 @@ const endless = /^(?:POST \/(?:build|images\/create|containers\/[^/]+\/wait)\b|D
 /** Changes `modem` so that its requests fail with `EngineSilent` where they would otherwise never end. */
 export function watchRequests(modem: Modem): void {
   const dial = modem.dial.bind(modem);
-  const isThere = (): Promise<boolean> => signOfLife(dial);
   modem.dial = (options, done) => {
-    const title = `${options.method} ${options.path}`;
-    const watch = new RequestWatch(isThere, endless.test(title) ? Infinity : maxLooks);
+    const abort = new AbortController();
+    const { abortSignal = abort.signal } = options;
+    const mostLooks = endless.test(`${options.method} ${options.path}`) ? Infinity : maxLooks;
     let isAnswered = false;
-    const answer = (error: Error | null, body: unknown): void => {
+    let fail = (reason: EngineSilent): void => answer(reason, null);
+    const end = watchEngine(dial, mostLooks, (reason) => {
+      fail(reason);
+      abort.abort();
+    });
+    const answer: Done = (error, answered) => {
       if (isAnswered) return;
       isAnswered = true;
-      if (error === null) watch.follow(body as Readable);
-      else watch.end();
-      done(error, body);
+      if (error === null) {
+        // The answer has begun: now its body is waited for.
+        const body = answered as Readable;
+        fail = (reason) => void body.destroy(reason);
+        body.once('close', end);
+      } else end();
+      done(error, answered);
     };
-    const { signal } = watch.abort;
-    const { abortSignal } = options;
-    const either = abortSignal === undefined ? signal : AbortSignal.any([signal, abortSignal]);
-    watch.onSilent = (reason) => answer(reason, null);
-    dial({ ...options, abortSignal: either }, answer);
+    dial({ ...options, abortSignal: AbortSignal.any([abort.signal, abortSignal]) }, answer);
   };
 }
 
-/** One request. */
-class RequestWatch {
-  /** Ends the request. */
-  readonly abort = new AbortController();
-  /** Told once, if the engine leaves it without an answer. */
-  onSilent: (reason: EngineSilent) => void = () => undefined;
-  #looks = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #isOver = false;
-
-  constructor(
-    private readonly isThere: () => Promise<boolean>,
-    private readonly maxLooks: number,
-  ) {
-    this.#later();
-  }
-
-  /** The answer has begun: now its body is waited for. */
-  follow(body: Readable): void {
-    this.onSilent = (reason) => body.destroy(reason);
-    body.once('close', () => this.end());
-  }
-
-  end(): void {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
-  }
-
-  #later(): void {
-    this.#timer = setTimeout(() => void this.#look(), lookMs).unref();
-  }
-
-  async #look(): Promise<void> {
-    const isThere = await this.isThere();
-    if (this.#isOver) return;
-    this.#looks++;
-    if (isThere && this.#looks < this.maxLooks) {
-      this.#later();
-      return;
-    }
-    this.end();
-    this.onSilent(new EngineSilent((this.#looks * lookMs + (isThere ? 0 : signMs)) / 1_000, isThere));
-    this.abort.abort();
-  }
+/** Tells once if the engine leaves a request without an answer, unless what is returned is called before. */
+function watchEngine(
+  dial: Modem['dial'],
+  mostLooks: number,
+  onSilent: (reason: EngineSilent) => void,
+): () => void {
+  let isOver = false;
+  let looks = 0;
+  const later = () => setTimeout(() => void look(), lookMs).unref();
+  const look = async (): Promise<void> => {
+    const isThere = await givesSign(dial);
+    if (isOver) return;
+    looks++;
+    if (isThere && looks < mostLooks) timer = later();
+    else onSilent(new EngineSilent((looks * lookMs + (isThere ? 0 : signMs)) / 1_000, isThere));
+  };
+  let timer = later();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
 }
 
 /** The answer to a GET with its body still to be read. Rejects for any status but 200. */
@@ -113,33 +98,19 @@ export function get(
   path: string,
   abortSignal?: AbortSignal,
 ): Promise<IncomingMessage> {
-  const options = {
-    path,
-    method: 'GET',
-    isStream: true,
-    statusCodes: { 200: true },
-    ...(abortSignal && { abortSignal }),
-  } as const;
+  const options = { path, method: 'GET', isStream: true, statusCodes: { 200: true } } as const;
   return new Promise((resolve, reject) => {
-    modem.dial(options, (error, answer) =>
+    modem.dial({ ...options, ...(abortSignal && { abortSignal }) }, (error, answer) =>
       error === null ? resolve(answer as IncomingMessage) : reject(error),
     );
   });
 }
 
-/** Any answer is one. */
-async function signOfLife(dial: Modem['dial']): Promise<boolean> {
-  const abort = new AbortController();
-  const silence = new Promise<false>((resolve) =>
-    abort.signal.addEventListener('abort', () => resolve(false)),
-  );
-  const limit = setTimeout(() => abort.abort(), signMs).unref();
-  const sign = get({ dial }, '/_ping', abort.signal).then(
-    (answer) => {
-      answer.resume();
-      return true;
-    },
+/** Whether the engine answers within some seconds, with whatever it may be. */
+async function givesSign(dial: Modem['dial']): Promise<boolean> {
+  const sign = get({ dial }, '/_ping', AbortSignal.timeout(signMs)).then(
+    (answer) => answer.resume() === answer,
     (reason: unknown) => 'statusCode' in (reason as object),
   );
-  return await Promise.race([sign, silence]).finally(() => clearTimeout(limit));
+  return (await within(signMs, sign)) ?? false;
 }

@@ -1,8 +1,4 @@
-import {
-  countSupervisors,
-  processCountOf,
-  processesOf,
-} from '../../../src/container/engine/container-processes';
+import { countSupervisors, processesOf } from '../../../src/container/engine/container-processes';
 import type { ContainerProcess } from '../../../src/container/engine/container-processes';
 
 const listener = 'sshd: /usr/sbin/sshd -D -e -f /run/cai/sshd_config [listener] 0 of 300-300 startups';
@@ -52,13 +48,5 @@ describe('processesOf', () => {
     ]); // prettier-ignore
     expect(processesOf({ Processes: null })).toEqual([]);
     expect(processesOf(undefined)).toEqual([]);
-  });
-});
-
-describe('processCountOf', () => {
-  test('reads what is counted', () => {
-    expect(processCountOf({ pids_stats: { current: 3, limit: 64 } })).toBe(3);
-    expect(processCountOf({ pids_stats: {} })).toBeUndefined();
-    expect(processCountOf({})).toBeUndefined();
   });
 });
