@@ -1,14 +1,10 @@
 /** Reads the MCP servers that the editor names in a call that opens a session. */
 import type { Message } from '../rpc/message';
 import { jsonOf, textOf } from '../rpc/message';
+import type { Edit } from '../rpc/splice';
 
 /** A place in the line of the call. */
-interface Span {
-  /** Offset of its first byte. */
-  readonly start: number;
-  /** Offset after its last one. */
-  readonly end: number;
-}
+type Span = Pick<Edit, 'start' | 'end'>;
 
 /** A server that is a program on stdin and stdout. */
 export interface McpProgram {
@@ -44,14 +40,11 @@ export interface McpAddress {
   readonly url: string | undefined;
 }
 
-/** A server for which we have to do something; all others pass as they are. */
-export type McpEntry = McpProgram | McpAddress;
-
 /**
  * The servers of a call for which we have to do something, in order. An entry that the protocol does not allow is left
  * out: it passes, and the agent refuses it. Source: ACP v1, `McpServer`.
  */
-export function mcpEntries(message: Message): McpEntry[] {
+export function mcpEntries(message: Message): (McpProgram | McpAddress)[] {
   return message.fields.flatMap((field) => {
     if (field.kind !== 'mcpEntry') return [];
     // No key that counts stands twice, so that this is what every parser reads.
@@ -68,7 +61,8 @@ export function mcpEntries(message: Message): McpEntry[] {
 function programOf(value: Record<string, unknown>, name: string, span: Span): McpProgram | undefined {
   const { command, args = [], env = [] } = value;
   if (typeof command !== 'string' || command === '') return undefined;
-  if (!isList(args, isString) || !isList(env, isVariable)) return undefined;
+  if (!Array.isArray(args) || !args.every(isString)) return undefined;
+  if (!Array.isArray(env) || !env.every(isVariable)) return undefined;
   const variables = env.map((each) => [each.name, each.value] as const);
   return { kind: 'program', name, span, hasType: value.type !== undefined, command, args, env: variables };
 }
@@ -97,10 +91,6 @@ export function loopbackOf(url: string): Pick<McpAddress, 'host' | 'port' | 'url
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
-}
-
-function isList<T>(value: unknown, isElement: (element: unknown) => element is T): value is readonly T[] {
-  return Array.isArray(value) && value.every(isElement);
 }
 
 function isString(value: unknown): value is string {

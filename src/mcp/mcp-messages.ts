@@ -7,23 +7,18 @@ import { fieldOf, jsonOf, scanCall, stringOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { joined, replacing, splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
-import type { Field } from '../rpc/json/walk';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Call } from '../sessions/call';
 import type { Children } from '../relay/children';
 import type { Core } from '../relay/core';
 
-/** The agent whose MCP request the editor has open. */
-interface McpOwner {
-  readonly child: WorkspaceChild;
-  /** The inner request id that the agent gave, JSON text. */
-  readonly agentRequest: string;
-}
-
 /** The MCP messages of one proxy. */
 export class McpMessages {
-  /** Open MCP requests, by server and inner request id as the editor knows them. */
-  readonly #open = new Map<string, McpOwner>();
+  /**
+   * Open MCP requests, by server and inner request id as the editor knows them: the agent, and the inner request id that
+   * it gave, JSON text.
+   */
+  readonly #open = new Map<string, { readonly child: WorkspaceChild; readonly agentRequest: string }>();
 
   /** Nothing is open yet. */
   constructor(
@@ -49,11 +44,10 @@ export class McpMessages {
     const agentRequest = jsonOf(message, request);
     let editorRequest = agentRequest;
     while (this.#open.has(keyOf(server, editorRequest))) editorRequest = newOwnId();
-    this.#open.set(keyOf(server, editorRequest), { child, agentRequest });
-    const edits = [replacing(request, editorRequest)];
-    pass(editorRequest === agentRequest ? [] : edits, () => {
-      this.#open.delete(keyOf(server, editorRequest));
-    });
+    const key = keyOf(server, editorRequest);
+    this.#open.set(key, { child, agentRequest });
+    const edits = editorRequest === agentRequest ? [] : [replacing(request, editorRequest)];
+    pass(edits, () => void this.#open.delete(key));
   }
 
   /**
@@ -63,7 +57,7 @@ export class McpMessages {
   fromEditor(call: Call): void {
     const { message, row } = call;
     const request = fieldOf(message, 'mcpRequest');
-    const owner = request === undefined ? undefined : this.#ownerOf(message, request);
+    const owner = request && this.#open.get(keyOf(serverOf(message), jsonOf(message, request)));
     const [only, another] = request === undefined ? this.children.usable() : [];
     const child = owner?.child ?? (another === undefined ? only : undefined);
     if (child === undefined)
@@ -71,10 +65,6 @@ export class McpMessages {
     const edits = owner === undefined ? [] : [replacing(request!, owner.agentRequest)];
     const edited = scanCall(joined(splice(message.line, edits)), this.core.planOf(row.params));
     this.core.toAgent(child, { ...call, message: edited }, { map: child.map });
-  }
-
-  #ownerOf(message: Message, request: Field): McpOwner | undefined {
-    return this.#open.get(keyOf(serverOf(message), jsonOf(message, request)));
   }
 }
 

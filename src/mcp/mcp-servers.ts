@@ -6,8 +6,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { AgentCommand } from '../agent/catalog';
-import { Helper } from '../agent/helper';
-import type { HelperOptions } from '../agent/helper';
 import type { Log } from '../system/log';
 import type { Plan } from '../rpc/json/wanted-places';
 import { scanCall } from '../rpc/message';
@@ -17,6 +15,8 @@ import type { Edit } from '../rpc/splice';
 import { Attempts } from '../child/retry';
 import type { AgentSession } from '../sessions/session';
 import type { Config } from '../config/config';
+import { Helper } from './helper';
+import type { HelperOptions } from './helper';
 import { mcpEntries } from './mcp-entries';
 import type { McpAddress, McpProgram } from './mcp-entries';
 import type { SessionObserver } from '../sessions/observer';
@@ -49,15 +49,11 @@ const lookUp = [
 /** How many ports and programs of this machine may be shared at once: each costs a process. */
 const maxShared = 32;
 
-/** What all servers of one proxy share. */
-export interface McpServersOptions {
-  /** The user's configuration. */
+interface McpServersOptions {
   readonly config: Pick<Config, 'mcp' | 'restart'>;
-  /** The agent. */
   readonly agent: Pick<AgentCommand, 'name'>;
   /** Environment of the helpers, and so of the servers that run on this machine. */
   readonly env: NodeJS.ProcessEnv;
-  /** Warnings are for the user. */
   readonly log: Log;
   /** Our own program with these arguments; undefined where the agents are not in containers. */
   readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
@@ -208,17 +204,15 @@ export class McpServers implements SessionObserver {
     // A name that no other agent can guess.
     const socket = order === undefined ? '' : `/tmp/cai-mcp-${randomBytes(16).toString('hex')}`;
     const { config, log } = this.options;
-    // The helper itself says what has failed.
-    const attempts = new Attempts(config.restart, { ...log, warn: log.debug });
     const warn = (text: string): void => this.#warn(lease, server, text);
     const helper = this.#run(lease, 'bridge', [what], {
       ...(order !== undefined && { input: JSON.stringify({ ...order, socket }) }),
       onNotice: warn,
+      // The helper itself says what has failed.
+      attempts: new Attempts(config.restart, { ...log, warn: log.debug }),
       onFailure: (reason, hasTold) => {
-        if (attempts.failed(reason) === undefined) return attempts.delayMs;
         const why = hasTold ? 'the container has no way to it' : reason.message;
         warn(`${why}: see cai doctor; a new session that names it tries again`);
-        return undefined;
       },
     });
     return { key, helper, socket, users: 0 };
@@ -268,17 +262,12 @@ export class McpServers implements SessionObserver {
     { root }: Lease,
     command: string,
     args: readonly string[],
-    more: Pick<HelperOptions, 'input' | 'onLine' | 'onNotice' | 'onFailure'>,
+    more: Omit<HelperOptions, 'command' | 'cwd' | 'env' | 'log'>,
   ): Helper {
     const { agent, env, log } = this.options;
     const target = ['--workspace', root, '--agent', agent.name, '--quiet', '--status-fd', '3'];
-    const helper = new Helper({
-      command: this.options.helper!([command, ...target, ...args]),
-      cwd: root,
-      env,
-      log,
-      ...more,
-    });
+    const program = this.options.helper!([command, ...target, ...args]);
+    const helper = new Helper({ command: program, cwd: root, env, log, ...more });
     this.#running.add(helper);
     void helper.ended.then(() => this.#running.delete(helper));
     return helper;

@@ -8,7 +8,7 @@ import type { HostCommand, TerminalOrder } from '../agent/editor-token';
 import { CaiError } from '../errors';
 import { replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
-import { bodyOf } from '../rpc/message';
+import { bodyOf, fieldOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import type { JsonObject } from '../child/child-data';
 
@@ -32,44 +32,33 @@ export function wishOf(message: Message): TerminalWish {
   if (!Array.isArray(args) || !args.every(isPassable)) throw invalid('"args" must be an array of strings');
   if (!(cwd === undefined || (isPassable(cwd) && posix.isAbsolute(cwd))))
     throw invalid('"cwd" must be an absolute path');
-  if (!isLimit(outputByteLimit)) throw invalid('"outputByteLimit" must be a number of bytes');
+  if (!Number.isInteger(outputByteLimit ?? 0) || Number(outputByteLimit) < 0)
+    throw invalid('"outputByteLimit" must be a number of bytes');
   return { argv: [command, ...args], env: variablesOf(params.env ?? []), cwd, shell: args.length === 0 };
 }
 
 /** Edits that have the editor run `host` in `cwd`, a folder of its machine. All other params stay. */
 export function editsOfCreate(message: Message, host: HostCommand, cwd: string): Edit[] {
-  const texts = {
-    terminalArgs: JSON.stringify(host.args),
-    terminalEnv: '[]',
-    terminalCwd: JSON.stringify(cwd),
+  const env = fieldOf(message, 'terminalEnv');
+  const edits = env === undefined ? [] : [replacing(env, '[]')];
+  let text = JSON.stringify(host.command);
+  const give = (kind: string, key: string, value: unknown): void => {
+    const field = fieldOf(message, kind);
+    if (field === undefined) text += `,"${key}":${JSON.stringify(value)}`;
+    else edits.push(replacing(field, JSON.stringify(value)));
   };
-  const edits: Edit[] = [];
-  for (const [kind, text] of Object.entries(texts)) {
-    const field = message.fields.find((each) => each.kind === kind);
-    if (field !== undefined) edits.push(replacing(field, text));
-  }
-  const has = (kind: string): boolean => message.fields.some((field) => field.kind === kind);
-  const args = has('terminalArgs') ? '' : `,"args":${texts.terminalArgs}`;
-  const folder = has('terminalCwd') ? '' : `,"cwd":${texts.terminalCwd}`;
-  const command = message.fields.find(({ kind }) => kind === 'terminalCommand')!;
-  const text = JSON.stringify(host.command) + args + folder;
-  return [...edits, replacing(command, text)];
+  give('terminalArgs', 'args', host.args);
+  give('terminalCwd', 'cwd', cwd);
+  return [...edits, replacing(fieldOf(message, 'terminalCommand')!, text)];
 }
 
 function variablesOf(env: unknown): [string, string][] {
-  const pairs = Array.isArray(env) ? env.map((each: unknown) => pairOf(each)) : [undefined];
+  const pairs = (Array.isArray(env) ? env : [undefined]).map((variable: unknown) => {
+    const { name, value } = Object(variable) as JsonObject;
+    return isVariableName(name) && isPassable(value) ? ([name, value] satisfies [string, string]) : undefined;
+  });
   if (pairs.every((pair) => pair !== undefined)) return pairs;
   throw invalid('"env" must be an array of names and values');
-}
-
-function pairOf(variable: unknown): [string, string] | undefined {
-  if (typeof variable !== 'object' || variable === null) return undefined;
-  const { name, value } = variable as JsonObject;
-  return isVariableName(name) && isPassable(value) ? [name, value] : undefined;
-}
-
-function isLimit(value: unknown): boolean {
-  return value === undefined || value === null || (Number.isInteger(value) && (value as number) >= 0);
 }
 
 function invalid(what: string): CaiError {

@@ -19,18 +19,8 @@ import type { Core } from '../relay/core';
 import { methodNotFound, offers } from '../protocol/refusals';
 import { editsOfCreate, wishOf } from './terminal-create';
 
-/** What all terminals of one proxy share. */
-export interface TerminalsOptions {
-  /** Whose containers commands run in. */
-  readonly agent: { readonly name: string };
-  /** Where our own folders are found, and how a container's engine is. */
-  readonly host: Host;
-  /** As in `ProxyOptions`. */
-  readonly terminals: Config['acp']['terminal'];
-}
-
 /** Passes a call on to the editor; returns the id that it has there, undefined if it could not be passed. */
-export type PassOn = (edits: readonly Edit[]) => string | undefined;
+type PassOn = (edits: readonly Edit[]) => string | undefined;
 
 /** How many terminals one agent may have that it has not released. */
 const maxTerminals = 64;
@@ -59,12 +49,15 @@ export class Terminals {
   /** Adds itself to the observers of sessions. */
   constructor(
     private readonly core: Core,
-    private readonly options: TerminalsOptions,
+    private readonly options: {
+      readonly agent: { readonly name: string };
+      readonly host: Host;
+      readonly terminals: Config['acp']['terminal'];
+    },
   ) {
     core.observers.push({
-      onClose: ({ child, editorId }) => {
-        this.#end((each) => each.child === child && each.sessionId === editorId);
-      },
+      onClose: ({ child, editorId }) =>
+        this.#end((each) => each.child === child && each.sessionId === editorId),
     });
   }
 
@@ -143,8 +136,7 @@ export class Terminals {
     this.#rates.set(child, rate);
     const waitMs = rate.take();
     if (waitMs === 0) return;
-    const text = `terminals are created too fast: try again in ${waitMs} ms`;
-    throw new CaiError('TOO_MANY_TERMINALS', text);
+    throw new CaiError('TOO_MANY_TERMINALS', `terminals are created too fast: try again in ${waitMs} ms`);
   }
 
   #countOf(child: WorkspaceChild): number {

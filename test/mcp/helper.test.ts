@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
-import { Helper } from '../../src/agent/helper';
-import type { HelperOptions } from '../../src/agent/helper';
-import { noLog } from './agent-run';
+import { Helper } from '../../src/mcp/helper';
+import type { HelperOptions } from '../../src/mcp/helper';
+import { noLog } from '../agent/agent-run';
 
 const started: Helper[] = [];
 afterEach(async () => {
@@ -48,10 +48,7 @@ describe('a helper', () => {
     const failures: string[] = [];
     const helper = start('echo a; echo b; echo "cai: it failed" >&2; exit 3', {
       onLine: (line) => lines.push(line),
-      onFailure: ({ message }, hasTold) => {
-        failures.push(message, String(hasTold));
-        return undefined;
-      },
+      onFailure: ({ message }, hasTold) => void failures.push(message, String(hasTold)),
     });
 
     await helper.ended;
@@ -66,10 +63,7 @@ describe('a helper', () => {
 
   test('says that it has told why it failed, and fails in silence when it was stopped', async () => {
     const told: boolean[] = [];
-    const onFailure = (_: Error, hasTold: boolean) => {
-      told.push(hasTold);
-      return undefined;
-    };
+    const onFailure = (_: Error, hasTold: boolean): void => void told.push(hasTold);
     const failing = start('echo \'{"kind":"notice","text":"no"}\' >&3; exit 3', { onFailure });
     const stopped = start('cat; exit 3', { onFailure });
 
@@ -85,7 +79,7 @@ describe('a helper', () => {
     const helper = start('read line; echo "$line"; exit 3', {
       input: 'go',
       onLine: (line) => lines.push(line),
-      onFailure: () => (again-- > 0 ? 0 : undefined),
+      attempts: { delayMs: 0, failed: (reason) => (again-- > 0 ? undefined : reason) },
     });
 
     await helper.ended;
@@ -95,15 +89,14 @@ describe('a helper', () => {
 
   test('is not started again once it is stopped', async () => {
     const lines: string[] = [];
-    let onWait = (): void => undefined;
-    const waits = new Promise<void>((resolve) => (onWait = resolve));
-    const helper = start('echo a; exit 3', {
-      onLine: (line) => lines.push(line),
-      onFailure: () => {
-        onWait();
-        return 60_000;
-      },
+    const attempts = { delayMs: 0, failed: (): undefined => undefined };
+    const waits = new Promise<void>((resolve) => {
+      attempts.failed = () => {
+        attempts.delayMs = 60_000;
+        resolve();
+      };
     });
+    const helper = start('echo a; exit 3', { onLine: (line) => lines.push(line), attempts });
     await waits;
     expect(helper.isOver).toBe(false);
 
