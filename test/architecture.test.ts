@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  backDoors,
   crowdedFolders,
   importCycles,
   longFiles,
@@ -44,9 +45,13 @@ const layers: Layers = [
   ['main'],
 ];
 
+/** Rooms inside rooms, with what others may import of them. */
+const doors = { 'rpc/json/': 'rpc/json', 'rpc/webassembly/': 'rpc/webassembly/repeated-lines' };
+
 /** Source files without a test file of the same name, each with the reason. */
 const withoutTest: Readonly<Record<string, string>> = {
   'rpc/json/bytes': 'names',
+  'rpc/json': 'a door',
   'protocol/fields': 'data; test/protocol/schema.test.ts compares it with the schemas of ACP',
   'protocol/methods': 'as protocol/fields',
   ...Object.fromEntries(
@@ -137,6 +142,10 @@ describe('the sources', () => {
     expect(staticImports(sources, 'main', 'commands/')).toEqual([]);
   });
 
+  test('go into a room inside a room through its door', () => {
+    expect(backDoors(sources, doors)).toEqual([]);
+  });
+
   test('have at most 300 lines a file', () => {
     expect(longFiles(sources, 300)).toEqual([]);
   });
@@ -146,7 +155,7 @@ describe('the sources', () => {
   });
 
   test('document every export and every public member', () => {
-    expect(undocumented(sources)).toEqual([]);
+    expect(undocumented(sources, Object.values(doors))).toEqual([]);
   });
 
   test('read and change the process only where it is composed', () => {
@@ -256,6 +265,20 @@ describe('the rules', () => {
 
   test('tell a folder with too many files of its own', () => {
     expect(crowdedFolders(['a/b', 'a/c', 'a/d/e', 'f'], 1)).toEqual(['a has 2 files']);
+  });
+
+  test('tell who goes past a door', () => {
+    const tree = parse({
+      'rpc/json': "export { walk } from './json/walk';",
+      'rpc/json/walk': "import './bytes';",
+      'rpc/json/bytes': '',
+      'rpc/line': "import './json/bytes';",
+      'relay/core': "import '../rpc/json'; import type { Walk } from '../rpc/json/walk';",
+    });
+
+    expect(backDoors(tree, { 'rpc/json/': 'rpc/json' })).toEqual([
+      'relay/core imports rpc/json/walk, and not rpc/json',
+    ]);
   });
 
   test('tell a circle once, also one of types', () => {

@@ -3,6 +3,7 @@
  * those whose agent has ended. Calls reach their agent in the editor's order: those of one session, because it is held
  * until the call is sent, and those of one workspace, because `SessionPlaces` finds their places in that order.
  */
+import { planOf } from '../rpc/json';
 import type { CaiError } from '../errors';
 import type { Host } from '../system/host';
 import { fieldOf } from '../rpc/message';
@@ -106,7 +107,7 @@ export class SessionOpener {
    */
   prepare(call: Call, root: string | undefined, place: Place): Call | Promise<Call> {
     const original = call.message;
-    const prepared = this.options.mcp.prepare(original, this.core.planOf(call.row.params), root, place);
+    const prepared = this.options.mcp.prepare(original, planOf(call.row.params), root, place);
     const sent = (message: Message): Call => ({ ...call, message, original });
     return prepared instanceof Promise ? prepared.then(sent) : sent(prepared);
   }

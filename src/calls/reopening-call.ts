@@ -1,24 +1,23 @@
 import { newOwnId, requestLine } from '../rpc/answer';
-import { compilePlan } from '../rpc/json/wanted-places';
+import { planOf } from '../rpc/json';
 import { fieldOf, scanCall } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { editedText, joined, replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { AgentSession } from '../sessions/session';
 import type { Call } from '../sessions/call';
-import type { Core } from '../relay/core';
 import { editorMethods } from '../protocol/methods';
 
-const serversPlan = compilePlan({ mcpServers: 'mcpServers' });
+const serversPlan = planOf({ mcpServers: 'mcpServers' });
 
 /**
  * The call that opened a session, which must be known, as one by which `method` reopens it or, as `session/new`, makes
  * it anew. It is no request of the editor, but has the editor's own bytes.
  */
-export function reopeningCall(core: Core, { editorId, openParams }: AgentSession, method: string): Call {
+export function reopeningCall({ editorId, openParams }: AgentSession, method: string): Call {
   const id = newOwnId();
   const row = editorMethods[method]!;
-  const plan = core.planOf(row.params);
+  const plan = planOf(row.params);
   const read = (params: string): Message => scanCall(joined(requestLine(id, method, params)), plan);
   const opened = read(openParams!);
   const named = fieldOf(opened, 'session');

@@ -185,7 +185,7 @@ export class SessionRestorer {
 
   async #reopen(restore: Restore): Promise<Reopened> {
     const { lost, method } = restore;
-    const call = reopeningCall(this.core, lost, method);
+    const call = reopeningCall(lost, method);
     restore.request = call.request!;
     const givenUp = new Promise<Restored>((resolve) => {
       restore.giveUp = (failure) => {

@@ -2,6 +2,7 @@
  * An id of ours that is not remembered: the session file was lost, or is not kept. The ids are derived from
  * those of the agents, so that an agent's own list tells which of its sessions the id stands for.
  */
+import { planOf } from '../rpc/json';
 import { jsonOf } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { PathMap } from '../paths/path-map';
@@ -40,7 +41,7 @@ export async function relearn(
 async function listUntil(core: Core, editorId: string, child: WorkspaceChild, map: PathMap): Promise<void> {
   let params = '{}';
   for (let page = 0; page < maxPages; page++) {
-    const resultPlan = core.planOf(editorMethods['session/list']!.result);
+    const resultPlan = planOf(editorMethods['session/list']!.result);
     const answer = await child.ask('session/list', params, { resultPlan }).catch(() => undefined);
     if (answer === undefined || answer.isError) return;
     // Each session of the list is given its id by this.

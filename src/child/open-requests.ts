@@ -1,7 +1,7 @@
 /** What is open at one agent: who is to be told of which answer. */
 import type { CaiError } from '../errors';
 import { findById } from '../rpc/answer';
-import type { Plan } from '../rpc/json/wanted-places';
+import type { Plan } from '../rpc/json';
 import type { Message } from '../rpc/message';
 
 /** A request that the agent has to answer. Exactly one of the two callbacks comes, once. */

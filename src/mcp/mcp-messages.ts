@@ -1,6 +1,7 @@
 /**
  * `mcp/message`, MCP over ACP: agents send requests to the editor's MCP servers, which can send some back meanwhile.
  */
+import { planOf } from '../rpc/json';
 import { newOwnId } from '../rpc/answer';
 import { CaiError } from '../errors';
 import { fieldOf, jsonOf, scanCall, stringOf } from '../rpc/message';
@@ -63,7 +64,7 @@ export class McpMessages {
     if (child === undefined)
       throw new CaiError('INVALID_PARAMS', `${message.method}: it belongs to no MCP request of an agent`);
     const edits = owner === undefined ? [] : [replacing(request!, owner.agentRequest)];
-    const edited = scanCall(joined(splice(message.line, edits)), this.core.planOf(row.params));
+    const edited = scanCall(joined(splice(message.line, edits)), planOf(row.params));
     this.core.toAgent(child, { ...call, message: edited }, { map: child.map });
   }
 }

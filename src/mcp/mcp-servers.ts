@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { AgentCommand } from '../agent/catalog';
 import type { Log } from '../system/log';
-import type { Plan } from '../rpc/json/wanted-places';
+import type { Plan } from '../rpc/json';
 import { scanCall } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { joined, replacing, splice } from '../rpc/splice';

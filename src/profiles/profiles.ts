@@ -7,7 +7,7 @@ import { ProfileStore } from './profile';
 import type { Profile, ProfileKey } from './profile';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
-import { compilePlan } from '../rpc/json/wanted-places';
+import { planOf } from '../rpc/json';
 import { scan } from '../rpc/message';
 import type { JsonObject } from '../child/child-data';
 import type { WorkspaceChild } from '../child/workspace-child';
@@ -53,7 +53,7 @@ const promising = ['agentCapabilities', 'authMethods'] as const;
 const maxNamed = 10;
 /** Names of differences, which an agent chooses, are cut, in characters. */
 const maxNameLength = 100;
-const helloPlan = compilePlan(fields.initializeResult);
+const helloPlan = planOf(fields.initializeResult);
 
 /** The profiles of one proxy. */
 export class Profiles {

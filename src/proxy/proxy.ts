@@ -2,12 +2,13 @@
  * The flow. `fromEditor` and `fromAgent` take one line each and pass it on, in the same turn, to where
  * the tables say; what a method needs beyond that is in the files named after it.
  */
+import { planOf } from '../rpc/json';
 import type { Host } from '../system/host';
 import type { AgentCommand } from '../agent/catalog';
 import { rpcCode } from '../errors';
 import type { Log } from '../system/log';
 import type { OverlongLine } from '../rpc/line';
-import type { Plan } from '../rpc/json/wanted-places';
+import type { Plan } from '../rpc/json';
 import { fieldOf, stringOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { Scanner } from '../rpc/scanner';
@@ -138,7 +139,7 @@ export class Proxy {
     this.#greeting = new Greeting(core, this.#children, options);
     this.#defects = new Defects(core);
     this.#editorScanner = new Scanner({
-      params: (method) => core.planOf(editorRow(method).params),
+      params: (method) => planOf(editorRow(method).params),
       result: (id) => this.#resultPlan(id),
       error: undefined,
     });
@@ -278,9 +279,9 @@ export class Proxy {
     let scanner = this.#agentScanners.get(child);
     if (scanner === undefined) {
       scanner = new Scanner({
-        params: (method) => this.#core.planOf(agentRow(method).params),
+        params: (method) => planOf(agentRow(method).params),
         result: (id) => child.open.find(id)?.resultPlan,
-        error: this.#core.planOf(errorObject),
+        error: planOf(errorObject),
       });
       this.#agentScanners.set(child, scanner);
     }
@@ -290,7 +291,7 @@ export class Proxy {
   /** What is wanted of the editor's answer to an agent's request. */
   #resultPlan(editorId: string): Plan | undefined {
     const method = this.#core.requests.peek(editorId)?.method;
-    return method === undefined ? undefined : this.#core.planOf(agentRow(method).result);
+    return method === undefined ? undefined : planOf(agentRow(method).result);
   }
 }
 

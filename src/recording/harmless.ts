@@ -3,7 +3,7 @@
  * played, everything that would act on the editor's machine is taken out.
  * Why: docs/decisions/0017-recording-and-usage.md.
  */
-import { compilePlan } from '../rpc/json/wanted-places';
+import { planOf } from '../rpc/json';
 import { scan } from '../rpc/message';
 import type { Message, Plans } from '../rpc/message';
 import { editedText } from '../rpc/splice';
@@ -12,11 +12,11 @@ import * as fields from '../protocol/fields';
 import type { RecordedLine } from './recording';
 import type { SignIn } from '../sign-in/sign-in';
 
-const result = compilePlan(fields.initializeResult);
+const result = planOf(fields.initializeResult);
 const plans: Plans = {
   params: () => undefined,
   result: () => result,
-  error: compilePlan(fields.errorObject),
+  error: planOf(fields.errorObject),
 };
 
 /**

@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CaiError } from '../errors';
 import type { OverlongLine } from '../rpc/line';
-import { compilePlan } from '../rpc/json/wanted-places';
+import { planOf } from '../rpc/json';
 import { bodyOf, jsonOf, scan, textOf } from '../rpc/message';
 import type { Message, Plans } from '../rpc/message';
 import { splice } from '../rpc/splice';
@@ -38,7 +38,7 @@ interface Step {
 /** How long the expected message may take once another has come that is recorded for later, in milliseconds. */
 const lateMs = { agent: 5_000, editor: 60_000 };
 
-const plan = compilePlan({ sessionId: 'session', requestId: 'requestId' });
+const plan = planOf({ sessionId: 'session', requestId: 'requestId' });
 const plans: Plans = { params: () => plan, result: () => plan, error: undefined };
 
 /** One run of a recording. */

@@ -3,9 +3,19 @@
  * such as `token` or `password`, params to sign in, what was filled into a form, and name and password in an address.
  * Any other secret, in running text, in a file or among the arguments of a command or tool, stays.
  */
-import { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from '../rpc/json/bytes';
-import { scalarEnd, skipSpace } from '../rpc/json/tokens';
-import { stringEnd, unquote } from '../rpc/json/string';
+import {
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  openBrace,
+  openBracket,
+  quote,
+  scalarEnd,
+  skipSpace,
+  stringEnd,
+  unquote,
+} from '../rpc/json';
 import { bodyOf, scan } from '../rpc/message';
 import type { Message, Plans } from '../rpc/message';
 import { editedText } from '../rpc/splice';

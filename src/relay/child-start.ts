@@ -4,8 +4,8 @@ import { hastyStop } from '../agent/process';
 import type { AgentStatus } from '../agent/status';
 import { CaiError } from '../errors';
 import type { Log } from '../system/log';
-import { compilePlan } from '../rpc/json/wanted-places';
-import type { Plan } from '../rpc/json/wanted-places';
+import { planOf } from '../rpc/json';
+import type { Plan } from '../rpc/json';
 import { newOwnId, requestLine } from '../rpc/answer';
 import type { Message } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
@@ -39,7 +39,7 @@ export interface ChildStartOptions {
   onLost(child: WorkspaceChild, takenBytes: number): void;
 }
 
-const helloPlan = compilePlan(fields.initializeResult);
+const helloPlan = planOf(fields.initializeResult);
 
 /** The start of one child. */
 export class ChildStart {

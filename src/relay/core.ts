@@ -6,10 +6,9 @@ import { CaiError } from '../errors';
 import type { Log } from '../system/log';
 import { errorLine, newOwnId, notificationLine, requestLine, rpcErrorOf } from '../rpc/answer';
 import type { RpcError } from '../rpc/answer';
-import { compilePlan } from '../rpc/json/wanted-places';
-import type { Plan } from '../rpc/json/wanted-places';
+import { planOf } from '../rpc/json';
+import type { Field } from '../rpc/json';
 import type { Message } from '../rpc/message';
-import type { Field } from '../rpc/json/walk';
 import { RunRewriter } from '../rpc/webassembly/repeated-lines';
 import type { Pattern } from '../rpc/webassembly/repeated-lines';
 import { joined, splice } from '../rpc/splice';
@@ -22,7 +21,6 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession } from '../sessions/session';
 import type { CallContext } from './call';
 import type { Call } from '../sessions/call';
-import type { FieldTree } from '../protocol/fields';
 import { isMessageChunk, updateKindOf } from '../sessions/session-update';
 import type { SessionObserver } from '../sessions/observer';
 import { cancelled, notOffered, offers } from '../protocol/refusals';
@@ -58,7 +56,6 @@ export class Core {
   readonly observers: SessionObserver[] = [];
   /** Which session an id stands for. */
   readonly ids: SessionIds;
-  readonly #plans = new Map<FieldTree, Plan>();
   /** By child. A `Scanner` gives lines that differ in one free string the same `fields` array. */
   readonly #lastEdits = new WeakMap<WorkspaceChild, KnownEdits>();
 
@@ -74,15 +71,6 @@ export class Core {
     sessions.onClose = (session) => {
       for (const observer of this.observers) observer.onClose?.(session);
     };
-  }
-
-  /** The compiled form of a tree of fields. */
-  planOf(tree: FieldTree): Plan {
-    const known = this.#plans.get(tree);
-    if (known !== undefined) return known;
-    const plan = compilePlan(tree);
-    this.#plans.set(tree, plan);
-    return plan;
   }
 
   /** Answers a request of the editor with a complete response line, unless it is over already. */
@@ -161,7 +149,7 @@ export class Core {
             request.targets.push({ child, childId });
             child.request(childId, requestLine(childId, method, params), {
               method,
-              resultPlan: this.planOf(row.result),
+              resultPlan: planOf(row.result),
               editorId: request.id,
               onAnswer: resolve,
               onFailure: resolve,
@@ -259,7 +247,7 @@ export class Core {
     request.targets.push({ child, childId });
     child.request(childId, splice(message.line, edits), {
       method: message.method,
-      resultPlan: this.planOf(row.result),
+      resultPlan: planOf(row.result),
       editorId: request.isOurs ? undefined : request.id,
       session,
       onAnswer: (answer) => this.#passAnswer(child, call, context, answer),

@@ -1,6 +1,6 @@
 /** The rewriting of a message's fields: ids and paths of one side become those of the other. */
 import { textOf } from '../rpc/message';
-import type { Field } from '../rpc/json/walk';
+import type { Field } from '../rpc/json';
 import type { Message } from '../rpc/message';
 import { replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';

@@ -149,13 +149,13 @@ function isWhole(walk: Walk, first: number, plans: Plans): boolean {
   const { text } = walk;
   const end =
     text[first] === openBrace
-      ? walk.value(first, envelope, (index) => planOf(walk, index, plans))
+      ? walk.value(first, envelope, (index) => planOfMember(walk, index, plans))
       : walk.value(first, undefined);
   return end >= 0 && skipSpace(text, end) === text.length;
 }
 
 /** What is wanted of a member's value, as far as the members before it tell. */
-function planOf(walk: Walk, index: number, plans: Plans): Plan | undefined {
+function planOfMember(walk: Walk, index: number, plans: Plans): Plan | undefined {
   if (index === member.params && isString(walk, member.method)) {
     return plans.params(textOfMember(walk, member.method));
   }

@@ -12,16 +12,14 @@ import { dropToken, hostCommand, sweepTokens, writeToken } from '../agent/editor
 import type { TerminalOrder } from '../agent/editor-token';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
-import { openBracket } from '../rpc/json/bytes';
-import { compilePlan } from '../rpc/json/wanted-places';
+import { Walk, planOf, openBracket } from '../rpc/json';
 import type { Message } from '../rpc/message';
 import { replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
-import { Walk } from '../rpc/json/walk';
 import type { JsonObject } from '../child/child-data';
 
 /** The keys of a sign-in method that we look at; a method that has one twice is refused, as parsers may differ. */
-const methodsPlan = compilePlan({
+const methodsPlan = planOf({
   '*': {
     '=': 'method',
     type: 'type',

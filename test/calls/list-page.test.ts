@@ -1,6 +1,6 @@
 import { listParams, listResult } from '../../src/protocol/fields';
 import { pageParams, pageText } from '../../src/calls/list-page';
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan, scanCall } from '../../src/rpc/message';
 import type { Message } from '../../src/rpc/message';
 import { createPathMap } from '../../src/paths/path-map';
@@ -17,7 +17,7 @@ describe('pageParams', () => {
     const body = params === undefined ? '' : `,"params":${params}`;
     const line = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"session/list"${body}}`);
 
-    expect(pageParams(scanCall(line, compilePlan(listParams)), map, cursor)).toBe(expected);
+    expect(pageParams(scanCall(line, planOf(listParams)), map, cursor)).toBe(expected);
   });
 });
 
@@ -34,7 +34,7 @@ describe('pageText', () => {
 });
 
 function answer(result: string): Message {
-  const plan = compilePlan(listResult);
+  const plan = planOf(listResult);
   const plans = { params: () => undefined, result: () => plan, error: undefined };
   return scan(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`), plans);
 }

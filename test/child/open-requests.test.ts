@@ -1,5 +1,5 @@
 import { CaiError } from '../../src/errors';
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import type { Message } from '../../src/rpc/message';
 import { OpenRequests } from '../../src/child/open-requests';
@@ -65,7 +65,7 @@ describe('OpenRequests', () => {
   });
 
   test('remembers what is wanted of the answer, and on whose behalf it was asked', () => {
-    const resultPlan = compilePlan({ sessionId: 'session' });
+    const resultPlan = planOf({ sessionId: 'session' });
     open.add('"x"', { ...asker('x'), resultPlan, editorId: '1' });
 
     expect(open.find('"x"')).toMatchObject({ childId: '"x"', resultPlan, editorId: '1' });

@@ -1,9 +1,9 @@
 import { loopbackOf, mcpEntries } from '../../src/mcp/mcp-entries';
 import { sessionSetup } from '../../src/protocol/fields';
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 
-const plan = compilePlan(sessionSetup);
+const plan = planOf(sessionSetup);
 
 function read(servers: string) {
   const line = Buffer.from(

@@ -5,14 +5,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sessionSetup } from '../../src/protocol/fields';
 import { McpServers } from '../../src/mcp/mcp-servers';
 import type { Log } from '../../src/system/log';
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import type { Message } from '../../src/rpc/message';
 import type { AgentSession } from '../../src/sessions/session';
 import { createPathMap } from '../../src/paths/path-map';
 import { newFolder } from '../support/temp-folder';
 
-const plan = compilePlan(sessionSetup);
+const plan = planOf(sessionSetup);
 const root = newFolder();
 const pins = [{ spelled: root, real: root, identity: '1:1', isReadOnly: false }];
 const place = { roots: pins, map: createPathMap({ hostRoots: [root], agentRoots: ['/w'] }) };

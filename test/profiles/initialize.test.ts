@@ -2,7 +2,7 @@ import * as fields from '../../src/protocol/fields';
 import { minimalResult, readAgentHello, readHello } from '../../src/profiles/initialize';
 import type { HelloOptions } from '../../src/profiles/initialize';
 import { CaiError } from '../../src/errors';
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import type { Message } from '../../src/rpc/message';
 
@@ -137,9 +137,9 @@ describe('minimalResult', () => {
 
 function read(text: string): Message {
   return scan(Buffer.from(text), {
-    params: () => compilePlan(fields.initializeParams),
-    result: () => compilePlan(fields.initializeResult),
-    error: compilePlan(fields.errorObject),
+    params: () => planOf(fields.initializeParams),
+    result: () => planOf(fields.initializeResult),
+    error: planOf(fields.errorObject),
   });
 }
 

@@ -4,7 +4,7 @@ import type { Core } from '../../src/relay/core';
 import { FileRequests } from '../../src/proxy/file-requests';
 import { agentMethods } from '../../src/protocol/methods';
 import type { Answer } from '../../src/agent/status';
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import { openLog } from '../../src/system/log';
 import type { WorkspaceChild } from '../../src/child/workspace-child';
@@ -90,7 +90,7 @@ function ask(name: string, method = 'fs/read_text_file'): void {
     method,
     params: { sessionId: 's', path: join(root, name) },
   });
-  const plans = { params: () => compilePlan(row.params), result: () => undefined, error: undefined };
+  const plans = { params: () => planOf(row.params), result: () => undefined, error: undefined };
   requests.serve({ child, message: scan(Buffer.from(line), plans), row, session });
 }
 

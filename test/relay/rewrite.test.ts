@@ -1,7 +1,7 @@
 import * as fields from '../../src/protocol/fields';
 import { editsOf, pathsToAgent, pathsToEditor } from '../../src/relay/rewrite';
 import type { Rewrites } from '../../src/relay/rewrite';
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import type { PlanSource } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import { editedText } from '../../src/rpc/splice';
@@ -100,7 +100,7 @@ describe('pathsToAgent and pathsToEditor', () => {
 });
 
 function rewrittenBy(text: string, plan: PlanSource, rewrites: Partial<Rewrites>): string {
-  const compiled = compilePlan(plan);
+  const compiled = planOf(plan);
   const line = Buffer.from(`{"jsonrpc":"2.0","method":"m","params":${text}}`);
   const message = scan(line, { params: () => compiled, result: () => undefined, error: undefined });
   expect(message.kind).toBe('notification');

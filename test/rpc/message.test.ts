@@ -1,12 +1,12 @@
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import { fieldOf, scan, textOf } from '../../src/rpc/message';
 import type { Message, Plans } from '../../src/rpc/message';
 
 /** Each side of the message wants something else. */
 const plans: Plans = {
-  params: (method) => (method === 'm' ? compilePlan({ sessionId: 'session', a: 'path' }) : undefined),
-  result: (id) => (id === '7' ? compilePlan({ sessionId: 'session', b: 'uri' }) : undefined),
-  error: compilePlan({ data: { sessionId: 'sessionRef' } }),
+  params: (method) => (method === 'm' ? planOf({ sessionId: 'session', a: 'path' }) : undefined),
+  result: (id) => (id === '7' ? planOf({ sessionId: 'session', b: 'uri' }) : undefined),
+  error: planOf({ data: { sessionId: 'sessionRef' } }),
 };
 
 describe('scan', () => {

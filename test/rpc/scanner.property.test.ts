@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as fields from '../../src/protocol/fields';
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import type { PlanSource } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import type { Plans } from '../../src/rpc/message';
@@ -67,7 +67,7 @@ function withLine(plan: PlanSource): fc.Arbitrary<[PlanSource, string]> {
 }
 
 function plansOf(source: PlanSource): Plans {
-  const plan = compilePlan(source);
+  const plan = planOf(source);
   return { params: () => plan, result: () => plan, error: plan };
 }
 

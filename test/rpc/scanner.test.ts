@@ -1,5 +1,5 @@
 import * as fields from '../../src/protocol/fields';
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import type { PlanSource } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import type { Plans } from '../../src/rpc/message';
@@ -82,6 +82,6 @@ function notification(params: string): string {
 }
 
 function plansOf(source: PlanSource): Plans {
-  const plan = compilePlan(source);
+  const plan = planOf(source);
   return { params: () => plan, result: () => plan, error: plan };
 }

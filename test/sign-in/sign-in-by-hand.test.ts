@@ -5,7 +5,7 @@ import { SignInByHand } from '../../src/sign-in/sign-in-by-hand';
 import { signInToken } from '../../src/sign-in/sign-in-argument';
 import { takeToken } from '../../src/agent/editor-token';
 import { openLog } from '../../src/system/log';
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan, scanCall } from '../../src/rpc/message';
 import type { Message } from '../../src/rpc/message';
 import { editedText } from '../../src/rpc/splice';
@@ -79,7 +79,7 @@ describe('a sign-in method that opens a browser', () => {
   function offered(editorCapabilities: Record<string, unknown>): unknown {
     const message = scan(
       Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"authMethods":[${JSON.stringify(method)}]}}`),
-      { params: none, result: () => compilePlan(fields.initializeResult), error: undefined },
+      { params: none, result: () => planOf(fields.initializeResult), error: undefined },
     );
     const signIn = new SignIn({ agent: named('gemini'), host, log });
     const edits = signIn.edits(message, { root: '/srv', editorCapabilities });
@@ -117,11 +117,11 @@ function error(text: string): Message {
   return scan(Buffer.from(`{"jsonrpc":"2.0","id":1,"error":${text}}`), {
     params: none,
     result: none,
-    error: compilePlan(fields.errorObject),
+    error: planOf(fields.errorObject),
   });
 }
 
 function call(method: string, params: unknown): Message {
   const line = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-  return scanCall(Buffer.from(line), compilePlan({}));
+  return scanCall(Buffer.from(line), planOf({}));
 }

@@ -3,7 +3,7 @@ import * as fields from '../../src/protocol/fields';
 import { SignIn } from '../../src/sign-in/sign-in';
 import type { SignInPlace } from '../../src/sign-in/sign-in';
 import { openLog } from '../../src/system/log';
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import { editedText } from '../../src/rpc/splice';
 import { newFolder } from '../support/temp-folder';
@@ -25,7 +25,7 @@ describe('SignIn, against an agent that means harm', () => {
     const line = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${before}${methods}}}`);
     const message = scan(line, {
       params: () => undefined,
-      result: () => compilePlan(fields.initializeResult),
+      result: () => planOf(fields.initializeResult),
       error: undefined,
     });
     const text = editedText(line, message.bodyStart, message.bodyEnd, signIn.edits(message, where));

@@ -7,7 +7,7 @@ import type { SignInPlace } from '../../src/sign-in/sign-in';
 import { signInToken } from '../../src/sign-in/sign-in-argument';
 import { hostCommand, takeToken } from '../../src/agent/editor-token';
 import { openLog } from '../../src/system/log';
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import type { Message } from '../../src/rpc/message';
 import { editedText } from '../../src/rpc/splice';
@@ -288,7 +288,7 @@ describe('SignIn', () => {
 function answer(result: string): Message {
   return scan(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`), {
     params: () => undefined,
-    result: () => compilePlan(fields.initializeResult),
+    result: () => planOf(fields.initializeResult),
     error: undefined,
   });
 }

@@ -1,11 +1,11 @@
 import * as fields from '../../src/protocol/fields';
 import { editsOfCreate, wishOf } from '../../src/terminals/terminal-create';
-import { compilePlan } from '../../src/rpc/json/wanted-places';
+import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import type { Message } from '../../src/rpc/message';
 import { splice } from '../../src/rpc/splice';
 
-const plan = compilePlan(fields.terminalCreate);
+const plan = planOf(fields.terminalCreate);
 
 /** A `terminal/create` of an agent with these params, JSON text. */
 function create(params?: string): Message {

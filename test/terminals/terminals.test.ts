@@ -1,3 +1,4 @@
+import { planOf } from '../../src/rpc/json';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,7 +86,7 @@ function fromAgent(method: string, params: Json, id?: number): Message {
   const line = Buffer.from(
     JSON.stringify({ jsonrpc: '2.0', ...(id !== undefined && { id }), method, params }),
   );
-  const plan = core.planOf(agentMethods[method]!.params);
+  const plan = planOf(agentMethods[method]!.params);
   return scan(line, { params: () => plan, result: () => undefined, error: undefined });
 }
 

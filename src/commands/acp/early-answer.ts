@@ -9,7 +9,7 @@ import { readHello, resultFor, type HelloOptions } from '../../profiles/initiali
 import type { KnownAnswer, Profiles } from '../../profiles/profiles';
 import { resultLine } from '../../rpc/answer';
 import { LineReader } from '../../rpc/line';
-import { compilePlan } from '../../rpc/json/wanted-places';
+import { planOf } from '../../rpc/json';
 import { scanCall } from '../../rpc/message';
 
 const stdin = 0;
@@ -58,7 +58,7 @@ function knownAnswer(
     reader.push(received);
     const line = reader.next();
     if (!Buffer.isBuffer(line)) return undefined;
-    const message = scanCall(line, compilePlan(fields.initializeParams));
+    const message = scanCall(line, planOf(fields.initializeParams));
     if (message.kind !== 'request' || message.method !== 'initialize') return undefined;
     const answer = options.profiles.find(readHello(message, options).childParams);
     if (answer === undefined) return undefined;

@@ -84,8 +84,16 @@ function fold(key: string): string {
   return key.toLowerCase().replaceAll('\u017f', 's').replaceAll('\u212a', 'k');
 }
 
-/** Compiles places. At most one `?name` an object, and at most 31 keys. */
-export function compilePlan(source: PlanSource | string): Plan {
+const plans = new WeakMap<PlanSource, Plan>();
+
+/** The compiled form of places, made once for each source. At most one `?name` an object, and at most 31 keys. */
+export function planOf(source: PlanSource): Plan {
+  const plan = plans.get(source) ?? compile(source);
+  plans.set(source, plan);
+  return plan;
+}
+
+function compile(source: PlanSource | string): Plan {
   const plan = new Plan();
   if (typeof source === 'string') {
     plan.kind = source;
@@ -94,8 +102,8 @@ export function compilePlan(source: PlanSource | string): Plan {
   const tagKey = Object.keys(source).find((key) => key.startsWith('?'));
   for (const [key, below] of Object.entries(source)) {
     if (key === '=') plan.kind = below as string;
-    else if (key === '*') plan.each = compilePlan(below);
-    else if (key !== tagKey) plan.add(key, compilePlan(below));
+    else if (key === '*') plan.each = compile(below);
+    else if (key !== tagKey) plan.add(key, compile(below));
   }
   if (tagKey !== undefined) compileVariants(plan, source, tagKey);
   if (plan.keys.length > 31) throw new Error('a plan has more keys than bits to mark them');
@@ -107,7 +115,7 @@ function compileVariants(plan: Plan, source: PlanSource, tagKey: string): void {
   const tag = tagKey.slice(1);
   plan.tag = addOnce(plan, tag);
   for (const [value, below] of Object.entries(variants as PlanSource)) {
-    const variant = compilePlan({ ...common, ...(below as PlanSource) });
+    const variant = compile({ ...common, ...(below as PlanSource) });
     variant.picker = addOnce(variant, tag);
     plan.variants.set(value, variant);
   }

@@ -1,4 +1,4 @@
-import { compilePlan } from '../../../src/rpc/json/wanted-places';
+import { planOf } from '../../../src/rpc/json/wanted-places';
 import type { PlanSource } from '../../../src/rpc/json/wanted-places';
 import { Walk } from '../../../src/rpc/json/walk';
 
@@ -24,7 +24,7 @@ describe('Walk.value', () => {
     const text = '["s",1,null,{},["t"]]';
     const walk = new Walk(Buffer.from(text));
 
-    walk.value(0, compilePlan({ '*': 'path' }));
+    walk.value(0, planOf({ '*': 'path' }));
 
     expect(walk.fields.map(({ isString }) => isString)).toEqual([true, false, false, false, false]);
   });
@@ -116,7 +116,7 @@ describe('Walk.value', () => {
       (text) => {
         const walk = new Walk(Buffer.from(text));
 
-        walk.value(0, compilePlan(plan));
+        walk.value(0, planOf(plan));
 
         expect(walk.hasDuplicate).toBe(true);
       },
@@ -142,7 +142,7 @@ describe('Walk.value', () => {
     ])('are told of %s', (_, text) => {
       const walk = new Walk(Buffer.from(text));
 
-      walk.value(0, compilePlan(plan));
+      walk.value(0, planOf(plan));
 
       expect(walk.hasDuplicate).toBe(true);
     });
@@ -155,7 +155,7 @@ describe('Walk.value', () => {
     ])('are not told of %s', (_, text) => {
       const walk = new Walk(Buffer.from(text));
 
-      walk.value(0, compilePlan(plan));
+      walk.value(0, planOf(plan));
 
       expect(walk.hasDuplicate).toBe(false);
     });
@@ -166,9 +166,9 @@ describe('Walk.value', () => {
     const walk = new Walk(Buffer.from(text), 3);
     const asked: [number, number][] = [];
 
-    const end = walk.value(0, compilePlan({ id: 'i', params: 'p', missing: 'm' }), (index, start) => {
+    const end = walk.value(0, planOf({ id: 'i', params: 'p', missing: 'm' }), (index, start) => {
       asked.push([index, start]);
-      return index === 1 ? compilePlan({ a: 'path' }) : undefined;
+      return index === 1 ? planOf({ a: 'path' }) : undefined;
     });
 
     expect(end).toBe(text.length);
@@ -207,7 +207,7 @@ describe('Walk.value', () => {
     '{"a"x1}',
     '{xa":1}',
   ])('refuses %j', (text) => {
-    expect(new Walk(Buffer.from(text)).value(0, compilePlan({ a: 'path' }))).toBe(-1);
+    expect(new Walk(Buffer.from(text)).value(0, planOf({ a: 'path' }))).toBe(-1);
   });
 
   test('follows 100,000 brackets, and finds what lies behind them', () => {
@@ -223,6 +223,6 @@ describe('Walk.value', () => {
 function placesIn(text: string, plan: PlanSource): [string, string][] {
   const bytes = Buffer.from(text);
   const walk = new Walk(bytes);
-  expect(walk.value(0, compilePlan(plan))).toBe(bytes.length);
+  expect(walk.value(0, planOf(plan))).toBe(bytes.length);
   return walk.fields.map(({ kind, start, end }) => [kind, bytes.toString('utf8', start, end)]);
 }

@@ -1,17 +1,21 @@
-import { compilePlan } from '../../../src/rpc/json/wanted-places';
+import { planOf } from '../../../src/rpc/json/wanted-places';
 import type { Plan } from '../../../src/rpc/json/wanted-places';
 
-describe('compilePlan', () => {
+describe('planOf', () => {
   test('compiles a leaf to its kind', () => {
-    const plan = compilePlan('path');
+    const leaf = planOf({ id: 'path' }).members[0];
 
-    expect(plan.kind).toBe('path');
-    expect(plan.keys).toEqual([]);
-    expect(plan.tag).toBe(-1);
+    expect(leaf).toMatchObject({ kind: 'path', keys: [], tag: -1 });
+  });
+
+  test('compiles each source once', () => {
+    const source = { id: 'path' };
+
+    expect(planOf(source)).toBe(planOf(source));
   });
 
   test('compiles members, elements and what is wanted of the value itself', () => {
-    const plan = compilePlan({ '=': 'rows', '*': 'row', é: { id: 'listed' } });
+    const plan = planOf({ '=': 'rows', '*': 'row', é: { id: 'listed' } });
 
     expect(plan.kind).toBe('rows');
     expect(plan.each?.kind).toBe('row');
@@ -20,7 +24,7 @@ describe('compilePlan', () => {
   });
 
   test('gives each variant the common members too, and marks the tag in all of them', () => {
-    const plan = compilePlan({ id: 'session', '?type': { image: { uri: 'uri' }, '': { command: 'path' } } });
+    const plan = planOf({ id: 'session', '?type': { image: { uri: 'uri' }, '': { command: 'path' } } });
 
     expect(plan.keys.map(String)).toEqual(['id', 'type']);
     expect(plan.tag).toBe(1);
@@ -31,7 +35,7 @@ describe('compilePlan', () => {
   });
 
   test('lets the tag be wanted itself, in each variant and where none fits', () => {
-    const plan = compilePlan({ id: 'session', type: 'word', '?type': { image: { uri: 'uri' } } });
+    const plan = planOf({ id: 'session', type: 'word', '?type': { image: { uri: 'uri' } } });
 
     expect(plan.keys.map(String)).toEqual(['id', 'type']);
     expect(plan.tag).toBe(1);
@@ -44,9 +48,9 @@ describe('compilePlan', () => {
     const keys = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'path']));
 
-    expect(compilePlan(keys(31)).keys).toHaveLength(31);
-    expect(() => compilePlan(keys(32))).toThrow('more keys than bits');
-    expect(() => compilePlan({ ...keys(30), '?type': { a: { b: 'path', c: 'path' } } })).toThrow(
+    expect(planOf(keys(31)).keys).toHaveLength(31);
+    expect(() => planOf(keys(32))).toThrow('more keys than bits');
+    expect(() => planOf({ ...keys(30), '?type': { a: { b: 'path', c: 'path' } } })).toThrow(
       'more keys than bits',
     );
   });
@@ -56,14 +60,14 @@ describe('Plan.hasInOtherCase', () => {
   test.each(['SESSIONID', 'sessionid', 'SessionId', '\u017fe\u017fsionId', 'É', 'to\u212aen'])(
     'knows %s',
     (key) => {
-      const plan = compilePlan({ sessionId: 'session', é: 'path', token: 'path' });
+      const plan = planOf({ sessionId: 'session', é: 'path', token: 'path' });
 
       expect(hasInOtherCase(plan, JSON.stringify(key))).toBe(true);
     },
   );
 
   test.each(['session', 'sessionId ', 'ë', ''])('does not know %j', (key) => {
-    const plan = compilePlan({ sessionId: 'session', é: 'path', '?type': { x: {} } });
+    const plan = planOf({ sessionId: 'session', é: 'path', '?type': { x: {} } });
 
     expect(hasInOtherCase(plan, JSON.stringify(key))).toBe(false);
   });
@@ -71,7 +75,7 @@ describe('Plan.hasInOtherCase', () => {
 
 describe('Plan.indexOf', () => {
   test('finds a key by its bytes in the text', () => {
-    const plan = compilePlan({ a: 'path', ab: 'path', é: 'path' });
+    const plan = planOf({ a: 'path', ab: 'path', é: 'path' });
     const text = Buffer.from('"ab" "é" "b" "abc"');
 
     expect(plan.indexOf(text, 1, 3)).toBe(1);
@@ -83,7 +87,7 @@ describe('Plan.indexOf', () => {
   });
 
   test('knows one with an escape', () => {
-    expect(hasInOtherCase(compilePlan({ sessionId: 'session' }), '"session\\u0069d"')).toBe(true);
+    expect(hasInOtherCase(planOf({ sessionId: 'session' }), '"session\\u0069d"')).toBe(true);
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as fields from '../../../src/protocol/fields';
 import { LineReader } from '../../../src/rpc/line';
-import { compilePlan } from '../../../src/rpc/json/wanted-places';
+import { planOf } from '../../../src/rpc/json/wanted-places';
 import { RunRewriter } from '../../../src/rpc/webassembly/repeated-lines';
 import type { Run } from '../../../src/rpc/webassembly/repeated-lines';
 import { scan } from '../../../src/rpc/message';
@@ -11,7 +11,7 @@ import { joined, splice } from '../../../src/rpc/splice';
 import { runs } from '../../support/properties';
 import { stringText } from '../json-text';
 
-const plan = compilePlan({ sessionId: 'session', update: fields.update });
+const plan = planOf({ sessionId: 'session', update: fields.update });
 const plans: Plans = { params: () => plan, result: () => undefined, error: undefined };
 const limits = { maxLineBytes: 1_000_000, maxSearchBytes: 0 };
 

@@ -1,0 +1,8 @@
+/** The door to `json/`: what others than `rpc/` need to read JSON as bytes. */
+export { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json/bytes';
+export { stringEnd, unquote } from './json/string';
+export { scalarEnd, skipSpace } from './json/tokens';
+export { planOf } from './json/wanted-places';
+export type { Plan } from './json/wanted-places';
+export { Walk } from './json/walk';
+export type { Field } from './json/walk';
