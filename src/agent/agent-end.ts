@@ -17,23 +17,16 @@ export class AgentEnd {
   ) {}
 }
 
-/** What the log takes of a failure. */
-export interface LoggedFailure {
-  /** Code of the failure; if a command of ours reported one, that. */
-  readonly code: string;
-  /** Exit status of the agent's process; undefined where none is known. */
-  readonly status: number | undefined;
-  /** The signal that ended that process; undefined where none did. */
-  readonly signal: NodeJS.Signals | undefined;
-  /** Its message. It may quote the agent, and so the log writes it to stderr alone. */
-  readonly said: string;
-}
-
-/** The fields of a log line about a failure of an agent. */
-export function loggedFailure(reason: CaiError): LoggedFailure {
+/**
+ * The fields of a log line about a failure of an agent; `code` is what a command of ours reported, if one did. `said`
+ * may quote the agent, and so the log writes it to stderr alone.
+ */
+export function loggedFailure(
+  reason: CaiError,
+): Readonly<{ code: string; status: number | undefined; signal: NodeJS.Signals | undefined; said: string }> {
   const end = reason.cause instanceof AgentEnd ? reason.cause : undefined;
-  const { failure = reason.code, status, signal } = end ?? {};
-  return { code: failure, status, signal, said: reason.message };
+  const { failure: code = reason.code, status, signal } = end ?? {};
+  return { code, status, signal, said: reason.message };
 }
 
 /** The signal that a command of ours tells of by its exit status, which is 128 and the signal's number. */

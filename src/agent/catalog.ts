@@ -5,15 +5,13 @@ import type { Config } from '../config/config';
 import { nearest } from '../config/nearest';
 import { ownValue } from '../config/own-property';
 
-/** One known agent. Commands are a program and its arguments, started without a shell. */
-export interface CatalogEntry {
-  /** What people call it. */
+/** A known agent. Commands are a program and its arguments, started without a shell. */
+interface CatalogEntry {
   readonly displayName: string;
-  /** The command, in our image as well as on this machine; the program is looked up on PATH. */
+  /** In our image as well as on this machine; the program is looked up on PATH. */
   readonly command: readonly string[];
   /** The npm packages, with their versions, that are installed in its image; none: npm does not have the agent. */
   readonly packages: readonly string[];
-  /** How a user signs in to the agent and out of it by hand. */
   readonly signIn: SignInCommands;
   /**
    * The host name of all its containers, for an agent that encrypts its data with the host name. By default each
@@ -27,15 +25,10 @@ export interface CatalogEntry {
   readonly settings?: SettingsFile;
 }
 
-/** A file in a container. */
-export interface SettingsFile {
-  /** Absolute path. */
-  readonly path: string;
-  /** The whole content. */
-  readonly text: string;
-}
+/** A file in a container, by its absolute path. */
+export type SettingsFile = Readonly<Record<'path' | 'text', string>>;
 
-/** Commands inside our image. */
+/** How a user signs in to an agent in our image by hand, and out of it. */
 export interface SignInCommands {
   /** Signs in, in a terminal. */
   readonly login: readonly [string, ...string[]];
@@ -151,13 +144,11 @@ export interface AgentCommand {
   readonly hasStatus?: boolean;
 }
 
-/** Decides which command a name stands for. */
-export interface CatalogOptions {
-  /** `[agents]` of the user's configuration. */
+interface CatalogOptions {
   readonly agents: Config['agents'];
   /** `CAI_ACP_TEST_MODE=1`: any name, run exactly as `<name> --acp`. */
   readonly isTestMode: boolean;
-  /** The user's config file, for advice. */
+  /** The user's, for advice. */
   readonly configFile: string;
   /** Folder against which a name with a slash is resolved, in test mode. */
   readonly cwd: string;
@@ -166,8 +157,8 @@ export interface CatalogOptions {
 }
 
 /**
- * The command for an agent's name, with `args` appended. Fails with `UNSUPPORTED_AGENT` for a name that
- * is neither configured nor in the catalog.
+ * The command for an agent's name, with `args` appended. Fails with `UNSUPPORTED_AGENT` for a name that is neither
+ * configured nor in the catalog.
  */
 export function resolveAgent(name: string, args: readonly string[], options: CatalogOptions): AgentCommand {
   if (options.isTestMode) {

@@ -2,28 +2,14 @@
  * Orders for `cai terminal`. An editor runs one command of ours, of fixed form, with a token; the file of that name,
  * which only the user can read, says what the command does in a container.
  */
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { join } from 'node:path';
 import type { Host } from '../system/host';
 import { builtin } from '../system/builtin';
 import { CaiError, messageOf } from '../errors';
 import { ownProgram } from './cai-program';
 import { isRunning, ownIdentity } from '../system/process-identity';
+import { errorCodeOf } from '../system/real-path';
 
 /** What `cai terminal` runs in a container. */
 export interface TerminalOrder {
@@ -53,14 +39,6 @@ export interface TerminalOrder {
   readonly host?: Readonly<Record<string, string>>;
 }
 
-/** The command that an editor is told to run. */
-export interface HostCommand {
-  /** The `node` that runs us. */
-  readonly command: string;
-  /** Our own script, `terminal`, and the token. */
-  readonly args: [string, string, string];
-}
-
 /** How long an order for a command is good, in milliseconds: editors run it at once. */
 const commandMs = 10 * 60_000;
 /** Longest order: the folder may lie in memory. */
@@ -76,11 +54,8 @@ const fileForm = /^[0-9a-f]{32}\.(?:command|login|taken)$/;
 export const hostVariables =
   /^(?:HOME|XDG_(?:CONFIG|STATE|DATA|CACHE)_HOME|XDG_RUNTIME_DIR|(?:DOCKER|CAI)_.*)$/;
 
-/** The content of a file. */
-type StoredOrder = TerminalOrder & {
-  /** Identity of the process that wrote it. */
-  readonly owner: string;
-};
+/** The content of a file; `owner` is the identity of the process that wrote it. */
+type StoredOrder = TerminalOrder & { readonly owner: string };
 
 /**
  * Writes an order and returns its token, of `[0-9a-f]`. A command is good for `lifetimeMs` (default: 10 minutes), a
@@ -88,9 +63,8 @@ type StoredOrder = TerminalOrder & {
  * order of more than 1 MiB, with `CONFIG` where no file can be written.
  */
 export function writeToken(host: Host, order: TerminalOrder, lifetimeMs?: number): string {
-  const variables = Object.fromEntries(Object.entries(host.env).filter(isHostVariable));
-  const stored: StoredOrder = { ...order, host: variables, owner: ownIdentity() };
-  const text = JSON.stringify(stored);
+  const variables = Object.fromEntries(Object.entries(host.env).filter(([name]) => hostVariables.test(name)));
+  const text = JSON.stringify({ ...order, host: variables, owner: ownIdentity() });
   if (Buffer.byteLength(text) > maxOrderBytes)
     throw new CaiError('INVALID_PARAMS', 'a terminal: command, arguments and environment exceed 1 MiB');
   const folder = folderToWrite(host);
@@ -99,11 +73,11 @@ export function writeToken(host: Host, order: TerminalOrder, lifetimeMs?: number
   const token = builtin('node:crypto').randomBytes(16).toString('hex');
   const file = join(folder, `${token}.${order.kind}`);
   try {
-    writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
+    fs.writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
     const until = Date.now() + (lifetimeMs ?? commandMs);
-    utimesSync(file, until / 1_000, until / 1_000);
+    fs.utimesSync(file, until / 1_000, until / 1_000);
   } catch (reason) {
-    rmSync(file, { force: true });
+    fs.rmSync(file, { force: true });
     throw new CaiError('CONFIG', `${folder}: no file can be written there: ${messageOf(reason)}`);
   }
   return token;
@@ -131,17 +105,17 @@ export function takeToken(host: Host, token: string): TerminalOrder {
 export function dropToken(host: Host, token: string): void {
   if (!tokenForm.test(token)) return;
   for (const folder of foldersOf(host)) {
-    for (const kind of ['command', 'login']) rmSync(join(folder, `${token}.${kind}`), { force: true });
+    for (const kind of ['command', 'login']) fs.rmSync(join(folder, `${token}.${kind}`), { force: true });
   }
 }
 
 /** Removes the orders that are over: commands that nobody has run in time, sign-ins whose process has ended. */
 export function sweepTokens(host: Host): void {
-  for (const folder of foldersOf(host)) if (existsSync(folder)) sweep(folder);
+  for (const folder of foldersOf(host)) if (fs.existsSync(folder)) sweep(folder);
 }
 
 /** The command that an editor is given for a token; no part comes from an agent. */
-export function hostCommand(token: string): HostCommand {
+export function hostCommand(token: string): { readonly command: string; readonly args: readonly string[] } {
   const [command, ...args] = ownProgram(['terminal', token]);
   return { command, args };
 }
@@ -156,8 +130,8 @@ function folderToWrite(host: Host): string {
   const reasons: string[] = [];
   for (const folder of foldersOf(host)) {
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      if (isOurs(lstatSync(folder)) && lstatSync(folder).isDirectory()) return folder;
+      fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if (isOurs(fs.lstatSync(folder)) && fs.lstatSync(folder).isDirectory()) return folder;
       reasons.push(`${folder}: not a folder that is yours alone: remove it`);
     } catch (reason) {
       // Often the variable names the runtime folder of a login session, and the folder does not exist.
@@ -170,16 +144,15 @@ function folderToWrite(host: Host): string {
 /** Takes an order for a command by renaming its file, so that a second caller finds nothing. */
 function takeCommand(path: string): Found | undefined {
   const taken = `${path}.taken`;
-  try {
-    renameSync(`${path}.command`, taken);
-  } catch (reason) {
-    if (isMissing(reason)) return undefined;
-    throw refuse(messageOf(reason));
-  }
+  const isThere = unlessMissing(() => {
+    fs.renameSync(`${path}.command`, taken);
+    return true;
+  });
+  if (isThere === undefined) return undefined;
   try {
     return readOrder(taken);
   } finally {
-    rmSync(taken, { force: true });
+    fs.rmSync(taken, { force: true });
   }
 }
 
@@ -191,20 +164,16 @@ interface Found {
 
 /** The order in a file; undefined if there is none. */
 function readOrder(path: string): Found | undefined {
-  let file: number;
+  const flags = fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK;
+  const file = unlessMissing(() => fs.openSync(path, flags));
+  if (file === undefined) return undefined;
   try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch (reason) {
-    if (isMissing(reason)) return undefined;
-    throw refuse(messageOf(reason));
-  }
-  try {
-    const stats = fstatSync(file);
+    const stats = fs.fstatSync(file);
     if (!stats.isFile() || !isOurs(stats) || stats.size > maxOrderBytes)
       throw refuse('its file is not yours alone');
-    return { order: parseOrder(readFileSync(file, 'utf8')), untilMs: stats.mtimeMs };
+    return { order: parseOrder(fs.readFileSync(file, 'utf8')), untilMs: stats.mtimeMs };
   } finally {
-    closeSync(file);
+    fs.closeSync(file);
   }
 }
 
@@ -221,12 +190,12 @@ function parseOrder(text: string): StoredOrder {
 
 /** Removes orders that are no longer good. Another process may do the same at this time, or may be taking one. */
 function sweep(folder: string): void {
-  for (const name of readdirSync(folder)) {
+  for (const name of fs.readdirSync(folder)) {
     if (!fileForm.test(name)) continue;
     const file = join(folder, name);
     try {
-      if (name.endsWith('.login') ? !isWantedIn(file) : statSync(file).mtimeMs < Date.now())
-        rmSync(file, { force: true });
+      if (name.endsWith('.login') ? !isWantedIn(file) : fs.statSync(file).mtimeMs < Date.now())
+        fs.rmSync(file, { force: true });
     } catch {
       // It is gone, or we may neither read nor remove it.
     }
@@ -239,7 +208,7 @@ function isWantedIn(file: string): boolean {
     const found = readOrder(file);
     return found === undefined || isWanted(found.order.owner);
   } catch {
-    return statSync(file).mtimeMs >= Date.now() - writingMs;
+    return fs.statSync(file).mtimeMs >= Date.now() - writingMs;
   }
 }
 
@@ -248,18 +217,20 @@ function isWanted(owner: unknown): boolean {
   return typeof owner === 'string' && isRunning(owner) === true;
 }
 
-function isHostVariable(entry: [string, string | undefined]): entry is [string, string] {
-  return hostVariables.test(entry[0]) && entry[1] !== undefined;
-}
-
 /** Whether a file is the user's, and nobody else may read or write it. */
 function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }): boolean {
   return uid === process.geteuid?.() && (mode & 0o077) === 0;
 }
 
-function isMissing(reason: unknown): boolean {
-  const { code } = reason as NodeJS.ErrnoException;
-  return code === 'ENOENT' || code === 'ENOTDIR';
+/** Fails with `USAGE` for any other error of the system. */
+function unlessMissing<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch (reason) {
+    const code = errorCodeOf(reason);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw refuse(messageOf(reason));
+  }
 }
 
 function refuse(why: string): CaiError {

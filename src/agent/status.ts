@@ -28,7 +28,7 @@ export type AgentStatus =
   | { readonly kind: 'resumed' };
 
 /** What a command may be asked. It answers each question once; a program that knows no questions stays silent. */
-export type Question =
+type Question =
   /** Whether the command works: it answers at once, whatever else it does. */
   | 'alive'
   /** To keep everything from running that could change the agent's files, until `thaw` or its own end. */
@@ -36,23 +36,8 @@ export type Question =
   /** To let what `freeze` has stopped run again. */
   | 'thaw';
 
-/** A question as a line to the command. */
-export interface Asked {
-  /** What is asked. */
-  readonly ask: Question;
-  /** Names the question in its answer. */
-  readonly id: number;
-}
-
-/** The command's answer to a question. */
-export interface Answer {
-  /** Tells an answer from an `AgentStatus`. */
-  readonly kind: 'answer';
-  /** `id` of the question. */
-  readonly id: number;
-  /** Why what was asked for could not be done; absent: it is done. */
-  readonly error?: string;
-}
+/** The command's answer to the question with that `id`; `error` says why what was asked for could not be done. */
+export type Answer = Readonly<{ kind: 'answer'; id: number; error?: string }>;
 
 /** The fields that a line of each kind has, by their types; those with `?` may be missing. */
 const forms: Readonly<Record<string, Readonly<Record<string, 'string' | 'number' | 'string?'>>>> = {
@@ -69,7 +54,7 @@ const forms: Readonly<Record<string, Readonly<Record<string, 'string' | 'number'
 };
 
 /** What is said as a line, with its newline. */
-export function statusLine(said: AgentStatus | Asked | Answer): string {
+export function statusLine(said: AgentStatus | Answer | { ask: Question; id: number }): string {
   return `${JSON.stringify(said)}\n`;
 }
 

@@ -4,7 +4,6 @@
  */
 import type { Host } from '../system/host';
 import { loggedFailure } from '../agent/agent-end';
-import type { LoggedFailure } from '../agent/agent-end';
 import { messageOf } from '../errors';
 import { resultLine } from '../rpc/answer';
 import type { Config } from '../config/config';
@@ -41,7 +40,7 @@ export interface GreetingOptions {
 /** What comes of a first child: its answer, or for the log why there is none. */
 interface Outcome {
   readonly hello?: string;
-  readonly why?: LoggedFailure | { readonly reason: string };
+  readonly why?: object;
 }
 
 /** How long `initialize` waits for an agent's answer before it promises nothing, in milliseconds. */

@@ -4,7 +4,7 @@
  */
 import { posix } from 'node:path';
 import { isPassable, isVariableName } from '../agent/argument-text';
-import type { HostCommand, TerminalOrder } from '../agent/editor-token';
+import type { hostCommand, TerminalOrder } from '../agent/editor-token';
 import { CaiError } from '../errors';
 import { replacing } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
@@ -38,7 +38,7 @@ export function wishOf(message: Message): TerminalWish {
 }
 
 /** Edits that have the editor run `host` in `cwd`, a folder of its machine. All other params stay. */
-export function editsOfCreate(message: Message, host: HostCommand, cwd: string): Edit[] {
+export function editsOfCreate(message: Message, host: ReturnType<typeof hostCommand>, cwd: string): Edit[] {
   const env = fieldOf(message, 'terminalEnv');
   const edits = env === undefined ? [] : [replacing(env, '[]')];
   let text = JSON.stringify(host.command);

@@ -1,6 +1,7 @@
 import { catalog, resolveAgent } from '../../src/agent/catalog';
-import type { CatalogOptions } from '../../src/agent/catalog';
 import { CaiError } from '../../src/errors';
+
+type CatalogOptions = Parameters<typeof resolveAgent>[2];
 
 const usual: CatalogOptions = {
   agents: {},
