@@ -11,69 +11,40 @@ export const rpcCode = {
 } as const;
 
 /**
- * Every expected failure: the JSON-RPC code it is answered with, and the exit status when it ends the
- * process. Anything else that is thrown is a bug.
+ * Every expected failure: the exit status when it ends the process, and the JSON-RPC code of the answer to a request,
+ * mostly `internalError`. Anything else that is thrown is a bug.
  */
 const failures = {
-  /** The command line is wrong. */
-  USAGE: { rpc: rpcCode.internalError, exit: 2 },
-  /** No catalog entry has that name. */
-  UNSUPPORTED_AGENT: { rpc: rpcCode.internalError, exit: 1 },
-  /** A config file cannot be used. */
-  CONFIG: { rpc: rpcCode.internalError, exit: 2 },
-  /** A folder cannot be a workspace, or a path is not acceptable. */
-  WORKSPACE: { rpc: rpcCode.invalidParams, exit: 2 },
-  /** An agent names a file outside the folders of its session. */
-  OUTSIDE: { rpc: rpcCode.invalidParams, exit: 1 },
-  /** A folder is not the one any more that a session was opened with, or that a container has. */
-  REPLACED: { rpc: rpcCode.invalidParams, exit: 11 },
-  /** Params lack something, or have it in a form that cannot be served. */
-  INVALID_PARAMS: { rpc: rpcCode.invalidParams, exit: 2 },
-  /** No container engine can be used. */
-  NO_ENGINE: { rpc: rpcCode.internalError, exit: 11 },
-  /** The engine, or what else makes a container ready, does not answer. */
-  NOT_READY: { rpc: rpcCode.internalError, exit: 11 },
-  /** There is no such container. */
-  CONTAINER_NOT_FOUND: { rpc: rpcCode.internalError, exit: 10 },
-  /** The image is not there and cannot be built. */
-  IMAGE: { rpc: rpcCode.internalError, exit: 11 },
-  /** The container cannot be created or started, or has ended. */
-  CONTAINER_START: { rpc: rpcCode.internalError, exit: 11 },
-  /** The keys for SSH cannot be made or read. */
-  SSH_SETUP: { rpc: rpcCode.internalError, exit: 12 },
-  /** sshd in the container cannot be reached or does not let us in, or the connection is lost. */
-  SSH_CONNECT: { rpc: rpcCode.internalError, exit: 13 },
-  /** sshd in the container has another key than the one that the container was made with. */
-  HOST_KEY: { rpc: rpcCode.internalError, exit: 14 },
-  /** The container is not ours, or is not as we made it. */
-  FOREIGN_CONTAINER: { rpc: rpcCode.internalError, exit: 15 },
-  /** The agent could not be started, or ended before it could answer. */
-  AGENT_START: { rpc: rpcCode.internalError, exit: 11 },
-  /** The agent did not answer `initialize` in time. */
-  AGENT_TIMEOUT: { rpc: rpcCode.internalError, exit: 11 },
-  /** The agent ended while a request was open. */
-  AGENT_EXITED: { rpc: rpcCode.internalError, exit: 11 },
-  /** The connection to the agent was lost before it could get the request. */
-  UNDELIVERED: { rpc: rpcCode.internalError, exit: 11 },
-  /** The agent does not read its input, and too much waits for it. */
-  AGENT_STALLED: { rpc: rpcCode.internalError, exit: 11 },
-  /** What an agent answered cannot be passed on. */
-  AGENT_ANSWER: { rpc: rpcCode.internalError, exit: 11 },
-  /** A session id that stands for nothing here. */
-  SESSION_UNKNOWN: { rpc: rpcCode.resourceNotFound, exit: 1 },
-  /** A session whose agent has ended could not be restored. */
-  SESSION_LOST: { rpc: rpcCode.internalError, exit: 1 },
-  /** A terminal id that the editor did not give to the session that names it. */
-  TERMINAL_UNKNOWN: { rpc: rpcCode.resourceNotFound, exit: 1 },
-  /** An agent has as many terminals as one may have, or creates them too fast. */
-  TOO_MANY_TERMINALS: { rpc: rpcCode.internalError, exit: 1 },
-  /** The editor has cancelled the request before an agent had it. Source: ACP v1, cancellation. */
-  CANCELLED: { rpc: rpcCode.requestCancelled, exit: 1 },
-  /** A recording cannot be played, or something else happens than is recorded. */
-  REPLAY: { rpc: rpcCode.internalError, exit: 1 },
-  /** The agent in question does not offer the method. */
-  NOT_OFFERED: { rpc: rpcCode.methodNotFound, exit: 1 },
-} as const;
+  USAGE: { exit: 2 }, // the command line is wrong
+  UNSUPPORTED_AGENT: { exit: 1 }, // no catalog entry has that name
+  CONFIG: { exit: 2 }, // a config file cannot be used
+  WORKSPACE: { exit: 2, rpc: rpcCode.invalidParams }, // a folder cannot be a workspace
+  OUTSIDE: { exit: 1, rpc: rpcCode.invalidParams }, // an agent names a file outside the folders of its session
+  REPLACED: { exit: 11, rpc: rpcCode.invalidParams }, // not the folder of the session or container any more
+  INVALID_PARAMS: { exit: 2, rpc: rpcCode.invalidParams }, // params lack something, or have it in another form
+  NO_ENGINE: { exit: 11 }, // no container engine can be used
+  NOT_READY: { exit: 11 }, // the engine, or what else makes a container ready, does not answer
+  CONTAINER_NOT_FOUND: { exit: 10 }, // there is no such container
+  IMAGE: { exit: 11 }, // the image is not there and cannot be built
+  CONTAINER_START: { exit: 11 }, // the container cannot be created or started, or has ended
+  SSH_SETUP: { exit: 12 }, // the keys for SSH cannot be made or read
+  SSH_CONNECT: { exit: 13 }, // sshd in the container cannot be reached, or the connection is lost
+  HOST_KEY: { exit: 14 }, // sshd in the container has another key than the container was made with
+  FOREIGN_CONTAINER: { exit: 15 }, // the container is not ours, or is not as we made it
+  AGENT_START: { exit: 11 }, // the agent could not be started, or ended before it could answer
+  AGENT_TIMEOUT: { exit: 11 }, // the agent did not answer `initialize` in time
+  AGENT_EXITED: { exit: 11 }, // the agent ended while a request was open
+  UNDELIVERED: { exit: 11 }, // the connection to the agent was lost before it could get the request
+  AGENT_STALLED: { exit: 11 }, // the agent does not read its input, and too much waits for it
+  AGENT_ANSWER: { exit: 11 }, // what an agent answered cannot be passed on
+  SESSION_UNKNOWN: { exit: 1, rpc: rpcCode.resourceNotFound }, // a session id that stands for nothing here
+  SESSION_LOST: { exit: 1 }, // a session whose agent has ended could not be restored
+  TERMINAL_UNKNOWN: { exit: 1, rpc: rpcCode.resourceNotFound }, // a terminal id of no or another session
+  TOO_MANY_TERMINALS: { exit: 1 }, // an agent has as many terminals as it may have, or creates them too fast
+  CANCELLED: { exit: 1, rpc: rpcCode.requestCancelled }, // cancelled before an agent had it
+  REPLAY: { exit: 1 }, // a recording cannot be played, or something else happens than is recorded
+  NOT_OFFERED: { exit: 1, rpc: rpcCode.methodNotFound }, // the agent in question does not offer the method
+} as const satisfies Readonly<Record<string, { exit: number; rpc?: number }>>;
 
 /** The name of an expected failure. */
 export type FailureCode = keyof typeof failures;
@@ -97,8 +68,9 @@ export class CaiError extends Error {
     options?: ErrorOptions,
   ) {
     super(message, options);
-    this.rpcCode = failures[code].rpc;
-    this.exitCode = failures[code].exit;
+    const { exit, rpc = rpcCode.internalError }: { exit: number; rpc?: number } = failures[code];
+    this.rpcCode = rpc;
+    this.exitCode = exit;
   }
 }
 

@@ -5,13 +5,13 @@ import type { AgentFolders } from '../paths/agent-folders';
 import { placeOfValue } from './effective-config';
 import { quoted } from '../system/quoted';
 
-/** A path of the configuration. */
-export interface ChosenPath {
-  /** Its key as in the docs: `mounts[].path`. */
+/**
+ * A path of the configuration; its key as in the docs, `mounts[].path`; the root of the workspace whose configuration
+ * it is, if there is one.
+ */
+interface ChosenPath {
   readonly key: string;
-  /** The path. */
   readonly path: string;
-  /** Root of the workspace whose configuration it is; `undefined`: none. */
   readonly root: string | undefined;
 }
 

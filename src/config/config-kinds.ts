@@ -20,54 +20,45 @@ export interface Kind<T> {
   misfit?(value: unknown): number | undefined;
 }
 
+function kind<T>(expected: string, isOne: (value: unknown) => boolean): Kind<T> {
+  return { expected, read: (value) => (isOne(value) ? (value as T) : undefined) };
+}
+
 /** A string that is not empty. */
-export const text: Kind<string> = {
-  expected: 'a string that is not empty',
-  read: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
-};
+export const text = kind<string>(
+  'a string that is not empty',
+  (value) => typeof value === 'string' && value !== '',
+);
 
 /** `true` or `false`. */
-export const flag: Kind<boolean> = {
-  expected: 'true or false',
-  read: (value) => (typeof value === 'boolean' ? value : undefined),
-};
+export const flag = kind<boolean>('true or false', (value) => typeof value === 'boolean');
 
 /** A program and its arguments, started without a shell. */
-export const command: Kind<readonly [string, ...string[]]> = {
-  expected: 'a list of strings, the program first, such as ["prog", "--acp"]',
-  read: (value) => {
-    if (!Array.isArray(value)) return undefined;
+export const command = kind<readonly [string, ...string[]]>(
+  'a list of strings, the program first, such as ["prog", "--acp"]',
+  (value) =>
+    Array.isArray(value) &&
     // No system passes NUL on as part of an argument.
-    if (!value.every((part): part is string => typeof part === 'string' && !part.includes('\0')))
-      return undefined;
-    const [program, ...args] = value;
-    return program === undefined || program === '' ? undefined : [program, ...args];
-  },
-};
+    value.every((part) => typeof part === 'string' && !part.includes('\0')) &&
+    Boolean(value[0]),
+);
 
 /** One of these strings. */
 export function oneOf<const T extends string>(...choices: readonly T[]): Kind<T> {
-  return {
-    expected: choices.map((choice) => JSON.stringify(choice)).join(' or '),
-    read: (value) => choices.find((choice) => choice === value),
-  };
+  const expected = choices.map((choice) => JSON.stringify(choice)).join(' or ');
+  return kind(expected, (value) => choices.some((choice) => choice === value));
 }
 
 /** A whole number. */
 export function wholeNumber(least: number): Kind<number> {
-  return {
-    expected: `a whole number, at least ${least}`,
-    read: (value) =>
-      Number.isSafeInteger(value) && (value as number) >= least ? (value as number) : undefined,
-  };
+  const isOne = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= least;
+  return kind(`a whole number, at least ${least}`, isOne);
 }
 
 /** A number, also one with a fraction. */
 export function decimal(least: number): Kind<number> {
-  return {
-    expected: `a number, at least ${least}`,
-    read: (value) => (Number.isFinite(value) && (value as number) >= least ? (value as number) : undefined),
-  };
+  const isOne = (value: unknown) => Number.isFinite(value) && (value as number) >= least;
+  return kind(`a number, at least ${least}`, isOne);
 }
 
 /** A path, read as an absolute one without `.` and `..`. */
@@ -88,34 +79,25 @@ export const absolutePath: Kind<string> = {
 };
 
 /** The address of a server that speaks HTTP. */
-export const url: Kind<string> = {
-  expected: 'a URL that begins with "http://" or "https://"',
-  read: (value) =>
-    typeof value === 'string' && /^https?:\/\/\S+$/.test(value) && URL.canParse(value) ? value : undefined,
-};
+export const url = kind<string>(
+  'a URL that begins with "http://" or "https://"',
+  (value) => typeof value === 'string' && /^https?:\/\/\S+$/.test(value) && URL.canParse(value),
+);
 
 /** A string of that form. */
 export function matching(expected: string, form: RegExp): Kind<string> {
-  return { expected, read: (value) => (typeof value === 'string' && form.test(value) ? value : undefined) };
+  return kind(expected, (value) => typeof value === 'string' && form.test(value));
 }
 
 /** A list of different strings that each pass `isElement`; it can be empty. */
 export function listOf(expected: string, isElement: (element: string) => boolean): Kind<readonly string[]> {
-  return {
-    expected,
-    read: (value) => {
-      if (!Array.isArray(value) || new Set(value).size < value.length) return undefined;
-      return value.every((element): element is string => typeof element === 'string' && isElement(element))
-        ? value
-        : undefined;
-    },
-    misfit: (value) => {
-      if (!Array.isArray(value)) return undefined;
-      return value.findIndex(
-        (each, index) => typeof each !== 'string' || !isElement(each) || value.indexOf(each) < index,
-      );
-    },
-  };
+  const misfit = (value: unknown) =>
+    Array.isArray(value)
+      ? value.findIndex(
+          (each, index) => typeof each !== 'string' || !isElement(each) || value.indexOf(each) < index,
+        )
+      : undefined;
+  return { ...kind(expected, (value) => misfit(value) === -1), misfit };
 }
 
 const durationUnitsMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -126,10 +108,7 @@ export function duration(most?: string): Kind<number> {
   const limit = most === undefined ? Number.MAX_SAFE_INTEGER : quantity(most, durationUnitsMs)!;
   return {
     expected: `a duration such as "10m" (whole number and s, m, h or d)${most === undefined ? '' : `, at most ${most}`}`,
-    read: (value) => {
-      const ms = quantity(value, durationUnitsMs);
-      return ms !== undefined && ms <= limit ? ms : undefined;
-    },
+    read: (value) => quantity(value, durationUnitsMs, 0, limit),
   };
 }
 
@@ -138,18 +117,18 @@ export function size(least: string): Kind<number> {
   const limit = quantity(least, sizeUnitsBytes)!;
   return {
     expected: `a size such as "64MiB" (whole number and KiB, MiB or GiB), at least ${least}`,
-    read: (value) => {
-      const bytes = quantity(value, sizeUnitsBytes);
-      return bytes !== undefined && bytes >= limit ? bytes : undefined;
-    },
+    read: (value) => quantity(value, sizeUnitsBytes, limit),
   };
 }
 
 /** `undefined` too for what is beyond exact arithmetic. */
-function quantity(value: unknown, units: Readonly<Record<string, number>>): number | undefined {
-  if (typeof value !== 'string') return undefined;
-  const [, digits, unit] = /^(\d+)([A-Za-z]+)$/.exec(value) ?? [];
-  if (digits === undefined || unit === undefined || !Object.hasOwn(units, unit)) return undefined;
-  const amount = Number(digits) * units[unit]!;
-  return Number.isSafeInteger(amount) ? amount : undefined;
+function quantity(
+  value: unknown,
+  units: Readonly<Record<string, number>>,
+  least = 0,
+  most = Number.MAX_SAFE_INTEGER,
+): number | undefined {
+  const [, digits, unit = ''] = /^(\d+)([A-Za-z]+)$/.exec(typeof value === 'string' ? value : '') ?? [];
+  const amount = Object.hasOwn(units, unit) ? Number(digits) * units[unit]! : NaN;
+  return amount >= least && amount <= most ? amount : undefined;
 }

@@ -5,7 +5,7 @@ import type { Base, Kind } from './config-kinds';
 import { nearest } from './nearest';
 import { quoted } from '../system/quoted';
 import type { RepositoryRule } from './repository-rules';
-import { placesIn, type Path, type Place } from './toml-places';
+import type { placesIn, Path } from './toml-places';
 
 /** One key that a file may have. */
 export interface Key {
@@ -27,7 +27,7 @@ export interface Key {
 }
 
 /** What a table of TOML becomes; without a prototype, because users choose some of the names. */
-export type Table = Record<string, unknown>;
+type Table = Record<string, unknown>;
 
 /** A TOML text with settings. */
 export interface Source {
@@ -37,14 +37,8 @@ export interface Source {
   readonly text: string;
   /** What paths in it are relative to. */
   readonly base: Base;
-  /** Where a key stands in a text that is TOML. The first call takes the longest. */
-  readonly placeOf: (path: Path) => Place;
-}
-
-/** The source that a text from a file is. */
-export function sourceOf(file: string, text: string, base: Base): Source {
-  let places: Source['placeOf'] | undefined;
-  return { file, text, base, placeOf: (path) => (places ??= placesIn(text))(path) };
+  /** Where a key stands, once it is known that the text is TOML. */
+  readonly placeOf: ReturnType<typeof placesIn>;
 }
 
 /** A key and its value, as a file has it. */
@@ -110,12 +104,10 @@ class SettingsReader {
 
   visit(table: Table, path: Path): void {
     for (const [name, value] of Object.entries(table)) this.#take([...path, name], value);
-    const missing = this.keys.find(
-      (key) =>
-        key.isRequired && isPath(path, key.path.slice(0, -1)) && !Object.hasOwn(table, key.path.at(-1)!),
-    );
-    if (missing !== undefined) {
-      this.#fail(path, `lacks "${missing.path.at(-1)!}", which must be ${missing.kind.expected}`);
+    for (const { path: wanted, isRequired, kind } of this.keys) {
+      const name = wanted.at(-1)!;
+      if (isRequired && isPath(path, wanted.slice(0, -1)) && !Object.hasOwn(table, name))
+        this.#fail(path, `lacks "${name}", which must be ${kind.expected}`);
     }
   }
 
@@ -129,7 +121,8 @@ class SettingsReader {
     } else if (!this.#leadsOn(path)) {
       this.#fail(path, `is not a known key${suggestion(path, this.keys)}`);
     } else if (this.#leadsOn([...path, 0])) {
-      if (!isTableList(written)) this.#fail(path, `must be a list of tables: write [[${nameOf(path)}]]`);
+      if (!Array.isArray(written) || !written.every(isTable))
+        this.#fail(path, `must be a list of tables: write [[${nameOf(path)}]]`);
       written.forEach((table, index) => this.visit(table, [...path, index]));
     } else if (isTable(written)) {
       this.visit(written, path);
@@ -186,13 +179,16 @@ function isPlaceholder(name: string): boolean {
 /** The likely meaning of a slip in the same table, else a key of that name in another one, else any that is alike. */
 function suggestion(path: Path, keys: readonly Key[]): string {
   const table = path.slice(0, -1);
-  const siblings = keys.filter((key) => isPath(table, key.path.slice(0, -1))).map((key) => key.path.at(-1)!);
-  const sibling = nearest(String(path.at(-1)), siblings);
+  const siblings = keys.filter((key) => isPath(table, key.path.slice(0, -1)));
+  const sibling = nearest(
+    String(path.at(-1)),
+    siblings.map((key) => key.path.at(-1)!),
+  );
   if (sibling !== undefined) return `: did you mean ${quoted(nameOf([...table, sibling]))}?`;
   const elsewhere = keys.find((key) => key.path.at(-1) === path.at(-1));
-  const sections = keys
-    .filter((key) => key.path.length >= path.length)
-    .map((key) => key.path.slice(0, path.length));
+  const sections = keys.flatMap((key) =>
+    key.path.length < path.length ? [] : [key.path.slice(0, path.length)],
+  );
   // A name that the user chose is no slip.
   const alike = sections.map((section) =>
     nameOf(section.map((name, index) => (isPlaceholder(name) ? path[index]! : name))),
@@ -203,10 +199,6 @@ function suggestion(path: Path, keys: readonly Key[]): string {
 
 function isTable(value: unknown): value is Table {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
-}
-
-function isTableList(value: unknown): value is Table[] {
-  return Array.isArray(value) && value.every(isTable);
 }
 
 function newTable(): Table {

@@ -4,19 +4,11 @@ import { posix } from 'node:path';
 import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
 import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber, type Kind } from './config-kinds'; // prettier-ignore
-import { assemble, readSettings, sourceOf, type Key, type Setting } from './config-reader';
+import { assemble, readSettings, type Key, type Setting } from './config-reader';
 import { extraHosts, imageName, packages, pathsBelow, serverNames, variables } from './config-words';
+import { placesIn } from './toml-places';
 import { errorCodeOf } from '../system/real-path';
-import {
-  addition,
-  anyKnownAgent,
-  lower,
-  lowerMemory,
-  more,
-  only,
-  sooner,
-  type RepositoryRule,
-} from './repository-rules';
+import * as rules from './repository-rules';
 
 /**
  * Every key by its table: the field of `Config` that it sets, its kind, what a repository may do with it, and what
@@ -24,17 +16,17 @@ import {
  */
 const tables = {
   agent: {
-    default: key('default', text, anyKnownAgent, 'claude'),
+    default: key('default', text, rules.anyKnownAgent, 'claude'),
     process: key('process', oneOf('workspace', 'session'), 'never', 'workspace'),
-    data: key('data', oneOf('shared', 'workspace'), only('workspace'), 'shared'),
+    data: key('data', oneOf('shared', 'workspace'), rules.only('workspace'), 'shared'),
   },
   'agents.*': {
-    command: requiredKey('command', command, 'never'),
-    name: optionalKey('name', text, 'never'),
-    packages: optionalKey('packages', packages, 'never'),
+    command: required(key('command', command, 'never')),
+    name: key('name', text, 'never'),
+    packages: key('packages', packages, 'never'),
   },
   acp: {
-    fs: key('fs', oneOf('editor', 'off'), only('off'), 'off'),
+    fs: key('fs', oneOf('editor', 'off'), rules.only('off'), 'off'),
     terminal: key('terminal', oneOf('container', 'off'), 'never', 'container'),
     // A timer of Node holds 24.8 days.
     idle: key('idleMs', duration('24d'), 'never', '10m'),
@@ -60,43 +52,43 @@ const tables = {
   },
   container: {
     // Without it: half of the engine's memory, at most 8 GiB.
-    memory: optionalKey('memoryBytes', size('64MiB'), lowerMemory),
+    memory: key('memoryBytes', size('64MiB'), rules.lowerMemory),
     // Without it: all processors.
-    cpus: optionalKey('cpus', decimal(0.01), lower),
-    disk: optionalKey('diskBytes', size('64MiB'), lower),
-    pids: key('pids', wholeNumber(64), lower, 1_024),
+    cpus: key('cpus', decimal(0.01), rules.lower),
+    disk: key('diskBytes', size('64MiB'), rules.lower),
+    pids: key('pids', wholeNumber(64), rules.lower, 1_024),
     // 0: the container is kept for ever.
-    idle: key('idleMs', duration(), sooner, '30m'),
+    idle: key('idleMs', duration(), rules.sooner, '30m'),
     extra_hosts: key('extraHosts', extraHosts, 'never', []),
   },
   image: {
-    auto_build: key('autoBuild', flag, only(false), true),
-    base: key('base', imageName, 'trusted', 'node:22-bookworm-slim'),
-    dockerfile: optionalKey('dockerfile', path, 'trusted'),
+    auto_build: key('autoBuild', flag, rules.only(false), true),
+    base: key('base', imageName, rules.trusted, 'node:22-bookworm-slim'),
+    dockerfile: key('dockerfile', path, rules.trusted),
   },
   env: {
-    import: key('import', variables, addition, []),
+    import: key('import', variables, rules.addition, []),
   },
   protect: {
-    off: key('isOff', flag, only(false), false),
-    paths: key('paths', pathsBelow, more, []),
+    off: key('isOff', flag, rules.only(false), false),
+    paths: key('paths', pathsBelow, rules.more, []),
   },
   'mounts.[]': {
-    path: requiredKey('path', absolutePath, 'trusted'),
-    read_only: key('isReadOnly', flag, 'trusted', false),
+    path: required(key('path', absolutePath, rules.trusted)),
+    read_only: key('isReadOnly', flag, rules.trusted, false),
   },
   engine: {
-    context: optionalKey('context', text, 'never'),
+    context: key('context', text, 'never'),
   },
   // Addresses of proxies may hold a password.
   network: {
-    ca_file: optionalKey('caFile', path, 'never'),
-    npm_registry: optionalKey('npmRegistry', url, 'never'),
-    http_proxy: optionalKey('httpProxy', url, 'never'),
-    https_proxy: optionalKey('httpsProxy', url, 'never'),
-    no_proxy: optionalKey('noProxy', text, 'never'),
+    ca_file: key('caFile', path, 'never'),
+    npm_registry: key('npmRegistry', url, 'never'),
+    http_proxy: key('httpProxy', url, 'never'),
+    https_proxy: key('httpsProxy', url, 'never'),
+    no_proxy: key('noProxy', text, 'never'),
   },
-} as const satisfies Record<string, Record<string, KeyOf<string, unknown, boolean>>>;
+} as const satisfies Record<string, Record<string, Row<string, unknown, boolean>>>;
 
 type Tables = typeof tables;
 
@@ -141,7 +133,8 @@ export function loadConfig(host: Host): Config {
 export function userSettings(host: Host): Setting[] {
   const file = configFileOf(host);
   const base = { folder: posix.dirname(file), home: host.home };
-  const settings = readSettings(sourceOf(file, readIfThere(file), base), configKeys);
+  const text = readIfThere(file);
+  const settings = readSettings({ file, text, base, placeOf: placesIn(text) }, configKeys);
   const fs = configKeys.find(({ path: [table, name] }) => table === 'acp' && name === 'fs')!;
   // Where agents run on this machine, nothing keeps them from the files that editors serve.
   if (host.env.CAI_ACP_DIRECT_SPAWN !== '1' || settings.some((setting) => setting.key === fs))
@@ -170,13 +163,10 @@ function readIfThere(file: string): string {
 }
 
 /** A row of the table; `IsThere`: whether its field always has a value. */
-interface KeyOf<F extends string, T, IsThere extends boolean> extends Omit<
-  Key,
-  'path' | 'kind' | 'repository'
-> {
+interface Row<F extends string, T, IsThere extends boolean> extends Pick<Key, 'standard' | 'isRequired'> {
   readonly field: F;
   readonly kind: Kind<T>;
-  readonly repository: RepositoryRule<T>;
+  readonly repository: rules.RepositoryRule<T>;
   /** For the type alone. */
   readonly isThere?: IsThere;
 }
@@ -187,36 +177,35 @@ type Fields<Rows> = {
 } & {
   readonly [K in keyof Rows as FieldOf<Rows[K], false>]?: ValueOf<Rows[K]>;
 };
-type FieldOf<Row, IsThere extends boolean> = Row extends {
+type FieldOf<R, IsThere extends boolean> = R extends {
   readonly field: infer F extends string;
   readonly isThere?: IsThere;
 }
   ? F
   : never;
-type ValueOf<Row> = Row extends { readonly kind: Kind<infer T> } ? T : never;
+type ValueOf<R> = R extends { readonly kind: Kind<infer T> } ? T : never;
 
 function key<F extends string, T>(
   field: F,
   kind: Kind<T>,
-  repository: RepositoryRule<NoInfer<T>>,
+  repository: rules.RepositoryRule<NoInfer<T>>,
+): Row<F, T, false>;
+function key<F extends string, T>(
+  field: F,
+  kind: Kind<T>,
+  repository: rules.RepositoryRule<NoInfer<T>>,
   standard: NonNullable<Key['standard']>,
-): KeyOf<F, T, true> {
+): Row<F, T, true>;
+function key<F extends string, T>(
+  field: F,
+  kind: Kind<T>,
+  repository: rules.RepositoryRule<T>,
+  standard?: Key['standard'],
+): Row<F, T, boolean> {
   return { field, kind, repository, standard, isRequired: false };
 }
 
-/** Every table that can have it must have it. */
-function requiredKey<F extends string, T>(
-  field: F,
-  kind: Kind<T>,
-  repository: RepositoryRule<NoInfer<T>>,
-): KeyOf<F, T, true> {
-  return { field, kind, repository, standard: undefined, isRequired: true };
-}
-
-function optionalKey<F extends string, T>(
-  field: F,
-  kind: Kind<T>,
-  repository: RepositoryRule<NoInfer<T>>,
-): KeyOf<F, T, false> {
-  return { field, kind, repository, standard: undefined, isRequired: false };
+/** Every table that can have the key must have it. */
+function required<F extends string, T>(row: Row<F, T, false>): Row<F, T, true> {
+  return { ...row, isRequired: true, isThere: true };
 }

@@ -4,6 +4,7 @@ import { assemble, nameOf, type Setting } from './config-reader';
 import type { Host } from '../system/host';
 import { quoted } from '../system/quoted';
 import { readRepositoryFile, type RepositoryFile } from './repository-config';
+import type { Narrowing } from './repository-rules';
 import { recorded } from '../workspace/trust';
 
 /** One key of the configuration, and where its value comes from. */
@@ -18,18 +19,6 @@ export interface Origin {
   readonly from: readonly string[];
 }
 
-/** A key of a repository's file that would allow agents more than the user does. */
-export interface Widening {
-  /** The key. */
-  readonly name: string;
-  /** Its line in the file. */
-  readonly line: number;
-  /** The value without the repository's file, as a file would have it; `undefined`: nothing. */
-  readonly held: unknown;
-  /** The value once the user trusts the repository's file, as a file would have it. */
-  readonly wanted: unknown;
-}
-
 /** The file of the repository. */
 export interface RepositoryConfig {
   /** Its path. */
@@ -38,8 +27,11 @@ export interface RepositoryConfig {
   readonly digest: string;
   /** Whether the user trusts the file as it is now, so that what it widens is in effect. */
   readonly isTrusted: boolean;
-  /** In the file's order. */
-  readonly widening: readonly Widening[];
+  /**
+   * The keys that would allow agents more than the user does, in the file's order, each with its value without that
+   * file (`undefined`: none) and the one that it asks for, both as a file would have them.
+   */
+  readonly widening: readonly { name: string; line: number; held: unknown; wanted: unknown }[];
 }
 
 /** What is in effect for a workspace. */
@@ -80,27 +72,31 @@ export function loadWorkspaceConfig(host: Host, root: string | undefined): Works
     return { config: configOf(user), origins: () => originsOf(user), notices: [], repository: undefined };
   }
   const isFileTrusted = recorded(host.folders.state, 'trusted', file.file) === file.digest;
-  const judged = judge(file, user);
-  const counts = ({ verdict }: Judged): boolean =>
-    verdict === 'narrows' || (verdict === 'widens' && isFileTrusted);
+  const judged = judge(file.settings, user);
+  const counts = ({ verdict }: Judged) => verdict === 'narrows' || (verdict === 'widens' && isFileTrusted);
   const counting = judged.filter(counts);
   const all = [...user, ...counting.map(({ effective }) => effective)];
   const settings = [...new Map(all.map((setting) => [JSON.stringify(setting.path), setting])).values()];
-  const { placeOf } = file;
-  const widening = judged
-    .filter(({ verdict }) => verdict === 'widens')
-    .map(({ setting: { key, path }, held, effective }) => ({
-      name: nameOf(path),
-      line: placeOf(path).line,
-      held: held?.written ?? (isInList(path) ? undefined : key.standard),
-      wanted: effective.written,
-    }));
-  const ignored = judged.filter((each) => !counts(each));
+  const widening = judged.filter(({ verdict }) => verdict === 'widens');
   return {
     config: withRepositoryLimits(configOf(settings), counting, isFileTrusted, file.dockerfileText),
     origins: () => originsOf(settings),
-    notices: noticesOf(ignored, file, `put it into ${configFileOf(host)}`, `run: cai trust ${quoted(root)}`),
-    repository: { file: file.file, digest: file.digest, isTrusted: isFileTrusted, widening },
+    notices: noticesOf(
+      judged.filter((each) => !counts(each)),
+      file,
+      { never: `put it into ${configFileOf(host)}`, widens: `run: cai trust ${quoted(root)}` },
+    ),
+    repository: {
+      file: file.file,
+      digest: file.digest,
+      isTrusted: isFileTrusted,
+      widening: widening.map(({ setting: { key, path }, held, effective }) => ({
+        name: nameOf(path),
+        line: file.placeOf(path).line,
+        held: held?.written ?? (isInList(path) ? undefined : key.standard),
+        wanted: effective.written,
+      })),
+    },
   };
 }
 
@@ -124,7 +120,7 @@ function withRepositoryLimits(
   };
 }
 
-function judge({ settings }: RepositoryFile, user: readonly Setting[]): Judged[] {
+function judge(settings: readonly Setting[], user: readonly Setting[]): Judged[] {
   const byName = new Map(user.map((setting) => [nameOf(setting.path), setting]));
   const table = assemble(user, configKeys);
   return settings.map((setting) => {
@@ -133,12 +129,8 @@ function judge({ settings }: RepositoryFile, user: readonly Setting[]): Judged[]
     // Tables of a list are added to the user's.
     const held = isInList(path) ? undefined : byName.get(nameOf(path));
     const current = held?.value ?? (standard === undefined ? undefined : kind.read(standard));
-    const verdict =
-      repository === 'never'
-        ? 'never'
-        : repository !== 'trusted' && repository.admits(value, current, table)
-          ? 'narrows'
-          : 'widens';
+    const widthOf = (rule: Narrowing<unknown>) => (rule.admits(value, current, table) ? 'narrows' : 'widens');
+    const verdict = repository === 'never' ? 'never' : widthOf(repository);
     const effective = { ...setting, ...joined(setting, held), path: pathBehind(path, user) };
     return { setting, verdict, held, effective };
   });
@@ -147,10 +139,8 @@ function judge({ settings }: RepositoryFile, user: readonly Setting[]): Judged[]
 /** For a key whose list is added to the user's: what the setting is then. */
 function joined({ key, value, written, from }: Setting, held: Setting | undefined): Partial<Setting> {
   const { repository } = key;
-  if (held === undefined || typeof repository !== 'object' || repository.isAddition !== true) return {};
-  const union = (one: unknown, other: unknown) => [
-    ...new Set([...(one as string[]), ...(other as string[])]),
-  ];
+  if (held === undefined || repository === 'never' || repository.isAddition !== true) return {};
+  const union = (...lists: readonly unknown[]) => [...new Set((lists as string[][]).flat())];
   return {
     value: union(held.value, value),
     written: union(held.written, written),
@@ -172,8 +162,7 @@ function pathBehind(path: Setting['path'], user: readonly Setting[]): Setting['p
 function noticesOf(
   ignored: readonly Judged[],
   { file, placeOf }: RepositoryFile,
-  setItself: string,
-  trustIt: string,
+  remedies: { readonly never: string; readonly widens: string },
 ): string[] {
   const notices = new Map<string, string>();
   for (const { setting, verdict } of ignored) {
@@ -181,10 +170,10 @@ function noticesOf(
     const name = nameOf(isInList(path) ? path.slice(0, -1) : path);
     const why =
       verdict === 'never'
-        ? `because a repository cannot set it: if you want it, ${setItself}`
-        : `because it would allow the agent more than you do: if you want it, ${trustIt}`;
+        ? `a repository cannot set it: if you want it, ${remedies.never}`
+        : `it would allow the agent more than you do: if you want it, ${remedies.widens}`;
     if (!notices.has(name))
-      notices.set(name, `${file}:${placeOf(path).line}: ${quoted(name)} is ignored, ${why}`);
+      notices.set(name, `${file}:${placeOf(path).line}: ${quoted(name)} is ignored, because ${why}`);
   }
   const all = [...notices.values()];
   if (all.length <= maxNotices) return all;

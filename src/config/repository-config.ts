@@ -5,7 +5,8 @@ import { posix } from 'node:path';
 import { TextDecoder } from 'node:util';
 import { CaiError } from '../errors';
 import { configKeys } from './config';
-import { readSettings, sourceOf, type Setting, type Source } from './config-reader';
+import { readSettings, type Setting, type Source } from './config-reader';
+import { placesIn } from './toml-places';
 import { isInside } from '../paths/path-map';
 import { readRegularFile } from '../paths/read-regular-file';
 
@@ -36,8 +37,8 @@ export function readRepositoryFile(root: string, home: string): RepositoryFile |
   const file = repositoryFileOf(root);
   const bytes = readRegularFile(file, maxBytes, realpathSync(root));
   if (bytes === undefined) return undefined;
-  const base = { folder: posix.dirname(file), home };
-  const source = sourceOf(file, decode(bytes, file), base);
+  const text = decode(bytes, file);
+  const source = { file, text, base: { folder: posix.dirname(file), home }, placeOf: placesIn(text) };
   const settings = readSettings(source, configKeys);
   const dockerfile = dockerfileOf(settings, file, root);
   return { ...source, settings, digest: digestOf(bytes, dockerfile), dockerfileText: dockerfile?.toString() };

@@ -5,10 +5,10 @@
 import { totalmem } from 'node:os';
 
 /**
- * `never`: a repository cannot set the key. `trusted`: it can if the user trusts its file. A `Narrowing`: what narrows
- * always counts, anything else if the user trusts the file.
+ * `never`: a repository cannot set the key. A `Narrowing`: what narrows always counts, anything else if the user trusts
+ * the file.
  */
-export type RepositoryRule<T> = 'never' | 'trusted' | Narrowing<T>;
+export type RepositoryRule<T> = 'never' | Narrowing<T>;
 
 /** Tells whether a value narrows. */
 export interface Narrowing<T> {
@@ -20,6 +20,9 @@ export interface Narrowing<T> {
   /** For a list: the elements are added to the user's instead of taking their place. */
   readonly isAddition?: true;
 }
+
+/** No value is narrower than another. */
+export const trusted: Narrowing<unknown> = { admits: () => false };
 
 /** Less is narrower; without a value there is no limit. */
 export const lower: Narrowing<number> = { admits: (wanted, held) => wanted <= (held ?? Infinity) };

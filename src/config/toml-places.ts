@@ -15,10 +15,23 @@ interface Node {
 
 /**
  * For a text that is known to be TOML: a function that gives the place where a path is first written, or for a path
- * that is not there the place of its longest beginning. The syntax tree takes a few milliseconds and its parser a few
- * more the first time, so only messages and `cai config` ask for places.
+ * that is not there the place of its longest beginning. Its first call makes the syntax tree, which takes a few
+ * milliseconds, and a few more to load the parser: only messages and `cai config` ask for places.
  */
 export function placesIn(text: string): (path: Path) => Place {
+  let known: Node | undefined;
+  return (path) => {
+    let node = (known ??= treeOf(text));
+    for (const name of path) {
+      const next = node.children.get(name);
+      if (next === undefined) break;
+      node = next;
+    }
+    return node.place;
+  };
+}
+
+function treeOf(text: string): Node {
   const root: Node = { place: { line: 1, column: 1 }, children: new Map() };
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded only when it is wanted
   const { parseTOML } = require('toml-eslint-parser') as typeof tomlParser;
@@ -30,15 +43,7 @@ export function placesIn(text: string): (path: Path) => Place {
       for (const pair of entry.body) addPair(table, pair);
     }
   }
-  return (path) => {
-    let node = root;
-    for (const name of path) {
-      const next = node.children.get(name);
-      if (next === undefined) break;
-      node = next;
-    }
-    return node.place;
-  };
+  return root;
 }
 
 function addPair(table: Node, { key, value }: AST.TOMLKeyValue): void {

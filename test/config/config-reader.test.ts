@@ -1,5 +1,6 @@
 import { flag, oneOf, path, text } from '../../src/config/config-kinds';
-import { assemble, nameOf, readSettings, sourceOf } from '../../src/config/config-reader';
+import { placesIn } from '../../src/config/toml-places';
+import { assemble, nameOf, readSettings } from '../../src/config/config-reader';
 import type { Key } from '../../src/config/config-reader';
 
 const common = { standard: undefined, isRequired: false, repository: 'never' } as const;
@@ -15,7 +16,15 @@ const keys: readonly Key[] = [
 ];
 
 const settingsOf = (...lines: string[]) =>
-  readSettings(sourceOf('/c/config.toml', lines.join('\n'), { folder: '/c', home: '/home/u' }), keys);
+  readSettings(
+    {
+      file: '/c/config.toml',
+      text: lines.join('\n'),
+      base: { folder: '/c', home: '/home/u' },
+      placeOf: placesIn(lines.join('\n')),
+    },
+    keys,
+  );
 const read = (...lines: string[]) => assemble(settingsOf(...lines), keys);
 const defaults = { acp: { files: 'editor', idle: '10m' }, sessions: { persist: true } };
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { configKeys, loadConfig } from '../../src/config/config';
 import { nameOf } from '../../src/config/config-reader';
-import { more } from '../../src/config/repository-rules';
+import { more, trusted } from '../../src/config/repository-rules';
 import type { Key } from '../../src/config/config-reader';
 import { newFolder } from '../support/temp-folder';
 
@@ -274,7 +274,7 @@ describe('docs/configuration.md', () => {
     const words = (repository: Key['repository']) => {
       if (repository === 'never') return 'no';
       if (repository === more) return 'narrower';
-      return repository === 'trusted' || repository.isAddition === true ? 'if trusted' : 'narrower';
+      return repository === trusted || repository.isAddition === true ? 'if trusted' : 'narrower';
     };
     const rows = readFileSync(join(__dirname, '../../docs/configuration.md'), 'utf8').split('\n');
 
