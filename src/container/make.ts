@@ -10,8 +10,8 @@ import type { ImageInfo } from './engine/engine-info';
 import { lackingProfile, profileFor } from './engine/seccomp';
 import { createRequest } from './spec/create-request';
 import { containerFiles, mountIdentities, systemCaFile } from './spec/files';
-import { allBinds, containerUser, dataVolumeOf } from './spec/spec';
-import type { Circumstances, Settings } from './spec/spec';
+import { allBinds, containerUser, dataVolumeName, ownerLabels } from './spec/spec';
+import type { ContainerUser, Settings } from './spec/spec';
 import { newHostKey } from './ssh/keys';
 
 /** What a container is made for. */
@@ -33,19 +33,12 @@ export async function makeContainer(
 ): Promise<void> {
   const { settings, host, tell } = request;
   const about = await engine.about();
-  const { memoryBytes, cpus, isRootless, limits } = about;
-  const { user, notice, remedy } = await containerUser(settings.hostUser, settings.workspace, isRootless);
-  const circumstances: Circumstances = {
-    image: image.id,
-    user,
-    engineMemoryBytes: memoryBytes,
-    engineCpus: cpus,
-    limits,
-    seccomp: profileFor(about, host),
-  };
+  const { hostUser, workspace } = settings;
+  const { user, notice, remedy } = await containerUser(hostUser, workspace, about.isRootless);
+  const circumstances = { image: image.id, user, engine: about, seccomp: profileFor(about, host) };
   const { privateKey, fingerprint } = newHostKey();
-  const volume = dataVolumeOf(settings, user);
-  await engine.createVolume(volume.name, volume.labels);
+  // podman makes one with the container, but without labels.
+  await engine.createVolume(dataVolumeName(settings, user), ownerLabels(settings));
   const id = await engine.createContainer(name, createRequest(settings, circumstances, fingerprint));
   if (id === undefined) {
     // The engine may take a moment to know of the container whose name it has given away.
@@ -53,12 +46,15 @@ export async function makeContainer(
     return;
   }
   if (notice !== undefined) tell([notice, remedy].filter(Boolean).join(': '));
-  for (const limit of unlimitedBy(limits))
-    tell(`the engine cannot limit ${limit}: the container can use all`);
+  for (const [limit, what] of [
+    ['memory', 'memory'],
+    ['pids', 'the number of processes'],
+  ] as const)
+    if (!about.limits[limit]) tell(`the engine cannot limit ${what}: the container can use all`);
   const lacking = lackingProfile(about, host);
   if (lacking !== undefined) tell(lacking);
   try {
-    await engine.putFiles(id, await filesFor(engine, id, circumstances, privateKey, request));
+    await engine.putFiles(id, await filesFor(engine, id, { user, hostKey: privateKey }, request));
     await startWith(engine, id, settings);
   } catch (reason) {
     if (isSilent(reason)) throw reason;
@@ -69,37 +65,24 @@ export async function makeContainer(
   }
 }
 
-function unlimitedBy({ memory, pids }: Circumstances['limits']): string[] {
-  return [...(memory ? [] : ['memory']), ...(pids ? [] : ['the number of processes'])];
-}
-
 async function filesFor(
   engine: Engine,
   id: string,
-  { user }: Circumstances,
-  hostKey: string,
+  own: { readonly user: ContainerUser; readonly hostKey: string },
   { settings, host }: MakeRequest,
 ): Promise<Buffer> {
   const read = async (path: string) => (await engine.readFile(id, path))?.toString() ?? '';
-  const { agentSettings, certificates: extra } = settings;
-  const [passwd, group, identity, ofImage] = await Promise.all([
+  const { agentSettings } = settings;
+  const [passwd, group, identity, ofImage, systemCa] = await Promise.all([
     read('/etc/passwd'),
     read('/etc/group'),
     gitIdentity(host),
     agentSettings && engine.readFile(id, agentSettings.path),
+    settings.certificates === undefined ? '' : read(systemCaFile),
   ]);
-  return await containerFiles({
-    user,
-    workingFolder: settings.workingFolder,
-    authorizedKey: settings.authorizedKey,
-    hostKey,
-    passwd,
-    group,
-    gitIdentity: identity,
-    isProtected: settings.protection !== undefined,
-    agentSettings: ofImage === undefined ? agentSettings : undefined,
-    ...(extra !== undefined && { ca: { extra, system: await read(systemCaFile) } }),
-  });
+  const hasAgentSettings = ofImage !== undefined;
+  const found = { passwd, group, gitIdentity: identity, systemCa, hasAgentSettings };
+  return await containerFiles(settings, { ...own, ...found });
 }
 
 /** The keeper in it ends it if something else is mounted than what was looked at. */

@@ -16,10 +16,6 @@ export function settings(changes: Partial<Settings> = {}): Settings {
     protection: [],
     notices: [],
     data: 'shared',
-    memoryBytes: undefined,
-    memoryAtMostBytes: undefined,
-    cpus: undefined,
-    diskBytes: undefined,
     pids: 1024,
     idleMs: 1_800_000,
     extraHosts: [],
@@ -33,9 +29,7 @@ export function settings(changes: Partial<Settings> = {}): Settings {
 export const circumstances: Circumstances = {
   image: 'sha256:image',
   user: { uid: 1000, gid: 1000 },
-  engineMemoryBytes: 8 * 2 ** 30,
-  engineCpus: 4,
-  limits: { memory: true, pids: true, cpus: true },
+  engine: { memoryBytes: 8 * 2 ** 30, cpus: 4, limits: { memory: true, pids: true, cpus: true } },
   seccomp: '{"defaultAction":"SCMP_ACT_ERRNO"}',
 };
 

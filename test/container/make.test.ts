@@ -42,7 +42,7 @@ describe('makeContainer', () => {
   /** The names of the files that a container gets whose image has these files. */
   async function filesIn(ofImage: Readonly<Record<string, string>>): Promise<string[]> {
     let archive: Buffer | undefined;
-    const { limits } = circumstances;
+    const { limits } = circumstances.engine;
     const engine = {
       about: () => Promise.resolve({ memoryBytes: 0, cpus: 1, isRootless: false, limits, kernel: '' }),
       createVolume: () => Promise.resolve(),

@@ -123,7 +123,6 @@ export class Target {
       workspace: root,
       rootIdentity,
       agent,
-      hostUser: host.user,
       authorizedKey,
       host,
       isWritable: options.writable === true,

@@ -55,9 +55,7 @@ export function memory(facts: Facts): Finding {
   const { memoryBytes } = recordedOf(settings, {
     image: '',
     user: settings.hostUser,
-    engineMemoryBytes: all,
-    engineCpus: about.cpus,
-    limits: { ...about.limits, memory: true },
+    engine: { ...about, limits: { ...about.limits, memory: true } },
     seccomp: engineProfile,
   });
   const detail = `${inGiB(memoryBytes)} for a container, of ${inGiB(all)}`;

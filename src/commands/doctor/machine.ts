@@ -95,7 +95,6 @@ export async function configuration(facts: Facts): Promise<Finding> {
     config,
     workspace: place?.root,
     agent: name,
-    hostUser: host.user,
     authorizedKey: key?.publicKey ?? '',
     host,
     isOnlyLookedAt: true,

@@ -55,20 +55,12 @@ function rootsIn(text: string | undefined): Readonly<Record<string, unknown>> {
   }
 }
 
-/** A mount that protects something. */
-export type ProtectingMount = Pick<Bind, 'identity' | 'target' | 'isReadOnly'>;
+type ProtectingMount = Pick<Bind, 'identity' | 'target' | 'isReadOnly'>;
 
-/** First line of the label: whether anything is to be protected. */
-const off = 'off';
-const on = 'on';
-
-/** Value of the label `protection`: whether anything is to be protected, and a line for each mount. */
+/** Value of the label `protection`: `off` where nothing is to be protected, else `on` and a line for each mount. */
 export function protectionText(mounts: readonly ProtectingMount[] | undefined): string {
-  if (mounts === undefined) return off;
-  return [
-    on,
-    ...mounts.map(({ identity, isReadOnly, target }) => `${identity} ${isReadOnly ? 'ro' : 'rw'} ${target}`),
-  ].join('\n');
+  const lines = mounts?.map((each) => `${each.identity} ${each.isReadOnly ? 'ro' : 'rw'} ${each.target}`);
+  return lines === undefined ? 'off' : ['on', ...lines].join('\n');
 }
 
 function protectionChange(made: string, wanted: Settings['protection']): Change | undefined {
@@ -76,7 +68,7 @@ function protectionChange(made: string, wanted: Settings['protection']): Change 
   if (made === text) return undefined;
   // An earlier version of ours has made it.
   if (made === '') return 'more';
-  if (made === off || text === off) return 'switched';
+  if (made === 'off' || text === 'off') return 'switched';
   return replacedIn(made, wanted ?? []).length > 0 ? 'lost' : 'more';
 }
 

@@ -1,17 +1,18 @@
 /** How the engine is asked for the container of a workspace and an agent. */
 import { ownIdentity } from '../../system/process-identity';
 import { agentHome } from '../../workspace/mount';
-import { protectionText } from './changes';
-import { rootsText } from './changes';
+import { protectionText, rootsText } from './changes';
 import { engineProfile } from '../engine/seccomp';
-import { caFile, configHash, label, mountsOf, ownerLabels, recordedOf, sshPort } from './spec';
-import type { Circumstances, ContainerUser, Settings } from './spec';
+import { caFile, configHash, label, mountsOf, ownerLabels, recordedOf } from './spec';
+import type { Circumstances, ContainerUser, Recorded, Settings } from './spec';
+
+/** Where a container's sshd listens, inside. */
+const sshPort = '2222/tcp';
 
 /** The body of the engine's request to create the container. Source: Docker Engine API, ContainerCreate. */
 export function createRequest(settings: Settings, circumstances: Circumstances, hostKey: string) {
-  const { limits, engineCpus, seccomp } = circumstances;
   const recorded = recordedOf(settings, circumstances);
-  const owner = ownerLabels(settings);
+  const environment = Object.entries(environmentOf(settings, circumstances.user));
   return {
     Image: recorded.image,
     ...(settings.hostname !== undefined && { Hostname: settings.hostname }),
@@ -20,11 +21,9 @@ export function createRequest(settings: Settings, circumstances: Circumstances, 
     Entrypoint: [''],
     Cmd: ['/usr/bin/perl', '/run/cai/keeper'],
     WorkingDir: settings.workingFolder,
-    Env: Object.entries(environmentOf(settings, circumstances.user)).map(
-      ([variable, value]) => `${variable}=${value}`,
-    ),
+    Env: environment.map(([variable, value]) => `${variable}=${value}`),
     Labels: {
-      ...owner,
+      ...ownerLabels(settings),
       [label.workspace]: settings.workspace ?? '',
       [label.configHash]: configHash(settings),
       [label.protection]: protectionText(settings.protection),
@@ -33,34 +32,39 @@ export function createRequest(settings: Settings, circumstances: Circumstances, 
       [label.hostKey]: hostKey,
       [label.maker]: ownIdentity(),
     },
-    ExposedPorts: { [`${sshPort}/tcp`]: {} },
-    HostConfig: {
-      // The keeper is the first process itself: nothing inside can stop or kill that one.
-      Init: false,
-      // One without a workspace has nothing that is worth keeping.
-      AutoRemove: settings.workspace === undefined,
-      CapDrop: ['ALL'],
-      CapAdd: [...recorded.capabilities],
-      SecurityOpt: ['no-new-privileges', ...(seccomp === engineProfile ? [] : [`seccomp=${seccomp}`])],
-      IpcMode: 'private',
-      // Engines before API 1.41 heed none.
-      CgroupnsMode: 'private',
-      Memory: recorded.memoryBytes,
-      MemorySwap: recorded.memoryBytes,
-      // The engine refuses more than there are.
-      NanoCpus: limits.cpus ? Math.round(Math.min(settings.cpus ?? 0, engineCpus) * 1e9) : 0,
-      PidsLimit: recorded.pids,
-      ExtraHosts: [...settings.extraHosts],
-      Mounts: mountsOf(settings, circumstances.user).map(({ type, source, target, isReadOnly }) => ({
-        Type: type,
-        Source: source,
-        Target: target,
-        ReadOnly: isReadOnly,
-        ...(type === 'volume' && { VolumeOptions: { NoCopy: true, Labels: owner, DriverConfig: {} } }),
-      })),
-      PortBindings: { [`${sshPort}/tcp`]: [{ HostIp: '127.0.0.1', HostPort: '' }] },
-      LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
-    },
+    ExposedPorts: { [sshPort]: {} },
+    HostConfig: hostConfigOf(settings, circumstances, recorded),
+  };
+}
+
+function hostConfigOf(settings: Settings, { user, engine, seccomp }: Circumstances, recorded: Recorded) {
+  const volumeOptions = { NoCopy: true, Labels: ownerLabels(settings), DriverConfig: {} };
+  return {
+    // The keeper is the first process itself: nothing inside can stop or kill that one.
+    Init: false,
+    // One without a workspace has nothing that is worth keeping.
+    AutoRemove: settings.workspace === undefined,
+    CapDrop: ['ALL'],
+    CapAdd: [...recorded.capabilities],
+    SecurityOpt: ['no-new-privileges', ...(seccomp === engineProfile ? [] : [`seccomp=${seccomp}`])],
+    IpcMode: 'private',
+    // Engines before API 1.41 heed none.
+    CgroupnsMode: 'private',
+    Memory: recorded.memoryBytes,
+    MemorySwap: recorded.memoryBytes,
+    // The engine refuses more than there are.
+    NanoCpus: engine.limits.cpus ? Math.round(Math.min(settings.cpus ?? 0, engine.cpus) * 1e9) : 0,
+    PidsLimit: recorded.pids,
+    ExtraHosts: [...settings.extraHosts],
+    Mounts: mountsOf(settings, user).map(({ type, source, target, isReadOnly }) => ({
+      Type: type,
+      Source: source,
+      Target: target,
+      ReadOnly: isReadOnly,
+      ...(type === 'volume' && { VolumeOptions: volumeOptions }),
+    })),
+    PortBindings: { [sshPort]: [{ HostIp: '127.0.0.1', HostPort: '' }] },
+    LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
   };
 }
 

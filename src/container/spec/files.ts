@@ -4,14 +4,12 @@ import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pack } from 'tar-stream';
-import type { Pack } from 'tar-stream';
-import type { SettingsFile } from '../../agent/catalog';
+import type { Header } from 'tar-stream';
 import { packageFile } from '../../system/package-file';
 import { agentHome, fallbackMount } from '../../workspace/mount';
 import { seccompFile } from '../engine/seccomp';
 import { caFile, dataFolder } from './spec';
-
-import type { Bind, ContainerUser } from './spec';
+import type { Bind, ContainerUser, Settings } from './spec';
 
 /** Our own files inside, owned by root: what runs there cannot change them. */
 const ownFolder = '/run/cai';
@@ -48,14 +46,10 @@ export const systemCaFile = '/etc/ssl/certs/ca-certificates.crt';
 /** What the keeper compares before anything else runs: pairs of `device:inode` and path, ended by NUL. */
 const mountsFile = `${ownFolder}/mounts`;
 
-/** What goes into the files of one container. */
-export interface FilesRequest {
+/** What is known when the files are made, besides the settings. */
+interface FilesRequest {
   /** Owner of the home folder and of the data volume. */
   readonly user: ContainerUser;
-  /** Where commands start; where the workspace is, if there is one. */
-  readonly workingFolder: string;
-  /** Line for `authorized_keys`. */
-  readonly authorizedKey: string;
   /** Private host key, in OpenSSH's format. */
   readonly hostKey: string;
   /** `/etc/passwd` of the image. */
@@ -64,39 +58,42 @@ export interface FilesRequest {
   readonly group: string;
   /** Whom git names as author. */
   readonly gitIdentity: { readonly name?: string; readonly email?: string };
-  /** Whether git's configuration in the workspace cannot be written. */
-  readonly isProtected: boolean;
-  /** Certificates to trust besides those of the image. */
-  readonly ca?: { readonly extra: string; readonly system: string };
-  /** Settings of the agent; absent where there are none, or the image has its own. */
-  readonly agentSettings?: SettingsFile | undefined;
+  /** `systemCaFile` of the image, where the settings have certificates. */
+  readonly systemCa: string;
+  /** Whether the image has settings of the agent. */
+  readonly hasAgentSettings: boolean;
 }
 
 /** A tar archive to be extracted at `/`. */
-export async function containerFiles(request: FilesRequest): Promise<Buffer> {
-  const { user, hostKey } = request;
-  const archive = pack();
-  folder(archive, ownFolder, 0o755);
-  for (const [name, mode] of Object.entries(packaged))
-    file(archive, `${ownFolder}/${name}`, readPackaged(name), mode);
-  file(archive, `${ownFolder}/authorized_keys`, `${request.authorizedKey}\n`, 0o644);
-  file(archive, `${ownFolder}/host_key`, hostKey, 0o600, user);
-  // Its time is when a command began or ended last.
-  file(archive, `${ownFolder}/used`, '', 0o600, user);
-  // Where the keeper notes how much of the disk budget is used.
-  file(archive, `${ownFolder}/disk-use`, '', 0o600, user);
-  file(archive, '/etc/passwd', withUser(request.passwd, user), 0o644);
-  file(archive, '/etc/group', withGroup(request.group, user), 0o644);
-  file(archive, '/etc/gitconfig', gitConfig(request), 0o644);
-  if (request.ca !== undefined) {
-    file(archive, caFile, request.ca.extra, 0o644);
-    file(archive, systemCaFile, `${request.ca.system.trimEnd()}\n${request.ca.extra}`, 0o644);
-  }
-  if (request.agentSettings !== undefined)
-    file(archive, request.agentSettings.path, request.agentSettings.text, 0o644);
-  home(archive, request);
-  archive.finalize();
-  return await buffer(archive);
+export async function containerFiles(
+  settings: Pick<
+    Settings,
+    'workingFolder' | 'authorizedKey' | 'agentSettings' | 'protection' | 'certificates'
+  >,
+  request: FilesRequest,
+): Promise<Buffer> {
+  const { user } = request;
+  const { agentSettings, certificates: extra } = settings;
+  return await tarOf([
+    folder(ownFolder, 0o755),
+    ...Object.entries(packaged).map(([name, mode]) => file(`${ownFolder}/${name}`, readPackaged(name), mode)),
+    file(`${ownFolder}/authorized_keys`, `${settings.authorizedKey}\n`, 0o644),
+    file(`${ownFolder}/host_key`, request.hostKey, 0o600, user),
+    // Its time is when a command began or ended last.
+    file(`${ownFolder}/used`, '', 0o600, user),
+    // Where the keeper notes how much of the disk budget is used.
+    file(`${ownFolder}/disk-use`, '', 0o600, user),
+    file('/etc/passwd', withUser(request.passwd, user), 0o644),
+    file('/etc/group', withGroup(request.group, user), 0o644),
+    file('/etc/gitconfig', gitConfig(request.gitIdentity, settings.protection !== undefined), 0o644),
+    ...(extra === undefined
+      ? []
+      : [file(caFile, extra, 0o644), file(systemCaFile, `${request.systemCa.trimEnd()}\n${extra}`, 0o644)]),
+    ...(agentSettings === undefined || request.hasAgentSettings
+      ? []
+      : [file(agentSettings.path, agentSettings.text, 0o644)]),
+    ...home(user, settings.workingFolder),
+  ]);
 }
 
 /**
@@ -105,10 +102,8 @@ export async function containerFiles(request: FilesRequest): Promise<Buffer> {
  */
 export async function mountIdentities(binds: readonly Bind[], isNative: boolean): Promise<Buffer> {
   const known = isNative ? binds.filter(({ identity }) => identity !== '') : [];
-  const archive = pack();
-  file(archive, mountsFile, known.map(({ identity, target }) => `${identity}\0${target}\0`).join(''), 0o644);
-  archive.finalize();
-  return await buffer(archive);
+  const text = known.map(({ identity, target }) => `${identity}\0${target}\0`).join('');
+  return await tarOf([file(mountsFile, text, 0o644)]);
 }
 
 /** Changes when the files of our package for containers do, so that a container made by an older version is noticed. */
@@ -118,15 +113,18 @@ export function packagedFilesHash(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-function home(archive: Pack, { user, workingFolder }: FilesRequest): void {
-  folder(archive, agentHome, 0o755, user);
-  folder(archive, dataFolder, 0o700, user);
-  for (const name of keptFolders) {
-    folder(archive, `${dataFolder}/${name}`, 0o700, user);
-    link(archive, `${agentHome}/${name}`, posix.join(posix.basename(dataFolder), name), user);
-  }
-  if (workingFolder !== agentHome && workingFolder !== fallbackMount)
-    link(archive, fallbackMount, workingFolder, user);
+function home(user: ContainerUser, workingFolder: string): Entry[] {
+  const kept = keptFolders.flatMap((name) => [
+    folder(`${dataFolder}/${name}`, 0o700, user),
+    link(`${agentHome}/${name}`, posix.join(posix.basename(dataFolder), name), user),
+  ]);
+  const isElsewhere = workingFolder !== agentHome && workingFolder !== fallbackMount;
+  return [
+    folder(agentHome, 0o755, user),
+    folder(dataFolder, 0o700, user),
+    ...kept,
+    ...(isElsewhere ? [link(fallbackMount, workingFolder, user)] : []),
+  ];
 }
 
 /** The bundle of a command and this file are both two folders below the package's root. */
@@ -146,7 +144,7 @@ function withGroup(group: string, { gid }: ContainerUser): string {
   return hasNumber ? group : [`${userName}:x:${gid}:`, ...others].join('\n');
 }
 
-function gitConfig({ gitIdentity, isProtected }: FilesRequest): string {
+function gitConfig(gitIdentity: FilesRequest['gitIdentity'], isProtected: boolean): string {
   const lines = Object.entries(gitIdentity).map(([key, value]) => `\t${key} = ${gitString(value)}\n`);
   const user = lines.length === 0 ? '' : `[user]\n${lines.join('')}`;
   return isProtected ? user + withoutWrites : user;
@@ -160,16 +158,25 @@ function gitString(value: string): string {
   return `"${value.replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n')}"`;
 }
 
+type Entry = Partial<Header> & { readonly name: string } & { readonly text?: string };
+
 const root: ContainerUser = { uid: 0, gid: 0 };
 
-function file(archive: Pack, path: string, text: string, mode: number, { uid, gid }: ContainerUser = root) {
-  archive.entry({ name: path.slice(1), mode, uid, gid }, text);
+function file(path: string, text: string, mode: number, { uid, gid } = root): Entry {
+  return { name: path.slice(1), mode, uid, gid, text };
 }
 
-function folder(archive: Pack, path: string, mode: number, { uid, gid }: ContainerUser = root) {
-  archive.entry({ name: `${path.slice(1)}/`, type: 'directory', mode, uid, gid });
+function folder(path: string, mode: number, { uid, gid } = root): Entry {
+  return { name: `${path.slice(1)}/`, type: 'directory', mode, uid, gid };
 }
 
-function link(archive: Pack, path: string, target: string, { uid, gid }: ContainerUser) {
-  archive.entry({ name: path.slice(1), type: 'symlink', linkname: target, mode: 0o777, uid, gid });
+function link(path: string, linkname: string, { uid, gid }: ContainerUser): Entry {
+  return { name: path.slice(1), type: 'symlink', linkname, mode: 0o777, uid, gid };
+}
+
+async function tarOf(entries: readonly Entry[]): Promise<Buffer> {
+  const archive = pack();
+  for (const { text = '', ...header } of entries) archive.entry(header, text);
+  archive.finalize();
+  return await buffer(archive);
 }

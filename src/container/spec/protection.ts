@@ -22,39 +22,33 @@ import { quoted } from '../../system/quoted';
 import { errorCodeOf } from '../../system/real-path';
 import type { Bind } from './spec';
 
-/** What is to be protected. */
-export interface ProtectionRequest {
-  /** Its git folder outside of it. */
-  readonly git: OuterGitFolder | undefined;
-  /** What is mounted: the workspace, that folder, and what the user has chosen. */
-  readonly binds: readonly Bind[];
-  /** What is protected besides the list, by the sources of the mounts, as `patternsFor` has it. */
-  readonly patterns: ReadonlyMap<string, readonly string[]>;
-  /** Whether nothing is to be made in the workspace. */
-  readonly isOnlyLookedAt: boolean;
-}
-
-/** What protects it. */
-export interface Protection {
-  /** Mounts that come after those that are there. */
-  readonly binds: readonly Bind[];
-  /** Sentences for the user about what cannot be protected. */
-  readonly notices: readonly string[];
-}
+/** Mounts that come after those that are there, and sentences for the user about what cannot be protected. */
+type Protection = Readonly<Record<'binds', readonly Bind[]> & Record<'notices', readonly string[]>>;
 
 /**
  * A read-only mount for each protected path in what the agent can write, and one for each folder on the way, on itself:
- * a folder can be renamed with all that is mounted in it, unless something is mounted on it, too. Fails with
- * `CaiError('WORKSPACE')` for what is just being replaced, and for more than can be protected.
+ * a folder can be renamed with all that is mounted in it, unless something is mounted on it, too. `binds` are all that is
+ * mounted; `patterns` tell by their sources what is protected besides the list, as `patternsFor` has it; with
+ * `isOnlyLookedAt` nothing is made in the workspace. Fails with `CaiError('WORKSPACE')` for what is just being replaced,
+ * and for more than can be protected.
  */
-export function protectionOf({ git, binds, patterns, isOnlyLookedAt }: ProtectionRequest): Protection {
+export function protectionOf({
+  git,
+  binds,
+  patterns,
+  isOnlyLookedAt,
+}: {
+  readonly git: OuterGitFolder | undefined;
+  readonly binds: readonly Bind[];
+  readonly patterns: ReadonlyMap<string, readonly string[]>;
+  readonly isOnlyLookedAt: boolean;
+}): Protection {
   const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
   const parts = writable.map((bind) => {
     const isGitFolder = bind.source === git?.folder;
     if (!isOnlyLookedAt) makeHooks(isGitFolder ? bind.source : posix.join(bind.source, '.git'));
     const more = patterns.get(bind.source) ?? [];
-    if (isGitFolder) return ofGitFolder(bind, git, more);
-    return ofFolder(bind, allProtectedIn(bind.source, more));
+    return isGitFolder ? ofGitFolder(bind, git, more) : ofFolder(bind, allProtectedIn(bind.source, more));
   });
   const mounts = parts.flatMap((part) => part.binds);
   const all = [...mounts, ...elsewhere(binds, mounts)];

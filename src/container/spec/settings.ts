@@ -20,25 +20,19 @@ import { identify, replaced } from '../../paths/pinned-folder';
 import { quoted } from '../../system/quoted';
 import { rootRules } from '../../workspace/refused-root';
 import { packagedFilesHash } from './files';
-
 import { protectionOf } from './protection';
-import type { Bind, ContainerUser, Settings } from './spec';
+import type { Bind, Settings } from './spec';
 
-/** What decides how a container is to be. */
-export interface SettingsRequest {
-  /** The configuration in effect for the workspace. */
+interface SettingsRequest {
+  /** In effect for the workspace. */
   readonly config: Config;
-  /** Root of the workspace; `undefined`: none. */
+  /** Its root; `undefined`: none. */
   readonly workspace: string | undefined;
   /** What that root must be, as `identify` says it; `undefined`: whatever is there. */
   readonly rootIdentity?: string | undefined;
-  /** Name of the agent. */
   readonly agent: string;
   /** Our public key, as a line of `authorized_keys`. */
   readonly authorizedKey: string;
-  /** Whom `cai` runs as. */
-  readonly hostUser: ContainerUser;
-  /** May name another mount point; git runs in it. */
   readonly host: Host;
   /** Whether nothing in the workspace is protected, whatever the configuration says. */
   readonly isWritable?: boolean;
@@ -51,26 +45,17 @@ export interface SettingsRequest {
  * `REPLACED` for another root than the one that is meant: several processes look at it, and each at several moments.
  */
 export async function settingsOf(request: SettingsRequest): Promise<Settings> {
-  const { config, workspace, agent, hostUser, authorizedKey, host, isOnlyLookedAt = false } = request;
-  const { container, network } = config;
+  const { config, workspace, agent, authorizedKey, host, isOnlyLookedAt = false } = request;
   const folders = await foldersOf(request);
-  if (network.caFile !== undefined)
-    checkFilePath(host, { key: 'network.ca_file', path: network.caFile, root: workspace }, folders);
-  const certificates =
-    network.caFile === undefined
-      ? undefined
-      : await existing(request, 'network.ca_file', network.caFile, (file) => readFile(file, 'utf8'));
+  const certificates = await certificatesOf(request, folders);
   const { git, notice } =
     workspace === undefined ? { git: undefined } : await findOuterGit(workspace, host, isOnlyLookedAt);
   const binds = [...(await ofWorkspace(request, git)), ...(await chosenMounts(request, folders))];
   const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
-  if (!isOnlyLookedAt)
-    rememberAgentFolders(
-      host.folders.state,
-      writable.map(({ source }) => source),
-    );
+  const sources = writable.map(({ source }) => source);
+  if (!isOnlyLookedAt) rememberAgentFolders(host.folders.state, sources);
   const isOff = config.protect.isOff || request.isWritable === true;
-  const patterns = await patternsOf(request, writable, git);
+  const patterns = await patternsOf(request, sources, git);
   const protection = isOff ? undefined : protectionOf({ binds, git, patterns, isOnlyLookedAt });
   if (workspace !== undefined && !isOnlyLookedAt) {
     const readOnly = (protection?.binds ?? []).filter((bind) => bind.isReadOnly).map(({ source }) => source);
@@ -90,18 +75,12 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
     ...(agentSettings !== undefined && { agentSettings }),
     workspace,
     workingFolder: workspace === undefined ? agentHome : mountOf(workspace, host),
-    hostUser,
+    hostUser: host.user,
     binds,
     protection: protection?.binds,
     notices: [...(notice === undefined ? [] : [notice]), ...(protection?.notices ?? [])],
     data: config.agent.data,
-    memoryBytes: container.memoryBytes,
-    memoryAtMostBytes: container.memoryAtMostBytes,
-    cpus: container.cpus,
-    diskBytes: container.diskBytes,
-    pids: container.pids,
-    idleMs: container.idleMs,
-    extraHosts: container.extraHosts,
+    ...config.container,
     certificates,
     authorizedKey,
     filesHash: packagedFilesHash(),
@@ -140,16 +119,25 @@ async function ofWorkspace(
 /** What is protected besides the list in each folder that the container can write. */
 async function patternsOf(
   { config, workspace, host }: SettingsRequest,
-  writable: readonly Bind[],
+  writable: readonly string[],
   git: OuterGitFolder | undefined,
 ): Promise<Map<string, string[]>> {
-  const found = writable.map(async ({ source }) => {
+  const found = writable.map(async (source) => {
     const isGit = source === git?.folder;
     const workTree = isGit && workspace !== undefined ? workspace : source;
     const paths = isGit ? [] : config.protect.paths;
     return [source, await patternsFor({ workTree, within: source, host }, paths)] as const;
   });
   return new Map(await Promise.all(found));
+}
+
+/** Fails with `CaiError('CONFIG')` for a file that an agent could change, and for one that cannot be read. */
+async function certificatesOf(request: SettingsRequest, folders: AgentFolders): Promise<string | undefined> {
+  const { config, host, workspace: root } = request;
+  const [key, path] = ['network.ca_file', config.network.caFile];
+  if (path === undefined) return undefined;
+  checkFilePath(host, { key, path, root }, folders);
+  return await existing(request, key, path, (file) => readFile(file, 'utf8'));
 }
 
 /** What agents can write, or could once this container runs. */
@@ -165,7 +153,7 @@ async function chosenMounts(request: SettingsRequest, folders: AgentFolders): Pr
   const { refusalOfMount, refusalOfCwd } = rootRules(host);
   const binds = await Promise.all(
     config.mounts.map(async ({ path, isReadOnly }): Promise<Bind | undefined> => {
-      const source = await existing(request, 'mounts[].path', path, (each) => realpath(each));
+      const source = await existing(request, 'mounts[].path', path, realpath);
       const isThere = workspace !== undefined && [path, source].some((each) => isInside(each, workspace));
       if (isThere && !isReadOnly) return undefined;
       if (!isThere) checkMountPath(host, { key: 'mounts[].path', path, root: workspace }, folders);
@@ -191,19 +179,17 @@ async function whatIs(source: string): Promise<Pick<Bind, 'identity' | 'isRoot'>
   return { identity, isRoot: isFolder };
 }
 
-async function existing<T>(
+async function existing(
   { host, workspace }: SettingsRequest,
   key: string,
   path: string,
-  read: (path: string) => Promise<T>,
-): Promise<T> {
-  try {
-    return await read(path);
-  } catch (reason) {
+  read: (path: string) => Promise<string>,
+): Promise<string> {
+  return await read(path).catch((reason: unknown) => {
     const place = placeOfValue(host, workspace, key, path);
     throw new CaiError(
       'CONFIG',
       `${place} names ${path}, which cannot be used: ${messageOf(reason)}: put it there, or correct or remove that key`,
     );
-  }
+  });
 }

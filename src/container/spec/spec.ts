@@ -3,14 +3,12 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { SettingsFile } from '../../agent/catalog';
+import type { Config } from '../../config/config';
 import { agentHome } from '../../workspace/mount';
 import type { ContainerMount, ContainerRights } from '../engine/container-info';
 import type { EngineAbout } from '../engine/engine-info';
 import { profileName } from '../engine/seccomp';
 import { quoted } from '../../system/quoted';
-
-/** Where a container's sshd listens, inside. */
-export const sshPort = 2222;
 
 /** The labels that tell our containers, and what they were made for. */
 export const label = {
@@ -35,12 +33,6 @@ export const label = {
   /** Id of the host's user that made it. */
   user: 'containai.user',
 } as const;
-
-/** A folder of the host or a volume, and where it is inside. */
-export interface Mount extends ContainerMount {
-  /** `bind`: `source` is a path of the host; `volume`: the name of a volume. */
-  readonly type: 'bind' | 'volume';
-}
 
 /** A file or folder of the host, and where it is inside. */
 export interface Bind {
@@ -70,8 +62,11 @@ export interface ContainerUser {
   readonly gid: number;
 }
 
+/** `[container]` of the configuration, and whether the agent's data volume serves all workspaces or this one. */
+type LimitSettings = Config['container'] & Pick<Config['agent'], 'data'>;
+
 /** What the user's configuration and the workspace say of a container, before any engine is asked. */
-export interface Settings {
+export interface Settings extends LimitSettings {
   /** Name of the agent. */
   readonly agent: string;
   /** Its host name; none: the engine gives it one of its own. */
@@ -90,22 +85,6 @@ export interface Settings {
   readonly protection: readonly Bind[] | undefined;
   /** Sentences for the user about what is not as it may be expected. */
   readonly notices: readonly string[];
-  /** Whether the agent's data volume serves all workspaces or this one. */
-  readonly data: 'shared' | 'workspace';
-  /** Limit of memory; `undefined`: by the size of the machine. */
-  readonly memoryBytes: number | undefined;
-  /** Lowers that which goes by the size; `undefined`: no. */
-  readonly memoryAtMostBytes: number | undefined;
-  /** Limit of processors; `undefined`: none. */
-  readonly cpus: number | undefined;
-  /** Limit of what it may write to the disk; `undefined`: none. */
-  readonly diskBytes: number | undefined;
-  /** Limit of processes and threads. */
-  readonly pids: number;
-  /** After how long without a command the container ends; 0: never. */
-  readonly idleMs: number;
-  /** Lines for /etc/hosts, `name:address`. */
-  readonly extraHosts: readonly string[];
   /** Certificates to trust besides those of the image, as PEM. */
   readonly certificates: string | undefined;
   /** Public key that sshd lets in, as a line of `authorized_keys`. */
@@ -120,12 +99,8 @@ export interface Circumstances {
   readonly image: string;
   /** Whom everything in it runs as. */
   readonly user: ContainerUser;
-  /** Memory of the engine's machine. */
-  readonly engineMemoryBytes: number;
-  /** Processors of that machine. */
-  readonly engineCpus: number;
-  /** What the engine can limit: it takes no notice of a limit that it cannot hold. */
-  readonly limits: EngineAbout['limits'];
+  /** The size of the engine's machine, and what the engine can limit there: it ignores a limit that it cannot hold. */
+  readonly engine: Pick<EngineAbout, 'memoryBytes' | 'cpus' | 'limits'>;
   /** As `profileFor` in `seccomp.ts` has it. */
   readonly seccomp: string;
 }
@@ -174,10 +149,9 @@ const mostMemoryBytes = 8 * 2 ** 30;
 
 /** What a container with these settings is made with, and compared with at each later use. */
 export function recordedOf(settings: Settings, circumstances: Circumstances): Recorded {
-  const { image, user, engineMemoryBytes, limits, seccomp } = circumstances;
+  const { image, user, engine, seccomp } = circumstances;
   const { memoryAtMostBytes = mostMemoryBytes } = settings;
-  const memoryBytes =
-    settings.memoryBytes ?? Math.min(mostMemoryBytes, Math.floor(engineMemoryBytes / 2), memoryAtMostBytes);
+  const usual = Math.min(mostMemoryBytes, Math.floor(engine.memoryBytes / 2), memoryAtMostBytes);
   return {
     image,
     user: `${user.uid}:${user.gid}`,
@@ -186,8 +160,8 @@ export function recordedOf(settings: Settings, circumstances: Circumstances): Re
     isConfined: true,
     seccomp: profileName(seccomp),
     cgroups: 'private',
-    memoryBytes: limits.memory ? memoryBytes : 0,
-    pids: limits.pids ? settings.pids : 0,
+    memoryBytes: engine.limits.memory ? (settings.memoryBytes ?? usual) : 0,
+    pids: engine.limits.pids ? settings.pids : 0,
     publishedOn: ['127.0.0.1'],
   };
 }
@@ -198,21 +172,20 @@ export function mountText({ type, source, target, isReadOnly }: ContainerMount):
 }
 
 /** What is mounted; the data volume first. */
-export function mountsOf(settings: Settings, user: ContainerUser): [Mount, ...Mount[]] {
-  return [
-    { type: 'volume', source: dataVolumeName(settings, user), target: dataFolder, isReadOnly: false },
-    ...allBinds(settings).map(
-      ({ source, target, isReadOnly }) => ({ type: 'bind', source, target, isReadOnly }) as const,
-    ),
-  ];
-}
-
-/** The data volume that the container needs: podman makes one with the container, but without labels. */
-export function dataVolumeOf(
-  settings: Settings,
-  user: ContainerUser,
-): { readonly name: string; readonly labels: Readonly<Record<string, string>> } {
-  return { name: dataVolumeName(settings, user), labels: ownerLabels(settings) };
+export function mountsOf(settings: Settings, user: ContainerUser): ContainerMount[] {
+  const volume = {
+    type: 'volume',
+    source: dataVolumeName(settings, user),
+    target: dataFolder,
+    isReadOnly: false,
+  };
+  const binds = allBinds(settings).map(({ source, target, isReadOnly }) => ({
+    type: 'bind',
+    source,
+    target,
+    isReadOnly,
+  }));
+  return [volume, ...binds];
 }
 
 /** On all that is made for a user. */
@@ -226,8 +199,8 @@ export const dataFolder = `${agentHome}/.data`;
 /** Where programs inside find the certificates of the user's configuration. */
 export const caFile = '/run/cai/ca.pem';
 
-/** The volume of an agent: the user's for all workspaces, or one for each; the same with another key. */
-function dataVolumeName(settings: Settings, user: ContainerUser): string {
+/** Name of an agent's data volume: the user's for all workspaces, or one for each; the same with another key. */
+export function dataVolumeName(settings: Settings, user: ContainerUser): string {
   const { agent, hostUser, data } = settings;
   if (data === 'workspace') return `${nameOf(settings, [])}-data`;
   // Its files belong to one user: root works for several.
@@ -261,12 +234,12 @@ export async function containerUser(
   const owned = workspace === undefined ? undefined : await stat(workspace);
   const isOwned = owned !== undefined && owned.uid !== 0;
   const { uid, gid } = isOwned ? owned : ordinary;
+  const user = { uid, gid };
   const whose = isOwned ? 'as the owner of the workspace' : 'not as root';
   const notice = `cai runs as root: commands run ${whose}, with the user id ${uid}`;
-  if (owned === undefined || isOwned || (owned.mode & writableForAll) !== 0)
-    return { user: { uid, gid }, notice };
+  if (owned === undefined || isOwned || (owned.mode & writableForAll) !== 0) return { user, notice };
   return {
-    user: { uid, gid },
+    user,
     notice: `${notice}, which cannot write in ${quoted(workspace)}`,
     remedy: `run cai as the user whose files those are to be, or: chown -R ${uid}:${gid} ${quoted(workspace)}`,
   };

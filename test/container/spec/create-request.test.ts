@@ -1,6 +1,7 @@
 import { createRequest } from '../../../src/container/spec/create-request';
 import { engineProfile } from '../../../src/container/engine/seccomp';
 import { label, recordedOf } from '../../../src/container/spec/spec';
+import type { Settings } from '../../../src/container/spec/spec';
 import { circumstances, settings } from '../given';
 
 describe('createRequest', () => {
@@ -60,38 +61,32 @@ describe('createRequest', () => {
   it.each([
     [4 * 2 ** 30, 2 * 2 ** 30],
     [64 * 2 ** 30, 8 * 2 ** 30],
-  ])('leaves a machine with %d bytes of memory half of it: %d', (engineMemoryBytes, memoryBytes) => {
-    const { HostConfig } = createRequest(settings(), { ...circumstances, engineMemoryBytes }, 'k');
+  ])('leaves a machine with %d bytes of memory half of it: %d', (ofMachine, memoryBytes) => {
+    const engine = { ...circumstances.engine, memoryBytes: ofMachine };
+    const { HostConfig } = createRequest(settings(), { ...circumstances, engine }, 'k');
 
     expect(HostConfig).toMatchObject({ Memory: memoryBytes, MemorySwap: memoryBytes });
   });
 
   it.each([
-    [1, undefined, 1],
-    [8, undefined, 8],
-    [undefined, 3, 3],
-    [undefined, 8, 4],
-  ])(
-    "takes the user's %j GiB of memory as they are, and the %j of a repository for the most: %d",
-    (own, most, expected) => {
-      const gibibytes = (count: number | undefined) => (count === undefined ? undefined : count * 2 ** 30);
-      const wanted = { memoryBytes: gibibytes(own), memoryAtMostBytes: gibibytes(most) };
-      const { HostConfig } = createRequest(settings(wanted), circumstances, 'k');
-
-      expect(HostConfig.Memory).toBe(gibibytes(expected));
-    },
-  );
+    [{ memoryBytes: 1 }, 1],
+    [{ memoryBytes: 8 * 2 ** 30 }, 8 * 2 ** 30],
+    [{ memoryAtMostBytes: 3 }, 3],
+    [{ memoryAtMostBytes: 8 * 2 ** 30 }, 4 * 2 ** 30],
+  ])("takes the user's memory as it is, and a repository's for the most: %j", (wanted, expected) => {
+    expect(createRequest(settings(wanted), circumstances, 'k').HostConfig.Memory).toBe(expected);
+  });
 
   it('asks for no more processors than there are', () => {
-    const cpusFor = (cpus: number | undefined) =>
-      createRequest(settings({ cpus }), circumstances, 'k').HostConfig.NanoCpus;
+    const cpusFor = (changes: Partial<Settings>) =>
+      createRequest(settings(changes), circumstances, 'k').HostConfig.NanoCpus;
 
-    expect([undefined, 1.5, 64, 1e300].map(cpusFor)).toEqual([0, 1.5e9, 4e9, 4e9]);
+    expect([{}, { cpus: 1.5 }, { cpus: 64 }, { cpus: 1e300 }].map(cpusFor)).toEqual([0, 1.5e9, 4e9, 4e9]);
   });
 
   it('asks for no limit that the engine cannot hold', () => {
-    const limits = { memory: false, pids: false, cpus: false };
-    const { HostConfig, Labels } = createRequest(settings({ cpus: 2 }), { ...circumstances, limits }, 'k');
+    const engine = { ...circumstances.engine, limits: { memory: false, pids: false, cpus: false } };
+    const { HostConfig, Labels } = createRequest(settings({ cpus: 2 }), { ...circumstances, engine }, 'k');
 
     expect(HostConfig).toMatchObject({ Memory: 0, MemorySwap: 0, NanoCpus: 0, PidsLimit: 0 });
     expect(JSON.parse(Labels[label.spec])).toMatchObject({ memoryBytes: 0, pids: 0 });

@@ -1,17 +1,21 @@
 import { text } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
 import { containerFiles, packagedFilesHash } from '../../../src/container/spec/files';
-import type { FilesRequest } from '../../../src/container/spec/files';
 
-const request: FilesRequest = {
-  user: { uid: 4321, gid: 4322 },
+const settings = {
   workingFolder: '/home/u/app',
   authorizedKey: 'ssh-ed25519 AAAA cai',
+  protection: [],
+  certificates: undefined,
+};
+const request = {
+  user: { uid: 4321, gid: 4322 },
   hostKey: 'PRIVATE',
   passwd: 'root:x:0:0:root:/root:/bin/bash\nnode:x:1000:1000::/home/node:/bin/bash\n',
   group: 'root:x:0:\nnode:x:1000:\n',
-  isProtected: true,
   gitIdentity: { name: 'A "B" \\ C', email: 'a@example.org' },
+  systemCa: 'SYSTEM\n',
+  hasAgentSettings: false,
 };
 
 interface Entry {
@@ -37,7 +41,7 @@ async function entries(archive: Buffer): Promise<Map<string, Entry>> {
 describe('containerFiles', () => {
   let found: Map<string, Entry>;
 
-  beforeAll(async () => (found = await entries(await containerFiles(request))));
+  beforeAll(async () => (found = await entries(await containerFiles(settings, request))));
 
   it('gives what decides who may enter to root, readable for all', () => {
     for (const name of [
@@ -72,7 +76,7 @@ describe('containerFiles', () => {
   });
 
   it('leaves a group of the image its name, and replaces a user of ours', async () => {
-    const again = await containerFiles({
+    const again = await containerFiles(settings, {
       ...request,
       user: { uid: 1000, gid: 1000 },
       passwd: `agent:x:7:7:agent:/:/bin/sh\n${request.passwd}`,
@@ -92,12 +96,14 @@ describe('containerFiles', () => {
 
   it('links to the workspace, unless the workspace itself is there', async () => {
     expect(found.get('/home/agent/workspace')).toMatchObject({ type: 'symlink', link: '/home/u/app' });
-    const there = await entries(await containerFiles({ ...request, workingFolder: '/home/agent/workspace' }));
+    const there = await entries(
+      await containerFiles({ ...settings, workingFolder: '/home/agent/workspace' }, request),
+    );
     expect(there.has('/home/agent/workspace')).toBe(false);
   });
 
   it("quotes git's author", async () => {
-    const writable = await entries(await containerFiles({ ...request, isProtected: false }));
+    const writable = await entries(await containerFiles({ ...settings, protection: undefined }, request));
     expect(writable.get('/etc/gitconfig')?.content).toBe(
       '[user]\n\tname = "A \\"B\\" \\\\ C"\n\temail = "a@example.org"\n',
     );
@@ -110,8 +116,7 @@ describe('containerFiles', () => {
   });
 
   it('adds certificates to those of the image, and has none otherwise', async () => {
-    const ca = { extra: 'EXTRA\n', system: 'SYSTEM\n' };
-    const files = await entries(await containerFiles({ ...request, ca }));
+    const files = await entries(await containerFiles({ ...settings, certificates: 'EXTRA\n' }, request));
 
     expect(files.get('/run/cai/ca.pem')?.content).toBe('EXTRA\n');
     expect(files.get('/etc/ssl/certs/ca-certificates.crt')?.content).toBe('SYSTEM\nEXTRA\n');
@@ -120,7 +125,7 @@ describe('containerFiles', () => {
 
   it('has the settings of the agent, which it cannot change', async () => {
     const agentSettings = { path: '/etc/codex/config.toml', text: 'default_permissions = "container"\n' };
-    const files = await entries(await containerFiles({ ...request, agentSettings }));
+    const files = await entries(await containerFiles({ ...settings, agentSettings }, request));
 
     expect(files.get('/etc/codex/config.toml')).toMatchObject({
       content: agentSettings.text,

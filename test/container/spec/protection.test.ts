@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { protectionOf } from '../../../src/container/spec/protection';
-import type { Protection, ProtectionRequest } from '../../../src/container/spec/protection';
 import { newFolder } from '../../support/temp-folder';
 
 const isLinux = process.platform === 'linux';
@@ -25,7 +24,9 @@ const bindOf = (source: string, isReadOnly = false) => ({
   isRoot: true,
 });
 
-function protect(changes: Partial<ProtectionRequest> = {}): Protection {
+type Protection = ReturnType<typeof protectionOf>;
+
+function protect(changes: Partial<Parameters<typeof protectionOf>[0]> = {}): Protection {
   return protectionOf({
     git: undefined,
     binds: [bindOf(root)],

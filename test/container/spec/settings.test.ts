@@ -7,7 +7,6 @@ import { loadConfig } from '../../../src/config/config';
 import type { Config } from '../../../src/config/config';
 import { newFolder } from '../../support/temp-folder';
 
-const hostUser = { uid: 1000, gid: 1000 };
 const isLinux = process.platform === 'linux';
 
 let home: string;
@@ -22,7 +21,7 @@ beforeEach(() => {
 
 function settings(changes: Partial<Config> = {}, workspace = root): Promise<Settings> {
   const config = { ...loadConfig(host), ...changes };
-  return settingsOf({ config, workspace, agent: 'claude', authorizedKey: 'key', hostUser, host });
+  return settingsOf({ config, workspace, agent: 'claude', authorizedKey: 'key', host });
 }
 
 function kernelLink(): string {
@@ -38,7 +37,7 @@ describe('settingsOf', () => {
   ])('gives the containers of %s the host name %j', async (agent, hostname) => {
     const config = loadConfig(host);
 
-    const given = await settingsOf({ config, workspace: root, agent, authorizedKey: 'key', hostUser, host });
+    const given = await settingsOf({ config, workspace: root, agent, authorizedKey: 'key', host });
 
     expect(given.hostname).toBe(hostname);
   });
@@ -52,7 +51,7 @@ describe('settingsOf', () => {
   ])('gives the containers of %s the settings that the agent needs in one', async (agent, file) => {
     const config = loadConfig(host);
 
-    const given = await settingsOf({ config, workspace: root, agent, authorizedKey: 'key', hostUser, host });
+    const given = await settingsOf({ config, workspace: root, agent, authorizedKey: 'key', host });
 
     expect(given.agentSettings).toEqual(file);
   });
