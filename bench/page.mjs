@@ -1,4 +1,7 @@
-/* Writes docs/benchmarks-tables.md between its two marks, and docs/benchmarks.svg. The text around the marks stays. */
+/*
+ * Writes docs/benchmarks-tables.md between its two marks, and docs/benchmarks.svg. The text around the marks stays.
+ * docs/benchmarks.md quotes some of the figures and is written by hand.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
