@@ -8,17 +8,16 @@ import { Host } from '../../system/host';
 import { version } from '../../../package.json';
 import { Profiles } from '../../profiles/profiles';
 import { SignIn } from '../../sign-in/sign-in';
-import { resolveAgent } from '../../agent/catalog';
+import { resolveAgent, type AgentCommand } from '../../agent/catalog';
 import { isAlive } from '../../system/process-identity';
 import { programIdentity } from '../../agent/program-identity';
 import { imageTagOf } from '../../container/image/image-tag';
 import { CaiError } from '../../errors';
 import { openLog } from '../../system/log';
 import { LogFile } from '../../system/log-file';
-import { configFileOf, loadConfig } from '../../config/config';
+import { configFileOf, loadConfig, type Config } from '../../config/config';
 import { mayHaveOwnData } from '../../config/workspace-data';
 import { answerEarly } from './early-answer';
-import { takeRecordOption } from './record-option';
 
 /** Runs the proxy until the editor is gone; resolves with the exit status. */
 export async function run(args: readonly string[], given: Host): Promise<number> {
@@ -27,12 +26,11 @@ export async function run(args: readonly string[], given: Host): Promise<number>
   const { args: named, file: recordFile } = takeRecordOption(args);
   const [name = config.agent.default, ...agentArgs] = named;
   const isDirect = host.env.CAI_ACP_DIRECT_SPAWN === '1';
-  const { cwd } = host;
   const agent = resolveAgent(name, agentArgs, {
     agents: config.agents,
     isTestMode: host.env.CAI_ACP_TEST_MODE === '1',
     configFile: configFileOf(host),
-    cwd,
+    cwd: host.cwd,
     namedAt: named.length > 0 ? undefined : () => `"agent.default" in ${configFileOf(host)}`,
   });
   if (host.isOnTerminal) {
@@ -43,6 +41,16 @@ export async function run(args: readonly string[], given: Host): Promise<number>
       'this is for an editor to start, not for a terminal: put it into the settings of your editor, as the README shows',
     );
   }
+  const options = { agent, config, host, isDirect, recordFile, ...made(agent, config, host, isDirect) };
+  // A record begins with the first line; a login for one workspace needs to know which that is.
+  const canAnswer = recordFile === undefined && (isDirect || !mayHaveOwnData(config, host.cwd, host.home));
+  const early = canAnswer ? answerEarly(options) : undefined;
+  const { Connection } = await import('./connection');
+  return await new Connection({ ...options, early }).run();
+}
+
+/** What both an early answer and the proxy work with. */
+function made(agent: AgentCommand, config: Config, host: Host, isDirect: boolean) {
   const { state } = host.folders;
   const about = { pid: process.pid, agent: agent.name, version };
   const log = openLog(host.env, new LogFile(join(state, 'logs'), about, isAlive));
@@ -50,29 +58,25 @@ export async function run(args: readonly string[], given: Host): Promise<number>
   const profiles = new Profiles({
     agent,
     config,
-    cwd,
+    cwd: host.cwd,
     imageName: isDirect ? undefined : imageTagOf({ agent: agent.name }),
     folder: config.sessions.persist ? join(state, 'profiles') : undefined,
     programIdentity: () => programIdentity(agent.command, host.env.PATH),
     signIn,
     log,
   });
-  const options = {
-    about,
-    agent,
-    config,
-    cwd,
-    host,
-    isDirect,
-    log,
-    profiles,
-    recordFile,
-    signIn,
-    terminals: isDirect ? 'off' : config.acp.terminal,
-  } as const;
-  // A record begins with the first line; a login for one workspace needs to know which that is.
-  const canAnswer = recordFile === undefined && (isDirect || !mayHaveOwnData(config, cwd, host.home));
-  const early = canAnswer ? answerEarly(options) : undefined;
-  const { Connection } = await import('./connection');
-  return await new Connection({ ...options, early }).run();
+  return { about, log, profiles, signIn, terminals: isDirect ? 'off' : config.acp.terminal } as const;
+}
+
+/**
+ * Takes `--record FILE` or `--record=FILE`, the one option that is ours, out of the arguments, where it stands before
+ * the agent's name or directly behind it; further on it is the agent's. Fails with `CaiError('USAGE')` without a FILE.
+ */
+export function takeRecordOption(args: readonly string[]): { args: readonly string[]; file?: string } {
+  const index = args.slice(0, 2).findIndex((arg) => arg === '--record' || arg.startsWith('--record='));
+  if (index < 0 || (index === 1 && args[0]!.startsWith('-'))) return { args };
+  const [option, inOne] = args[index]!.split(/=(.*)/s);
+  const file = inOne ?? args[index + 1] ?? '';
+  if (file === '') throw new CaiError('USAGE', `${option!} needs a file: cai --acp --record FILE AGENT`);
+  return { args: args.toSpliced(index, inOne === undefined ? 2 : 1), file };
 }

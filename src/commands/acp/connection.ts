@@ -4,6 +4,7 @@ import type { Host } from '../../system/host';
 import { Proxy, type ProxyOptions } from '../../proxy/proxy';
 import { dueMs } from '../../proxy/shutdown';
 import { Recorder } from '../../recording/recorder';
+import type { Core } from '../../relay/core';
 import { DelayObserver } from '../../proxy/delay-observer';
 import { ReviewObserver } from '../../review/review-observer';
 import { UsageObserver } from '../../usage/usage-observer';
@@ -32,18 +33,14 @@ const maxWaitingBytes = 1024 * 1024;
 /** How long the editor may take no byte of what is still due at the end, in milliseconds. */
 const stallMs = 5_000;
 
-/** What a connection is made from, besides what the proxy is. */
-export interface ConnectionOptions extends Pick<
+/** What a connection is made from, besides what the proxy is; `recordFile`: where all that passes is written down. */
+interface ConnectionOptions extends Pick<
   ProxyOptions,
   'agent' | 'config' | 'host' | 'log' | 'profiles' | 'signIn' | 'terminals'
 > {
-  /** Which process this is, for records. */
   readonly about: LogFileHead;
-  /** The agent is a process of this machine. */
   readonly isDirect: boolean;
-  /** Where all that passes is written down; undefined: nowhere. */
   readonly recordFile: string | undefined;
-  /** What has passed already; undefined: nothing. */
   readonly early: EarlyAnswer | undefined;
 }
 
@@ -64,8 +61,7 @@ export class Connection {
 
   /** Nothing is read before `run`. */
   constructor(private readonly options: ConnectionOptions) {
-    const { about, agent, config, early, host, isDirect, log, profiles, recordFile, signIn, terminals } =
-      options;
+    const { about, config, early, log, recordFile } = options;
     const recorder = recordFile === undefined ? undefined : new Recorder(recordFile, { ...about, log });
     this.#recorder = recorder;
     this.#hurried = new Promise((resolve) => (this.#hurry = resolve));
@@ -79,36 +75,12 @@ export class Connection {
     };
     const onWrite = recorder === undefined ? undefined : (line: Line): void => recorder.toEditor(line);
     this.#writer = new LineWriter(process.stdout, config.acp.queueToEditorBytes, onBroken, onWrite);
-    const { state } = host.folders;
-    const { persist, keepMs } = config.sessions;
     this.#proxy = new Proxy({
-      agent,
-      config,
-      host,
-      log,
-      profiles,
+      ...options,
+      ...containment(options),
       recorder,
-      signIn,
-      terminals,
       writer: this.#writer,
       answered: early?.answer,
-      sessions: new SessionTable(
-        new SessionRecords(
-          agent.name,
-          persist ? new SessionFile(join(state, 'sessions.ndjson'), keepMs, log) : undefined,
-        ),
-        new WaitingRoom(config.acp.queueToAgentBytes),
-      ),
-      observers: (core) => [
-        ...(persist ? [new UsageObserver(join(state, 'usage'), keepMs, agent.name, log)] : []),
-        // Agents that run on this machine execute what they like, and need no image.
-        ...(isDirect ? [] : [new ReviewObserver(core, host), new DelayObserver(core)]),
-      ],
-      hasOwnData: (root) => !isDirect && hasOwnData(root, config, host),
-      filesOf: (root) => filesOf(root, config, host),
-      placesOf: (root) => placesOf(root, host, isDirect),
-      commandFor: (workspace) => (isDirect ? agent : contained(agent, workspace)),
-      helper: isDirect ? undefined : ownProgram,
       onRoom: () => this.#pull(),
     });
   }
@@ -192,6 +164,38 @@ export class Connection {
   }
 }
 
+/** What the proxy takes from this machine: what is kept, and how an agent is run and sees its workspace. */
+function containment({ agent, config, host, isDirect, log }: ConnectionOptions) {
+  const { persist, keepMs } = config.sessions;
+  const { state } = host.folders;
+  const file = persist ? new SessionFile(join(state, 'sessions.ndjson'), keepMs, log) : undefined;
+  /** What the configuration of a workspace says; `otherwise` where that cannot be used. */
+  const configured = <T>(root: string | undefined, read: (config: Config) => T, otherwise: T): T => {
+    try {
+      return read(root === undefined ? config : loadWorkspaceConfig(host, root).config);
+    } catch {
+      return otherwise;
+    }
+  };
+  return {
+    sessions: new SessionTable(
+      new SessionRecords(agent.name, file),
+      new WaitingRoom(config.acp.queueToAgentBytes),
+    ),
+    observers: (core: Core) => [
+      ...(persist ? [new UsageObserver(join(state, 'usage'), keepMs, agent.name, log)] : []),
+      // Agents that run on this machine execute what they like, and need no image.
+      ...(isDirect ? [] : [new ReviewObserver(core, host), new DelayObserver(core)]),
+    ],
+    hasOwnData: (root: string | undefined) =>
+      !isDirect && configured(root, (its) => its.agent.data === 'workspace', true),
+    filesOf: (root: string | undefined) => configured(root, ({ acp }) => acp.fs, 'off'),
+    placesOf: (root: string) => placesOf(root, host, isDirect),
+    commandFor: (workspace: Workspace | undefined) => (isDirect ? agent : contained(agent, workspace)),
+    helper: isDirect ? undefined : ownProgram,
+  };
+}
+
 /** What the agent calls the root of a workspace; `undefined`: as we do. */
 function placesOf(root: string, host: Host, isDirect: boolean): [string, ...string[]] | undefined {
   const forced = host.env.CAI_ACP_WORKSPACE_MOUNT;
@@ -206,24 +210,4 @@ function contained(agent: AgentCommand, workspace: Workspace | undefined): Agent
       ? ['--no-workspace']
       : ['--workspace', workspace.root, '--root-identity', workspace.identity];
   return { ...execution(agent, [...place, '--quiet', '--status-fd', '3']), hasStatus: true };
-}
-
-/** As in `ProxyOptions`. A workspace whose configuration cannot be used counts as one that has. */
-function hasOwnData(root: string | undefined, config: Config, host: Host): boolean {
-  try {
-    const { agent } = root === undefined ? config : loadWorkspaceConfig(host, root).config;
-    return agent.data === 'workspace';
-  } catch {
-    return true;
-  }
-}
-
-/** As in `ChildStartOptions`. Off where the configuration of the workspace cannot be used. */
-function filesOf(root: string | undefined, config: Config, host: Host): Config['acp']['fs'] {
-  try {
-    const { acp } = root === undefined ? config : loadWorkspaceConfig(host, root).config;
-    return acp.fs;
-  } catch {
-    return 'off';
-  }
 }

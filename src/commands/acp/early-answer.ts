@@ -20,11 +20,8 @@ const maxBytes = 64 * 1024;
 const maxAnswerBytes = 4_096;
 const nothing = Buffer.alloc(0);
 
-/** What an answer is made from. */
-export interface EarlyAnswerOptions extends HelloOptions {
-  /** Where one may be known. */
-  readonly profiles: Profiles;
-}
+/** What an answer is made from; `profiles` may know one. */
+type EarlyAnswerOptions = HelloOptions & { readonly profiles: Profiles };
 
 /** What has passed between the editor and us before there was a proxy. */
 export interface EarlyAnswer {

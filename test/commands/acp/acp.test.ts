@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { takeRecordOption } from '../../../src/commands/acp/acp';
 import { failure } from '../../support/messages';
 import { World } from '../../support/world';
 import type { WorldOptions } from '../../support/world';
@@ -109,4 +110,28 @@ describe('cai --acp', () => {
     const message = `agent "gone" could not be started: "no-such-agent" was not found: install it, or name its full path in ${file}: a line [agents.gone], and below it command = ["/full/path"]`;
     expect(opened.error).toEqual({ code: -32603, message });
   });
+});
+
+describe('takeRecordOption', () => {
+  test.each([
+    [[], [], undefined],
+    [['claude', '-x'], ['claude', '-x'], undefined],
+    [['--record', 'f', 'claude', '-x'], ['claude', '-x'], 'f'],
+    [['--record=f', 'claude'], ['claude'], 'f'],
+    [['claude', '--record', 'f', '-x'], ['claude', '-x'], 'f'],
+    [['claude', '--record=a=b'], ['claude'], 'a=b'],
+    [['--record', 'f'], [], 'f'],
+    [['claude', '-x', '--record', 'f'], ['claude', '-x', '--record', 'f'], undefined],
+    [['claude', '--recorder', 'f'], ['claude', '--recorder', 'f'], undefined],
+    [['-x', '--record', 'f'], ['-x', '--record', 'f'], undefined],
+  ])('takes from %j what is ours', (given, args, file) => {
+    expect(takeRecordOption(given)).toEqual({ args, file });
+  });
+
+  test.each([[['--record']], [['claude', '--record']], [['--record=', 'claude']], [['--record', '']]])(
+    'refuses %j, which names no file',
+    (args) => {
+      expect(() => takeRecordOption(args)).toThrow('--record needs a file: cai --acp --record FILE AGENT');
+    },
+  );
 });
