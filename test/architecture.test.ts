@@ -96,7 +96,6 @@ const withoutTest: Readonly<Record<string, string>> = {
   'child/child-failures': 'test/child/workspace-child.test.ts',
   'agent/agent-end': 'test/agent/process.test.ts, test/child/retry.test.ts',
   'commands/support/command': 'every command; test/commands/registry.test.ts has the usage errors of all',
-  'protect/git-layout': 'test/protect/gitlinks.test.ts, test/protect/protected-paths.test.ts',
   'paths/look-inside': 'test/protect/protected-paths.test.ts',
   'protect/protected-git': 'test/protect/protected-paths.test.ts',
   'workspace/git': 'test/workspace/root.test.ts, and test/engine/ for the author',

@@ -3,19 +3,10 @@
  * mounts, of any container of this user. What a path leads to that touches one of them is up to that agent.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { CaiError, messageOf } from '../errors';
+import { identityNow } from './pinned-folder';
 import { PathResolver } from '../system/real-path';
 import { stateRemedy } from '../system/state-folder';
 
@@ -27,7 +18,7 @@ export class AgentFolders {
   /** All that are recorded, and `more`: folders that an agent is about to get. */
   constructor(state: string, more: readonly string[] = []) {
     this.#records = folderOf(state);
-    const known = existsSync(this.#records) ? more : [...rootsBefore(state), ...more];
+    const known = fs.existsSync(this.#records) ? more : [...rootsBefore(state), ...more];
     this.#more = new Map(known.flatMap((folder) => [folder, identityOf(folder)].map((key) => [key, folder])));
   }
 
@@ -60,7 +51,7 @@ export class AgentFolders {
 
   /** The folder of that path or identity. */
   #known(key: string): string | undefined {
-    return key === '' ? undefined : (this.#more.get(key) ?? recordIn(this.#records, key));
+    return key === '' ? undefined : (this.#more.get(key) ?? targetOf(fileOf(this.#records, key)));
   }
 }
 
@@ -71,17 +62,17 @@ export function rememberAgentFolders(state: string, folders: readonly string[]):
     const records = folderOf(state);
     for (const folder of folders)
       for (const key of [folder, identityOf(folder)])
-        if (key !== '' && recordIn(records, key) !== folder) write(records, key, folder);
+        if (key !== '' && targetOf(fileOf(records, key)) !== folder) write(records, key, folder);
   });
 }
 
 /** From now on `folder` is as if no agent had ever had it; whether one had. Fails with `CaiError('CONFIG')`. */
 export function forgetAgentFolder(state: string, folder: string): boolean {
   const records = folderOf(state);
-  const names = existsSync(records) ? readdirSync(records) : [];
+  const names = fs.existsSync(records) ? fs.readdirSync(records) : [];
   // One that was moved is recorded under what it is, too.
   const found = names.map((name) => join(records, name)).filter((file) => targetOf(file) === folder);
-  recording(state, () => found.forEach((file) => rmSync(file, { force: true })));
+  recording(state, () => found.forEach((file) => fs.rmSync(file, { force: true })));
   return found.length > 0;
 }
 
@@ -96,16 +87,16 @@ function folderOf(state: string): string {
 /** Begins the records. */
 function takeOver(state: string): void {
   const records = folderOf(state);
-  if (existsSync(records)) return;
+  if (fs.existsSync(records)) return;
   const draft = `${records}.${randomUUID()}`;
-  mkdirSync(draft, { recursive: true, mode: 0o700 });
+  fs.mkdirSync(draft, { recursive: true, mode: 0o700 });
   for (const root of rootsBefore(state)) write(draft, root, root);
   try {
-    renameSync(draft, records);
+    fs.renameSync(draft, records);
   } catch (reason) {
-    rmSync(draft, { recursive: true, force: true });
+    fs.rmSync(draft, { recursive: true, force: true });
     // Another process has been faster.
-    if (!existsSync(records)) throw reason;
+    if (!fs.existsSync(records)) throw reason;
   }
 }
 
@@ -113,7 +104,7 @@ function takeOver(state: string): void {
 function rootsBefore(state: string): string[] {
   const roots = join(state, 'roots');
   try {
-    return [...new Set(readdirSync(roots).flatMap((name) => rootIn(join(roots, name)) ?? []))];
+    return [...new Set(fs.readdirSync(roots).flatMap((name) => rootIn(join(roots, name)) ?? []))];
   } catch {
     // There are none.
     return [];
@@ -123,31 +114,27 @@ function rootsBefore(state: string): string[] {
 /** The root in a record of `trust.ts`. */
 function rootIn(file: string): string | undefined {
   try {
-    const { value } = JSON.parse(readFileSync(file, 'utf8')) as { value?: unknown };
+    const { value } = JSON.parse(fs.readFileSync(file, 'utf8')) as { value?: unknown };
     return typeof value === 'string' && value.startsWith('/') ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-function recordIn(records: string, key: string): string | undefined {
-  return targetOf(fileOf(records, key));
-}
-
 function targetOf(record: string): string | undefined {
   try {
     // Most often there is none, and an error takes longer than all else.
-    return lstatSync(record, { throwIfNoEntry: false }) && readlinkSync(record);
+    return fs.lstatSync(record, { throwIfNoEntry: false }) && fs.readlinkSync(record);
   } catch {
     return undefined;
   }
 }
 
-/** By renaming, in the place of an earlier one. */
+/** Replaces an earlier one by renaming. */
 function write(records: string, key: string, path: string): void {
   const draft = join(records, randomUUID());
-  symlinkSync(path, draft);
-  renameSync(draft, fileOf(records, key));
+  fs.symlinkSync(path, draft);
+  fs.renameSync(draft, fileOf(records, key));
 }
 
 function fileOf(records: string, key: string): string {
@@ -171,14 +158,10 @@ function placesOn(path: string): string[] {
   return places;
 }
 
-/**
- * What is there, links not followed, whatever its name: its number, and when it was made, because the number of a
- * folder that is gone is given to another. Empty if nothing is there.
- */
+/** As `identityNow`; empty also for what is not for us to see. */
 function identityOf(place: string): string {
   try {
-    const there = lstatSync(place, { bigint: true, throwIfNoEntry: false });
-    return there === undefined ? '' : `${there.dev}:${there.ino}:${there.birthtimeNs}`;
+    return identityNow(place);
   } catch {
     return '';
   }

@@ -31,22 +31,35 @@ export async function confine(
   const spelled = posix.resolve(path);
   const place = placeOf(spelled, pins);
   if (place === undefined) throw refuse(path, outside);
-  await checkPinned(place.pin);
-  await new Walk(spelled, pins, how, maxBytes).from(place);
-  return spelled;
+  const { pin, names } = place;
+  await checkPinned(pin);
+  if (names.length === 0) throw refuse(spelled, 'is a folder: name a file in it');
+  // What can be written is said by the last pinned folder on the way.
+  let { real, isReadOnly } = pin;
+  for (const [index, name] of names.entries()) {
+    real = posix.join(real, name);
+    const what = await lookAt(real, spelled);
+    // What is missing is made by the editor, in a folder that is none of a link.
+    if (what === undefined) break;
+    const why = index === names.length - 1 ? whyNoFile(what, real, maxBytes) : whyNoFolder(what, real);
+    if (why !== undefined) throw refuse(spelled, why);
+    isReadOnly = pins.find((each) => isOf(each, real, what))?.isReadOnly ?? isReadOnly;
+  }
+  if (!isReadOnly || how === 'read') return spelled;
+  throw refuse(
+    spelled,
+    'cannot be written: it is mounted read-only ([[mounts]], or what this machine would execute)',
+  );
 }
 
 const outside =
   "is outside the session's folders: start a session in its folder, or add that folder to this one";
 
-/** A pinned folder, and the names on the way from there. */
-interface Place {
-  readonly pin: PinnedFolder;
-  readonly names: readonly string[];
-}
-
-/** By the innermost folder that has the path. */
-function placeOf(spelled: string, pins: readonly PinnedFolder[]): Place | undefined {
+/** The innermost folder that has the path, and the names on the way from there. */
+function placeOf(
+  spelled: string,
+  pins: readonly PinnedFolder[],
+): { readonly pin: PinnedFolder; readonly names: readonly string[] } | undefined {
   return pins
     .filter(({ identity }) => identity !== '')
     .flatMap((pin) => [pin.spelled, pin.real].map((base) => ({ pin, base })))
@@ -63,66 +76,29 @@ function isOf({ real, identity, isReadOnly }: PinnedFolder, place: string, what:
   return isNamed || identity === identityIn(what);
 }
 
-/** The way from a pinned folder to a file, name by name. */
-class Walk {
-  /** What can be written here is said by the last pinned folder on the way. */
-  #isReadOnly = false;
-
-  constructor(
-    private readonly spelled: string,
-    private readonly pins: readonly PinnedFolder[],
-    private readonly how: 'read' | 'write',
-    private readonly maxBytes: number,
-  ) {}
-
-  async from({ pin, names }: Place): Promise<void> {
-    this.#isReadOnly = pin.isReadOnly;
-    if (names.length === 0) throw this.#refuse('is a folder: name a file in it');
-    let real = pin.real;
-    for (const [index, name] of names.entries()) {
-      real = posix.join(real, name);
-      const what = await this.#lookAt(real);
-      // What is missing is made by the editor, in a folder that is none of a link.
-      if (what === undefined) break;
-      this.#pass(what, real, index === names.length - 1);
-    }
-    if (this.#isReadOnly && this.how === 'write')
-      throw this.#refuse(
-        'cannot be written: it is mounted read-only ([[mounts]], or what this machine would execute)',
-      );
+/** `undefined`: nothing is there. */
+async function lookAt(real: string, spelled: string): Promise<BigIntStats | undefined> {
+  try {
+    return await lstat(real, { bigint: true });
+  } catch (reason) {
+    if (errorCodeOf(reason) === 'ENOENT') return undefined;
+    throw refuse(spelled, `cannot be looked at (${String(errorCodeOf(reason))})`);
   }
+}
 
-  /** `undefined`: nothing is there. */
-  async #lookAt(real: string): Promise<BigIntStats | undefined> {
-    try {
-      return await lstat(real, { bigint: true });
-    } catch (reason) {
-      if (errorCodeOf(reason) === 'ENOENT') return undefined;
-      throw this.#refuse(`cannot be looked at (${String(errorCodeOf(reason))})`);
-    }
-  }
+function whyNoFolder(what: BigIntStats, real: string): string | undefined {
+  if (what.isSymbolicLink())
+    return `leads through the link ${quoted(real)}: name the file itself, or use the disk instead of the editor`;
+  return what.isDirectory() ? undefined : `needs a folder at ${quoted(real)}, and that is none`;
+}
 
-  #pass(what: BigIntStats, real: string, isLast: boolean): void {
-    if (what.isSymbolicLink()) {
-      throw this.#refuse(
-        `leads through the link ${quoted(real)}: name the file itself, or use the disk instead of the editor`,
-      );
-    }
-    const pin = this.pins.find((each) => isOf(each, real, what));
-    if (pin !== undefined) this.#isReadOnly = pin.isReadOnly;
-    if (!isLast) {
-      if (!what.isDirectory()) throw this.#refuse(`needs a folder at ${quoted(real)}, and that is none`);
-      return;
-    }
-    if (what.isDirectory()) throw this.#refuse('is a folder: name a file in it');
-    if (!what.isFile()) throw this.#refuse('is no regular file: use the disk instead of the editor');
-    if (what.size > this.maxBytes)
-      throw this.#refuse(`is larger than ${this.maxBytes} bytes: use the disk instead of the editor`);
-  }
-
-  #refuse(why: string): CaiError {
-    return refuse(this.spelled, why);
-  }
+function whyNoFile(what: BigIntStats, real: string, maxBytes: number): string | undefined {
+  if (what.isSymbolicLink()) return whyNoFolder(what, real);
+  if (what.isDirectory()) return 'is a folder: name a file in it';
+  if (!what.isFile()) return 'is no regular file: use the disk instead of the editor';
+  return what.size > maxBytes
+    ? `is larger than ${maxBytes} bytes: use the disk instead of the editor`
+    : undefined;
 }
 
 function refuse(path: string, why: string): CaiError {

@@ -2,19 +2,11 @@
 import { posix } from 'node:path';
 import { maxPathLength } from '../system/real-path';
 
-/** The folders that stand for each other. Absolute; at least one on each side, the first is what is written. */
-export interface PathMapRoots {
-  /** The workspace as the editor may name it: its spelling, then the real path. */
-  readonly hostRoots: readonly string[];
-  /** The workspace as the agent may name it: where it is mounted, then links to that. */
-  readonly agentRoots: readonly string[];
-}
-
 /**
- * Translates paths and `file:` URIs of one workspace. A path below any root of one side gets the first
- * root of the other, by whole segments after lexical normalisation, the longest root first; one trailing
- * slash stays. What is relative, outside every root or below the root that it would get comes back as the
- * same string. Purely lexical: it says where a name belongs, not whether somebody may use it.
+ * Translates paths and `file:` URIs of one workspace. A path below any root of one side gets the first root of the
+ * other, by whole segments after lexical normalisation, the longest root first; one trailing slash stays. What is
+ * relative, outside every root or below the root that it would get comes back as the same string. Purely lexical: it
+ * says where a name belongs, not whether somebody may use it.
  */
 export interface PathMap {
   /** One root for both sides: every function returns what it is given. */
@@ -26,17 +18,23 @@ export interface PathMap {
   /** A path of the agent, as the editor names it. */
   readonly toEditor: (path: string) => string;
   /**
-   * For URIs with the scheme `file` and no host or `localhost` (RFC 8089); others come back as they are.
-   * What follows the root keeps its own percent-encoding, but for empty and dot segments, which are
-   * resolved. A URI in which an encoded slash, a NUL or a backslash could hide a segment is not mapped.
+   * For URIs with the scheme `file` and no host or `localhost` (RFC 8089); others come back as they are. What follows
+   * the root keeps its own percent-encoding, but empty and dot segments are resolved. A URI in which an encoded slash, a
+   * NUL or a backslash could hide a segment is not mapped.
    */
   readonly uriToAgent: (uri: string) => string;
   /** As `uriToAgent`, the other way. */
   readonly uriToEditor: (uri: string) => string;
 }
 
-/** The map between two sets of roots. */
-export function createPathMap({ hostRoots, agentRoots }: PathMapRoots): PathMap {
+/**
+ * The map between two sets of absolute roots, of which the first is what is written: the workspace as the editor may
+ * name it, its spelling first, and as the agent may name it, the mount first.
+ */
+export function createPathMap({
+  hostRoots,
+  agentRoots,
+}: Readonly<Record<'hostRoots' | 'agentRoots', readonly string[]>>): PathMap {
   const toAgent = new Direction(hostRoots, agentRoots[0]!);
   const toEditor = new Direction(agentRoots, hostRoots[0]!);
   return {

@@ -2,7 +2,7 @@
  * Folders that are known by what they are. What a session or a container may touch is decided once; each later use
  * compares, because an agent can rename folders and put links and other folders in their places.
  */
-import { constants } from 'node:fs';
+import { constants, lstatSync } from 'node:fs';
 import { lstat, open, readlink, realpath } from 'node:fs/promises';
 import type { BigIntStats } from 'node:fs';
 import { posix } from 'node:path';
@@ -21,17 +21,18 @@ export interface PinnedFolder {
   readonly isReadOnly: boolean;
 }
 
-/** What was found at a path. */
-export interface Identified {
-  /** As `identityIn` says it. */
-  readonly identity: string;
-  /** It is a folder, not a file. */
-  readonly isFolder: boolean;
-}
-
 /** `device:inode`: the same as long as it is the same file or folder, whatever its path. */
 export function identityIn({ dev, ino }: Pick<BigIntStats, 'dev' | 'ino'>): string {
   return `${dev}:${ino}`;
+}
+
+/**
+ * What is at a path now, links not followed, as a text that differs for whatever takes its place: file systems give the
+ * number of a deleted file to a new one, but not its time of birth. Empty if nothing is there.
+ */
+export function identityNow(path: string): string {
+  const there = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return there === undefined ? '' : `${identityIn(there)}:${there.birthtimeNs}`;
 }
 
 /**
@@ -39,7 +40,9 @@ export function identityIn({ dev, ino }: Pick<BigIntStats, 'dev' | 'ino'>): stri
  * opened must still have that path, so that no link above it was followed either. Rejects with
  * `CaiError('WORKSPACE')` if a link has come into the path since it was found. Source: proc(5), /proc/PID/fd.
  */
-export async function identify(real: string): Promise<Identified> {
+export async function identify(
+  real: string,
+): Promise<{ readonly identity: string; readonly isFolder: boolean }> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const file = await open(real, flags).catch((reason: unknown) => {
     throw new CaiError('WORKSPACE', `${quoted(real)} cannot be opened: ${messageOf(reason)}`);
@@ -63,10 +66,11 @@ export async function identify(real: string): Promise<Identified> {
  * `CaiError('WORKSPACE')` where there is no such folder.
  */
 export async function pinFolder(spelled: string, real?: string, isReadOnly = false): Promise<PinnedFolder> {
-  const path = real ?? (await realFolderOf(spelled));
-  const { identity, isFolder } = await identify(path);
-  if (!isFolder) throw notAFolder(spelled);
-  return { spelled: posix.resolve(spelled), real: path, identity, isReadOnly };
+  const path = real ?? (await realpath(spelled).catch(() => undefined));
+  const found = path === undefined ? undefined : await identify(path);
+  if (path === undefined || found?.isFolder !== true)
+    throw new CaiError('WORKSPACE', `${quoted(spelled)} is not a folder that can be opened: create it`);
+  return { spelled: posix.resolve(spelled), real: path, identity: found.identity, isReadOnly };
 }
 
 /** Rejects with `CaiError('REPLACED')` unless both paths of the pin still lead to the very folder. */
@@ -92,16 +96,4 @@ export function replaced(spelled: string): CaiError {
     'REPLACED',
     `${quoted(spelled)} is not the folder any more that the session was opened with: if you have moved or replaced it yourself, start a new session; if not, look for what has done that`,
   );
-}
-
-async function realFolderOf(spelled: string): Promise<string> {
-  try {
-    return await realpath(spelled);
-  } catch {
-    throw notAFolder(spelled);
-  }
-}
-
-function notAFolder(spelled: string): CaiError {
-  return new CaiError('WORKSPACE', `${quoted(spelled)} is not a folder that can be opened: create it`);
 }

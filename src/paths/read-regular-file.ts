@@ -1,14 +1,5 @@
 /** Reads files that a stranger may have prepared. */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { CaiError, messageOf } from '../errors';
 import { isInside } from './path-map';
 import { errorCodeOf } from '../system/real-path';
@@ -22,23 +13,23 @@ export function readRegularFile(file: string, maxBytes: number, root?: string): 
   const open = openIfThere(file);
   if (open === undefined) return undefined;
   try {
-    if (!fstatSync(open).isFile()) throw refuse(file, 'is not a regular file');
+    if (!fs.fstatSync(open).isFile()) throw refuse(file, 'is not a regular file');
     if (root !== undefined && !isBelow(open, file, root))
       throw refuse(file, `leads out of ${root} through a symbolic link: put the file itself there`);
     return readUpTo(open, file, maxBytes);
   } finally {
-    closeSync(open);
+    fs.closeSync(open);
   }
 }
 
 function openIfThere(file: string): number | undefined {
   try {
     // To open a device can do something; after this look it takes a race.
-    const there = lstatSync(file, { throwIfNoEntry: false });
+    const there = fs.lstatSync(file, { throwIfNoEntry: false });
     if (there === undefined) return undefined;
     if (there.isSymbolicLink()) throw refuse(file, 'is a symbolic link: put the file itself there');
     if (!there.isFile()) throw refuse(file, 'is not a regular file');
-    return openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
   } catch (reason) {
     if (reason instanceof CaiError) throw reason;
     const code = errorCodeOf(reason);
@@ -50,8 +41,8 @@ function openIfThere(file: string): number | undefined {
 /** Looks after opening: whoever swaps folders meanwhile cannot make another file the one that is open. */
 function isBelow(open: number, file: string, root: string): boolean {
   try {
-    const real = realpathSync(file);
-    const [opened, named] = [fstatSync(open), statSync(real)];
+    const real = fs.realpathSync(file);
+    const [opened, named] = [fs.fstatSync(open), fs.statSync(real)];
     return isInside(real, root) && opened.dev === named.dev && opened.ino === named.ino;
   } catch {
     // It is gone again.
@@ -63,7 +54,7 @@ function readUpTo(open: number, file: string, maxBytes: number): Buffer {
   const buffer = Buffer.alloc(maxBytes + 1);
   let length = 0;
   for (let count = -1; count !== 0 && length < buffer.length; length += count) {
-    count = readSync(open, buffer, length, buffer.length - length, null);
+    count = fs.readSync(open, buffer, length, buffer.length - length, null);
   }
   if (length > maxBytes) throw refuse(file, `is longer than ${maxBytes} bytes`);
   return buffer.subarray(0, length);

@@ -3,10 +3,11 @@
  * as they were before an agent worked there or when the user last accepted changes. Each folder has one in our state
  * folder, where no agent can write.
  */
-import { lstatSync, readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { isInside } from '../paths/path-map';
+import { identityNow } from '../paths/pinned-folder';
 import { ancestry } from '../system/real-path';
 import { replaceFile } from '../system/replace-file';
 import { contentOf, digestOf, identityOf, canBeKept, placesIn, placesOf, unitsIn } from './inventory';
@@ -34,7 +35,7 @@ export interface Baseline extends Scope {
 }
 
 /** How a folder is used, which decides what goes into its baseline. */
-export interface FolderRole extends Scope {
+interface FolderRole extends Scope {
   /** Root of the workspace that the folder lies in. Default: the folder itself. */
   readonly root?: string;
   /** Absolute paths that agents cannot write from now on, nor anything below them. Default: none. */
@@ -46,8 +47,7 @@ const maxCopiedBytes = 8 * 1_024 * 1_024;
 
 /** Which folder has a path now; empty if none has. Does not name the device, whose number changes with a boot. */
 export function folderNow(folder: string): string {
-  const stats = lstatSync(folder, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? '' : `${stats.ino}:${stats.birthtimeNs}`;
+  return identityNow(folder).replace(/^\d+:/, '');
 }
 
 /**

@@ -1,15 +1,18 @@
 /**
- * Where the repositories in a folder have their git folders, by the files that git reads. An agent may have written
- * these.
+ * Where the repositories in a folder have their git folders, and which repositories lie in others, by the files that git
+ * reads. An agent may have written these.
  */
-import { lstatSync, readdirSync, realpathSync } from 'node:fs';
+import * as fs from 'node:fs';
 import { posix } from 'node:path';
 import { readGitFile } from '../workspace/git';
-import { gitlinksOf } from './gitlinks';
+import { lookAt } from '../paths/look-inside';
 import { isInside } from '../paths/path-map';
 
 /** Of one workspace only so many work trees are looked at. */
 const mostTrees = 256;
+
+/** Longer configuration files of git are not read, in bytes. */
+export const maxConfigBytes = 1024 * 1024;
 
 /**
  * The git folder of a work tree and, for a linked worktree, the common git folder; real paths, inside or outside of the
@@ -20,20 +23,15 @@ export function gitFoldersOf(workTree: string): string[] {
     const folder = gitFolderAt(posix.join(workTree, '.git')) ?? bareAt(workTree);
     if (folder === undefined) return [];
     const common = readGitFile(posix.join(folder, 'commondir')).replace(/\n$/, '');
-    return common === '' ? [folder] : [folder, realpathSync(posix.resolve(folder, common))];
+    return common === '' ? [folder] : [folder, fs.realpathSync(posix.resolve(folder, common))];
   } catch {
     // It is being replaced, or leads nowhere: then git finds nothing there either.
     return [];
   }
 }
 
-/** A folder that git can take for a work tree. */
-export interface WorkTree {
-  /** Absolute. */
-  readonly path: string;
-  /** Its git folder, as `gitFoldersOf` tells it. */
-  readonly gitFolders: readonly string[];
-}
+/** A folder that git can take for a work tree, by its absolute path, and its `gitFoldersOf`. */
+type WorkTree = Readonly<{ path: string; gitFolders: readonly string[] }>;
 
 /**
  * The work trees in a folder that `git status` on the user's machine looks into, the folder itself first: the
@@ -64,30 +62,111 @@ export function gitFoldersIn(root: string, workTrees: readonly WorkTree[]): stri
 
 /** The git folder that `.git` is, links to, or names as a file. */
 function gitFolderAt(dotGit: string): string | undefined {
-  const there = lstatSync(dotGit, { throwIfNoEntry: false });
+  const there = fs.lstatSync(dotGit, { throwIfNoEntry: false });
   if (there === undefined) return undefined;
-  if (!there.isFile()) return realpathSync(dotGit);
+  if (!there.isFile()) return fs.realpathSync(dotGit);
   const named = /^gitdir: (.*?)[\r\n]*$/s.exec(readGitFile(dotGit))?.[1];
-  return named === undefined ? undefined : realpathSync(posix.resolve(posix.dirname(dotGit), named));
+  return named === undefined ? undefined : fs.realpathSync(posix.resolve(posix.dirname(dotGit), named));
 }
 
 /** A folder without `.git` that is a git folder itself: a bare repository. */
 function bareAt(folder: string): string | undefined {
   const names = ['HEAD', 'objects', 'refs'];
-  const isBare = names.every(
-    (name) => lstatSync(posix.join(folder, name), { throwIfNoEntry: false }) !== undefined,
-  );
-  return isBare ? folder : undefined;
+  return names.every((name) => lookAt(folder, name) !== undefined) ? folder : undefined;
 }
 
 function linkedTrees(common: string): string[] {
   const worktrees = posix.join(common, 'worktrees');
   try {
-    return readdirSync(worktrees).flatMap((name) => {
+    return fs.readdirSync(worktrees).flatMap((name) => {
       const back = readGitFile(posix.join(worktrees, name, 'gitdir')).replace(/\n$/, '');
       return back === '' ? [] : [posix.dirname(posix.resolve(worktrees, name, back))];
     });
   } catch {
     return [];
   }
+}
+
+/** Only the start of an index is read, enough for some 150 000 files: an agent can make it as long as it likes. */
+const maxIndexBytes = 16 * 1024 * 1024;
+/** Of one index only so many repositories are looked at: an agent can have it name any number. */
+const mostLinks = 256;
+
+/** Longer paths cannot exist, so an index with one is damaged. */
+const maxPathBytes = 4_096;
+
+/**
+ * The folders that the index of a git folder has as submodules, whether `.gitmodules` names them or not; relative to
+ * the work tree, sorted. Empty without an index that can be read.
+ */
+export function gitlinksOf(gitFolder: string): string[] {
+  try {
+    const config = readGitFile(posix.join(gitFolder, 'config'), maxConfigBytes);
+    const hashBytes = /objectformat\s*=\s*"?sha256/i.test(config) ? 32 : 20;
+    // A split index has most of its entries in another file.
+    const names = fs.readdirSync(gitFolder).filter((name) => /^(?:index|sharedindex\.[0-9a-f]+)$/.test(name));
+    const links = names.flatMap((name) => linksOf(startOf(posix.join(gitFolder, name)), hashBytes));
+    return [...new Set(links)].sort();
+  } catch {
+    return [];
+  }
+}
+
+function startOf(file: string): Buffer {
+  const open = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
+  try {
+    const stats = fs.fstatSync(open);
+    if (!stats.isFile()) return Buffer.alloc(0);
+    const buffer = Buffer.alloc(Math.min(stats.size, maxIndexBytes));
+    return buffer.subarray(0, fs.readSync(open, buffer, 0, buffer.length, 0));
+  } finally {
+    fs.closeSync(open);
+  }
+}
+
+/** The bits of an entry's mode that tell its kind, and their value for a repository. */
+const [kindMask, gitlink] = [0o170000, 0o160000];
+
+/**
+ * Source: gitformat-index(5), versions 2 to 4. Each entry has 40 bytes of which the mode is at 24, the hash, two bytes
+ * of flags of which one bit announces two more, and the path, which version 4 abbreviates by the one before.
+ */
+function linksOf(index: Buffer, hashBytes: number): string[] {
+  if (index.length < 12 || index.toString('latin1', 0, 4) !== 'DIRC') return [];
+  const [version, count] = [index.readUInt32BE(4), index.readUInt32BE(8)];
+  if (version < 2 || version > 4) return [];
+  const links: string[] = [];
+  let before = Buffer.alloc(0);
+  let start = 12;
+  for (let i = 0; i < count && links.length < mostLinks; i += 1) {
+    const flags = start + 40 + hashBytes;
+    if (flags + 2 > index.length) break;
+    let at = flags + ((index[flags]! & 0x40) === 0 ? 2 : 4);
+    let kept = 0;
+    if (version === 4) [kept, at] = stripped(index, at, before.length);
+    const end = index.indexOf(0, at);
+    if (end < 0 || kept + end - at > maxPathBytes) break;
+    const isLink = (index.readUInt32BE(start + 24) & kindMask) === gitlink;
+    if (version === 4) before = Buffer.concat([before.subarray(0, kept), index.subarray(at, end)]);
+    if (isLink) links.push((version === 4 ? before : index.subarray(at, end)).toString());
+    start = version === 4 ? end + 1 : start + Math.floor((end - start + 8) / 8) * 8;
+  }
+  return links.filter(isBelow);
+}
+
+/** Version 4: how many bytes of the path before are kept, and the offset after the number that says so. */
+function stripped(index: Buffer, at: number, length: number): [kept: number, at: number] {
+  let byte = index[at]!;
+  let value = byte & 0x7f;
+  let next = at + 1;
+  // No path needs more digits.
+  while ((byte & 0x80) !== 0 && next < at + 5) {
+    byte = index[next++]!;
+    value = (value + 1) * 128 + (byte & 0x7f);
+  }
+  return [Math.max(0, length - value), next];
+}
+
+function isBelow(path: string): boolean {
+  return path !== '' && !path.split('/').some((name) => name === '' || name === '.' || name === '..');
 }

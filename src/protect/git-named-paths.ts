@@ -3,18 +3,17 @@ import { posix } from 'node:path';
 import type { Host } from '../system/host';
 import { readBaseline } from './baseline';
 import { askGit, readGitFile } from '../workspace/git';
-import { workTreesIn } from './git-layout';
+import { maxConfigBytes, workTreesIn } from './git-layout';
 import { isInside } from '../paths/path-map';
 import { realOrSame } from '../system/real-path';
 import { safeProgram } from '../paths/safe-program';
 
 /** Which repository's configuration is read, and which of the paths in it count. */
-export interface NamedByGit {
+interface NamedByGit {
   /** The work tree (real path); the configuration of repositories inside it is read, too. */
   readonly workTree: string;
   /** Only paths below this folder count (real path): the work tree, or its git folder where that lies elsewhere. */
   readonly within: string;
-  /** Environment in which git runs. */
   readonly host: Host;
 }
 
@@ -69,10 +68,9 @@ async function namedIn(file: string, trees: readonly string[], host: Host): Prom
 }
 
 function userFiles(host: Host): string[] {
-  const home = host.home;
   const named = host.env.XDG_CONFIG_HOME ?? '';
-  const configHome = named.startsWith('/') ? named : posix.join(home, '.config');
-  return [posix.join(home, '.gitconfig'), posix.join(configHome, 'git/config'), '/etc/gitconfig'];
+  const configHome = named.startsWith('/') ? named : posix.join(host.home, '.config');
+  return [posix.join(host.home, '.gitconfig'), posix.join(configHome, 'git/config'), '/etc/gitconfig'];
 }
 
 function speaksOfPaths(file: string): boolean {
@@ -83,5 +81,3 @@ function speaksOfPaths(file: string): boolean {
     return true;
   }
 }
-
-const maxConfigBytes = 1024 * 1024;

@@ -1,11 +1,11 @@
 /** The files of a folder that a program on the user's machine would execute, with their present states. */
 import { createHash } from 'node:crypto';
-import { lstatSync, readlinkSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { posix } from 'node:path';
 import { gitFoldersIn, workTreesIn } from './git-layout';
 import { entriesIn, isProtectable, kindOf, linksIn, lookAt } from '../paths/look-inside';
-import { identityIn } from '../paths/pinned-folder';
+import { identityNow } from '../paths/pinned-folder';
 import { inGitFolder } from './protected-git';
 import { parentsOf, protectedInGitFolder, protectedPathsIn, protectedPatterns } from './protected-paths';
 import type { ProtectedPath } from '../paths/look-inside';
@@ -41,7 +41,7 @@ const maxBytes = 128 * 1_024;
 /** The hooks of a repository and its submodules. */
 const gitHooks = /(?:^|\/)\.git\/(?:.*\/)?hooks$/;
 
-/** Decides which paths of a folder are looked at. */
+/** Which paths of a folder are looked at. */
 export interface Scope {
   /** The folder is a git folder outside of the workspace that uses it. */
   readonly isGit?: boolean;
@@ -117,28 +117,20 @@ export function placesOf(folder: string, { path: unit, kind }: ProtectedPath): P
 export function contentOf(folder: string, { path, kind, stats }: Place): Content {
   if (kind === 'crowd' || kind === 'other') return { state: kind };
   const full = posix.join(folder, path);
-  if (kind === 'link') return { state: `link ${linkTarget(full)}` };
+  if (kind === 'link') return { state: `link ${unlessFails(() => readlinkSync(full)) ?? ''}` };
   const { mode, size, ctimeMs } = stats!;
   const head = `file ${(mode & 0o7777).toString(8)}`;
   if (size > maxBytes) return { state: `${head} of ${size} bytes, changed ${ctimeMs}` };
-  const bytes = readOrNothing(full, size, folder);
+  // At most `size` bytes: a file that grows meanwhile is looked at next time.
+  const bytes = unlessFails(() => readRegularFile(full, size, folder));
   return bytes === undefined
     ? { state: `${head} that cannot be read` }
     : { state: `${head} ${digestOf(bytes)}`, bytes };
 }
 
-/**
- * A text that changes as soon as the file at a path, or a folder on the way to it, is replaced by another one. It has
- * each one's time of birth besides its inode number, because file systems give the number of a deleted file to a new
- * one.
- */
+/** A text that changes as soon as the file at a path, or a folder on the way to it, is replaced by another one. */
 export function identityOf(folder: string, path: string): string {
-  return [...parentsOf(path), path]
-    .map((each) => {
-      const stats = lstatSync(posix.join(folder, each), { bigint: true, throwIfNoEntry: false });
-      return stats === undefined ? 'nothing' : `${identityIn(stats)}:${stats.birthtimeNs}`;
-    })
-    .join(' ');
+  return [...parentsOf(path), path].map((each) => identityNow(posix.join(folder, each))).join(' ');
 }
 
 /** SHA-256 in hex, which states hold and copies are named by. */
@@ -170,18 +162,9 @@ function placeAt(folder: string, path: string, unit: string): Place[] {
   return kind === undefined || kind === 'folder' ? [] : [{ path, unit, kind, stats }];
 }
 
-function linkTarget(path: string): string {
+function unlessFails<T>(look: () => T): T | undefined {
   try {
-    return readlinkSync(path);
-  } catch {
-    return '';
-  }
-}
-
-/** At most `size` bytes: a file that grows meanwhile is looked at next time. */
-function readOrNothing(path: string, size: number, folder: string): Buffer | undefined {
-  try {
-    return readRegularFile(path, size, folder);
+    return look();
   } catch {
     return undefined;
   }

@@ -2,19 +2,7 @@
  * Takes changes back: a new file is moved into our state folder, a changed one is restored from its copy. An agent may
  * be at work meanwhile: no link is followed, nothing is run, and nothing is removed before it was copied.
  */
-import {
-  closeSync,
-  constants,
-  fchmodSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readlinkSync,
-  rmdirSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { readRegularFile } from '../paths/read-regular-file';
@@ -61,26 +49,26 @@ export function putBack(state: string, change: Change, aside: string): PutBack {
 /** A function that makes the earlier content at a place. Fails if that is not known. */
 function restorerOf(state: string, { folder, before }: Change): (place: string) => void {
   const target = linkIn(before!);
-  if (target !== undefined) return (place) => symlinkSync(target, place);
+  if (target !== undefined) return (place) => fs.symlinkSync(target, place);
   const file = fileIn(before!);
   const bytes = file && copyOf(state, folder, file.digest);
   if (file === undefined || bytes === undefined)
     throw new CaiError('CONFIG', 'no copy was kept of what was there before: change it back by hand');
   return (place) => {
     // By the descriptor, because the name may be a link by then.
-    const open = openSync(place, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+    const open = fs.openSync(place, 'wx', 0o600);
     try {
-      writeFileSync(open, bytes);
-      fchmodSync(open, file.mode & 0o777);
+      fs.writeFileSync(open, bytes);
+      fs.fchmodSync(open, file.mode & 0o777);
     } finally {
-      closeSync(open);
+      fs.closeSync(open);
     }
   };
 }
 
 /** Moves the content of a place, and returns where to; `undefined` if it has none, as a socket, or is gone already. */
 function takeAway(place: string, to: string): string | undefined {
-  const there = lstatSync(place, { throwIfNoEntry: false });
+  const there = fs.lstatSync(place, { throwIfNoEntry: false });
   if (there === undefined) return undefined;
   if (there.isDirectory()) throw new CaiError('OUTSIDE', 'a folder by now: look at it by hand');
   const isKept = there.isFile() || there.isSymbolicLink();
@@ -88,13 +76,13 @@ function takeAway(place: string, to: string): string | undefined {
     if (there.size > maxBytes)
       throw new CaiError('OUTSIDE', `longer than ${maxBytes} bytes: remove it by hand`);
     // The target of a link is kept as text: nobody is to follow it from there.
-    const bytes = there.isFile() ? readRegularFile(place, there.size) : readlinkSync(place);
+    const bytes = there.isFile() ? readRegularFile(place, there.size) : fs.readlinkSync(place);
     writing(posix.dirname(to), () => {
-      mkdirSync(posix.dirname(to), { recursive: true, mode: 0o700 });
-      writeFileSync(to, bytes ?? '', { mode: 0o600, flag: 'wx' });
+      fs.mkdirSync(posix.dirname(to), { recursive: true, mode: 0o700 });
+      fs.writeFileSync(to, bytes ?? '', { mode: 0o600, flag: 'wx' });
     });
   }
-  unlinkSync(place);
+  fs.unlinkSync(place);
   return isKept ? to : undefined;
 }
 
@@ -102,7 +90,7 @@ function takeAway(place: string, to: string): string | undefined {
 function removeEmpty(folder: string, path: string): void {
   for (let parent = posix.dirname(path); parent !== '.' && !isKept(parent); parent = posix.dirname(parent)) {
     try {
-      inFolderOf(folder, parent, rmdirSync);
+      inFolderOf(folder, parent, fs.rmdirSync);
     } catch {
       // It is not empty. One that were would do no harm.
       return;

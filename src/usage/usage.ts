@@ -2,16 +2,7 @@
  * Records of turns on disk: one JSON object a line, in a file for each month. They are appended shortly after a turn,
  * so that no editor waits for that. Several processes may write at once. Without records all else works.
  */
-import {
-  closeSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../errors';
@@ -117,13 +108,13 @@ export class UsageFile {
 
   /** Adds a line in one write, as others may write at the same time. */
   #appendLine(path: string, text: string): void {
-    const file = openSync(path, 'a+', 0o600);
+    const file = fs.openSync(path, 'a+', 0o600);
     try {
-      const { size } = fstatSync(file);
-      if (size < maxFileBytes) writeSync(file, endsWhole(file, size) ? text : `\n${text}`);
+      const { size } = fs.fstatSync(file);
+      if (size < maxFileBytes) fs.writeSync(file, endsWhole(file, size) ? text : `\n${text}`);
       else this.#warn({ file: path, maxBytes: maxFileBytes }, 'no more usage is written down this month');
     } finally {
-      closeSync(file);
+      fs.closeSync(file);
     }
   }
 
@@ -160,10 +151,10 @@ export class UsageFile {
 
   /** Makes the folder, and removes the months that are too old. */
   #tidy(): void {
-    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    fs.mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const oldest = nameOf(Date.now() - this.keepMs);
-    for (const name of monthsOf(readdirSync(this.folder)))
-      if (name < oldest) rmSync(join(this.folder, name), { force: true });
+    for (const name of monthsOf(fs.readdirSync(this.folder)))
+      if (name < oldest) fs.rmSync(join(this.folder, name), { force: true });
     this.#isTidy = true;
   }
 }
@@ -173,9 +164,9 @@ export class UsageFile {
  * with the system's error for one that cannot be read.
  */
 export function readUsage(folder: string, sinceMs: number): UsageRecord[] {
-  const all = unlessGone(() => readdirSync(folder)) ?? [];
+  const all = unlessGone(() => fs.readdirSync(folder)) ?? [];
   const names = monthsOf(all).filter((name) => name >= nameOf(sinceMs));
-  const records = names.flatMap((name) => parse(readFileSync(join(folder, name), 'utf8')));
+  const records = names.flatMap((name) => parse(fs.readFileSync(join(folder, name), 'utf8')));
   return records.filter(({ at }) => Date.parse(at) >= sinceMs);
 }
 

@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gitFoldersOf, workTreesIn } from '../../src/protect/git-layout';
-import { gitlinksOf } from '../../src/protect/gitlinks';
+import { gitFoldersOf, gitlinksOf, workTreesIn } from '../../src/protect/git-layout';
 import { newFolder } from '../support/temp-folder';
 
 let root: string;
