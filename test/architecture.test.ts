@@ -92,6 +92,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'system/package-file': 'test/agent/editor-token.test.ts, test/container/image/image.test.ts',
   'commands/support/named-root':
     'test/commands/records/sessions.test.ts, and test/engine/ for what works without a workspace',
+  'proxy/proxy-options': 'types',
   'child/child-data': 'data; test/child/workspace-child.test.ts',
   'child/child-failures': 'test/child/workspace-child.test.ts',
   'agent/agent-end': 'test/agent/process.test.ts, test/child/retry.test.ts',

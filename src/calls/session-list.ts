@@ -210,7 +210,7 @@ export class SessionList {
   ): string[] {
     // Another process may have written of the same sessions since.
     this.core.sessions.records.refresh();
-    const edits = this.core.editsToEditor(child, page, { map });
+    const edits = this.core.agentLines.editsOf(child, page, { map });
     const rows: string[] = [];
     const ids = new Set<string>();
     let next = 0;

@@ -45,7 +45,7 @@ async function listUntil(core: Core, editorId: string, child: WorkspaceChild, ma
     const answer = await child.ask('session/list', params, { resultPlan }).catch(() => undefined);
     if (answer === undefined || answer.isError) return;
     // Each session of the list is given its id by this.
-    core.editsToEditor(child, answer, { map });
+    core.agentLines.editsOf(child, answer, { map });
     const cursor = answer.fields.find(({ kind, isString }) => kind === 'cursor' && isString);
     if (cursor === undefined || core.sessions.records.recall(editorId) !== undefined) return;
     params = `{"cursor":${jsonOf(answer, cursor)}}`;

@@ -1,5 +1,7 @@
 /** What is not to be had, and what a side is told that asks for it. */
 import { CaiError, rpcCode } from '../errors';
+import type { Field } from '../rpc/json';
+import type { FieldKind } from './fields';
 import type { RpcError } from '../rpc/answer';
 import { bodyOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
@@ -55,4 +57,21 @@ export function cancelled(): CaiError {
 /** What an agent is told that calls something it was not offered. */
 export function methodNotFound(method: string): RpcError {
   return { code: rpcCode.methodNotFound, message: `"Method not found": ${method}`, data: { method } };
+}
+
+/** Kinds of fields whose text is kept beyond the message, and the most that is kept of one, in bytes of JSON text. */
+const keptKinds: ReadonlySet<string> = new Set<FieldKind>([
+  'session',
+  'sessionRef',
+  'listed',
+  'elicitationId',
+  'mcpServer',
+  'mcpRequest',
+  'cursor',
+]);
+const maxKeptBytes = 4_096;
+
+/** Whether a message with that field has to be refused, because it is an id that is too long to be kept. */
+export function isTooLong({ kind, start, end }: Field): boolean {
+  return end - start > maxKeptBytes && keptKinds.has(kind);
 }

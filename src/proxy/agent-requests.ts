@@ -10,12 +10,14 @@ import type { Message } from '../rpc/message';
 import { replacing, splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
-import { isAnnounced } from '../protocol/acting-methods';
+import { agentRow, isAnnounced } from '../protocol/acting-methods';
 import type { AgentCall } from '../relay/call';
 import type { Call } from '../sessions/call';
 import type { Children } from '../relay/children';
 import type { Core } from '../relay/core';
-import type { AgentRoute } from '../protocol/methods';
+import { actingAgentMethod, unknownAgentMethod } from '../protocol/methods';
+import type { AgentRoute, Method } from '../protocol/methods';
+import { sessionIdOf } from '../sessions/session-ids';
 import { answerForEditor } from './shutdown';
 import { ElicitationTable } from './elicitation-table';
 import { FileRequests } from './file-requests';
@@ -52,8 +54,43 @@ export class AgentRequests {
     this.#mcp = new McpMessages(core, children);
   }
 
-  /** Sends a call where its method's row says. */
-  serve(call: AgentCall): void {
+  /** Serves a request or notification of an agent. */
+  serve(child: WorkspaceChild, message: Message): void {
+    const row = agentRow(message.method);
+    // A question about signing in again is answered below; nothing else can be asked yet.
+    if (child.state === 'starting' && message.kind === 'request' && row.route !== 'elicitation') {
+      const text = 'Invalid request: answer initialize first';
+      this.core.refuse(child, message, { code: rpcCode.invalidRequest, message: text });
+      return;
+    }
+    const session = this.core.ids.sessionOf(child, message);
+    if (session === undefined && fieldOf(message, 'session') !== undefined && !this.#isOwn(row, message)) {
+      // Of a session that was closed, or that was never opened.
+      this.core.log.debug({ method: message.method }, 'from an agent, for no open session');
+      this.core.refuse(child, message, { code: rpcCode.resourceNotFound, message: 'Session not found' });
+      return;
+    }
+    this.#serve({ child, message, row, session });
+  }
+
+  /** Passes the editor's answer to a request on to the agent that has asked. */
+  answer(message: Message): void {
+    this.terminals.hear(message);
+    const request = this.core.requests.take(message.id!);
+    if (request === undefined) return;
+    request.onOver?.(stringOf(message, 'elicitationAction') === 'accept');
+    const edit = { start: message.idStart, end: message.idEnd, text: request.childId };
+    request.child.answer(splice(message.line, [edit]));
+  }
+
+  /** A method of an agent's own may name a session of its own, but not one that we gave to somebody. */
+  #isOwn(row: Method<AgentRoute>, message: Message): boolean {
+    const named = sessionIdOf(message);
+    const isUnknown = row === unknownAgentMethod || row === actingAgentMethod;
+    return isUnknown && (named === undefined || !this.core.sessions.isGiven(named));
+  }
+
+  #serve(call: AgentCall): void {
     const { message, row } = call;
     switch (message.kind === 'request' && notified.has(row.route) ? 'refuse' : row.route) {
       case 'file':

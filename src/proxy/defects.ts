@@ -9,11 +9,9 @@ import type { RpcError } from '../rpc/answer';
 import { bodyOf, fieldOf, jsonOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { openBrace, skipSpace } from '../rpc/json';
-import type { Field } from '../rpc/json';
 import { Skim } from '../rpc/long-line';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Core } from '../relay/core';
-import type { FieldKind } from '../protocol/fields';
 
 const texts = {
   json: 'Parse error: the line is not JSON in UTF-8',
@@ -22,25 +20,6 @@ const texts = {
   long: 'Invalid request: an id is longer than 4 KiB',
   duplicate: 'Invalid request: a key that the message is routed by stands twice',
 } as const;
-
-/** Kinds of fields whose text is kept beyond the message, and the most of it that is, in bytes. */
-const keptKinds: ReadonlySet<string> = new Set<FieldKind>([
-  'session',
-  'sessionRef',
-  'listed',
-  'elicitationId',
-  'mcpServer',
-  'mcpRequest',
-  'cursor',
-]);
-const maxKeptBytes = 4_096;
-
-/** The message, or a defect in its place when an id in it is longer than what is kept. */
-export function refuseLongIds(message: Message): Message {
-  const isLong = (field: Field): boolean =>
-    field.end - field.start > maxKeptBytes && keptKinds.has(field.kind);
-  return message.fields.some(isLong) ? { ...message, kind: 'defect', defect: 'long' } : message;
-}
 
 const overlong = 'the line is longer than the limit';
 

@@ -3,88 +3,30 @@
  * the tables say; what a method needs beyond that is in the files named after it.
  */
 import { planOf } from '../rpc/json';
-import type { Host } from '../system/host';
-import type { AgentCommand } from '../agent/catalog';
-import { rpcCode } from '../errors';
-import type { Log } from '../system/log';
 import type { OverlongLine } from '../rpc/line';
 import type { Plan } from '../rpc/json';
-import { fieldOf, stringOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import { Scanner } from '../rpc/scanner';
-import { splice } from '../rpc/splice';
-import type { LineWriter } from '../rpc/writer';
 import { settingsObserver } from '../sessions/observer';
-import type { SessionTable } from '../sessions/session-table';
 import type { WorkspaceChild } from '../child/workspace-child';
-import type { Config } from '../config/config';
-import type { Workspace } from '../workspace/root';
 import { AgentRequests } from './agent-requests';
 import { Children } from '../relay/children';
 import { Core } from '../relay/core';
-import type { AgentCall } from '../relay/call';
 import type { Call } from '../sessions/call';
-import { Defects, refuseLongIds, repairedError } from './defects';
+import { Defects, repairedError } from './defects';
 import { EditorCalls } from '../calls/editor-calls';
 import { agentRow } from '../protocol/acting-methods';
 import { errorObject } from '../protocol/fields';
+import { isTooLong } from '../protocol/refusals';
 import { Greeting } from '../calls/greeting';
 import { McpServers } from '../mcp/mcp-servers';
-import {
-  actingAgentMethod,
-  editorMethods,
-  unknownAgentMethod,
-  unknownEditorMethod,
-} from '../protocol/methods';
-import type { AgentRoute, EditorRoute, Method } from '../protocol/methods';
-import type { SessionObserver } from '../sessions/observer';
-import type { KnownAnswer, Profiles } from '../profiles/profiles';
-import type { ChildRecorder, Recorder } from '../recording/recorder';
-import { sessionIdOf } from '../sessions/session-ids';
+import { editorMethods, unknownEditorMethod } from '../protocol/methods';
+import type { EditorRoute, Method } from '../protocol/methods';
+import type { ChildRecorder } from '../recording/recorder';
 import { SessionMemory } from '../sessions/session-memory';
+import type { ProxyOptions } from './proxy-options';
 import { endAll, proxyEnding } from './shutdown';
 import { Terminals } from '../terminals/terminals';
-import type { SignIn } from '../sign-in/sign-in';
-
-/** What a proxy is made from. */
-export interface ProxyOptions {
-  /** The agent to run. */
-  readonly agent: AgentCommand;
-  /** The user's configuration. */
-  readonly config: Config;
-  /** Where the agents run, with its environment; the current folder is the proxy's. */
-  readonly host: Host;
-  /** Where commands run that agents give to a terminal of the editor; `off`: nowhere. */
-  readonly terminals: Config['acp']['terminal'];
-  /** What becomes of sign-ins in a terminal. */
-  readonly signIn: SignIn;
-  /** What `initialize` may be answered with before an agent runs. */
-  readonly profiles: Profiles;
-  /** As in `GreetingOptions`. */
-  readonly answered: KnownAnswer | undefined;
-  /** The sessions of this and earlier processes. */
-  readonly sessions: SessionTable;
-  /** Writes to the editor. */
-  readonly writer: LineWriter;
-  /** Writes down all that passes; undefined: nobody asked for it. */
-  readonly recorder: Recorder | undefined;
-  /** For everything that is not for the editor. */
-  readonly log: Log;
-  /** Who else follows its sessions. */
-  observers(core: Core): readonly SessionObserver[];
-  /** Whether agents in a workspace have data, and so sign-ins, of their own; undefined: in none. */
-  hasOwnData(root: string | undefined): boolean;
-  /** As in `ChildStartOptions`. */
-  filesOf(root: string | undefined): Config['acp']['fs'];
-  /** As in `ChildrenOptions`. */
-  placesOf(root: string): readonly [string, ...string[]] | undefined;
-  /** The command that runs the agent for a workspace, or, without one, for none. */
-  commandFor(workspace: Workspace | undefined): AgentCommand;
-  /** As in `McpServersOptions`. */
-  readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
-  /** After `stopIfBusy` was true: the editor may be read on. */
-  onRoom(): void;
-}
 
 /** One editor connection. */
 export class Proxy {
@@ -114,7 +56,8 @@ export class Proxy {
     this.#children = new Children(core, {
       ...options,
       onLine: (child, line, records) => this.fromAgent(child, line, records),
-      onLines: (child, buffers) => core.passChunks(child, this.#agentScanners.get(child)?.pattern, buffers),
+      onLines: (child, buffers) =>
+        core.agentLines.passChunks(child, this.#agentScanners.get(child)?.pattern, buffers),
       onHello: (child) => options.profiles.heard(child, options.hasOwnData(child.root)),
       onEnd: (child) => this.#agentRequests.forget(child),
     });
@@ -142,6 +85,7 @@ export class Proxy {
       params: (method) => planOf(editorRow(method).params),
       result: (id) => this.#resultPlan(id),
       error: undefined,
+      isRefused: isTooLong,
     });
   }
 
@@ -164,10 +108,10 @@ export class Proxy {
       this.#defects.overlongFromEditor(line.skim);
       return;
     }
-    const message = refuseLongIds(this.#editorScanner.scan(line));
+    const message = this.#editorScanner.scan(line);
     this.options.log.debug({ id: message.id, method: message.method }, 'from editor');
     if (message.kind === 'request' || message.kind === 'notification') this.#call(message);
-    else if (message.kind === 'response') this.#answerToAgent(message);
+    else if (message.kind === 'response') this.#agentRequests.answer(message);
     else this.#defects.fromEditor(message);
   }
 
@@ -186,9 +130,10 @@ export class Proxy {
       this.#defects.overlongFromAgent(child, line.skim);
       return;
     }
-    const message = refuseLongIds(this.#scannerOf(child).scan(line));
+    const message = this.#scannerOf(child).scan(line);
     records?.fromAgent(line, message.kind === 'defect', child);
-    if (message.kind === 'request' || message.kind === 'notification') this.#callOfAgent(child, message);
+    if (message.kind === 'request' || message.kind === 'notification')
+      this.#agentRequests.serve(child, message);
     else if (message.kind === 'response') this.#answerOfAgent(child, message);
     else this.#defects.fromAgent(child, message);
   }
@@ -227,45 +172,6 @@ export class Proxy {
     }
   }
 
-  /** The editor's answer to an agent's request. */
-  #answerToAgent(message: Message): void {
-    this.#terminals.hear(message);
-    const request = this.#core.requests.take(message.id!);
-    if (request === undefined) return;
-    request.onOver?.(stringOf(message, 'elicitationAction') === 'accept');
-    const edit = { start: message.idStart, end: message.idEnd, text: request.childId };
-    request.child.answer(splice(message.line, [edit]));
-  }
-
-  /** A request or notification of an agent. */
-  #callOfAgent(child: WorkspaceChild, message: Message): void {
-    const row = agentRow(message.method);
-    // A question about signing in again is answered below; nothing else can be asked yet.
-    if (child.state === 'starting' && message.kind === 'request' && row.route !== 'elicitation') {
-      this.#core.refuse(child, message, {
-        code: rpcCode.invalidRequest,
-        message: 'Invalid request: answer initialize first',
-      });
-      return;
-    }
-    const session = this.#core.ids.sessionOf(child, message);
-    const call: AgentCall = { child, message, row, session };
-    if (session === undefined && fieldOf(message, 'session') !== undefined && !this.#isOwn(row, message)) {
-      // Of a session that was closed, or that was never opened.
-      this.options.log.debug({ method: message.method }, 'from an agent, for no open session');
-      this.#core.refuse(child, message, { code: rpcCode.resourceNotFound, message: 'Session not found' });
-    } else {
-      this.#agentRequests.serve(call);
-    }
-  }
-
-  /** A method of an agent's own may name a session of its own, but not one that we gave to somebody. */
-  #isOwn(row: Method<AgentRoute>, message: Message): boolean {
-    const named = sessionIdOf(message);
-    const isUnknown = row === unknownAgentMethod || row === actingAgentMethod;
-    return isUnknown && (named === undefined || !this.#core.sessions.isGiven(named));
-  }
-
   /** An agent's answer to a request of the editor or of ours. */
   #answerOfAgent(child: WorkspaceChild, answer: Message): void {
     const repaired = answer.isError ? repairedError(answer) : undefined;
@@ -282,6 +188,7 @@ export class Proxy {
         params: (method) => planOf(agentRow(method).params),
         result: (id) => child.open.find(id)?.resultPlan,
         error: planOf(errorObject),
+        isRefused: isTooLong,
       });
       this.#agentScanners.set(child, scanner);
     }

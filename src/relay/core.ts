@@ -7,11 +7,8 @@ import type { Log } from '../system/log';
 import { errorLine, newOwnId, notificationLine, requestLine, rpcErrorOf } from '../rpc/answer';
 import type { RpcError } from '../rpc/answer';
 import { planOf } from '../rpc/json';
-import type { Field } from '../rpc/json';
 import type { Message } from '../rpc/message';
-import { RunRewriter } from '../rpc/webassembly/repeated-lines';
-import type { Pattern } from '../rpc/webassembly/repeated-lines';
-import { joined, splice } from '../rpc/splice';
+import { splice } from '../rpc/splice';
 import type { Edit, Line } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
 import { RequestTable } from '../sessions/request-table';
@@ -21,26 +18,15 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession } from '../sessions/session';
 import type { CallContext } from './call';
 import type { Call } from '../sessions/call';
-import { isMessageChunk, updateKindOf } from '../sessions/session-update';
 import type { SessionObserver } from '../sessions/observer';
 import { cancelled, notOffered, offers } from '../protocol/refusals';
-import { editsOf, pathsToAgent, pathsToEditor, messageEdits } from './rewrite';
+import { AgentLines, editsOf, messageEdits, pathsToAgent } from './rewrite';
 import { SessionIds } from '../sessions/session-ids';
 import type { SignIn } from '../sign-in/sign-in';
 import { within } from '../system/time-limit';
 
 /** How long a session that is being closed may take to end its turn, in milliseconds. */
 export const turnEndMs = 5_000;
-
-/** The edits of a child's last message. They hold for every message of the session with the same `fields` array. */
-interface KnownEdits {
-  readonly session: AgentSession;
-  readonly fields: readonly Field[];
-  readonly edits: readonly Edit[];
-  /** It is a message chunk. */
-  readonly isChunk: boolean;
-  rewriter?: RunRewriter;
-}
 
 /** The state of one proxy and the primitives on it. */
 export class Core {
@@ -56,8 +42,8 @@ export class Core {
   readonly observers: SessionObserver[] = [];
   /** Which session an id stands for. */
   readonly ids: SessionIds;
-  /** By child. A `Scanner` gives lines that differ in one free string the same `fields` array. */
-  readonly #lastEdits = new WeakMap<WorkspaceChild, KnownEdits>();
+  /** What lines of agents become for the editor. */
+  readonly agentLines: AgentLines;
 
   /** `lane` carries the proxy's own answers. */
   constructor(
@@ -68,6 +54,7 @@ export class Core {
     readonly signIn: SignIn,
   ) {
     this.ids = new SessionIds(sessions, log);
+    this.agentLines = new AgentLines(this.ids);
     sessions.onClose = (session) => {
       for (const observer of this.observers) observer.onClose?.(session);
     };
@@ -168,46 +155,8 @@ export class Core {
     context: Pick<CallContext, 'map' | 'session'>,
     more: readonly Edit[] = [],
   ): void {
-    const edits = this.editsToEditor(child, message, context);
+    const edits = this.agentLines.editsOf(child, message, context);
     child.deliver(splice(message.line, more.length === 0 ? edits : [...edits, ...more]));
-  }
-
-  /** The edits that make a message of an agent one for the editor, in order. */
-  editsToEditor(
-    child: WorkspaceChild,
-    message: Message,
-    context: Pick<CallContext, 'map' | 'session'>,
-  ): readonly Edit[] {
-    const { map, session } = context;
-    const last = this.#lastEdits.get(child);
-    if (last !== undefined && last.session === session && last.fields === message.fields) return last.edits;
-    const edits = editsOf(message, {
-      ...pathsToEditor(map),
-      session: (id) => this.ids.editorIdOf(child, id, session),
-      listed: (id, cwd) => this.ids.listedIdOf(child, id, cwd, map),
-    });
-    const { fields } = message;
-    if (session !== undefined && fields.every(({ kind }) => kind !== 'sessionRef' && kind !== 'listed'))
-      this.#lastEdits.set(child, { session, fields, edits, isChunk: isMessageChunk(updateKindOf(message)) });
-    else this.#lastEdits.delete(child);
-    return edits;
-  }
-
-  /**
-   * Passes on all at once the lines at the start of `buffers` that repeat the last message except for its text;
-   * returns how many bytes these were, 0 for none. `pattern` is what the child's scanner knows such lines to have in
-   * common.
-   */
-  passChunks(child: WorkspaceChild, pattern: Pattern | undefined, buffers: readonly Buffer[]): number {
-    const last = this.#lastEdits.get(child);
-    if (last?.isChunk !== true || last.fields !== pattern?.fields) return 0;
-    const { session } = last;
-    if (session.owner.state !== 'open' || session.owner.open !== session) return 0;
-    last.rewriter ??= new RunRewriter(pattern, joined(splice(pattern.head, last.edits)));
-    const run = last.rewriter.take(buffers);
-    if (run === undefined) return 0;
-    child.deliver(run.lines);
-    return run.bytes;
   }
 
   /** Resolves when no prompt of the session is open, or after a bounded time. */

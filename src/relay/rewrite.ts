@@ -2,9 +2,16 @@
 import { textOf } from '../rpc/message';
 import type { Field } from '../rpc/json';
 import type { Message } from '../rpc/message';
-import { replacing } from '../rpc/splice';
+import { joined, replacing, splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
+import { RunRewriter } from '../rpc/webassembly/repeated-lines';
+import type { Pattern } from '../rpc/webassembly/repeated-lines';
+import type { WorkspaceChild } from '../child/workspace-child';
 import type { PathMap } from '../paths/path-map';
+import type { AgentSession } from '../sessions/session';
+import type { SessionIds } from '../sessions/session-ids';
+import { isMessageChunk, updateKindOf } from '../sessions/session-update';
+import type { CallContext } from './call';
 
 /** The id of a session on the other side; undefined leaves it as it is. */
 export type IdMap = (id: string) => string | undefined;
@@ -94,4 +101,59 @@ function cwdOfRow(message: Message, index: number): string {
     if (field.kind === 'cwd' && field.isString) return textOf(message, field);
   }
   return '';
+}
+
+/** The edits of a child's last message. They hold for every message of the session with the same `fields` array. */
+interface KnownEdits {
+  readonly session: AgentSession;
+  readonly fields: readonly Field[];
+  readonly edits: readonly Edit[];
+  /** It is a message chunk. */
+  readonly isChunk: boolean;
+  rewriter?: RunRewriter;
+}
+
+/** What lines of agents become for the editor. */
+export class AgentLines {
+  /** By child. A `Scanner` gives lines that differ in one free string the same `fields` array. */
+  readonly #last = new WeakMap<WorkspaceChild, KnownEdits>();
+
+  /** `ids` know the editor's ids of sessions. */
+  constructor(private readonly ids: SessionIds) {}
+
+  /** The edits that make a message of an agent one for the editor, in order. */
+  editsOf(
+    child: WorkspaceChild,
+    message: Message,
+    { map, session }: Pick<CallContext, 'map' | 'session'>,
+  ): readonly Edit[] {
+    const last = this.#last.get(child);
+    if (last !== undefined && last.session === session && last.fields === message.fields) return last.edits;
+    const edits = editsOf(message, {
+      ...pathsToEditor(map),
+      session: (id) => this.ids.editorIdOf(child, id, session),
+      listed: (id, cwd) => this.ids.listedIdOf(child, id, cwd, map),
+    });
+    const { fields } = message;
+    if (session !== undefined && fields.every(({ kind }) => kind !== 'sessionRef' && kind !== 'listed'))
+      this.#last.set(child, { session, fields, edits, isChunk: isMessageChunk(updateKindOf(message)) });
+    else this.#last.delete(child);
+    return edits;
+  }
+
+  /**
+   * Delivers all at once the lines at the start of `buffers` that repeat the last message except for its text; returns
+   * how many bytes these were, 0 for none. `pattern` is what the child's scanner knows such lines to have in common.
+   */
+  passChunks(child: WorkspaceChild, pattern: Pattern | undefined, buffers: readonly Buffer[]): number {
+    const last = this.#last.get(child);
+    if (last?.isChunk !== true || last.fields !== pattern?.fields) return 0;
+    const { session } = last;
+    if (session.owner.state !== 'open' || session.owner.open !== session) return 0;
+    last.rewriter ??= new RunRewriter(pattern, joined(splice(pattern.head, last.edits)));
+    const run = last.rewriter.take(buffers);
+    if (run === undefined) return 0;
+    child.deliver(run.lines);
+    return run.bytes;
+  }
 }

@@ -18,7 +18,7 @@ export type Defect =
   | 'batch'
   /** JSON, but not a request, notification or response. */
   | 'envelope'
-  /** An id in it is too long to be kept. Not found by the scanner itself, which keeps nothing. */
+  /** One of its fields may not be passed on (`Plans.isRefused`). */
   | 'long'
   /** A key stands twice (after unescaping) where two parsers could read different things. */
   | 'duplicate';
@@ -57,6 +57,8 @@ export interface Plans {
   result(id: string): Plan | undefined;
   /** For any `error`. */
   readonly error: Plan | undefined;
+  /** Whether a message with that field is a defect. */
+  readonly isRefused?: (field: Field) => boolean;
 }
 
 /** The members of an envelope, by their index in its plan. */
@@ -98,6 +100,8 @@ export function read(walk: Walk, plans: Plans): Message {
     walk.value(walk.memberStarts[body]!, isMethod ? plans.params(method) : plans.result(id!));
   }
   if (walk.hasDuplicate) return defect(walk, 'duplicate');
+  const { isRefused } = plans;
+  if (isRefused !== undefined && walk.fields.some(isRefused)) return defect(walk, 'long');
   return {
     line,
     kind: !isMethod ? 'response' : id === undefined ? 'notification' : 'request',

@@ -1,7 +1,8 @@
 /** The editor's two pipes and the proxy between them and the agents. */
 import { join } from 'node:path';
 import type { Host } from '../../system/host';
-import { Proxy, type ProxyOptions } from '../../proxy/proxy';
+import { Proxy } from '../../proxy/proxy';
+import type { ProxyOptions } from '../../proxy/proxy-options';
 import { dueMs } from '../../proxy/shutdown';
 import { Recorder } from '../../recording/recorder';
 import type { Core } from '../../relay/core';

@@ -1,0 +1,52 @@
+import type { AgentCommand } from '../agent/catalog';
+import type { Config } from '../config/config';
+import type { KnownAnswer, Profiles } from '../profiles/profiles';
+import type { Recorder } from '../recording/recorder';
+import type { Core } from '../relay/core';
+import type { LineWriter } from '../rpc/writer';
+import type { SessionObserver } from '../sessions/observer';
+import type { SessionTable } from '../sessions/session-table';
+import type { SignIn } from '../sign-in/sign-in';
+import type { Host } from '../system/host';
+import type { Log } from '../system/log';
+import type { Workspace } from '../workspace/root';
+
+/** What a proxy is made from. */
+export interface ProxyOptions {
+  /** The agent to run. */
+  readonly agent: AgentCommand;
+  /** The user's configuration. */
+  readonly config: Config;
+  /** Where the agents run, with its environment; the current folder is the proxy's. */
+  readonly host: Host;
+  /** Where commands run that agents give to a terminal of the editor; `off`: nowhere. */
+  readonly terminals: Config['acp']['terminal'];
+  /** What becomes of sign-ins in a terminal. */
+  readonly signIn: SignIn;
+  /** What `initialize` may be answered with before an agent runs. */
+  readonly profiles: Profiles;
+  /** As in `GreetingOptions`. */
+  readonly answered: KnownAnswer | undefined;
+  /** The sessions of this and earlier processes. */
+  readonly sessions: SessionTable;
+  /** Writes to the editor. */
+  readonly writer: LineWriter;
+  /** Writes down all that passes; undefined: nobody asked for it. */
+  readonly recorder: Recorder | undefined;
+  /** For everything that is not for the editor. */
+  readonly log: Log;
+  /** Who else follows its sessions. */
+  observers(core: Core): readonly SessionObserver[];
+  /** Whether agents in a workspace have data, and so sign-ins, of their own; undefined: in none. */
+  hasOwnData(root: string | undefined): boolean;
+  /** As in `ChildStartOptions`. */
+  filesOf(root: string | undefined): Config['acp']['fs'];
+  /** As in `ChildrenOptions`. */
+  placesOf(root: string): readonly [string, ...string[]] | undefined;
+  /** The command that runs the agent for a workspace, or, without one, for none. */
+  commandFor(workspace: Workspace | undefined): AgentCommand;
+  /** As in `McpServersOptions`. */
+  readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
+  /** After `stopIfBusy` was true: the editor may be read on. */
+  onRoom(): void;
+}
