@@ -7,10 +7,10 @@ import { buildImage } from '../../container/image/image';
 import { imageTagOf } from '../../container/image/image-tag';
 import { imageRequestOf } from '../../container/image/image-request';
 import { openProgress } from '../../container/image/progress';
-import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
+import { loadWorkspaceConfig } from '../../config/effective-config';
 import { findWorkspace } from '../../workspace/root';
 import { common, declare, namedAgent } from '../support/command';
-import { briefly, checkAgent } from './target';
+import { briefly, chosenAgent } from './target';
 
 interface Options {
   readonly agent?: string;
@@ -46,9 +46,7 @@ async function build(options: Options, host: Host, named: string | undefined): P
   const { config } = found;
   const progress = openProgress(process.stderr, options.quiet === true);
   for (const notice of briefly(found)) progress.say(notice);
-  const agent = named ?? config.agent.default;
-  const namedAt = () => placeOfValue(host, root, 'agent.default', agent);
-  checkAgent(agent, config, host, named === undefined ? namedAt : undefined);
+  const { name: agent } = chosenAgent(named, config, host, root);
   const engine = await Engine.connect(resolveEngine(host, options.context, config.engine.context));
   const request = imageRequestOf(host, config, root, agent);
   const how = { noCache: !options.cache, upgrade: options.upgrade === true };

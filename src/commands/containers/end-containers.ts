@@ -5,43 +5,31 @@ import { CaiError } from '../../errors';
 import { printableLine } from '../../system/quoted';
 import { canAsk, confirm, tell } from '../support/terminal';
 
-/** How they are to end. */
-export interface Ending {
-  /** Whether commands that run in them do not matter. */
-  readonly isForced: boolean;
-  /** What has been done then: `stopped`. */
-  readonly done: string;
-  /** Does it to one container. */
-  readonly end: (container: OwnContainer) => Promise<void>;
-}
-
 /**
- * Ends all of them at once and tells each on stderr; if commands run in one, only after a yes of the person at
- * the terminal. Resolves with false for a no. Rejects with `CaiError('USAGE')` where nobody can be asked, and
- * with the first failure when all have been tried.
+ * Ends all of them at once by `end`, and tells each on stderr as `done`; unless `isForced`, if commands run in one,
+ * only after a yes of the person at the terminal. Resolves with false for a no. Rejects with `CaiError('USAGE')` where
+ * nobody can be asked, and with the first failure when all have been tried.
  */
 export async function endContainers(
   engine: Engine,
   containers: readonly OwnContainer[],
-  { isForced, done, end }: Ending,
+  how: { isForced: boolean; done: string; end: (container: OwnContainer) => Promise<void> },
 ): Promise<boolean> {
-  if (!isForced && !(await mayEnd(engine, containers))) return false;
+  const running = how.isForced ? [] : await Promise.all(containers.map((each) => workIn(engine, each)));
+  const work = running.flat().join('\n');
+  if (work !== '') {
+    if (!canAsk()) throw new CaiError('USAGE', `${work}\nUse --force to end them.`);
+    tell(work);
+    if (!(await confirm('End them?'))) return false;
+  }
   const endings = containers.map(async (container) => {
-    await end(container);
-    tell(`${done} ${container.name}`);
+    await how.end(container);
+    tell(`${how.done} ${container.name}`);
   });
   for (const ending of await Promise.allSettled(endings)) {
     if (ending.status === 'rejected') throw ending.reason;
   }
   return true;
-}
-
-async function mayEnd(engine: Engine, containers: readonly OwnContainer[]): Promise<boolean> {
-  const work = (await Promise.all(containers.map((container) => workIn(engine, container)))).flat();
-  if (work.length === 0) return true;
-  if (!canAsk()) throw new CaiError('USAGE', `${work.join('\n')}\nUse --force to end them.`);
-  tell(work.join('\n'));
-  return await confirm('End them?');
 }
 
 /** What every container runs for itself. */
@@ -54,7 +42,11 @@ async function workIn(engine: Engine, { id, name, state }: OwnContainer): Promis
   const count = ['running', 'paused'].includes(state) ? await engine.countCommands(id) : 0;
   if (count === 0) return [];
   const programs = (await engine.processes(id)).filter(({ command }) => !own.test(command));
-  const shown = programs.slice(0, maxPrograms).map(({ command }) => `  ${shortened(command)}`);
+  const shown = programs.slice(0, maxPrograms).map(({ command }) => {
+    // The agent chooses what its programs are called.
+    const line = printableLine(command);
+    return `  ${line.length <= maxCharacters ? line : `${line.slice(0, maxCharacters - 3)}...`}`;
+  });
   const more = programs.length - shown.length;
   const commands = count === 1 ? '1 command runs' : `${count} commands run`;
   const processes = programs.length > count ? `, as ${programs.length} processes` : '';
@@ -63,10 +55,4 @@ async function workIn(engine: Engine, { id, name, state }: OwnContainer): Promis
     ...shown,
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];
-}
-
-/** The agent chooses what its programs are called. */
-function shortened(text: string): string {
-  const line = printableLine(text);
-  return line.length <= maxCharacters ? line : `${line.slice(0, maxCharacters - 3)}...`;
 }

@@ -60,7 +60,7 @@ function asTable(containers: readonly OwnContainer[], commands: readonly number[
     return [name, agent, workspace ?? '-', state, ageOf(now - createdAt), String(commands[index])];
   });
   const head = ['NAME', 'AGENT', 'WORKSPACE', 'STATE', 'AGE', 'COMMANDS'];
-  return table([head, ...rows], { flexible: [head.indexOf('WORKSPACE')] });
+  return table([head, ...rows], ['WORKSPACE']);
 }
 
 function objectOf(

@@ -7,10 +7,9 @@ import {
   type OwnContainer,
   type OwnVolume,
 } from '../../container/user-containers';
-import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
-import { canAsk, confirm, tell } from '../support/terminal';
+import { mayGoOn, tell } from '../support/terminal';
 import { endContainers } from './end-containers';
 import { select, selectionArguments, selectionOptions, type SelectionOptions } from './selection';
 
@@ -43,19 +42,18 @@ Images stay, too. One that no container needs any more goes with: docker rmi con
 async function remove(options: Options, host: Host, names: readonly string[]): Promise<number> {
   const { engine, containers, none } = await select(names, options, host);
   const isForced = options.force === true;
-  const volumes =
-    options.volumes === true ? await volumesOf(engine, containers, { ...options, uid: host.user.uid }) : [];
+  const volumes = await volumesOf(engine, containers, options, host.user.uid);
   const going = volumes.filter(({ users }) => users.length === 0);
   if (going.length > 0 && !isForced && options.yes !== true && !(await mayRemove(going))) return 1;
   const end = ({ id }: OwnContainer) => engine.removeContainer(id, { force: true });
   if (!(await endContainers(engine, containers, { isForced, done: 'removed', end }))) return 1;
   for (const { name, users } of volumes) {
-    if (users.length > 0) {
-      tell(`kept the volume ${name}: it serves ${users.map((user) => user.name).join(', ')}, too`);
-      continue;
-    }
-    await engine.removeVolume(name);
-    tell(`removed the volume ${name}, with what the agent kept`);
+    if (users.length === 0) await engine.removeVolume(name);
+    tell(
+      users.length === 0
+        ? `removed the volume ${name}, with what the agent kept`
+        : `kept the volume ${name}: it serves ${users.map((user) => user.name).join(', ')}, too`,
+    );
   }
   if (options.volumes !== true) {
     const kept = new Set(containers.flatMap(({ dataVolume }) => dataVolume ?? []));
@@ -73,15 +71,17 @@ function whatIsNot(none: string, { volumes, all, agent }: Options): string {
   return `${none}; what no container uses goes with: cai rm --volumes --all${whose}`;
 }
 
-/** A volume that is to go, and the containers that stay and need it. */
-type Wanted = OwnVolume & { readonly users: readonly OwnContainer[] };
-
-/** Only those that carry our label, whatever the record of a container says. */
+/**
+ * The volumes that are to go, each with the containers that stay and need it; only those that carry our label,
+ * whatever the record of a container says.
+ */
 async function volumesOf(
   engine: Engine,
   containers: readonly OwnContainer[],
-  { all, agent, uid }: Options & { readonly uid: number },
-): Promise<Wanted[]> {
+  { volumes, all, agent }: Options,
+  uid: number,
+): Promise<(OwnVolume & { readonly users: readonly OwnContainer[] })[]> {
+  if (volumes !== true) return [];
   const going = new Set(containers.map(({ id }) => id));
   const named = new Set(containers.map(({ dataVolume }) => dataVolume));
   const own = await ownVolumes(engine, uid);
@@ -97,6 +97,5 @@ async function mayRemove(volumes: readonly OwnVolume[]): Promise<boolean> {
   // The volume of one workspace is called as its container, with this at the end.
   const where = volumes.every(({ name }) => name.endsWith('-data')) ? '' : ' for all workspaces';
   const what = `This removes the sign-in and history of ${agents}${where}.`;
-  if (canAsk()) return await confirm(`${what} Go on?`);
-  throw new CaiError('USAGE', `${what} Use --yes to agree, or leave out --volumes.`);
+  return await mayGoOn(what, 'Use --yes to agree, or leave out --volumes.');
 }

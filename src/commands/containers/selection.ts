@@ -41,25 +41,16 @@ export async function connectEngine(host: Host, context: string | undefined): Pr
   return await Engine.connect(resolveEngine(host, context, loadConfig(host).engine.context));
 }
 
-/** Containers, and the engine that has them. */
-export interface Selection {
-  /** Connected. */
-  readonly engine: Engine;
-  /** In the order of `cai ps`. */
-  readonly containers: readonly OwnContainer[];
-  /** A sentence for where there are none: `there is no container of ...`. */
-  readonly none: string;
-}
-
 /**
- * The containers of these names, or without names those that the options are about, which may be none. Rejects with
- * `CONTAINER_NOT_FOUND` for a name that no container of this user has.
+ * The containers of these names, or without names those that the options are about, which may be none, in the order of
+ * `cai ps`; `none` is a sentence for that case: `there is no container of ...`. Rejects with `CONTAINER_NOT_FOUND` for a
+ * name that no container of this user has.
  */
 export async function select(
   names: readonly string[],
   options: SelectionOptions,
   host: Host,
-): Promise<Selection> {
+): Promise<{ engine: Engine; containers: readonly OwnContainer[]; none: string }> {
   const { workspace: folder, agent, all, context } = options;
   if (names.length > 0 && (folder !== undefined || agent !== undefined || all === true))
     throw new CaiError(

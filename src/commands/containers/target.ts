@@ -3,10 +3,11 @@ import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../system/host';
-import { resolveAgent } from '../../agent/catalog';
+import { resolveAgent, type AgentCommand } from '../../agent/catalog';
 import { endedBy } from '../../agent/agent-end';
 import { keepFromEngine, resolveEngine } from '../../container/engine/context';
 import { diskFullStatus, diskRemedy } from '../../container/ssh/inside';
+import type { ContainerInfo } from '../../container/engine/container-info';
 import { Engine } from '../../container/engine/engine';
 import type { ImageInfo } from '../../container/engine/engine-info';
 import { findImage, imageNotice, provideImage } from '../../container/image/image';
@@ -65,19 +66,13 @@ const removalMs = 500;
 /** How long after a connection was lost the end of its container may become known, in milliseconds. */
 const endNoticeMs = 2_000;
 
-/** What a container is to be, and where. */
-export interface Wanted {
-  /** `undefined`: none. */
+/** What a container is to be, and where; without a workspace, one of its own. */
+interface Wanted {
   readonly workspace: Workspace | undefined;
-  /** In effect for that workspace. */
   readonly config: Config;
-  /** Name of the agent. */
   readonly agent: string;
-  /** What the container is to be. */
   readonly settings: Settings;
-  /** Where it is to be. */
   readonly engine: Engine;
-  /** Whether it takes the place of one that is there. */
   readonly isFresh: boolean;
 }
 
@@ -100,18 +95,15 @@ export class Target {
 
   /** Rejects with the `CaiError` of what is wrong: folder, configuration, agent, engine. */
   static async find(options: TargetOptions, host: Host, status?: Writable): Promise<Target> {
-    const voice = voiceOf(options, status);
+    const voice = voiceOf(options.quiet === true, status);
     const { workspace: folder = '.' } = options;
     const workspace = folder === false ? undefined : await findCheckedWorkspace(resolve(folder), host);
     const root = workspace?.root;
     const found = loadWorkspaceConfig(host, root);
     const { config } = found;
-    const notices = briefly(found);
     const foreign = workspace && foreignNotice(workspace);
-    for (const notice of foreign === undefined ? notices : [foreign, ...notices]) voice.tell(notice);
-    const agent = options.agent ?? config.agent.default;
-    const namedAt = () => placeOfValue(host, root, 'agent.default', agent);
-    checkAgent(agent, config, host, options.agent === undefined ? namedAt : undefined);
+    for (const notice of [foreign ?? [], briefly(found)].flat()) voice.tell(notice);
+    const { name: agent } = chosenAgent(options.agent, config, host, root);
     const address = resolveEngine(host, options.context, config.engine.context);
     // It answers while we look at files.
     const connecting = Engine.connect(address);
@@ -182,32 +174,26 @@ export class Target {
 
   /** What was thrown while a command ran; if its container has ended, that and why. */
   async explain(reason: unknown, { name, id }: RunningContainer): Promise<unknown> {
-    if (!(reason instanceof CaiError) || reason.code !== 'SSH_CONNECT') return reason;
+    if (!isLost(reason)) return reason;
     const { engine } = this.wanted;
     // The engine may hear later than we do that it has ended.
     await Promise.race([engine.waitContainer(id).catch(() => undefined), sleep(endNoticeMs)]);
-    const look = () => engine.inspectContainer(id).catch(() => 'the engine is gone, too' as const);
-    let info = await look();
-    // One that is removed is killed first.
-    if (typeof info === 'object' && info.exitCode === killedStatus && !info.isOomKilled) {
-      await sleep(removalMs);
-      info = await look();
+    let info: ContainerInfo | undefined;
+    try {
+      info = await engine.inspectContainer(id);
+      // One that is removed is killed first.
+      if (info?.exitCode === killedStatus && !info.isOomKilled) {
+        await sleep(removalMs);
+        info = await engine.inspectContainer(id);
+      }
+    } catch {
+      // The engine is gone, too.
+      return reason;
     }
-    if (typeof info === 'string') return reason;
     if (info?.isRunning === true) return (await noRoomIn(engine, info, reason)) ?? reason;
-    if (info === undefined)
-      return new CaiError('CONTAINER_NOT_FOUND', `the container ${name} was removed`, undefined, {
-        cause: reason,
-      });
-    const why = info.isOomKilled
-      ? 'was killed for using too much memory: raise container.memory in the configuration'
-      : // Its keeper ends so when it is told to end.
-        info.exitCode === 0
-        ? 'was stopped'
-        : info.exitCode === diskFullStatus
-          ? `was ended, because it has used up its disk budget and something went on writing: ${diskRemedy}`
-          : endedBy(info.exitCode);
-    return new CaiError('CONTAINER_START', `the container ${name} ${why}`, undefined, { cause: reason });
+    const code = info === undefined ? 'CONTAINER_NOT_FOUND' : 'CONTAINER_START';
+    const why = info === undefined ? 'was removed' : endingOf(info);
+    return new CaiError(code, `the container ${name} ${why}`, undefined, { cause: reason });
   }
 
   /** The container that is there does not need what the image is made from. */
@@ -264,18 +250,33 @@ function isLost(reason: unknown): reason is CaiError {
   return reason instanceof CaiError && reason.code === 'SSH_CONNECT';
 }
 
+/** Why a container has ended. Its keeper ends with 0 when it is told to end. */
+function endingOf({ isOomKilled, exitCode }: ContainerInfo): string {
+  if (isOomKilled) return 'was killed for using too much memory: raise container.memory in the configuration';
+  if (exitCode === 0) return 'was stopped';
+  if (exitCode !== diskFullStatus) return endedBy(exitCode);
+  return `was ended, because it has used up its disk budget and something went on writing: ${diskRemedy}`;
+}
+
 /**
- * Here an agent that is not known is a mistake of the command line like any other: the status 1 is a command's own.
- * `namedAt`: as for `resolveAgent`.
+ * The agent of that name, without one the default of the configuration, which is in effect for the workspace at
+ * `root`. One that is not known is a mistake of the command line like any other: the status 1 is a command's own.
  */
-export function checkAgent(agent: string, { agents }: Config, host: Host, namedAt?: () => string): void {
+export function chosenAgent(
+  named: string | undefined,
+  config: Config,
+  host: Host,
+  root?: string,
+): AgentCommand {
+  const name = named ?? config.agent.default;
+  const namedAt = () => placeOfValue(host, root, 'agent.default', name);
   try {
-    resolveAgent(agent, [], {
-      agents,
+    return resolveAgent(name, [], {
+      agents: config.agents,
       isTestMode: host.env.CAI_ACP_TEST_MODE === '1',
       configFile: configFileOf(host),
       cwd: '/',
-      namedAt,
+      namedAt: named === undefined ? namedAt : undefined,
     });
   } catch (reason) {
     if (reason instanceof CaiError) throw new CaiError('USAGE', reason.message);

@@ -3,7 +3,6 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { packageFile } from '../../system/package-file';
 import { engines } from '../../../package.json';
-import { resolveAgent } from '../../agent/catalog';
 import { clientKey } from '../../container/ssh/keys';
 import { mountOf, settingsOf } from '../../container/spec/settings';
 import { CaiError, messageOf } from '../../errors';
@@ -15,6 +14,7 @@ import { quoted } from '../../system/quoted';
 import { findWorkspace, foreignNotice } from '../../workspace/root';
 import { stateRemedy, tryState } from '../../system/state-folder';
 import { checkLinks, checkRoot } from '../../workspace/trust';
+import { chosenAgent } from '../containers/target';
 import { Skipped, type Facts, type Finding } from './checks';
 
 /** The version that runs us, against the one that the package asks for. */
@@ -82,19 +82,11 @@ export async function configuration(facts: Facts): Promise<Finding> {
   const { host, wanted, place, key } = facts;
   const configFile = configFileOf(host);
   const { config, notices } = loadWorkspaceConfig(host, place?.root);
-  const name = wanted.agent ?? config.agent.default;
-  const namedAt = () => placeOfValue(host, place?.root, 'agent.default', name);
-  const agent = resolveAgent(name, [], {
-    agents: config.agents,
-    isTestMode: host.env.CAI_ACP_TEST_MODE === '1',
-    configFile,
-    cwd: '/',
-    namedAt: wanted.agent === undefined ? namedAt : undefined,
-  });
+  const agent = chosenAgent(wanted.agent, config, host, place?.root);
   const settings = await settingsOf({
     config,
     workspace: place?.root,
-    agent: name,
+    agent: agent.name,
     authorizedKey: key?.publicKey ?? '',
     host,
     isOnlyLookedAt: true,
@@ -102,7 +94,7 @@ export async function configuration(facts: Facts): Promise<Finding> {
   facts.configured = { config, agent, settings };
   if (notices.length > 0) return { status: 'warn', detail: notices.join('\n') };
   const file = existsSync(configFile) ? configFile : `no ${configFile}, so the defaults hold`;
-  return { status: 'ok', detail: `agent ${name}; ${file}` };
+  return { status: 'ok', detail: `agent ${agent.name}; ${file}` };
 }
 
 /** Said only where it is off. */

@@ -75,8 +75,7 @@ function asTable(sessions: readonly Listed[], now: number): string {
     return [shown, agent, root, isLive ? 'open' : '-', used, id];
   });
   const head = ['TITLE', 'AGENT', 'WORKSPACE', 'STATE', 'LAST USED', 'ID'];
-  const flexible = ['TITLE', 'WORKSPACE', 'ID'].map((name) => head.indexOf(name));
-  return table([head, ...rows], { flexible });
+  return table([head, ...rows], ['TITLE', 'WORKSPACE', 'ID']);
 }
 
 /** A session a line. Titles may be a stranger's words, so that even this is safe to look at. */

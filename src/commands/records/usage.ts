@@ -120,7 +120,7 @@ function asTable(by: Grouping, rows: readonly UsageSum[], total: UsageSum): stri
     ...(rows.length > 1 ? [named('total', '', [String(total.turns), ...cellsOf(total)])] : []),
     ...(average === undefined ? [] : [named('a turn', '', ['', ...cellsOf(average)])]),
   ];
-  return table(lines, { flexible: [0] });
+  return table(lines, [by.toUpperCase()]);
 }
 
 function cellsOf({ durationMs, tools, toolMs, tokens, cost }: UsageAverage): string[] {

@@ -13,13 +13,15 @@ import type { RemoteProcess } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
 import { statusLine, type AgentStatus } from '../../agent/status';
+import type { Settings } from '../../container/spec/spec';
+import type { Workspace } from '../../workspace/root';
 import { isInside } from '../../paths/path-map';
 import { safeProgram } from '../../paths/safe-program';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { Guard } from './guard';
-import { Target, targetOptions, type TargetOptions, type Wanted } from '../containers/target';
+import { Target, targetOptions, type TargetOptions } from '../containers/target';
 
 /** The options of `cai exec`. */
 export interface ExecOptions extends TargetOptions {
@@ -170,9 +172,7 @@ export function startFolder(
   {
     workspace,
     settings,
-  }: { readonly workspace: Wanted['workspace'] } & {
-    readonly settings: Pick<Wanted['settings'], 'binds' | 'workingFolder'>;
-  },
+  }: { workspace: Workspace | undefined; settings: Pick<Settings, 'binds' | 'workingFolder'> },
   cwd = '.',
 ): string {
   if (workspace === undefined || posix.isAbsolute(cwd)) return posix.resolve(settings.workingFolder, cwd);

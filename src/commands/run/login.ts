@@ -11,7 +11,7 @@ import { printable, quoted } from '../../system/quoted';
 import { common, declare } from '../support/command';
 import { workspaceIfAny } from '../support/named-root';
 import { runInContainer } from './exec';
-import { checkAgent, type TargetOptions } from '../containers/target';
+import { chosenAgent, type TargetOptions } from '../containers/target';
 
 /** Values of `accountOptions`. */
 export interface AccountOptions extends Pick<TargetOptions, 'context' | 'fresh' | 'quiet'> {
@@ -84,7 +84,7 @@ export async function placeOf(options: AccountOptions, host: Host): Promise<Targ
 
 /** The commands of an agent's; undefined where they are not known. Fails with `USAGE` for an agent that is not known. */
 export function signInCommands(agent: string, host: Host): SignInCommands | undefined {
-  checkAgent(agent, loadConfig(host), host);
+  chosenAgent(agent, loadConfig(host), host);
   return ownValue(catalog, agent)?.signIn;
 }
 

@@ -5,7 +5,7 @@ import { CaiError } from '../../errors';
 import { agentHome } from '../../workspace/mount';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
-import { canAsk, confirm } from '../support/terminal';
+import { mayGoOn } from '../support/terminal';
 import { runInContainer } from './exec';
 import { accountArguments, accountOptions, placeOf, signInCommands, type AccountOptions } from './login';
 
@@ -36,13 +36,7 @@ async function signOut(agent: string, options: Options, host: Host): Promise<num
       `how to sign out of ${quoted(agent)} is not known: run its own command in "cai shell", or remove all that it keeps with "cai rm --volumes"`,
     );
   const files = commands.credentials.map((name) => posix.join(agentHome, name));
-  if (options.yes !== true && !(await mayRemove(agent, files))) return 1;
-  return await runInContainer(['rm', '-f', '--', ...files], target, host);
-}
-
-/** Whether the user agrees. Rejects with `CaiError('USAGE')` where nobody can be asked. */
-async function mayRemove(agent: string, files: readonly string[]): Promise<boolean> {
   const what = `${agent} has no command to sign out; this removes what it keeps of the sign-in: ${files.join(', ')}.`;
-  if (canAsk()) return await confirm(`${what} Go on?`);
-  throw new CaiError('USAGE', `${what} Use --yes to agree.`);
+  if (options.yes !== true && !(await mayGoOn(what, 'Use --yes to agree.'))) return 1;
+  return await runInContainer(['rm', '-f', '--', ...files], target, host);
 }

@@ -1,5 +1,6 @@
 /** What commands show to people and ask them. */
 import { createInterface } from 'node:readline/promises';
+import { CaiError } from '../../errors';
 import { printable, printableCharacters } from '../../system/quoted';
 
 /** Says a sentence on stderr. Part of it may be a stranger's words. */
@@ -12,37 +13,29 @@ export function writeJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-/** How a table gets into a terminal that is too narrow for it. */
-export interface TableFit {
-  /** Numbers of the columns whose texts may be shortened, the widest first; others are always whole. */
-  readonly flexible: readonly number[];
-  /** Width of the terminal; `undefined`: whoever reads it takes lines of any length. */
-  readonly columns?: number | undefined;
-}
-
 /** No column is made narrower than this. */
 const minWidth = 10;
 const gap = '  ';
 
 /**
- * Rows as lines of columns, each as wide as its widest text. Characters that could steer a terminal are replaced,
- * because names of folders can be a stranger's.
+ * Rows as lines of columns, each as wide as its widest text; the first row has their names. Where the terminal is too
+ * narrow, the texts of the columns that `flexible` names are shortened, the widest first. Characters that could steer a
+ * terminal are replaced, because names of folders can be a stranger's.
  */
 export function table(
   rows: readonly (readonly string[])[],
-  { flexible, columns = process.stdout.columns }: TableFit = { flexible: [] },
+  flexible: readonly string[] = [],
+  columns: number | undefined = process.stdout.columns,
 ): string {
   const texts = rows.map((row) => row.map(printableCharacters));
   const widths = (texts[0] ?? []).map((_, column) => Math.max(...texts.map((row) => row[column]!.length)));
+  const canShrink = widths.map((_, column) => flexible.includes(rows[0]![column]!));
   // A terminal that nobody has told its size says 0.
   const available = (columns || Infinity) - gap.length * (widths.length - 1);
   for (let excess = widths.reduce((sum, width) => sum + width, 0) - available; excess > 0; excess--) {
-    const widest = flexible.reduce(
-      (one, other) => (widths[other]! > widths[one]! ? other : one),
-      flexible[0]!,
-    );
-    if (flexible.length === 0 || widths[widest]! <= minWidth) break;
-    widths[widest]!--;
+    const widest = Math.max(...widths.filter((_, column) => canShrink[column]!));
+    if (widest <= minWidth) break;
+    widths[widths.findIndex((width, column) => canShrink[column]! && width === widest)]!--;
   }
   const lines = texts.map((row) =>
     row.map((text, column) => shortened(text, widths[column]!).padEnd(widths[column]!)).join(gap),
@@ -70,6 +63,12 @@ export function ageOf(ageMs: number): string {
 /** Whether there is a person to ask. */
 export function canAsk(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
+}
+
+/** Whether the user agrees to what a sentence says. Rejects with `CaiError('USAGE')` where nobody can be asked. */
+export async function mayGoOn(what: string, otherwise: string): Promise<boolean> {
+  if (canAsk()) return await confirm(`${what} Go on?`);
+  throw new CaiError('USAGE', `${what} ${otherwise}`);
 }
 
 /** Asks on the terminal, by stderr. Everything but a yes is a no, the end of the input too. */

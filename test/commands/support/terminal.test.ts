@@ -37,11 +37,11 @@ describe('table', () => {
       ['A title that is quite long', '/home/somebody/projects/bakery', '0123456789'],
     ];
 
-    const text = table(rows, { flexible: [0, 1], columns: 40 });
+    const text = table(rows, ['TITLE', 'WORKSPACE'], 40);
 
     expect(text).toBe('TITLE          WORKSPACE      ID\nA title that…  …jects/bakery  0123456789\n');
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(40);
-    expect(table(rows, { flexible: [0, 1], columns: 0 })).toContain('quite long  /home/somebody');
-    expect(table(rows, { flexible: [0, 1], columns: 5 })).toContain('A title t…  …ts/bakery  0123456789');
+    expect(table(rows, ['TITLE', 'WORKSPACE'], 0)).toContain('quite long  /home/somebody');
+    expect(table(rows, ['TITLE', 'WORKSPACE'], 5)).toContain('A title t…  …ts/bakery  0123456789');
   });
 });
