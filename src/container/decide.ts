@@ -20,16 +20,6 @@ export interface Found {
   readonly isBusy?: boolean;
 }
 
-/** What the caller wants, and how far that is. */
-export interface Wanted {
-  /** Whether the container that was found has to be replaced in any case. */
-  readonly isFresh: boolean;
-  /** Whether the image is there to make another container from. */
-  readonly hasImage: boolean;
-  /** Whether this process has started it already. */
-  readonly hasStarted: boolean;
-}
-
 /** A step. All but `look`, `use` and `refuse` change something: the container is looked at again after them. */
 export type Action =
   /** Find out a fact that is still missing in `Found`. */
@@ -47,7 +37,7 @@ export type Action =
   | { readonly kind: 'refuse'; readonly because: 'not as made' | 'ends at once' | 'folder' | 'switched' };
 
 /** The differences, from the gravest on, and what each means for a container in which commands run. */
-export const whileBusy: Readonly<Record<Change, 'refuse' | 'tell' | 'ignore'>> = {
+const whileBusy: Readonly<Record<Change, 'refuse' | 'tell' | 'ignore'>> = {
   // A command would run in another folder than the one that has the name now.
   folder: 'refuse',
   settings: 'tell',
@@ -57,7 +47,16 @@ export const whileBusy: Readonly<Record<Change, 'refuse' | 'tell' | 'ignore'>> =
   more: 'ignore',
 };
 
-/** Decides. The same facts always give the same step. */
+interface Wanted {
+  readonly isFresh: boolean;
+  readonly hasImage: boolean;
+  readonly hasStarted: boolean;
+}
+
+/**
+ * Decides. The same facts always give the same step. `isFresh`: the container that was found has to be replaced in any
+ * case; `hasImage`: the image is there to make another from; `hasStarted`: this process has started it already.
+ */
 export function decide(found: Found, wanted: Wanted): Action {
   const { state, isFrozen, changes, isBusy } = found;
   if (state === 'none') return wanted.hasImage ? { kind: 'make' } : { kind: 'get image' };
@@ -68,12 +67,16 @@ export function decide(found: Found, wanted: Wanted): Action {
   if (isFrozen === undefined) return { kind: 'look', at: 'isFrozen' };
   if (isFrozen) return { kind: 'wait', until: 'thawed' };
   if (changes === undefined) return { kind: 'look', at: 'changes' };
-  const [gravest, ...others] = (Object.keys(whileBusy) as Change[]).filter((change) => changes.has(change));
+  const all = (Object.keys(whileBusy) as Change[]).filter((change) => changes.has(change));
+  const [gravest] = all;
   if (gravest !== undefined) {
     if (state === 'stopped') return replace(gravest, wanted);
     if (isBusy === undefined) return { kind: 'look', at: 'isBusy' };
     if (!isBusy) return replace(gravest, wanted);
-    return beside([gravest, ...others]);
+    // Commands run in it, and nothing ends them.
+    const because = (['folder', 'switched'] as const).find((change) => changes.has(change));
+    if (because !== undefined) return { kind: 'refuse', because };
+    return { kind: 'use', despite: all.filter((change) => whileBusy[change] === 'tell') };
   }
   if (state === 'running') return { kind: 'use', despite: [] };
   return wanted.hasStarted ? { kind: 'refuse', because: 'ends at once' } : { kind: 'start' };
@@ -81,11 +84,4 @@ export function decide(found: Found, wanted: Wanted): Action {
 
 function replace(because: Change | 'asked for', { hasImage }: Wanted): Action {
   return hasImage ? { kind: 'replace', because } : { kind: 'get image' };
-}
-
-/** Commands run in it, and nothing ends them. */
-function beside(changes: readonly Change[]): Action {
-  for (const because of ['folder', 'switched'] as const)
-    if (changes.includes(because)) return { kind: 'refuse', because };
-  return { kind: 'use', despite: changes.filter((change) => whileBusy[change] === 'tell') };
 }

@@ -31,14 +31,6 @@ export function freezeLocks(state: string): ProcessLocks {
   return new ProcessLocks(join(state, 'frozen'));
 }
 
-/** Whose files are served. */
-export interface Served {
-  /** Id of the container. */
-  readonly container: string;
-  /** Id of the host's user whose containers are frozen, too: agents can hand each other whatever they have open. */
-  readonly hostUser: number;
-}
-
 /** Freezes all containers of a user that run, for what one of them asks; at most once at a time. */
 export class Freezer {
   #taken: readonly Lock[] = [];
@@ -50,11 +42,14 @@ export class Freezer {
   /** Ids of what ran last, sorted; mostly that is so still, and it is looked up while all is frozen. */
   #known: readonly string[] | undefined;
 
-  /** Nothing is frozen yet. */
+  /**
+   * Nothing is frozen yet. `served` is the id of the container whose files are served, and of the host's user whose other
+   * containers are frozen, too: agents can hand each other whatever they have open.
+   */
   constructor(
     private readonly engine: Engine,
     private readonly locks: ProcessLocks,
-    private readonly served: Served,
+    private readonly served: { readonly container: string; readonly hostUser: number },
   ) {}
 
   /**
@@ -97,7 +92,7 @@ export class Freezer {
       const lock = await this.locks.take(id, { pollMs, deadline });
       if (lock === undefined) throw cannotFreeze(id, 'another process needs it');
       this.#taken = [...this.#taken, lock];
-      if (lock.isLeft) await thaw(this.engine, id);
+      if (lock.isLeft) await setPaused(this.engine, id, false);
     }
     // From here on, whoever starts another one sees our locks, and waits before anything runs in it.
     [this.#known] = await Promise.all([this.#running(), this.#pauseAll()]);
@@ -108,10 +103,8 @@ export class Freezer {
 
   async #pauseAll(): Promise<void> {
     // All of them are waited for: only then is it known what there is to thaw.
-    const pauses = await Promise.allSettled(
-      this.#taken.map(async ({ name }) => await pause(this.engine, name)),
-    );
-    const failed = pauses.find((each) => each.status === 'rejected');
+    const pausing = this.#taken.map(({ name }) => setPaused(this.engine, name, true));
+    const failed = (await Promise.allSettled(pausing)).find((each) => each.status === 'rejected');
     this.#hasFrozen ||= failed === undefined;
     if (failed === undefined) return;
     const reason: unknown = failed.reason;
@@ -130,8 +123,8 @@ export class Freezer {
   async #thaw(): Promise<void> {
     clearTimeout(this.#limit);
     const thawing = this.#taken.map(async (lock) => {
-      await thaw(this.engine, lock.name);
-      lock.release(true);
+      await setPaused(this.engine, lock.name, false);
+      lock.release();
       this.#taken = this.#taken.filter((each) => each !== lock);
     });
     for (const each of await Promise.allSettled(thawing)) if (each.status === 'rejected') throw each.reason;
@@ -148,41 +141,24 @@ function isUp(state: string): boolean {
   return !['created', 'configured', 'initialized', 'exited', 'stopped', 'removing', 'dead'].includes(state);
 }
 
-/** Returns when it stands still, or does not run. */
-async function pause(engine: Engine, id: string): Promise<void> {
-  const end = performance.now() + settleMs;
-  for (;;) {
-    try {
-      await engine.setPaused(id, true);
-      return;
-    } catch (reason) {
-      const info = await engine.inspectContainer(id);
-      if (info?.isRunning !== true) return;
-      if (performance.now() >= end) {
-        // By its user, who may let it go on at any time.
-        if (info.state === 'paused') throw cannotFreeze(id, 'it is paused already');
-        throw reason;
-      }
-    }
-    await aMoment();
-  }
-}
-
 /**
- * Returns when it runs, or is not there. For some milliseconds after a pause or its end, Docker believes what was so
- * before: it hears of both a second time, by an event.
+ * Returns when the container stands still, or runs again; at once where it does not run. For some milliseconds after a
+ * pause or its end, Docker believes what was so before: it hears of both a second time, by an event.
  */
-async function thaw(engine: Engine, id: string): Promise<void> {
+async function setPaused(engine: Engine, id: string, isPaused: boolean): Promise<void> {
   const end = performance.now() + settleMs;
   for (;;) {
     try {
-      await engine.setPaused(id, false);
+      await engine.setPaused(id, isPaused);
       return;
     } catch (reason) {
       const info = await engine.inspectContainer(id);
       if (info?.isRunning !== true) return;
       if (performance.now() >= end) {
-        if (info.state === 'paused') throw reason;
+        const standsStill = info.state === 'paused';
+        // By its user, who may let it go on at any time.
+        if (isPaused && standsStill) throw cannotFreeze(id, 'it is paused already');
+        if (isPaused || standsStill) throw reason;
         return;
       }
     }
@@ -236,18 +212,17 @@ async function thawLeft(
   locks: ProcessLocks,
   holders: readonly LockHolder[],
 ): Promise<string[]> {
-  const left = holders.filter(({ isAlive }) => !isAlive).map(({ name }) => name);
+  const left = new Set(holders.filter(({ isAlive }) => !isAlive).map(({ name }) => name));
   const thawed: string[] = [];
-  for (const container of new Set(left)) {
+  for (const container of left) {
     // Who has it and is alive thaws it, too.
     const lock = locks.tryTake(container, keptThawed);
     if (lock === undefined) continue;
-    const isThawed = await thaw(engine, container).then(
-      () => true,
-      () => false,
+    await setPaused(engine, container, false).then(
+      () => thawed.push(container),
+      () => undefined,
     );
-    lock.release(isThawed);
-    if (isThawed) thawed.push(container);
+    lock.release(thawed.includes(container));
   }
   return thawed;
 }
@@ -259,15 +234,12 @@ export async function whileThawed(
   id: string,
   work: () => Promise<void>,
 ): Promise<void> {
-  const lock = await locks.take(id, {
-    pollMs,
-    note: keptThawed,
-    deadline: performance.now() + mostFrozenMs + settleMs,
-  });
+  const deadline = performance.now() + mostFrozenMs + settleMs;
+  const lock = await locks.take(id, { pollMs, note: keptThawed, deadline });
   try {
-    if (lock?.isLeft === true) await thaw(engine, id);
+    if (lock?.isLeft === true) await setPaused(engine, id, false);
     await work();
   } finally {
-    lock?.release(true);
+    lock?.release();
   }
 }

@@ -15,9 +15,12 @@ import type { ContainerUser, Settings } from './spec/spec';
 import { newHostKey } from './ssh/keys';
 
 /** What a container is made for. */
-interface MakeRequest {
+export interface MakeRequest {
+  /** What the container is to be. */
   readonly settings: Settings;
+  /** Finds git's author and our own folders. */
   readonly host: Host;
+  /** Takes a sentence for the user. */
   readonly tell: (notice: string) => void;
 }
 
@@ -137,15 +140,12 @@ export async function noRoomIn(
   { id, name }: { readonly id: string; readonly name: string },
   cause: unknown,
 ): Promise<CaiError | undefined> {
-  const [count, info] = await Promise.all([engine.processCount(id), engine.inspectContainer(id)]).catch(
-    () => [],
-  );
+  const asking = Promise.all([engine.processCount(id), engine.inspectContainer(id)]);
+  const [count, info] = await asking.catch(() => []);
   const limit = info?.rights.pids ?? 0;
   if (count === undefined || limit === 0 || limit - count >= neededProcesses) return undefined;
-  const what = `the container ${name} has no room for another process (${count} of ${limit})`;
-  const remedy =
-    'end its commands, if need be all with "cai stop", or raise container.pids in the configuration';
-  return new CaiError('SSH_CONNECT', `${what}: ${remedy}`, undefined, { cause });
+  const what = `the container ${name} has no room for another process (${count} of ${limit}): end its commands, if need be all with "cai stop", or raise container.pids in the configuration`;
+  return new CaiError('SSH_CONNECT', what, undefined, { cause });
 }
 
 function cannotStart(name: string, reason: unknown): CaiError {

@@ -1,6 +1,5 @@
 /** The running container of a workspace and an agent: looks at what is there, has `decide` say what to do, does it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Host } from '../system/host';
 import { CaiError } from '../errors';
 import { quoted } from '../system/quoted';
 import { isRunning } from '../system/process-identity';
@@ -12,45 +11,30 @@ import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import { freezeLocks, Frozen } from './freeze';
 import { endedAtOnce, makeContainer, startContainer } from './make';
+import type { MakeRequest } from './make';
 import { changesOf, lostIn, replacedRoot } from './spec/changes';
 import type { Change } from './spec/changes';
 import { containerName, label } from './spec/spec';
 import type { Settings } from './spec/spec';
 
-/** What container is wanted, and who is to be told what. */
-export interface ContainerRequest {
-  /** What the container is to be. */
-  readonly settings: Settings;
+interface ContainerRequest extends MakeRequest {
   /** Its image, if it is there. */
   readonly imageIfThere: () => Promise<ImageInfo | undefined>;
   /** Its image, built if it is missing. */
   readonly image: () => Promise<ImageInfo>;
   /** Whether an existing container is replaced. */
   readonly isFresh: boolean;
-  /** Finds git's author and our own folders. */
-  readonly host: Host;
-  /** Takes a sentence for the user. */
-  readonly tell: (notice: string) => void;
 }
 
 /** A container that runs. */
-export interface RunningContainer {
-  /** The engine's id of it. */
-  readonly id: string;
-  /** Its name. */
-  readonly name: string;
-  /** When it was started, in milliseconds since 1970. */
-  readonly startedAt: number | undefined;
+export interface RunningContainer extends Pick<
+  ContainerInfo,
+  'id' | 'name' | 'startedAt' | 'env' | 'hostname' | 'imageId'
+> {
   /** Port of its sshd on the host's loopback. */
   readonly port: number;
   /** Fingerprint of the host key that it was made with. */
   readonly hostKey: string;
-  /** Environment of its first process: the image's and ours, `NAME=value`. */
-  readonly env: readonly string[];
-  /** Its host name. */
-  readonly hostname: string;
-  /** Id of its image, `sha256:` and 64 hex digits. */
-  readonly imageId: string;
 }
 
 /** How long another process may take from creating a container to starting it. */
@@ -63,10 +47,9 @@ const makerPatienceMs = 30_000;
  */
 export async function provideContainer(engine: Engine, request: ContainerRequest): Promise<RunningContainer> {
   const provision = new Provision(engine, request);
-  for (;;) {
-    const container = await provision.step();
-    if (container !== undefined) return container;
-  }
+  let container: RunningContainer | undefined;
+  while (container === undefined) container = await provision.step();
+  return container;
 }
 
 /** One use of `provideContainer`, and what it has done so far. */
@@ -86,13 +69,30 @@ class Provision {
     this.#frozen = new Frozen(engine, freezeLocks(request.host.folders.state));
   }
 
-  /** `undefined`: something was done, and has to be looked at. */
+  /** `undefined`: something was done, and the container has to be looked at again. */
   async step(): Promise<RunningContainer | undefined> {
-    const info = await this.engine.inspectContainer(this.#name);
+    const { engine } = this;
+    const { settings, tell } = this.request;
+    const info = await engine.inspectContainer(this.#name);
     const action = await this.#decide(info);
     if (action.kind === 'get image') this.#image = await this.request.image();
-    else if (info !== undefined) return await this.#carryOut(action, info);
-    else await makeContainer(this.engine, this.#name, this.#image!, this.request);
+    else if (info === undefined) await makeContainer(engine, this.#name, this.#image!, this.request);
+    else if (action.kind === 'refuse') throw await refusalOf(action.because, engine, info, settings);
+    else if (action.kind === 'use') {
+      for (const change of action.despite) tell(noticeOf(change, info, settings));
+      return running(info);
+    } else if (action.kind === 'start') {
+      this.#hasStarted = true;
+      await startContainer(engine, info, settings);
+    } else if (action.kind === 'replace') {
+      if (action.because !== 'asked for')
+        tell(`the container ${info.name} is made anew, because ${reasonOf(action.because, info, settings)}`);
+      await engine.removeContainer(info.id, { force: true });
+    } else if (action.kind === 'wait') {
+      // A look at whether it is frozen has waited already.
+      if (action.until === 'removed') await sleep(50);
+      if (action.until === 'started by its maker') await waitForMaker(engine, info);
+    }
     return undefined;
   }
 
@@ -123,62 +123,24 @@ class Provision {
     if (image !== undefined && image.id !== info.imageId) changes.add('settings');
     return { changes };
   }
-
-  async #carryOut(action: Action, info: ContainerInfo): Promise<RunningContainer | undefined> {
-    const { engine } = this;
-    const { settings, tell } = this.request;
-    switch (action.kind) {
-      case 'wait':
-        // A look at whether it is frozen has waited already.
-        if (action.until === 'removed') await sleep(50);
-        if (action.until === 'started by its maker') await waitForMaker(engine, info);
-        return undefined;
-      case 'start':
-        this.#hasStarted = true;
-        await startContainer(engine, info, settings);
-        return undefined;
-      case 'replace':
-        if (action.because !== 'asked for')
-          tell(
-            `the container ${info.name} is made anew, because ${reasonOf(action.because, info, settings)}`,
-          );
-        await engine.removeContainer(info.id, { force: true });
-        return undefined;
-      case 'use':
-        for (const change of action.despite) tell(noticeOf(change, info, settings));
-        return running(info);
-      case 'refuse':
-        throw await refusalOf(action.because, engine, info, settings);
-      case 'look':
-      case 'get image':
-      case 'make':
-        return undefined;
-    }
-  }
 }
 
 function firstLook(info: ContainerInfo | undefined, settings: Settings): Found {
   if (info === undefined) return { state: 'none', isOurs: false, isAsMade: false };
-  const { state, isRunning: runs, labels } = info;
-  const isLeaving = state === 'removing' || state === 'dead';
-  const isAsMade = tamperingOf(info, settings) === undefined;
+  const states = { removing: 'leaving', dead: 'leaving', created: 'unfinished' } as const;
+  const runs = info.isRunning ? 'running' : 'stopped';
   return {
-    state: isLeaving ? 'leaving' : state === 'created' ? 'unfinished' : runs ? 'running' : 'stopped',
-    isOurs: labels[label.managed] === 'true',
-    isAsMade,
+    state: Object.hasOwn(states, info.state) ? states[info.state as keyof typeof states] : runs,
+    isOurs: info.labels[label.managed] === 'true',
+    isAsMade: tamperingOf(info, settings) === undefined,
   };
 }
 
 function running(info: ContainerInfo): RunningContainer {
-  const { id, name, startedAt, hostPort, env, hostname, imageId, labels } = info;
-  if (hostPort === undefined) {
-    throw new CaiError(
-      'CONTAINER_START',
-      `the container ${name} has no port for SSH on this machine: use --fresh to make it anew`,
-    );
-  }
-  const hostKey = labels[label.hostKey] ?? '';
-  return { id, name, startedAt, port: hostPort, hostKey, env, hostname, imageId };
+  const { name, hostPort: port, labels } = info;
+  if (port !== undefined) return { ...info, port, hostKey: labels[label.hostKey] ?? '' };
+  const what = `the container ${name} has no port for SSH on this machine`;
+  throw new CaiError('CONTAINER_START', `${what}: use --fresh to make it anew`);
 }
 
 /** Why it is replaced, as in "because ...". */
@@ -222,14 +184,11 @@ async function refusalOf(
       return new CaiError('REPLACED', `${what}, and ${replacedRemedy(settings.workspace ?? source)}`);
     }
     case 'switched': {
-      const how =
-        settings.protection === undefined
-          ? 'cannot write what is protected'
-          : 'can write what this machine would execute';
-      return new CaiError(
-        'CONTAINER_START',
-        `the container ${name} was made so that commands in it ${how}, and some still run: end them first, or use --fresh, which ends them and makes it anew`,
-      );
+      const isOff = settings.protection === undefined;
+      const how = isOff ? 'cannot write what is protected' : 'can write what this machine would execute';
+      const what = `the container ${name} was made so that commands in it ${how}, and some still run`;
+      const remedy = 'end them first, or use --fresh, which ends them and makes it anew';
+      return new CaiError('CONTAINER_START', `${what}: ${remedy}`);
     }
   }
 }

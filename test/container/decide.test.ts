@@ -1,8 +1,8 @@
 import { decide } from '../../src/container/decide';
-import type { Action, Found, Wanted } from '../../src/container/decide';
+import type { Action, Found } from '../../src/container/decide';
 import type { Change } from '../../src/container/spec/changes';
 
-type Facts = Found & Wanted;
+type Facts = Found & Parameters<typeof decide>[1];
 
 const flags = [false, true];
 const everyChange: readonly Change[] = ['folder', 'settings', 'switched', 'lost', 'more'];

@@ -1,11 +1,12 @@
 import { Host } from '../../src/system/host';
 import type { Engine } from '../../src/container/engine/engine';
 import { provideContainer } from '../../src/container/provide';
-import type { ContainerRequest } from '../../src/container/provide';
 import type { ImageInfo } from '../../src/container/engine/engine-info';
 import { label } from '../../src/container/spec/spec';
 import { CaiError } from '../../src/errors';
 import { containerInfo, settings } from './given';
+
+type ContainerRequest = Parameters<typeof provideContainer>[1];
 
 /** The same workspace, after another folder has got its name. */
 const replaced = settings({ binds: settings().binds.map((bind) => ({ ...bind, identity: '1:9' })) });

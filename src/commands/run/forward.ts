@@ -54,11 +54,11 @@ async function forward(pairs: readonly Pair[], options: TargetOptions, host: Hos
 
 async function listen({ local, inside }: Pair, connection: SshConnection): Promise<Server> {
   try {
-    return await openTunnelServer({
+    return await openTunnelServer(
       local,
-      reach: () => connection.openTunnel(inside),
-      onUnanswered: () => tell(`nothing answers on port ${inside} of the container: start the server there`),
-    });
+      () => connection.openTunnel(inside),
+      () => tell(`nothing answers on port ${inside} of the container: start the server there`),
+    );
   } catch (reason) {
     throw new CaiError('USAGE', cannotListen(local, inside, reason));
   }

@@ -18,15 +18,11 @@ const longEnoughMs = 10_000;
 /** So many watchers in succession may be ended before they would have seen anything. */
 const maxEnded = 3;
 
-/** Takes what belongs to a word of the watcher; hostile text, of printable ASCII. */
-export type Heard = Readonly<Record<string, (rest: string) => void>>;
-
-/** What is watched, and who hears of it. */
-export interface Watched {
+interface Watched {
   /** Was started first on its connection. */
   readonly command: Pick<RemoteProcess, 'hasEnded'>;
-  /** What to do for each word; other words mean nothing, nor does a line that is repeated. */
-  readonly heard: Heard;
+  /** For each word what takes the rest of its line: hostile text, of printable ASCII. Repeated lines mean nothing. */
+  readonly heard: Readonly<Record<string, (rest: string) => void>>;
   /** The command cannot be watched: whoever else runs in its container ends each watcher. */
   readonly onUnwatchable: () => void;
 }
@@ -49,7 +45,10 @@ export async function watchCommand(
   };
   for (let ended = 0; ended < maxEnded;) {
     const startedAt = performance.now();
-    const status = await endOfWatcher(connection, hear);
+    // None: it was not started, or the connection is lost.
+    const status = await startWatcher(connection, watcher, hear)
+      .then(async ({ exited }) => (await exited).status)
+      .catch(() => undefined);
     if (status === noWatcherStatus) return;
     const isStarted = !noRoomStatuses.includes(status);
     if (performance.now() - startedAt >= longEnoughMs) ended = 0;
@@ -58,19 +57,6 @@ export async function watchCommand(
     if (command.hasEnded || connection.isOver) return;
   }
   onUnwatchable();
-}
-
-/** Resolves with the exit status of one watcher; `undefined` if it was not started, or the connection is lost. */
-async function endOfWatcher(
-  connection: Pick<SshConnection, 'run'>,
-  hear: (line: string) => void,
-): Promise<number | undefined> {
-  try {
-    const { exited } = await startWatcher(connection, watcher, hear);
-    return (await exited).status;
-  } catch {
-    return undefined;
-  }
 }
 
 /**

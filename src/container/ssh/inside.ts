@@ -82,16 +82,13 @@ export function diskWarning(
   if (stage === undefined || bytes === undefined) return undefined;
   const mebibytes = bytes / 2 ** 20;
   const budget = mebibytes < 1024 ? `${Math.round(mebibytes)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`;
-  const remedy = 'Remove what is not needed, or raise `container.disk` in the configuration.';
-  return stage === '80'
-    ? {
-        kind: 'warning',
-        title: `The agent's container has used 80 % of the ${budget} of disk that it may have.`,
-        description: `When that is used up, whatever writes in it is ended. ${remedy}`,
-      }
-    : {
-        kind: 'warning',
-        title: `The agent's container has used up the ${budget} of disk that it may have.`,
-        description: `Until it has less, whatever writes in it is ended. ${remedy}`,
-      };
+  const [what, until] =
+    stage === '80'
+      ? [`used 80 % of the ${budget}`, 'When that is used up']
+      : [`used up the ${budget}`, 'Until it has less'];
+  return {
+    kind: 'warning',
+    title: `The agent's container has ${what} of disk that it may have.`,
+    description: `${until}, whatever writes in it is ended. Remove what is not needed, or raise \`container.disk\` in the configuration.`,
+  };
 }

@@ -20,14 +20,6 @@ export interface ClientKey {
   readonly publicKey: string;
 }
 
-/** The key by which a container is known. */
-export interface HostKey {
-  /** In OpenSSH's format. */
-  readonly privateKey: string;
-  /** `SHA256:...`, as `fingerprintOf` gives it. */
-  readonly fingerprint: string;
-}
-
 /**
  * Our key, `ssh/id_ed25519` below the state folder; made when it is first wanted, and one only if several processes
  * want it at once. Rejects with `SSH_SETUP` if it cannot be read or made, or others can read it.
@@ -46,8 +38,8 @@ export async function clientKey(stateFolder: string): Promise<ClientKey> {
   }
 }
 
-/** A new key for a container. */
-export function newHostKey(): HostKey {
+/** A new key for a container, by whose fingerprint the container is then known. */
+export function newHostKey(): { readonly privateKey: string; readonly fingerprint: string } {
   const privateKey = newPrivateKey();
   return { privateKey, fingerprint: fingerprintOf(publicBlobOf(privateKey)) };
 }
@@ -62,12 +54,9 @@ async function read(path: string): Promise<string | undefined> {
   if (file === undefined) return undefined;
   try {
     const { mode } = await file.stat();
-    if ((mode & 0o077) !== 0)
-      throw new CaiError(
-        'SSH_SETUP',
-        `others can read the SSH key ${path}: run "chmod 600 ${path}", or remove it`,
-      );
-    return await file.readFile('utf8');
+    if ((mode & 0o077) === 0) return await file.readFile('utf8');
+    const what = `others can read the SSH key ${path}`;
+    throw new CaiError('SSH_SETUP', `${what}: run "chmod 600 ${path}", or remove it`);
   } finally {
     await file.close();
   }

@@ -16,8 +16,7 @@ const maxPorts = 4;
 /** How long what is under way when the command has ended may take to arrive, in milliseconds. */
 const lingerMs = 1_000;
 
-/** Where ports are mirrored from. */
-export type MirroredConnection = Pick<SshConnection, 'run' | 'openTunnel'>;
+type MirroredConnection = Pick<SshConnection, 'run' | 'openTunnel'>;
 
 /** The ports of one command. */
 export class PortMirror {
@@ -42,7 +41,12 @@ export class PortMirror {
     const { exited } = await startWatcher(connection, watcher, (line) => mirror.#take(line));
     // With the connection it ends in silence: then the command has ended, too.
     exited.then(
-      () => mirror.#cannotLook(),
+      () => {
+        if (mirror.#isClosed) return;
+        tell(
+          'a browser of this machine cannot reach the sign-in, if it comes to that: the container was made by another version; make it anew, with "cai login --fresh" or "cai rm"',
+        );
+      },
       () => undefined,
     );
     return mirror;
@@ -62,13 +66,6 @@ export class PortMirror {
     clearTimeout(cutOff);
   }
 
-  #cannotLook(): void {
-    if (!this.#isClosed)
-      this.tell(
-        'a browser of this machine cannot reach the sign-in, if it comes to that: the container was made by another version; make it anew, with "cai login --fresh" or "cai rm"',
-      );
-  }
-
   #take(line: string): void {
     const [, sign, digits, rest] = /^([+-])(\d{4,5})(?: (.*))?$/.exec(line) ?? [];
     const port = Number(digits);
@@ -84,12 +81,9 @@ export class PortMirror {
       return;
     }
     try {
-      const server = await openTunnelServer({
-        local: port,
-        reach: () => this.#reach(port, addresses),
-        // The browser shows it.
-        onUnanswered: () => undefined,
-      });
+      // That nothing answers is shown by the browser.
+      const unanswered = () => undefined;
+      const server = await openTunnelServer(port, () => this.#reach(port, addresses), unanswered);
       server.on('connection', (socket) => {
         this.#sockets.add(socket);
         socket.on('close', () => this.#sockets.delete(socket));
@@ -97,7 +91,11 @@ export class PortMirror {
       this.#servers.set(port, server);
     } catch (reason) {
       this.#servers.set(port, undefined);
-      this.tell(whyNot(port, reason));
+      const isBusy = (reason as NodeJS.ErrnoException).code === 'EADDRINUSE';
+      const why = isBusy ? 'is in use by another program' : `cannot be used (${messageOf(reason)})`;
+      this.tell(
+        `127.0.0.1:${port} ${why}, so the browser cannot bring its answer to the sign-in: end that program and sign in again`,
+      );
     }
   }
 
@@ -118,10 +116,4 @@ type LoopbackAddress = '127.0.0.1' | '::1';
 
 function isLoopback(text: string): text is LoopbackAddress {
   return text === '127.0.0.1' || text === '::1';
-}
-
-function whyNot(port: number, reason: unknown): string {
-  const isBusy = (reason as NodeJS.ErrnoException).code === 'EADDRINUSE';
-  const why = isBusy ? 'is in use by another program' : `cannot be used (${messageOf(reason)})`;
-  return `127.0.0.1:${port} ${why}, so the browser cannot bring its answer to the sign-in: end that program and sign in again`;
 }

@@ -4,22 +4,15 @@ import type { RemoteProcess } from './remote-process';
 /** Exit status of a program that writes to a reader who has gone: 128 and the number of SIGPIPE. */
 export const brokenPipeStatus = 141;
 
-/** Our own streams, as `process` has them. */
-export interface OwnStreams {
-  /** What the command reads. */
-  readonly stdin: Readable;
-  /** What the command says. */
-  readonly stdout: Writable;
-  /** What else the command says. */
-  readonly stderr: Writable;
-}
-
 /**
  * Joins a command to our own streams, byte by byte. The end of stdin is passed on and ends nothing. Resolves with
  * the exit status once all output is written; with 141 as soon as nobody reads stdout: the caller then ends the
  * connection, and so the command. Rejects with `SSH_CONNECT` if the connection is lost, after what had arrived.
  */
-export async function relay(command: RemoteProcess, own: OwnStreams): Promise<number> {
+export async function relay(
+  command: RemoteProcess,
+  own: { readonly stdin: Readable; readonly stdout: Writable; readonly stderr: Writable },
+): Promise<number> {
   const { stdin } = own;
   stdin.pipe(command.stdin);
   // A terminal that is gone has no more to say.

@@ -5,16 +5,6 @@ import { Readable } from 'node:stream';
 import type { Duplex, Writable } from 'node:stream';
 import { CaiError } from '../../errors';
 
-/** A terminal for a command. */
-export interface RemoteTerminal {
-  /** Its width, in characters. */
-  readonly columns: number;
-  /** Its height, in lines. */
-  readonly rows: number;
-  /** Its type, as in `TERM`; the command's `TERM` comes from its environment. */
-  readonly term: string;
-}
-
 /** The signals that can be sent to a command. */
 export type RemoteSignal = 'TERM' | 'INT' | 'HUP' | 'QUIT' | 'USR1' | 'USR2';
 
@@ -43,52 +33,47 @@ export interface RemoteProcess {
 }
 
 /** A session channel of ssh2, as far as we use it. */
-export type SessionChannel = Duplex & { readonly stderr: Readable };
-
-/** How a command is reached beside its channel. */
-export interface Surroundings {
-  /** Why the connection has ended, if it has. */
-  readonly lost: () => CaiError | undefined;
-  /** Sends a signal to a process inside, where sshd cannot do it. */
-  readonly kill: (name: RemoteSignal, pid: string) => void;
-}
+type SessionChannel = Duplex & { readonly stderr: Readable };
 
 /**
  * Sends the header to the supervisor on a new channel; resolves when the supervisor has read it. A signal that is
- * sent before would be lost if sshd had not executed anything yet.
+ * sent before would be lost if sshd had not executed anything yet. `lost` tells why the connection has ended, if it has;
+ * `kill` sends a signal to a process inside, where sshd cannot do it.
  */
-export function startProcess(
+export async function startProcess(
   channel: SessionChannel,
   header: Buffer,
-  { lost, kill }: Surroundings,
+  lost: () => CaiError | undefined,
+  kill: (name: RemoteSignal, pid: string) => void,
 ): Promise<RemoteProcess> {
   // What is written when the command has ended is nobody's loss.
   channel.on('error', () => undefined);
   const { stdout, stderr } = openOutput(channel);
-  const { id, requests } = requestsOf(channel);
+  const { outgoing, _client } = channel as unknown as ChannelInside;
   const exited = exitOf(channel, lost);
   let isOpen = true;
-  channel.on('close', () => (isOpen = false));
   let hasEnded = false;
   channel.on('exit', () => (hasEnded = true));
+  channel.on('close', () => (isOpen = false));
   channel.write(header);
-  return readiness(stdout).then((pid) => ({
+  const pid = await readiness(stdout);
+  return {
     stdin: channel,
     stdout,
     stderr,
     signal(name) {
       if (!isOpen) return;
-      if (pid === '') requests.signal(id, name);
+      if (pid === '') _client._protocol.signal(outgoing.id, name);
       else kill(name, pid);
     },
     resize(columns, rows) {
-      if (isOpen) requests.windowChange(id, rows, columns, 0, 0);
+      if (isOpen) _client._protocol.windowChange(outgoing.id, rows, columns, 0, 0);
     },
     exited,
     get hasEnded() {
       return hasEnded || !isOpen;
     },
-  }));
+  };
 }
 
 /**
@@ -103,7 +88,7 @@ async function readiness(stdout: Readable): Promise<string> {
   return pid;
 }
 
-function exitOf(channel: SessionChannel, lost: Surroundings['lost']): RemoteProcess['exited'] {
+function exitOf(channel: SessionChannel, lost: () => CaiError | undefined): RemoteProcess['exited'] {
   const exited = new Promise<{ status: number }>((resolve, reject) => {
     let status: number | undefined;
     channel.on('exit', (code: number | null, signal?: NodeJS.Signals) => {
@@ -122,32 +107,22 @@ function exitOf(channel: SessionChannel, lost: Surroundings['lost']): RemoteProc
   return exited;
 }
 
-/** What ssh2 sends requests with. */
-interface Requests {
-  signal(channel: number, name: RemoteSignal): void;
-  windowChange(channel: number, rows: number, columns: number, height: number, width: number): void;
-}
-
 /**
- * ssh2's own methods for these requests do nothing once stdin has ended, though a channel takes requests until it is
- * closed. Source: RFC 4254, 5.3.
+ * What ssh2 sends requests with. Its own methods for them do nothing once stdin has ended, though a channel takes
+ * requests until it is closed. Source: RFC 4254, 5.3.
  */
-function requestsOf(channel: SessionChannel): { readonly id: number; readonly requests: Requests } {
-  const { outgoing, _client } = channel as unknown as {
-    readonly outgoing: { readonly id: number };
-    readonly _client: { readonly _protocol: Requests };
+interface ChannelInside {
+  readonly outgoing: { readonly id: number };
+  readonly _client: {
+    readonly _protocol: {
+      signal(channel: number, name: RemoteSignal): void;
+      windowChange(channel: number, rows: number, columns: number, height: number, width: number): void;
+    };
   };
-  return { id: outgoing.id, requests: _client._protocol };
 }
 
 /** What each stream may hold before the window stays shut, in bytes. */
 const highWaterMark = 256 * 1024;
-
-/** A channel of ssh2, as far as its output goes. */
-export interface OutputChannel extends Readable {
-  /** The other stream of the same channel. */
-  readonly stderr: Readable;
-}
 
 /**
  * stdout and stderr of an SSH channel, each of which ends when the channel does. Call before the channel has any data.
@@ -156,7 +131,7 @@ export interface OutputChannel extends Readable {
  * room for megabytes that nobody reads on the other. Here it is opened only when both have room: memory is bounded by a
  * window beyond what each of them may hold.
  */
-export function openOutput(channel: OutputChannel): { readonly stdout: Readable; readonly stderr: Readable } {
+export function openOutput(channel: Readable & { readonly stderr: Readable }) {
   const full = new Set<Readable>();
   function divert(source: Readable): Readable {
     const stream: Readable = new Readable({

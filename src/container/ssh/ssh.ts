@@ -12,7 +12,7 @@ import { fingerprintOf } from './keys';
 import { encodeHeader } from './remote-command';
 import type { RemoteCommand } from './remote-command';
 import { startProcess } from './remote-process';
-import type { RemoteProcess, RemoteSignal, RemoteTerminal } from './remote-process';
+import type { RemoteProcess, RemoteSignal } from './remote-process';
 
 /** The one command that sshd is ever asked to run. */
 const supervisor = 'exec /run/cai/supervisor';
@@ -41,7 +41,7 @@ const algorithms: Algorithms = {
 const rawTerminal = { ECHO: 0, ICANON: 0, ISIG: 0, IEXTEN: 0, ICRNL: 0, IXON: 0, OPOST: 0 } as const;
 
 /** Where a container's sshd is, and by what it is known. */
-export interface SshTarget {
+interface SshTarget {
   /** On 127.0.0.1. */
   readonly port: number;
   /** The only host key that is accepted: `SHA256:...`. */
@@ -130,23 +130,25 @@ export class SshConnection {
   }
 
   /**
-   * Starts a command, with a terminal if one is given. That the program is not there is told by its status, as a
-   * shell does. Rejects with `USAGE` for text that cannot be passed on, and with `SSH_CONNECT`.
+   * Starts a command, with a terminal if one is given: of so many characters by lines, and of the type `term`, which is
+   * not the command's `TERM`. That the program is not there is told by its status, as a shell does. Rejects with `USAGE`
+   * for text that cannot be passed on, and with `SSH_CONNECT`.
    */
-  async run(command: RemoteCommand, terminal?: RemoteTerminal): Promise<RemoteProcess> {
+  async run(
+    command: RemoteCommand,
+    terminal?: { readonly columns: number; readonly rows: number; readonly term: string },
+  ): Promise<RemoteProcess> {
     const header = encodeHeader(command);
     const size = terminal && { cols: terminal.columns, rows: terminal.rows, width: 0, height: 0 };
     const options: ExecOptions = size ? { pty: { ...size, term: terminal.term, modes: rawTerminal } } : {};
-    const surroundings = {
-      lost: () => this.#loss,
-      kill: (name: RemoteSignal, pid: string) => this.#kill(name, pid),
-    };
+    const lost = () => this.#loss;
+    const kill = (name: RemoteSignal, pid: string) => this.#kill(name, pid);
     const failed = `a command cannot be started in container "${this.target.container}"`;
     return await this.#request<RemoteProcess>(failed, (done) => {
       this.client.exec(supervisor, options, (error, channel) => {
         // At once: what comes with the same packet must not be missed.
         if (error) done(error);
-        else startProcess(channel, header, surroundings).then((process) => done(undefined, process), done);
+        else startProcess(channel, header, lost, kill).then((process) => done(undefined, process), done);
       });
     });
   }
@@ -276,15 +278,11 @@ function cannotConnect({ container, port }: SshTarget, reason: unknown): CaiErro
 }
 
 function connectionLost({ container }: SshTarget, reason: string): CaiError {
-  return new CaiError(
-    'SSH_CONNECT',
-    `the connection to container "${container}" is lost (${reason}): see "docker logs ${container}"`,
-  );
+  const what = `the connection to container "${container}" is lost (${reason})`;
+  return new CaiError('SSH_CONNECT', `${what}: see "docker logs ${container}"`);
 }
 
 function wrongHostKey({ container, port, hostKey }: SshTarget, offered: string): CaiError {
-  return new CaiError(
-    'HOST_KEY',
-    `port ${port} answers with host key ${offered}, but container "${container}" was made with ${hostKey}: if you have not changed it yourself, remove it with "cai rm"`,
-  );
+  const what = `port ${port} answers with host key ${offered}, but container "${container}" was made with ${hostKey}`;
+  return new CaiError('HOST_KEY', `${what}: if you have not changed it yourself, remove it with "cai rm"`);
 }

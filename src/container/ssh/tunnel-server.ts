@@ -1,24 +1,30 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import type { Server } from 'node:net';
 import { pipeline } from 'node:stream';
 import type { Duplex } from 'node:stream';
 
-/** Where the connections of a server lead. */
-export interface TunnelEnds {
-  /** Port on 127.0.0.1 of this machine; 0: one that is free. */
-  readonly local: number;
-  /** A stream to the other end, for each connection. */
-  readonly reach: () => Promise<Duplex>;
-  /** Nothing answers at the other end; the connection was closed. */
-  readonly onUnanswered: () => void;
-}
-
-/** Listens on a port of this machine for connections that lead elsewhere. Rejects with the system's error. */
-export async function openTunnelServer(ends: TunnelEnds): Promise<Server> {
+/**
+ * Listens on a port of 127.0.0.1 (0: one that is free) for connections that lead elsewhere: `reach` gives the other end
+ * of each; where it gives none the connection is closed, and `onUnanswered` told. Rejects with the system's error.
+ */
+export async function openTunnelServer(
+  local: number,
+  reach: () => Promise<Duplex>,
+  onUnanswered: () => void,
+): Promise<Server> {
   // Each direction ends by itself, as with a connection that goes straight there.
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => void join(socket, ends));
-  server.listen(ends.local, '127.0.0.1');
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    socket.on('error', () => undefined);
+    reach().then(
+      (other) => joinStreams(socket, other),
+      () => {
+        socket.destroy();
+        onUnanswered();
+      },
+    );
+  });
+  server.listen(local, '127.0.0.1');
   await once(server, 'listening');
   return server;
 }
@@ -28,14 +34,4 @@ export function joinStreams(one: Duplex, other: Duplex): void {
   // The error itself is told to those at the ends.
   pipeline(one, other, () => undefined);
   pipeline(other, one, () => undefined);
-}
-
-async function join(socket: Socket, { reach, onUnanswered }: TunnelEnds): Promise<void> {
-  socket.on('error', () => undefined);
-  try {
-    joinStreams(socket, await reach());
-  } catch {
-    socket.destroy();
-    onUnanswered();
-  }
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Server } from 'ssh2';
 import type { Connection, ServerChannel, Session } from 'ssh2';
 import { newHostKey } from '../../../src/container/ssh/keys';
-import type { SshTarget } from '../../../src/container/ssh/ssh';
+import type { SshConnection } from '../../../src/container/ssh/ssh';
 
 /** A command as the supervisor would have it, and the channel that it talks on. */
 export interface Played {
@@ -20,7 +20,7 @@ export interface Played {
 /** An SSH server in this process that looks like a container's, and plays commands. */
 export interface SshServer {
   /** How to reach it. */
-  readonly target: SshTarget;
+  readonly target: Parameters<typeof SshConnection.open>[0];
   /** What it has received and sent, a line each, as ssh2 describes it. */
   readonly log: readonly string[];
   /** Ends it, with all its connections. */

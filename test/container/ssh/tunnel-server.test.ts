@@ -9,7 +9,7 @@ import { openTunnelServer } from '../../../src/container/ssh/tunnel-server';
 /** Opens a server on a port that is free. */
 async function opened(reach: () => Promise<Duplex>) {
   let unanswered = 0;
-  const server = await openTunnelServer({ local: 0, reach, onUnanswered: () => unanswered++ });
+  const server = await openTunnelServer(0, reach, () => unanswered++);
   const { address, port } = server.address() as AddressInfo;
   return { server, address, port, unanswered: () => unanswered };
 }
@@ -40,7 +40,11 @@ describe('openTunnelServer', () => {
   test('rejects for a port that is in use', async () => {
     const { server, port } = await opened(() => Promise.resolve(new PassThrough()));
 
-    const second = openTunnelServer({ local: port, reach: () => new Promise(() => undefined), onUnanswered: () => undefined }); // prettier-ignore
+    const second = openTunnelServer(
+      port,
+      () => new Promise(() => undefined),
+      () => undefined,
+    );
 
     await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' });
     server.close();
