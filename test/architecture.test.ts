@@ -69,7 +69,6 @@ const withoutTest: Readonly<Record<string, string>> = {
       'sessions/observer',
       'sessions/session-update',
       'relay/call',
-      'relay/observe-update',
       'calls/open-session',
       'proxy/proxy',
       'calls/restore-session',

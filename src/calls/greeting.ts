@@ -48,8 +48,6 @@ const bootstrapMs = 15_000;
 
 /** Answers `initialize`. */
 export class Greeting {
-  /** The result of `initialize`, JSON text, once it is answered: it never changes. */
-  #result: string | undefined;
   #isUnderWay = false;
   #workspace: Promise<Workspace | undefined> | undefined;
 
@@ -68,11 +66,6 @@ export class Greeting {
     return this.#isUnderWay;
   }
 
-  /** It has been answered. */
-  get isOver(): boolean {
-    return this.#result !== undefined;
-  }
-
   /** Serves a call; again, the answer is the same. */
   serve(call: Call): void {
     if (call.request !== undefined) this.#answer(call).catch((error: unknown) => this.core.fail(call, error));
@@ -80,8 +73,8 @@ export class Greeting {
 
   async #answer(call: Call): Promise<void> {
     const id = call.request!.id;
-    if (this.#result !== undefined) {
-      this.core.answer(call, resultLine(id, resultFor(call.message, this.#result)));
+    if (this.core.initializeResult !== undefined) {
+      this.core.answer(call, resultLine(id, resultFor(call.message, this.core.initializeResult)));
       return;
     }
     const hello = readHello(call.message, this.options);
@@ -94,7 +87,7 @@ export class Greeting {
     const { answered } = this.options;
     const known = answered ?? this.options.profiles.find(hello.childParams);
     if (known !== undefined) {
-      this.#result = known.result;
+      this.core.initializeResult = known.result;
       if (answered === undefined)
         this.core.answer(call, resultLine(id, resultFor(call.message, known.result)));
       else this.core.requests.finish(call.request!);
@@ -103,10 +96,10 @@ export class Greeting {
       this.core.log.info({ source: known.source }, 'initialize is answered with a profile');
       await this.#warmUp();
     } else {
-      this.#result = await this.#bootstrap();
-      this.core.answer(call, resultLine(id, resultFor(call.message, this.#result)));
+      const result = await this.#bootstrap();
+      this.core.initializeResult = result;
+      this.core.answer(call, resultLine(id, resultFor(call.message, result)));
     }
-    this.core.initializeResult = this.#result;
     this.#isUnderWay = false;
     this.options.onRoom();
   }

@@ -79,7 +79,7 @@ export class SessionList {
     const { initializeResult } = this.core;
     const known = this.children.usable().filter((child) => child.hello !== undefined);
     if (known.length > 0) return known.some((child) => offers(child.hello?.capabilities, row.capability!));
-    if (initializeResult === '') return true;
+    if (initializeResult === undefined) return true;
     const { agentCapabilities } = JSON.parse(initializeResult) as { agentCapabilities?: JsonObject | null };
     return offers(agentCapabilities ?? {}, row.capability!);
   }

@@ -11,6 +11,7 @@ import { replacing, splice } from '../rpc/splice';
 import type { Edit } from '../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { agentRow, isAnnounced } from '../protocol/acting-methods';
+import type { AgentSession } from '../sessions/session';
 import type { AgentCall } from '../relay/call';
 import type { Call } from '../sessions/call';
 import type { Children } from '../relay/children';
@@ -22,12 +23,21 @@ import { answerForEditor } from './shutdown';
 import { ElicitationTable } from './elicitation-table';
 import { FileRequests } from './file-requests';
 import { McpMessages } from '../mcp/mcp-messages';
-import { observeUpdate } from '../relay/observe-update';
+import { isMessageChunk, updateKindOf } from '../sessions/session-update';
 import { methodNotFound, offers } from '../protocol/refusals';
 import type { Terminals } from '../terminals/terminals';
 
 /** Routes of notifications. Nobody has them as requests: such a one is answered so, and has no effect. */
 const notified: ReadonlySet<AgentRoute> = new Set(['elicitationComplete', 'status', 'cancel']);
+
+/** The variants that tell how things are now. All others tell what has happened. */
+const ofPresent = new Set([
+  'current_mode_update',
+  'config_option_update',
+  'available_commands_update',
+  'usage_update',
+  'session_info_update',
+]);
 
 /** What an agent is told that asks faster than it is answered. */
 const tooMany: RpcError = {
@@ -148,7 +158,7 @@ export class AgentRequests {
     const context = { map: session?.map ?? child.map, session };
     if (message.kind === 'notification') {
       const isUpdate = session !== undefined && message.method === 'session/update';
-      if (isUpdate && !observeUpdate(this.core, session, message)) return undefined;
+      if (isUpdate && !this.#observe(session, message)) return undefined;
       this.core.toEditor(child, message, context, edits);
       return undefined;
     }
@@ -170,6 +180,21 @@ export class AgentRequests {
     const id = { start: message.idStart, end: message.idEnd, text: request.editorId };
     this.core.toEditor(child, message, context, [id, ...edits]);
     return request.editorId;
+  }
+
+  /**
+   * Tells the observers of an update of a session. False: it is not for the editor, nor for them, since it is
+   * history, which an agent tells when it restores a session of ours.
+   */
+  #observe(session: AgentSession, update: Message): boolean {
+    const kind = updateKindOf(update);
+    if (session.owner.state === 'restoring') {
+      session.owner.toldPast();
+      if (!ofPresent.has(kind)) return false;
+    }
+    if (!isMessageChunk(kind))
+      for (const observer of this.core.observers) observer.onUpdate?.(session, kind, update);
+    return true;
   }
 
   /** `elicitation/create`: in a mode that the editor offers, under ids that are unique for it. */

@@ -164,7 +164,7 @@ export class Proxy {
     if (this.#hasEnded) this.#core.fail(call, proxyEnding());
     else if (call.row.route === 'initialize') {
       this.#greeting.serve(call);
-    } else if (this.#greeting.isOver) {
+    } else if (this.#core.initializeResult !== undefined) {
       this.#calls.serve(call);
     } else if (request !== undefined) {
       this.#core.requests.finish(request);

@@ -36,8 +36,8 @@ export class Core {
   isEditorGone = false;
   /** The editor's `clientCapabilities`, from its `initialize`. */
   editorCapabilities: JsonObject = {};
-  /** What the editor's `initialize` was answered with, JSON text; empty before that. */
-  initializeResult = '';
+  /** What the editor's `initialize` was answered with, JSON text; undefined before that. It never changes. */
+  initializeResult: string | undefined;
   /** Called in this order for what passes in open sessions, except message chunks (`isMessageChunk`). */
   readonly observers: SessionObserver[] = [];
   /** Which session an id stands for. */
