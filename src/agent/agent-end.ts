@@ -17,10 +17,7 @@ export class AgentEnd {
   ) {}
 }
 
-/**
- * The fields of a log line about a failure of an agent; `code` is what a command of ours reported, if one did. `said`
- * may quote the agent, and so the log writes it to stderr alone.
- */
+/** The log's fields for a failure of an agent. `said` may quote the agent, and so the log writes it to stderr alone. */
 export function loggedFailure(
   reason: CaiError,
 ): Readonly<{ code: string; status: number | undefined; signal: NodeJS.Signals | undefined; said: string }> {

@@ -1,7 +1,4 @@
-/**
- * Whether a value can be passed to a program as an argument or variable: a text of whole Unicode characters without
- * NUL.
- */
+/** Whether a value can be an argument or variable: a text of whole Unicode characters without NUL. */
 export function isPassable(value: unknown): value is string {
   return typeof value === 'string' && !value.includes('\0') && !/\p{Surrogate}/u.test(value);
 }

@@ -14,13 +14,12 @@ interface CatalogEntry {
   readonly packages: readonly string[];
   readonly signIn: SignInCommands;
   /**
-   * The host name of all its containers, for an agent that encrypts its data with the host name. By default each
-   * container has its own: agents also tell by it whether the process that holds a lock can be on the same machine.
+   * The host name of all its containers, for an agent that encrypts its data with it. By default each has its own:
+   * agents tell by it whether the process that holds a lock is on the same machine.
    */
   readonly hostname?: string;
   /**
-   * Settings that its containers have for the whole machine, in a file that the agent reads before the user's own,
-   * which win. An image that has this file keeps its own.
+   * Settings of the whole container, in a file that the agent reads before the user's own. An image's own file stays.
    */
   readonly settings?: SettingsFile;
 }
@@ -34,10 +33,7 @@ export interface SignInCommands {
   readonly login: readonly [string, ...string[]];
   /** What somebody does in it, where it opens a screen of its own. */
   readonly guide?: string;
-  /**
-   * Ids of its ACP sign-in methods that open a browser where the agent runs and wait for it there: in a container they
-   * hang or fail, and `login` does the same in a terminal.
-   */
+  /** Ids of its ACP sign-ins that wait for a browser where the agent runs, which a container has not: use `login`. */
   readonly browserMethods?: readonly string[];
   /** Signs out. */
   readonly logout?: readonly [string, ...string[]];
@@ -76,9 +72,9 @@ const signIns = {
 } as const satisfies Readonly<Record<string, SignInCommands>>;
 
 /**
- * Codex cannot make the namespaces of its own sandbox in a container, and every command of its other modes but full
- * access fails there. This makes a mode of its own the default, in which the container is the sandbox, and Codex goes
- * on asking before commands that it takes for dangerous. Source: Codex 2.6.0, permission profiles.
+ * Codex cannot make its own sandbox in a container, and every command of its other modes but full access fails there.
+ * This mode, in which the container is the sandbox, becomes the default; Codex still asks before dangerous commands.
+ * Source: Codex 2.6.0, permission profiles.
  */
 const codexSettings = `default_permissions = "container"
 
@@ -93,8 +89,8 @@ enabled = true
 `;
 
 /**
- * Gemini makes a second, empty file for a session that it loads, and each later start deletes all files of a session
- * that has an empty one, unless old sessions are kept. Source: Gemini CLI 0.61.0, session cleanup.
+ * Unless old sessions are kept, Gemini loses a session that it has loaded, at its next start but one: it makes an empty
+ * second file, and deletes sessions that have one. Source: Gemini CLI 0.61.0, session cleanup.
  */
 const geminiSettings = '{ "general": { "sessionRetention": { "enabled": false } } }\n';
 
@@ -156,10 +152,7 @@ interface CatalogOptions {
   readonly namedAt?: (() => string) | undefined;
 }
 
-/**
- * The command for an agent's name, with `args` appended. Fails with `UNSUPPORTED_AGENT` for a name that is neither
- * configured nor in the catalog.
- */
+/** The command for a name, with `args` appended. Fails with `UNSUPPORTED_AGENT` for one that nobody knows. */
 export function resolveAgent(name: string, args: readonly string[], options: CatalogOptions): AgentCommand {
   if (options.isTestMode) {
     const program = name.includes('/') && !isAbsolute(name) ? resolve(options.cwd, name) : name;

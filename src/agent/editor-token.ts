@@ -1,6 +1,5 @@
 /**
- * Orders for `cai terminal`. An editor runs one command of ours, of fixed form, with a token; the file of that name,
- * which only the user can read, says what the command does in a container.
+ * Orders for `cai terminal`: an editor runs it with a token; the file of that name, the user's alone, says what is run.
  */
 import * as fs from 'node:fs';
 import { join } from 'node:path';
@@ -13,10 +12,7 @@ import { errorCodeOf } from '../system/real-path';
 
 /** What `cai terminal` runs in a container. */
 export interface TerminalOrder {
-  /**
-   * `command`: for an agent, good for one use. `login`: signs in to an agent, good as long as the process that wrote it
-   * runs.
-   */
+  /** `command`: for an agent, good for one use. `login`: a sign-in, good as long as its writer runs. */
   readonly kind: 'command' | 'login';
   /** Name of the agent in whose container it runs. */
   readonly agent: string;
@@ -33,8 +29,8 @@ export interface TerminalOrder {
   /** For `command`: identity of the process that waits for it; once that has ended, it is not run. */
   readonly wantedBy?: string;
   /**
-   * All variables that match `hostVariables`, as the writer had them; `writeToken` adds them. They say where our
-   * folders and the engine are: an editor's terminals can have another environment than the one that it gave us.
+   * The writer's variables that match `hostVariables`, by `writeToken`. They say where our folders and the engine are:
+   * an editor's terminals can have another environment.
    */
   readonly host?: Readonly<Record<string, string>>;
 }
@@ -58,9 +54,9 @@ export const hostVariables =
 type StoredOrder = TerminalOrder & { readonly owner: string };
 
 /**
- * Writes an order and returns its token, of `[0-9a-f]`. A command is good for `lifetimeMs` (default: 10 minutes), a
- * sign-in as long as this process runs. Also removes orders that are no longer good. Fails with `INVALID_PARAMS` for an
- * order of more than 1 MiB, with `CONFIG` where no file can be written.
+ * Writes an order and returns its token, of `[0-9a-f]`, good for `lifetimeMs` (default: 10 minutes); a sign-in, as long
+ * as this process runs. Removes orders that are over. Fails with `INVALID_PARAMS` for more than 1 MiB, with `CONFIG`
+ * where no file can be written.
  */
 export function writeToken(host: Host, order: TerminalOrder, lifetimeMs?: number): string {
   const variables = Object.fromEntries(Object.entries(host.env).filter(([name]) => hostVariables.test(name)));
@@ -84,9 +80,8 @@ export function writeToken(host: Host, order: TerminalOrder, lifetimeMs?: number
 }
 
 /**
- * The order of a token. An order for a command can be taken once, also if two processes try at the same time. Fails
- * with `USAGE` for a token that is malformed, unknown, used or too old, and for a file that is not whole, not ours, or
- * that others can read.
+ * The order of a token; one for a command can be taken once. Fails with `USAGE` for a token that is malformed, unknown,
+ * used or too old, and for a file that is not whole, not ours, or that others can read.
  */
 export function takeToken(host: Host, token: string): TerminalOrder {
   if (!tokenForm.test(token)) throw refuse('this is no token');

@@ -2,20 +2,16 @@
  * One agent process: lines in, lines out, a tail of its stderr, and an end that leaves nothing behind.
  * It leads a process group of its own, so that what it started can be ended with it.
  */
-import { spawn } from 'node:child_process';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Duplex, Writable } from 'node:stream';
 import type { CaiError } from '../errors';
 import type { Log } from '../system/log';
-import { LineReader } from '../rpc/line';
-import type { LineLimits, OverlongLine } from '../rpc/line';
-import { lengthOf } from '../rpc/splice';
-import type { Line } from '../rpc/splice';
+import { LineReader, type LineLimits, type OverlongLine } from '../rpc/line';
+import { lengthOf, type Line } from '../rpc/splice';
 import { endReason, startFailure } from './agent-end';
 import type { AgentCommand } from './catalog';
 import { endGroup, signalGroup } from '../system/process-group';
-import { StatusLink } from './status';
-import type { AgentStatus } from './status';
+import { StatusLink, type AgentStatus } from './status';
 
 /** How long each step of a stop waits for the one before it, in milliseconds. */
 export interface StopLadder {

@@ -5,8 +5,7 @@ import { searchFolders } from '../paths/search-path';
 
 /**
  * A text that changes when the program of a command is replaced, as by another version: real path, size and time of
- * change of the program and, since that may be an interpreter, of each file that an argument names by an absolute path.
- * A file that does not exist is an empty part. `path` is PATH.
+ * change of the program and, since that may be an interpreter, of each file that an argument names. `path` is PATH.
  */
 export function programIdentity(command: readonly [string, ...string[]], path: string | undefined): string {
   const [program, ...args] = command;

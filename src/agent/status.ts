@@ -1,7 +1,4 @@
-/**
- * What a command of ours and the program that started it say to each other on descriptor 3, beside the command's
- * streams: a JSON object a line. The command tells its status; the program may ask it something at any time.
- */
+/** What a command of ours and the program that started it say to each other on descriptor 3: a JSON object a line. */
 import type { Duplex } from 'node:stream';
 import { ownValue } from '../config/own-property';
 import { messageOf } from '../errors';
@@ -117,8 +114,7 @@ export class StatusLink {
   }
 
   /**
-   * Asks the command. Resolves with its answer; with `undefined` if none comes in `limitMs` milliseconds, or the
-   * command has ended, or is a program that knows no questions. An answer that comes later counts for nothing.
+   * Asks the command; `undefined` if no answer comes in `limitMs`, as from one that has ended or knows no questions.
    */
   ask(question: Question, limitMs: number): Promise<Answer | undefined> {
     const id = ++this.#lastId;
@@ -136,10 +132,7 @@ export class StatusLink {
   }
 }
 
-/**
- * The command's end: answers what is asked on `stream`. `serve` does what is asked for, and rejects if it cannot;
- * it is not called for `alive`.
- */
+/** The command's end: answers what is asked on `stream`. `serve` does it, or rejects; it is not called for `alive`. */
 export function answerQuestions(
   stream: Duplex,
   serve: (question: Exclude<Question, 'alive'>) => Promise<void>,

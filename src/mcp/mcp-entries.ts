@@ -1,6 +1,5 @@
 /** Reads the MCP servers that the editor names in a call that opens a session. */
-import type { Message } from '../rpc/message';
-import { jsonOf, textOf } from '../rpc/message';
+import { jsonOf, textOf, type Message } from '../rpc/message';
 import type { Edit } from '../rpc/splice';
 
 /** A place in the line of the call. */
@@ -41,8 +40,8 @@ export interface McpAddress {
 }
 
 /**
- * The servers of a call for which we have to do something, in order. An entry that the protocol does not allow is left
- * out: it passes, and the agent refuses it. Source: ACP v1, `McpServer`.
+ * The servers of a call for which we have to do something, in order. One that the protocol does not allow passes, and
+ * the agent refuses it. Source: ACP v1, `McpServer`.
  */
 export function mcpEntries(message: Message): (McpProgram | McpAddress)[] {
   return message.fields.flatMap((field) => {

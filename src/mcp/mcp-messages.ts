@@ -1,13 +1,9 @@
-/**
- * `mcp/message`, MCP over ACP: agents send requests to the editor's MCP servers, which can send some back meanwhile.
- */
+/** `mcp/message`, MCP over ACP: agents send requests to the editor's servers, which can send some back meanwhile. */
 import { planOf } from '../rpc/json';
 import { newOwnId } from '../rpc/answer';
 import { CaiError } from '../errors';
-import { fieldOf, jsonOf, scanCall, stringOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
-import { joined, replacing, splice } from '../rpc/splice';
-import type { Edit } from '../rpc/splice';
+import { fieldOf, jsonOf, scanCall, stringOf, type Message } from '../rpc/message';
+import { joined, replacing, splice, type Edit } from '../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Call } from '../sessions/call';
 import type { Children } from '../relay/children';
@@ -15,10 +11,7 @@ import type { Core } from '../relay/core';
 
 /** The MCP messages of one proxy. */
 export class McpMessages {
-  /**
-   * Open MCP requests, by server and inner request id as the editor knows them: the agent, and the inner request id that
-   * it gave, JSON text.
-   */
+  /** Open MCP requests, by server and inner id as the editor knows them: the agent, and its inner id, JSON text. */
   readonly #open = new Map<string, { readonly child: WorkspaceChild; readonly agentRequest: string }>();
 
   /** Nothing is open yet. */
@@ -28,8 +21,8 @@ export class McpMessages {
   ) {}
 
   /**
-   * Passes a message of an agent on with `pass`, which takes edits and a function to call once the request is over.
-   * Until then, messages of the server about the request find their way back to the agent.
+   * Passes a message of an agent on; `pass` takes edits, and what to call once the request is over: until then,
+   * messages of the server about it find their way back.
    */
   fromAgent(
     child: WorkspaceChild,
@@ -52,8 +45,8 @@ export class McpMessages {
   }
 
   /**
-   * Sends a message of the editor to the child whose MCP request it belongs to. A message that names no request, as in
-   * earlier drafts, goes to the only child. Fails with `INVALID_PARAMS` if there is no such child.
+   * Sends a message to the child whose MCP request it belongs to; without a request, as in earlier drafts, to the only
+   * one. Fails with `INVALID_PARAMS` if there is no such child.
    */
   fromEditor(call: Call): void {
     const { message, row } = call;

@@ -1,24 +1,20 @@
 /**
- * The MCP servers that the editor names for a session whose agent is in a container. Servers on this machine's
- * loopback address are made reachable inside, programs that the user allows run on this machine, and the user is told
- * of programs that the container does not have. Helpers, processes of their own, do this.
+ * The MCP servers that the editor names for a session in a container. Those on a loopback address of this machine are
+ * made reachable inside, programs that the user allows run here, and programs that the container lacks are told.
+ * Helpers, processes of their own, do this.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { AgentCommand } from '../agent/catalog';
 import type { Log } from '../system/log';
 import type { Plan } from '../rpc/json';
-import { scanCall } from '../rpc/message';
-import type { Message } from '../rpc/message';
-import { joined, replacing, splice } from '../rpc/splice';
-import type { Edit } from '../rpc/splice';
+import { scanCall, type Message } from '../rpc/message';
+import { joined, replacing, splice, type Edit } from '../rpc/splice';
 import { Attempts } from '../child/retry';
 import type { AgentSession } from '../sessions/session';
 import type { Config } from '../config/config';
-import { Helper } from './helper';
-import type { HelperOptions } from './helper';
-import { mcpEntries } from './mcp-entries';
-import type { McpAddress, McpProgram } from './mcp-entries';
+import { Helper, type HelperOptions } from './helper';
+import { mcpEntries, type McpAddress, type McpProgram } from './mcp-entries';
 import type { SessionObserver } from '../sessions/observer';
 import { within } from '../system/time-limit';
 
@@ -31,10 +27,7 @@ const firstPort = 1_024;
 /** The program inside that joins an agent to a server on this machine. Source: `container/inside/mcp-bridge`. */
 const bridge = '/run/cai/mcp-bridge';
 
-/**
- * Prints the index of each argument that is missing. `$1` says how many of the following are programs, looked up as
- * the shell does; the rest are files.
- */
+/** Prints the index of each argument that is missing: the first `$1` are programs, as the shell finds them. */
 const lookUp = [
   'n=$1; shift; i=0',
   'for each',
@@ -93,10 +86,9 @@ export class McpServers implements SessionObserver {
   constructor(private readonly options: McpServersOptions) {}
 
   /**
-   * The message to send instead of the editor's that opens a session in the workspace of `root`; both are read
-   * by `plan`. A promise only where something has to be waited for, at most 10 s. What was started for it lasts
-   * until `drop`, or, once `onOpen` was told of the editor's message and a session, until that one closes. The
-   * same message can be prepared again later, for an agent that has been started again.
+   * The message to send instead of the editor's that opens a session in `root`; `plan` reads both. A promise only where
+   * something has to be waited for, at most 10 s. What was started lasts until `drop`, or, after `onOpen`, until the
+   * session closes. The same message can be prepared again for an agent that was started again.
    */
   prepare(
     message: Message,

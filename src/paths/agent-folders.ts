@@ -1,6 +1,6 @@
 /**
- * Every folder of this machine that an agent was ever given to write in: workspaces, git folders beside them, and
- * mounts, of any container of this user. What a path leads to that touches one of them is up to that agent.
+ * Every folder of this machine that any agent of this user was ever given to write in. What a path leads to that
+ * touches one of them is up to that agent.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -23,19 +23,17 @@ export class AgentFolders {
   }
 
   /**
-   * The first of the folders that the way to `path` touches: the path as it is spelled, each link that is followed,
-   * and where it ends. `undefined` if none does: no agent can then put anything else there, neither now nor later.
-   * Folders are known by name and by what they are: one that was moved is still in its container, and a file system
-   * that ignores case has many names for each.
-   * Throws the system's error where the way cannot be followed.
+   * The first of the folders that the way to `path` touches: its spelling, each link that is followed, and where it
+   * ends. `undefined`: no agent can put anything else there, now or later. Folders are known by name and by identity,
+   * because one that was moved is still in its container, and case can be ignored. Throws the system's error where the
+   * way cannot be followed.
    */
   onWayTo(path: string): string | undefined {
     return this.#first(placesOn(path));
   }
 
   /**
-   * As `onWayTo`, but for one that the path itself stands for: its agent changes what is in it, and cannot put
-   * anything else in its place.
+   * As `onWayTo`, but not for the path itself: its agent changes what is in it, and cannot put anything in its place.
    */
   above(path: string): string | undefined {
     return this.#first(placesOn(path).slice(0, -1));
@@ -77,8 +75,8 @@ export function forgetAgentFolder(state: string, folder: string): boolean {
 }
 
 /**
- * Where the records are: links, because a link is made whole and read in one step. There is one for each path and
- * one for each identity, so that a look-up takes as long with thousands as with one.
+ * Where the records are: links, which are made whole and read in one step, for each path and each identity, so that a
+ * look-up takes as long with thousands as with one.
  */
 function folderOf(state: string): string {
   return join(state, 'agent-folders');

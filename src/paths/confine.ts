@@ -4,8 +4,7 @@ import { lstat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
 import { isInside } from './path-map';
-import { checkPinned, identityIn } from './pinned-folder';
-import type { PinnedFolder } from './pinned-folder';
+import { checkPinned, identityIn, type PinnedFolder } from './pinned-folder';
 import { quoted } from '../system/quoted';
 import { errorCodeOf, isFilePath } from '../system/real-path';
 
@@ -68,9 +67,7 @@ function placeOf(
     .sort((one, other) => one.names.length - other.names.length)[0];
 }
 
-/**
- * By its name, what cannot be written whatever its case, which some file systems ignore; a folder by what it is, too.
- */
+/** A read-only place is known by its name in any case, as some file systems ignore it; a folder by what it is, too. */
 function isOf({ real, identity, isReadOnly }: PinnedFolder, place: string, what: BigIntStats): boolean {
   const isNamed = isReadOnly ? real.toLowerCase() === place.toLowerCase() : real === place;
   return isNamed || identity === identityIn(what);

@@ -31,9 +31,8 @@ const kernelTypes: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Why a path is no place for work, as a clause that follows "because"; `undefined`: it is none of the kernel's, and no
- * link of the kernel's is on the way there: `/proc/1/cwd` is another folder for each process, and at any time. `real`
- * is the path without links, which is there.
+ * Why a path is no place for work, as a clause after "because"; `undefined`: neither it nor a link on the way is the
+ * kernel's, as `/proc/1/cwd`, which is another folder for each process. `real`: the path without links, which is there.
  */
 export async function kernelPlaceOn(path: string, real: string): Promise<string | undefined> {
   const links = path === real ? [] : (await resolvePath(path)).links;

@@ -1,6 +1,5 @@
 /** Looks into folders that agents can write: only at names, without following links, and only so far. */
-import { lstatSync, opendirSync } from 'node:fs';
-import type { Dirent, Stats } from 'node:fs';
+import { lstatSync, opendirSync, type Dirent, type Stats } from 'node:fs';
 import { posix } from 'node:path';
 
 /** Something in a workspace that is protected, or would have to be. */
@@ -8,9 +7,8 @@ export interface ProtectedPath {
   /** Below the root, without `.` and `..`. */
   readonly path: string;
   /**
-   * What is there. A `link`, or anything else that is neither file nor folder, cannot be protected, because it could
-   * lead anywhere; `path` is then the first part of the way that is one. A `crowd` is too much to look at right in the
-   * root, which cannot be protected as a whole; `path` is then the pattern.
+   * A `link` or `other` cannot be protected, because it could lead anywhere; `path` is then the first part of the way
+   * that is one. A `crowd` is too much to look at right in the root; `path` is then the pattern.
    */
   readonly kind: 'file' | 'folder' | 'link' | 'other' | 'crowd';
 }
@@ -20,9 +18,7 @@ export const mostInOnePlace = 64;
 /** And in a folder with more than this not even the names are looked at, because somebody waits. */
 export const mostNames = 20_000;
 
-/**
- * The links in a folder and those below it, but for `without`; `isWhole` is false if there is too much to look at all.
- */
+/** The links in and below a folder, but for `without`; `isWhole` is false if there is too much to look at. */
 export function linksIn(
   root: string,
   folder: string,
@@ -44,10 +40,7 @@ export function linksIn(
   return { links, isWhole: true };
 }
 
-/**
- * What is in `folder`, which lies below `root`, and fits the names of a pattern; the last folder on the way as a whole
- * where that is too much.
- */
+/** What is in `folder` (below `root`) and fits a pattern's names; the last folder on the way where that is too much. */
 export function matches(
   root: string,
   folder: string,

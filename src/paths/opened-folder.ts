@@ -8,9 +8,9 @@ import { errorCodeOf } from '../system/real-path';
 const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
- * What `act` does in the folder that `path` lies in below `root` (real path); it is given a name for `path` that leads
- * there whatever becomes of the folders above. No link is followed on the way. `isMade`: missing folders are made.
- * Fails with `CaiError('OUTSIDE')` where a link is in the way, and with the system's error where nothing is.
+ * What `act` does with a name for `path`, below `root` (real path), that leads there whatever becomes of the folders
+ * above. No link is followed. `isMade`: missing folders are made. Fails with `CaiError('OUTSIDE')` where a link is in
+ * the way, and with the system's error where nothing is.
  */
 export function inFolderOf<T>(root: string, path: string, act: (place: string) => T, isMade = false): T {
   const names = path.split('/');

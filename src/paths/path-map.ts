@@ -28,8 +28,7 @@ export interface PathMap {
 }
 
 /**
- * The map between two sets of absolute roots, of which the first is what is written: the workspace as the editor may
- * name it, its spelling first, and as the agent may name it, the mount first.
+ * The map between two sets of absolute roots, of which the first is written: spelling and real path; mount and links.
  */
 export function createPathMap({
   hostRoots,

@@ -1,10 +1,9 @@
 /**
- * Folders that are known by what they are. What a session or a container may touch is decided once; each later use
- * compares, because an agent can rename folders and put links and other folders in their places.
+ * Folders that are known by what they are: what may be touched is decided once, and each later use compares, because an
+ * agent can rename folders and put links and other folders in their places.
  */
-import { constants, lstatSync } from 'node:fs';
+import { constants, lstatSync, type BigIntStats } from 'node:fs';
 import { lstat, open, readlink, realpath } from 'node:fs/promises';
-import type { BigIntStats } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { quoted } from '../system/quoted';
@@ -27,8 +26,8 @@ export function identityIn({ dev, ino }: Pick<BigIntStats, 'dev' | 'ino'>): stri
 }
 
 /**
- * What is at a path now, links not followed, as a text that differs for whatever takes its place: file systems give the
- * number of a deleted file to a new one, but not its time of birth. Empty if nothing is there.
+ * What is at a path now, links not followed; empty if nothing is. The time of birth tells it from whatever takes its
+ * place, which may get the number of a deleted file.
  */
 export function identityNow(path: string): string {
   const there = lstatSync(path, { bigint: true, throwIfNoEntry: false });
@@ -36,9 +35,9 @@ export function identityNow(path: string): string {
 }
 
 /**
- * What really has the path `real` at this moment. It is opened without following a link in its place, and what was
- * opened must still have that path, so that no link above it was followed either. Rejects with
- * `CaiError('WORKSPACE')` if a link has come into the path since it was found. Source: proc(5), /proc/PID/fd.
+ * What has the path `real` at this moment. It is opened without following a link, and what was opened must still have
+ * that path, so that no link above was followed either. Rejects with `CaiError('WORKSPACE')` if a link has come into
+ * the path. Source: proc(5), /proc/PID/fd.
  */
 export async function identify(
   real: string,
@@ -62,8 +61,7 @@ export async function identify(
 }
 
 /**
- * Pins a folder. `real` is its path without links if that has been looked up already, and decides. Rejects with
- * `CaiError('WORKSPACE')` where there is no such folder.
+ * Pins a folder; `real`, if it is known, decides. Rejects with `CaiError('WORKSPACE')` where there is no such folder.
  */
 export async function pinFolder(spelled: string, real?: string, isReadOnly = false): Promise<PinnedFolder> {
   const path = real ?? (await realpath(spelled).catch(() => undefined));

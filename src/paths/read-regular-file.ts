@@ -5,9 +5,9 @@ import { isInside } from './path-map';
 import { errorCodeOf } from '../system/real-path';
 
 /**
- * The bytes of a regular file, `undefined` if there is none. Never waits for what is no file, and follows
- * no link in the file's place. With `root` (a real path) the file must lie below it, wherever links in
- * the path lead. Fails with `CaiError('CONFIG')` for anything else, also for more than `maxBytes`.
+ * The bytes of a regular file, `undefined` if there is none. Never waits, and follows no link in its place. With `root`
+ * (real path) the file must lie below it, wherever links lead. Fails with `CaiError('CONFIG')` for anything else, also
+ * for more than `maxBytes`.
  */
 export function readRegularFile(file: string, maxBytes: number, root?: string): Buffer | undefined {
   const open = openIfThere(file);

@@ -5,10 +5,7 @@ import type { Host } from '../system/host';
 import { AgentFolders } from './agent-folders';
 import { searchFolders } from './search-path';
 
-/**
- * The file that PATH means by `name`, without those that an agent could put there or change: the next one in PATH
- * counts then. `undefined`: none is left.
- */
+/** The file that PATH means by `name`, as if none were there that an agent could put there or change. */
 export function safeProgram(name: string, host: Host): string | undefined {
   const files = searchFolders(host.env.PATH).map((folder) => join(folder, name));
   const folders = new AgentFolders(host.folders.state);

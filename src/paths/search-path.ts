@@ -8,9 +8,8 @@ import { ancestry, realOrSame } from '../system/real-path';
 const systemFolders = ['/usr/bin', '/bin'];
 
 /**
- * The folders of a PATH, without entries that depend on the current folder, as empty ones do, and without those
- * in `project`, which need not exist: there a repository or an agent could lay a `git` of its own. Those of the
- * system if none is left.
+ * The folders of a PATH, without entries that depend on the current folder and those in `project`, where an agent could
+ * lay a `git` of its own. Those of the system if none is left.
  */
 export function searchFolders(path: string | undefined, project?: string): string[] {
   const real = project === undefined ? undefined : realOrSame(project);
@@ -20,9 +19,8 @@ export function searchFolders(path: string | undefined, project?: string): strin
 }
 
 /**
- * What agents may write around a folder, without asking `git`: its outermost repository, else the folder itself.
- * Neither the home folder nor what it lies in counts, as the user's own programs are there; undefined if nothing
- * is left.
+ * What agents may write around a folder, without asking `git`: its outermost repository, else the folder itself. The
+ * home folder and what it lies in do not count, as the user's own programs are there.
  */
 export function projectAround(folder: string, home: string): string | undefined {
   const projects = ancestry(folder).filter((each) => !isInside(realOrSame(home), realOrSame(each)));

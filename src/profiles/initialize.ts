@@ -1,12 +1,9 @@
 /**
- * Both sides of `initialize`: the params for a child, and the result for the editor. Capabilities that would act on the
- * host, or that the user has switched off, are withheld.
+ * Both sides of `initialize`. Capabilities that would act on the host, or that the user has switched off, are withheld.
  */
 import { CaiError } from '../errors';
-import { bodyOf, fieldOf, jsonOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
-import { editedText, replacing } from '../rpc/splice';
-import type { Edit } from '../rpc/splice';
+import { bodyOf, fieldOf, jsonOf, type Message } from '../rpc/message';
+import { editedText, replacing, type Edit } from '../rpc/splice';
 import type { AgentHello, JsonObject } from '../child/child-data';
 import type { Config } from '../config/config';
 import type { SignIn } from '../sign-in/sign-in';
@@ -25,9 +22,8 @@ export interface HelloOptions {
 }
 
 /**
- * Reads the editor's `initialize`: the params for every child, JSON text, which are the editor's own bytes but for what
- * is withheld, and the `clientCapabilities` as the editor sent them. Fails with `INVALID_PARAMS` when it names no
- * version.
+ * Reads the editor's `initialize`: the params for children, JSON text, and its `clientCapabilities` as they were sent.
+ * Fails with `INVALID_PARAMS` when it names no version.
  */
 export function readHello(
   message: Message,
@@ -54,8 +50,8 @@ export function readHello(
 }
 
 /**
- * The result for the editor whose `initialize` that is. One that asks for a later version reads any answer as one of
- * that version, which has an `info`, before it looks at the version that it got. Source: ACP v2, `InitializeResponse`.
+ * The result for this editor. One that asks for a later version reads any answer as one of that version, which has an
+ * `info`. Source: ACP v2, `InitializeResponse`.
  */
 export function resultFor(message: Message, result: string): string {
   const version = fieldOf(message, 'version');
@@ -66,10 +62,7 @@ export function resultFor(message: Message, result: string): string {
   return `{"info":${own},${result.trimStart().slice(1)}`;
 }
 
-/**
- * Reads a child's answer to `initialize`; `edits` make it one for the editor. Fails with `AGENT_START` when the
- * agent cannot be used.
- */
+/** Reads a child's answer; `edits` make it one for the editor. Fails with `AGENT_START` if the agent cannot be used. */
 export function readAgentHello(answer: Message, agent: string, edits: readonly Edit[]): AgentHello {
   if (answer.isError) {
     const error = bodyOf(answer) as { message?: unknown } | null;

@@ -1,6 +1,6 @@
 /**
- * What agents answered to `initialize` in earlier processes, kept in files: one a key, replaced as a whole. A
- * help and never a condition: a file that is damaged counts as missing, and one that cannot be written is only logged.
+ * What agents answered to `initialize` in earlier processes, in a file for each key. A help and never a condition: a
+ * damaged file counts as missing, and one that cannot be written is only logged.
  */
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,8 +22,7 @@ export interface ProfileKey {
   /** `clientCapabilities` as the agent is told of them. */
   readonly capabilities: unknown;
   /**
-   * The working directory for which alone the answer counts, because the agent of its workspace has given it; absent:
-   * it was given by an agent without a workspace, which no workspace's agent can have changed.
+   * The working directory whose agent has answered so, for which alone it counts; absent: an agent without a workspace.
    */
   readonly folder?: string;
 }
@@ -107,10 +106,7 @@ export class ProfileStore {
   }
 }
 
-/**
- * FNV-1a of 64 bits. The key stands in the file as well, so that two of one name only replace each other; an
- * editor would wait 3 ms for `node:crypto` to be loaded.
- */
+/** FNV-1a of 64 bits: an editor would wait 3 ms for `node:crypto`. The file has the key, should two be of one name. */
 function hashOf(text: string): string {
   let hash = 0xcbf29ce484222325n;
   for (const byte of Buffer.from(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);

@@ -1,10 +1,8 @@
 /**
- * Answers to `initialize` before an agent runs. Once an agent has answered itself, its answer is kept for next time,
- * and the user is told where the earlier answer was wrong.
+ * Answers to `initialize` before an agent runs. What the agent then says is compared with them, and kept for next time.
  */
 import type { AgentCommand } from '../agent/catalog';
-import { ProfileStore } from './profile';
-import type { Profile, ProfileKey } from './profile';
+import { ProfileStore, type Profile, type ProfileKey } from './profile';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import { planOf } from '../rpc/json';
@@ -79,8 +77,7 @@ export class Profiles {
   }
 
   /**
-   * The answer for an editor whose `initialize` gives children these params (JSON text), if there is one. Called again
-   * with the same params, it returns the same answer.
+   * The answer for an editor whose `initialize` gives children these params (JSON text); always the same for the same.
    */
   find(childParams: string): KnownAnswer | undefined {
     if (this.#found?.childParams !== childParams)
@@ -113,8 +110,8 @@ export class Profiles {
   }
 
   /**
-   * Compares a child's answer with the one that the editor got, and keeps it, once both the answer and the child's
-   * image are known. `hasOwnData`: its workspace has data, and so sign-ins, of its own.
+   * Compares a child's answer with what the editor got, and keeps it, once its image is known, too. `hasOwnData`: its
+   * workspace has data, and so sign-ins, of its own.
    */
   heard(child: WorkspaceChild, hasOwnData: boolean): void {
     const { imageName } = this.options;

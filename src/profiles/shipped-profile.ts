@@ -1,8 +1,5 @@
-/**
- * The answers to `initialize` of the agents in our image, which `fixtures/peers/profiles.mjs` records before a release.
- */
-import { catalog } from '../agent/catalog';
-import type { AgentCommand } from '../agent/catalog';
+/** The `initialize` answers of our image's agents, which `fixtures/peers/profiles.mjs` records before a release. */
+import { catalog, type AgentCommand } from '../agent/catalog';
 import recorded from './shipped-profiles.json';
 import type { JsonObject } from '../child/child-data';
 import type { Config } from '../config/config';
@@ -21,10 +18,7 @@ interface ShippedProfile {
 
 const profiles: Readonly<Record<string, ShippedProfile>> = recorded;
 
-/**
- * The result of `initialize`, JSON text, of an agent that runs as it does in our image: our command, the
- * packages that we have chosen, and nothing that the user has added. `undefined` for any other.
- */
+/** The result of `initialize`, JSON text, of an agent that runs as our image has it; `undefined` for any other. */
 export function shippedProfile(
   { name, command }: AgentCommand,
   { agents, image }: Pick<Config, 'agents' | 'image'>,

@@ -1,7 +1,6 @@
 /**
  * The baseline of a folder: the states of all files in it that a program of this machine would execute, with copies,
- * as they were before an agent worked there or when the user last accepted changes. Each folder has one in our state
- * folder, where no agent can write.
+ * before an agent worked there or when the user last accepted changes. No agent can write where it is kept.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -28,8 +27,7 @@ export interface Baseline extends Scope {
   /** The state (`Content.state`) of each file, by its path below the folder. */
   readonly states: ReadonlyMap<string, string>;
   /**
-   * By protected paths that were read-only from the start, their `identityOf`: while it is the same, no agent has
-   * written there.
+   * By paths that were read-only from the start, their `identityOf`: as long as it is the same, no agent wrote there.
    */
   readonly kept: ReadonlyMap<string, string>;
 }
@@ -51,10 +49,9 @@ export function folderNow(folder: string): string {
 }
 
 /**
- * Takes the baseline of a folder, unless there is one of the same folder. Where the folder lies in one that has a
- * baseline, agents could write in it since then, and files that were changed since are left out: the system sets the
- * time of a file's last change, and no agent can. An existing baseline gets the new patterns, and paths that are no
- * longer read-only are taken out of `kept`. Where nothing can be written, nothing is, and work goes on.
+ * Takes the baseline of a folder, unless there is one of the same folder. If an outer folder has one, agents could
+ * write here since then, and files changed since are left out: no agent can set the time of a change. An existing
+ * baseline gets the new patterns, and loses what is no longer read-only. Where nothing can be written, work goes on.
  */
 export function recordBaseline(state: string, folder: string, role: FolderRole = {}): void {
   try {
@@ -145,10 +142,7 @@ export function innerBaselines(state: string, root: string): Baseline[] {
   }
 }
 
-/**
- * Writes a baseline in place of an earlier one of its folder, and copies of `contents`. Fails with
- * `CaiError('CONFIG')`.
- */
+/** Writes a baseline in place of an earlier one, and copies of `contents`. Fails with `CaiError('CONFIG')`. */
 export function writeBaseline(state: string, baseline: Baseline, contents: readonly Content[]): void {
   const { units, states, kept, ...rest } = baseline;
   const copies = posix.join(folderFor(state, baseline.folder), 'copies');
@@ -200,9 +194,7 @@ export function folderFor(state: string, folder: string): string {
   return posix.join(placeOf(state), digestOf(folder));
 }
 
-/**
- * Runs `write`, which writes to `place`. An error of the system becomes a `CaiError('CONFIG')` that names the place.
- */
+/** Runs `write`; an error of the system becomes a `CaiError('CONFIG')` that names `place`. */
 export function writing<T>(place: string, write: () => T): T {
   try {
     return write();

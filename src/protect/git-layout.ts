@@ -1,6 +1,5 @@
 /**
- * Where the repositories in a folder have their git folders, and which repositories lie in others, by the files that git
- * reads. An agent may have written these.
+ * Where repositories have their git folders, and repositories inside, by git's files. An agent may have written these.
  */
 import * as fs from 'node:fs';
 import { posix } from 'node:path';
@@ -15,8 +14,8 @@ const mostTrees = 256;
 export const maxConfigBytes = 1024 * 1024;
 
 /**
- * The git folder of a work tree and, for a linked worktree, the common git folder; real paths, inside or outside of the
- * work tree. Empty if there is none. Source: gitrepository-layout(5).
+ * The git folder of a work tree, and the common one of a linked worktree; real paths, wherever. Empty if there is none.
+ * Source: gitrepository-layout(5).
  */
 export function gitFoldersOf(workTree: string): string[] {
   try {
@@ -34,9 +33,8 @@ export function gitFoldersOf(workTree: string): string[] {
 type WorkTree = Readonly<{ path: string; gitFolders: readonly string[] }>;
 
 /**
- * The work trees in a folder that `git status` on the user's machine looks into, the folder itself first: the
- * submodules that its index names, theirs, and the linked worktrees of all of them. Reads each index, which can be
- * long: whoever needs the work trees twice passes them on.
+ * The work trees in a folder that `git status` looks into, the folder itself first: submodules that an index names,
+ * theirs, and the linked worktrees of all. Reads each index, which can be long: pass the result on.
  */
 export function workTreesIn(root: string): WorkTree[] {
   const paths = new Set([root]);
@@ -95,10 +93,7 @@ const mostLinks = 256;
 /** Longer paths cannot exist, so an index with one is damaged. */
 const maxPathBytes = 4_096;
 
-/**
- * The folders that the index of a git folder has as submodules, whether `.gitmodules` names them or not; relative to
- * the work tree, sorted. Empty without an index that can be read.
- */
+/** The submodules in the index of a git folder, whether `.gitmodules` names them or not; relative, sorted. */
 export function gitlinksOf(gitFolder: string): string[] {
   try {
     const config = readGitFile(posix.join(gitFolder, 'config'), maxConfigBytes);
@@ -128,8 +123,8 @@ function startOf(file: string): Buffer {
 const [kindMask, gitlink] = [0o170000, 0o160000];
 
 /**
- * Source: gitformat-index(5), versions 2 to 4. Each entry has 40 bytes of which the mode is at 24, the hash, two bytes
- * of flags of which one bit announces two more, and the path, which version 4 abbreviates by the one before.
+ * Source: gitformat-index(5), versions 2 to 4. An entry has 40 bytes with the mode at 24, the hash, two bytes of flags
+ * of which one bit announces two more, and the path, which version 4 abbreviates by the one before.
  */
 function linksOf(index: Buffer, hashBytes: number): string[] {
   if (index.length < 12 || index.toString('latin1', 0, 4) !== 'DIRC') return [];

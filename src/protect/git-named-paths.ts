@@ -18,9 +18,9 @@ interface NamedByGit {
 }
 
 /**
- * What is protected in `place.within` besides the list: what `paths` of the configuration add, and what git's
- * configuration names. Containers, the files that go through the editor and `cai review` all go by this. Where git
- * cannot tell, which an agent can bring about, the patterns in the folder's baseline are taken instead.
+ * What is protected in `place.within` besides the list: `paths` of the configuration, and what git's names. Containers,
+ * files through the editor and `cai review` all go by this. Where git cannot tell, which an agent can bring about, the
+ * patterns in the folder's baseline are taken.
  */
 export async function patternsFor(place: NamedByGit, paths: readonly string[]): Promise<string[]> {
   const known = readBaseline(place.host.folders.state, place.within)?.patterns ?? [];
@@ -29,9 +29,9 @@ export async function patternsFor(place: NamedByGit, paths: readonly string[]): 
 }
 
 /**
- * The folders that `core.hooksPath` names and the files that configuration includes, on whatever condition, whether
- * they exist or not; relative to `within`. Git is run only for configuration files that mention one of these, because
- * that takes longer than everything else. Rejects if git cannot read one. Empty on a machine without git.
+ * The folders that `core.hooksPath` names and the files that configuration includes, whether they exist or not;
+ * relative to `within`. Git, which takes longest, is run only for files that mention one. Rejects if git cannot read
+ * one. Empty without git.
  */
 export async function pathsNamedByGit({ workTree, within, host }: NamedByGit): Promise<string[]> {
   const trees = workTreesIn(workTree);

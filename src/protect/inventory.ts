@@ -1,14 +1,12 @@
 /** The files of a folder that a program on the user's machine would execute, with their present states. */
 import { createHash } from 'node:crypto';
-import { readlinkSync } from 'node:fs';
-import type { Stats } from 'node:fs';
+import { readlinkSync, type Stats } from 'node:fs';
 import { posix } from 'node:path';
 import { gitFoldersIn, workTreesIn } from './git-layout';
-import { entriesIn, isProtectable, kindOf, linksIn, lookAt } from '../paths/look-inside';
+import { entriesIn, isProtectable, kindOf, linksIn, lookAt, type ProtectedPath } from '../paths/look-inside';
 import { identityNow } from '../paths/pinned-folder';
 import { inGitFolder } from './protected-git';
 import { parentsOf, protectedInGitFolder, protectedPathsIn, protectedPatterns } from './protected-paths';
-import type { ProtectedPath } from '../paths/look-inside';
 import { readRegularFile } from '../paths/read-regular-file';
 
 /** A file that is looked at, or what is in its place. */
@@ -50,8 +48,8 @@ export interface Scope {
 }
 
 /**
- * In a git folder: commands and programs of a rebase or cherry-pick that waits, which git runs when that goes on.
- * Source: git-rebase(1), --exec and --strategy; git's sequencer.c.
+ * In a git folder: what git runs when a rebase or cherry-pick that waits goes on. Source: git-rebase(1), --exec and
+ * --strategy; git's sequencer.c.
  */
 const waiting = [
   'rebase-merge/git-rebase-todo',
@@ -63,9 +61,8 @@ const isWaiting = /(?:^|\/)(?:rebase-merge|sequencer)\/[^/]+$/;
 const gitNames = [...inGitFolder, ...waiting];
 
 /**
- * The paths that are looked at in a folder (real path): those that are protected, and some that cannot be because
- * agents have to write there. Among these are links in a git folder: git on the user's machine reads and writes through
- * them.
+ * The paths that are looked at in a folder (real path): the protected ones, and some that cannot be because agents have
+ * to write there, such as links in a git folder, through which git on the user's machine reads and writes.
  */
 export function unitsIn(folder: string, { isGit = false, patterns = [] }: Scope = {}): ProtectedPath[] {
   const trees = isGit ? [] : workTreesIn(folder);

@@ -1,7 +1,4 @@
-/**
- * Folders outside of a workspace that its container can write: what `[[mounts]]` names, and the git folder of a linked
- * worktree. They are looked at together with it.
- */
+/** Folders beside a workspace that its container can write: `[[mounts]]`, and the git folder of a linked worktree. */
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { isInside } from '../paths/path-map';
@@ -16,8 +13,7 @@ export interface BesideFolder extends Scope {
 }
 
 /**
- * Records which folders the workspace's container can write from now on, with a baseline of each. Where nothing can be
- * written, work goes on.
+ * Records the folders that the container can write from now on, with a baseline of each. Work goes on where it fails.
  */
 export function recordBeside(
   state: string,

@@ -1,11 +1,10 @@
 /** The paths in a git folder that git would execute, including the git folders of its worktrees and submodules. */
 import { posix } from 'node:path';
-import { foldersIn, kindOf, lookAt, matches, mostInOnePlace } from '../paths/look-inside';
-import type { ProtectedPath } from '../paths/look-inside';
+import { foldersIn, kindOf, lookAt, matches, mostInOnePlace, type ProtectedPath } from '../paths/look-inside';
 
 /**
- * In each git folder: what holds commands that git runs, and `commondir`, which names another folder to take these
- * from. The rest of `info` is left out, because `git gc` writes there. Source: gitrepository-layout(5).
+ * In each git folder: what holds commands that git runs, and `commondir`, which names a folder to take these from. The
+ * rest of `info` is left out, because `git gc` writes there. Source: gitrepository-layout(5).
  */
 export const inGitFolder: readonly string[] = [
   'config',
@@ -51,8 +50,8 @@ function ofGit(root: string, folder: string, name: string): ProtectedPath[] {
 const store: readonly string[] = ['objects', 'refs', 'logs', 'lfs', 'hooks', 'info'];
 
 /**
- * The same below `modules`, where the name of a submodule can have several parts. A folder counts even if it does not
- * look like a git folder, because an agent can take its `HEAD` away for a while.
+ * The same below `modules`; names of submodules can have several parts. A folder counts even if it does not look like a
+ * git folder, because an agent can take its `HEAD` away for a while.
  */
 function inModules(root: string, gitFolder: string, names: readonly string[]): ProtectedPath[] {
   const modules = posix.join(gitFolder, 'modules');

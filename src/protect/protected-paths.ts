@@ -11,8 +11,7 @@ import { quoted } from '../system/quoted';
 
 /**
  * The list, relative to the root of a workspace: what editors, shells, agents on the host and their tools run or take
- * commands from. A `*` stands for any part of one name. What git reads is found by `protectedPathsIn` itself, because
- * a repository has as many git folders as worktrees and submodules.
+ * commands from. A `*` stands for any part of one name. What git reads is found by `protectedPathsIn`.
  */
 export const protectedPatterns: readonly string[] = [
   '.husky',
@@ -59,9 +58,9 @@ export const protectedPatterns: readonly string[] = [
 ];
 
 /**
- * The paths in a folder that fit the patterns and exist, and those that git would execute; each once, sorted. Links are
- * not followed. Only looks at names and runs nothing, so that it is quick enough for the end of each turn. A `.git`
- * that is a file or a link counts itself, and with it the git folder that it names, if that lies inside.
+ * The paths in a folder that fit the patterns and exist, and those that git would execute; each once, sorted. Only
+ * names are looked at, and no link is followed. A `.git` that is a file or a link counts itself, and so does the git
+ * folder that it names, if that lies inside.
  */
 export function protectedPathsIn(
   root: string,
@@ -89,10 +88,7 @@ function possibleIn(root: string, patterns: readonly string[]): readonly string[
   });
 }
 
-/**
- * All that has to be protected in a folder that agents can write (real path): the list and `patterns`. Fails with
- * `CaiError('WORKSPACE')` if too many names fit.
- */
+/** What has to be protected in a folder (real path). Fails with `CaiError('WORKSPACE')` if too many names fit. */
 export function allProtectedIn(folder: string, patterns: readonly string[]): ProtectedPath[] {
   const found = protectedPathsIn(folder, [...protectedPatterns, ...patterns]);
   const crowd = found.find(({ kind }) => kind === 'crowd');
@@ -104,10 +100,7 @@ export function allProtectedIn(folder: string, patterns: readonly string[]): Pro
   return found;
 }
 
-/**
- * As `protectedPathsIn`, for a git folder (real path) outside of a workspace: what git would execute in it and in those
- * of its worktrees and submodules, and what fits `patterns`; relative to it.
- */
+/** As `protectedPathsIn`, for a git folder (real path) outside of a workspace; relative to it. */
 export function protectedInGitFolder(
   gitFolder: string,
   patterns: readonly string[] = [],
@@ -119,10 +112,7 @@ export function protectedInGitFolder(
   ]);
 }
 
-/**
- * The folders on the way to a path, the outermost first. An agent can rename each of them unless something is mounted
- * on it.
- */
+/** The folders on the way to a path, outermost first. An agent can rename each unless something is mounted on it. */
 export function parentsOf(path: string): string[] {
   const parent = posix.dirname(path);
   return parent === '.' ? [] : [...parentsOf(parent), parent];

@@ -1,11 +1,9 @@
 /**
- * A recording may come from a stranger and is trusted no more than an agent without a container: before its agent is
- * played, everything that would act on the editor's machine is taken out.
- * Why: docs/decisions/0017-recording-and-usage.md.
+ * A recording may come from a stranger: before its agent is played, all that would act on the editor's machine is taken
+ * out. Why: docs/decisions/0017-recording-and-usage.md.
  */
 import { planOf } from '../rpc/json';
-import { scan } from '../rpc/message';
-import type { Message, Plans } from '../rpc/message';
+import { scan, type Message, type Plans } from '../rpc/message';
 import { editedText } from '../rpc/splice';
 import { restrictionOf } from '../protocol/acting-methods';
 import * as fields from '../protocol/fields';
@@ -20,9 +18,8 @@ const plans: Plans = {
 };
 
 /**
- * The lines without requests that would run or write something on the editor's machine, and without their answers.
- * `child`: as in `PlaybackOptions`. `signIn`: one without an agent, which removes all commands. `note` gets a sentence
- * for each line that is left out or changed.
+ * The lines without requests that would act on the editor's machine, and without their answers. `signIn` has no agent
+ * and so removes all commands; `note` gets a sentence for each line that is left out or changed.
  */
 export function harmless(
   lines: readonly RecordedLine[],

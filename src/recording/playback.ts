@@ -1,26 +1,20 @@
 /**
- * Plays one side of a recording against a live other side: sends each message that the side sent, in the recorded
- * order, and waits for each that it received. Messages are compared by kind, method and session, answers by their
- * request; contents are not compared.
+ * Plays one side of a recording against a live other side. Messages are compared by kind, method and session, answers
+ * by their request; contents are not compared.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { CaiError } from '../errors';
 import type { OverlongLine } from '../rpc/line';
 import { planOf } from '../rpc/json';
-import { bodyOf, jsonOf, scan, textOf } from '../rpc/message';
-import type { Message, Plans } from '../rpc/message';
-import { splice } from '../rpc/splice';
-import type { Edit, Line } from '../rpc/splice';
+import { bodyOf, jsonOf, scan, textOf, type Message, type Plans } from '../rpc/message';
+import { splice, type Edit, type Line } from '../rpc/splice';
 import type { RecordedLine, Side } from './recording';
 import { sessionIdOf } from '../sessions/session-ids';
 import { within } from '../system/time-limit';
 
 /** Which side is played, and how. */
 export interface PlaybackOptions {
-  /**
-   * The side that is played. A live editor's notifications are waited for, because a cancel has its place; a live
-   * agent's are ignored, because an agent cuts its text differently each time.
-   */
+  /** A live editor's notifications are waited for, as a cancel has its place; a live agent's may differ each time. */
   readonly role: 'agent' | 'editor';
   /** The agent whose connection with the proxy is played; `undefined`: the editor's connection. */
   readonly child: number | undefined;
@@ -89,10 +83,7 @@ export class Playback {
     this.#wake();
   }
 
-  /**
-   * Plays the recording to its end; with `untilEnd` then waits for the end of the live side. Rejects with
-   * `CaiError('REPLAY')` if the live side does not do what is recorded.
-   */
+  /** Plays all; with `untilEnd` waits for the live side's end. `CaiError('REPLAY')` where something differs. */
   async run(untilEnd: boolean): Promise<void> {
     let lastMs = this.#steps[0]?.line.ms ?? 0;
     for (const step of this.#steps) {

@@ -1,19 +1,15 @@
 /**
- * Records all lines between the editor, the proxy and its agents, without secrets, for `cai replay` and for people.
- * `recording.ts` has the form. While the disk is slow, no lines are read. A full disk ends the recording and nothing
- * else, and so does the limit of its length.
+ * Records all lines, without secrets, in the form that `recording.ts` describes. While the disk is slow, no lines are
+ * read. A full disk ends the recording and nothing else, and so does the limit of its length.
  */
 import { isUtf8 } from 'node:buffer';
-import { createWriteStream, existsSync, openSync } from 'node:fs';
-import type { WriteStream } from 'node:fs';
+import { createWriteStream, existsSync, openSync, type WriteStream } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import type { Log } from '../system/log';
 import type { OverlongLine } from '../rpc/line';
-import { joined } from '../rpc/splice';
-import type { Line } from '../rpc/splice';
-import { maxRecordingBytes, recordingVersion } from './recording';
-import type { Side } from './recording';
+import { joined, type Line } from '../rpc/splice';
+import { maxRecordingBytes, recordingVersion, type Side } from './recording';
 import { redact } from './redact';
 
 /** Bytes that may wait for the disk before nothing more is read. */
@@ -29,9 +25,7 @@ const endMs = 5_000;
 export interface ChildRecorder {
   /** A line for the agent's stdin, with its line end. */
   readonly toAgent: (line: Line) => void;
-  /**
-   * A line of the agent's stdout; `isDefect`: it is no message. Pauses the agent while too much waits for the disk.
-   */
+  /** A line of its stdout; `isDefect`: no message. Pauses the agent while too much waits for the disk. */
   fromAgent(line: Buffer | OverlongLine, isDefect: boolean, agent: { pause(): void; resume(): void }): void;
   /** Records that the agent has ended. */
   ended(): void;
@@ -49,10 +43,7 @@ export class Recorder {
   #isOver = false;
   #bytes = 0;
 
-  /**
-   * Makes a new file: `path`, or if that exists, with the first free number before its last dot. Fails with
-   * `CaiError('USAGE')` if that is not possible. `log` gets where the recording is written, and why it ended early.
-   */
+  /** Makes a new file: `path`, or with the first free number before its last dot. Fails with `CaiError('USAGE')`. */
   constructor(
     path: string,
     about: {

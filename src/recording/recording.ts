@@ -1,10 +1,9 @@
 /**
- * The form of a recording: one JSON object a line. First a head, `{"recording":1,"cai":VERSION,"agent":NAME,
- * "at":TIME}`; then what happened, in order, `ms` milliseconds after the start: a line, `{"ms","side",
- * "line":TEXT}`, or that an agent started or ended, `{"ms","event",...}`. `child` numbers the agents. `redacted`
- * says that secrets were replaced, `base64` holds a line that is not UTF-8, and of a line above the limits
- * there is only `overlong`. Of a long line of an agent that is no message there is only how it `begins` and how
- * many `bytes` it has. Where the recording got too long to go on, an event says so, as its last record.
+ * The form of a recording: one JSON object a line. First a head,
+ * `{"recording":1,"cai":VERSION,"agent":NAME,"at":TIME}`; then what happened, in order, `ms` milliseconds after the
+ * start: a line, `{"ms","side","line":TEXT}`, or `{"ms","event"}`. `child` numbers the agents. `redacted`: secrets were
+ * replaced. `base64` holds a line that is not UTF-8, `overlong` stands for one above the limits; a long line of an
+ * agent that is no message has only how it `begins` and its `bytes`.
  */
 import { CaiError } from '../errors';
 
@@ -34,8 +33,8 @@ export interface RecordedLine {
 }
 
 /**
- * The lines of a recording, in order, without those that it does not have as a whole. `name`: of its file, for
- * messages. Ignores a last record that was cut short. Fails with `CaiError('REPLAY')` for a text that is no recording.
+ * The whole lines of a recording, in order; a last record that was cut short is ignored. `name`: of its file, for
+ * messages. Fails with `CaiError('REPLAY')` for a text that is no recording.
  */
 export function readRecording(text: string, name: string): RecordedLine[] {
   const texts = text.split('\n').slice(0, -1);

@@ -1,7 +1,6 @@
 /**
- * Takes secrets out of a line that can be recognised by their place: values of variables and headers, values under keys
- * such as `token` or `password`, params to sign in, what was filled into a form, and name and password in an address.
- * Any other secret, in running text, in a file or among the arguments of a command or tool, stays.
+ * Takes secrets out of a line that can be recognised by their place, such as values of variables and headers, under
+ * keys like `token`, or in a form. Any other secret, in running text or among arguments, stays.
  */
 import {
   closeBrace,
@@ -16,10 +15,8 @@ import {
   stringEnd,
   unquote,
 } from '../rpc/json';
-import { bodyOf, scan } from '../rpc/message';
-import type { Message, Plans } from '../rpc/message';
-import { editedText } from '../rpc/splice';
-import type { Edit } from '../rpc/splice';
+import { bodyOf, scan, type Message, type Plans } from '../rpc/message';
+import { editedText, type Edit } from '../rpc/splice';
 
 /** What stands in place of a secret. */
 export const redactedText = '<redacted>';
@@ -162,10 +159,7 @@ function ruleOf(key: string, outer: Rule): Rule {
   return isServer ? 'server' : 'keep';
 }
 
-/**
- * What is shown in place of the string, number or literal at `[start, end)`; undefined: itself. `true`, `false`
- * and `null` tell nothing.
- */
+/** What stands in place of the scalar at `[start, end)`; undefined: itself. `true`, `false` and `null` tell nothing. */
 function shownOf(rule: Rule, line: Buffer, start: number, end: number): string | undefined {
   const stays = rule === 'keep' || rule === 'server' || rule === 'variables';
   if (stays) return line[start] === quote ? withoutPasswords(unquote(line, start, end)) : undefined;

@@ -10,8 +10,7 @@ import {
 } from '../protect/baseline';
 import type { Baseline } from '../protect/baseline';
 import { besidesOf, nameOf } from '../protect/outer-folders';
-import { contentOf, placesIn, unitsIn } from '../protect/inventory';
-import type { Content } from '../protect/inventory';
+import { contentOf, placesIn, unitsIn, type Content } from '../protect/inventory';
 
 /** A file that is not as its baseline has it. */
 export interface Change {
@@ -40,10 +39,7 @@ export function changesIn(state: string, root: string): Change[] {
   ];
 }
 
-/**
- * Takes these changes over into the baselines, with the contents that they have here, whatever has become of the files
- * since. Fails with `CaiError('CONFIG')`.
- */
+/** Takes changes over into the baselines, whatever has become of the files since. Fails with `CaiError('CONFIG')`. */
 export function accept(state: string, root: string, changes: readonly Change[]): void {
   for (const folder of new Set(changes.map((change) => change.folder))) {
     const own = changes.filter((change) => change.folder === folder);

@@ -8,10 +8,7 @@ const maxLines = 400;
 /** Equal lines that are shown around those that differ. */
 const around = 3;
 
-/**
- * The change as lines, each with its line end; characters that could steer a terminal are replaced. `beforeBytes`: what
- * the file held before, if a copy was kept.
- */
+/** The change as lines, safe for a terminal. `beforeBytes`: what the file held before, if a copy was kept. */
 export function differenceOf({ name, before, now }: Change, beforeBytes: Buffer | undefined): string {
   const [was, is] = [described(before, beforeBytes), described(now?.state, now?.bytes)];
   const title = printableLine(name);

@@ -1,7 +1,4 @@
-/**
- * Takes changes back: a new file is moved into our state folder, a changed one is restored from its copy. An agent may
- * be at work meanwhile: no link is followed, nothing is run, and nothing is removed before it was copied.
- */
+/** Takes changes back while an agent may be at work: follows no link, runs nothing, copies before it removes. */
 import * as fs from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';

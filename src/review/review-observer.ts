@@ -1,6 +1,4 @@
-/**
- * Tells the user at the end of each turn which files are new or changed that a program on this machine would execute.
- */
+/** Tells the user at the end of each turn which files are new or changed that a program on this machine would run. */
 import type { Host } from '../system/host';
 import { messageOf } from '../errors';
 import type { Message } from '../rpc/message';

@@ -1,6 +1,6 @@
 /**
- * Looks, while sessions are open in a workspace, for new and changed files that a program on the user's machine would
- * execute. Files that no agent can have written are not told: they are the user's own changes.
+ * Looks, while sessions are open, for new and changed files that a program on the user's machine would execute. Files
+ * that no agent can have written are not told: they are the user's own changes.
  */
 import { stat, statfs } from 'node:fs/promises';
 import { isInside } from '../paths/path-map';
@@ -14,12 +14,10 @@ import {
 } from '../protect/baseline';
 import type { Baseline } from '../protect/baseline';
 import { besidesOf, nameOf } from '../protect/outer-folders';
-import { contentOf, identityOf, placesIn, unitsIn } from '../protect/inventory';
-import type { Place } from '../protect/inventory';
+import { contentOf, identityOf, placesIn, unitsIn, type Place } from '../protect/inventory';
 
 /**
- * File systems on which a look keeps nobody waiting, by the number that Linux gives them (statfs(2)): ext2 to ext4,
- * XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs.
+ * Local file systems, by Linux's number: ext2 to ext4, XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs. See statfs(2).
  */
 const localTypes = new Set([
   0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0x2fc12fc1, 0xf2f52010, 0xca451a4e,
@@ -62,9 +60,9 @@ export class Watch {
   }
 
   /**
-   * Calls `tell` with the names for people of what is new in these folders and those outside of the workspace, unless
-   * nothing is. Does so before it returns where the file system is local; elsewhere after the file system has answered,
-   * so that a network that is gone keeps nobody waiting.
+   * Calls `tell` with the names of what is new in these folders and those beside the workspace, unless nothing is: at
+   * once where the file system is local, else after it has answered, so that a network that is gone keeps nobody
+   * waiting.
    */
   look(folders: readonly string[], tell: (paths: readonly string[]) => void): void {
     const lookNow = (): void => {
@@ -121,9 +119,7 @@ export class Watch {
     return news.map(({ path }) => nameOf(this.root, folder, path)).sort();
   }
 
-  /**
-   * A test of whether no agent can have written a place: a read-only mount stays with the very file it was made over.
-   */
+  /** Whether no agent can have written a place: a read-only mount stays with the very file it was made over. */
   #keptIn(folder: string, { kept }: Baseline): (place: Place) => boolean {
     // Containers for a folder around this one do not protect what lies deep in theirs.
     if (kept.size === 0 || outerBaselines(this.state, folder).length > 0) return () => false;

@@ -1,15 +1,10 @@
-/**
- * `terminal/create`: the command that the agent wants to run, and the one that the editor runs instead. The editor gets
- * neither command nor arguments, environment or folder from the agent.
- */
+/** `terminal/create`: the editor gets neither command nor arguments, environment or folder from the agent. */
 import { posix } from 'node:path';
 import { isPassable, isVariableName } from '../agent/argument-text';
 import type { hostCommand, TerminalOrder } from '../agent/editor-token';
 import { CaiError } from '../errors';
-import { replacing } from '../rpc/splice';
-import type { Edit } from '../rpc/splice';
-import { bodyOf, fieldOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
+import { replacing, type Edit } from '../rpc/splice';
+import { bodyOf, fieldOf, type Message } from '../rpc/message';
 import type { JsonObject } from '../child/child-data';
 
 /** The command that an agent asks for. */
@@ -19,9 +14,9 @@ export type TerminalWish = Pick<TerminalOrder, 'argv' | 'env' | 'shell'> & {
 };
 
 /**
- * Reads the params. Fails with `INVALID_PARAMS` for what cannot be run: a wrong type, a relative folder, a NUL. The
- * message names no value. Keys that other readers could take for ours were refused with the line. Source: ACP v1,
- * terminals; without arguments a command is a line for a shell, as editors take it.
+ * Reads the params. Fails with `INVALID_PARAMS`, which names no value, for what cannot be run. Keys that other readers
+ * could take for ours were refused with the line. Source: ACP v1, terminals; without arguments a command is a line for
+ * a shell.
  */
 export function wishOf(message: Message): TerminalWish {
   const params = (bodyOf(message) ?? {}) as JsonObject;

@@ -1,14 +1,10 @@
-/**
- * `terminal/*` of agents: the editor shows terminals whose commands run in a container. Each can be used by the session
- * that created it alone, and ends with it.
- */
+/** `terminal/*` of agents: the editor shows terminals whose commands run in a container, each for one session alone. */
 import type { Host } from '../system/host';
 import { dropToken, hostCommand, writeToken } from '../agent/editor-token';
 import { ownIdentity } from '../system/process-identity';
 import { CaiError, messageOf } from '../errors';
 import { requestLine, rpcErrorOf } from '../rpc/answer';
-import { bodyOf, stringOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
+import { bodyOf, stringOf, type Message } from '../rpc/message';
 import type { Edit } from '../rpc/splice';
 import type { JsonObject } from '../child/child-data';
 import type { WorkspaceChild } from '../child/workspace-child';

@@ -12,8 +12,8 @@ const maxModels = 10;
 const maxRows = 100;
 
 /**
- * What the result of a prompt tells; the stop reason is `unknown` without one. The rows by model in `_meta.quota` may sum up to more than the turn's own tokens,
- * because they count subagents, too. `model`: the session's model, as the agent said earlier.
+ * What the result of a prompt tells. The rows by model in `_meta.quota` count subagents, too, and may sum up to more
+ * than the turn's own tokens. `model`: the session's, as the agent said earlier.
  */
 export function spentIn(result: unknown, model: string | undefined): Spent {
   const { stopReason, usage, _meta } = objectOf(result);

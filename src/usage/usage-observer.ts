@@ -1,19 +1,15 @@
 /**
- * Records for `cai usage` how long turns and their tool calls take, and which tokens and costs the agent
- * tells. Sources: ACP v1, `usage_update` (the cost is the session's so far) and `usage` of a prompt's result
- * (unstable, the turn's tokens); `_meta.quota` and `_meta["_claude/model"]` as claude-agent-acp 0.100, codex-acp
- * 2.6 and gemini-cli 0.61 send them.
+ * Records for `cai usage` how long turns and tool calls take, and which tokens and costs the agent tells. Sources: ACP
+ * v1, `usage_update` and `usage` (unstable); `_meta.quota` and `_meta["_claude/model"]` as claude-agent-acp 0.100,
+ * codex-acp 2.6 and gemini-cli 0.61 send them.
  */
-import { bodyOf, bodyTextOf, fieldOf, stringOf, textOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
-import { UsageFile } from './usage';
-import type { Cost } from './usage';
+import { bodyOf, bodyTextOf, fieldOf, stringOf, textOf, type Message } from '../rpc/message';
+import { UsageFile, type Cost, type Spent } from './usage';
 import type { AgentSession } from '../sessions/session';
 import type { Log } from '../system/log';
 import { updateOf } from '../sessions/session-update';
 import type { SessionObserver } from '../sessions/observer';
 import { costOf, modelIn, spentIn } from './usage-fields';
-import type { Spent } from './usage';
 
 /** Tool calls of a turn that are followed at once. */
 const maxTools = 1_000;

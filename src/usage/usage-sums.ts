@@ -1,6 +1,5 @@
 /** Adds up the records of turns, for `cai usage`. */
-import { countedFields, tokenKinds } from './usage';
-import type { TokenCounts, UsageRecord } from './usage';
+import { countedFields, tokenKinds, type TokenCounts, type UsageRecord } from './usage';
 
 /** Whether there is a sum for each session, agent, workspace or model. */
 export type Grouping = 'session' | 'agent' | 'workspace' | 'model';
@@ -80,10 +79,7 @@ function mapped(map: (kind: keyof TokenCounts) => number): TokenCounts {
   return Object.fromEntries(tokenKinds.map((kind) => [kind, map(kind)])) as TokenCounts;
 }
 
-/**
- * A record under its key. By model, the record of a turn in which several models took part becomes one record for each
- * model with its tokens, and one for the rest.
- */
+/** A record under its key. By model, one with several models becomes a part for each, and one for the rest. */
 function partsOf(record: UsageRecord, by: Grouping): [string, UsageRecord][] {
   if (by === 'session') return [[record.session, record]];
   if (by === 'agent') return [[record.agent, record]];

@@ -1,7 +1,4 @@
-/**
- * Records of turns on disk: one JSON object a line, in a file for each month. They are appended shortly after a turn,
- * so that no editor waits for that. Several processes may write at once. Without records all else works.
- */
+/** Records of turns on disk: one JSON object a line, in a file for each month. Several processes may write at once. */
 import * as fs from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -25,9 +22,8 @@ export interface Cost {
 }
 
 /**
- * The numbers of a record, which sums add up. `turns` is 1, or 0 for what was spent outside of turns. `durationMs` is
- * the time from the prompt to its answer. `tools` are the tool calls that were begun, `timedTools` those of them whose
- * duration is known, and `toolMs` the sum of these durations, waiting for a permission included.
+ * The numbers that sums add up. `turns` is 1, or 0 for what was spent outside of turns. `timedTools` are the tool calls
+ * whose duration is known, and `toolMs` the sum of these durations, waiting for a permission included.
  */
 export const countedFields = ['turns', 'durationMs', 'tools', 'failedTools', 'timedTools', 'toolMs'] as const;
 
@@ -81,8 +77,7 @@ export class UsageFile {
   ) {}
 
   /**
-   * Adds a record of what has ended now. It is made and written soon, together with others: before this process exits,
-   * `end` has to be called.
+   * Adds a record of what ends now. It is written soon, so that no editor waits; before this process exits, call `end`.
    */
   append(make: () => NewRecord): void {
     if (this.#waiting.length === 0) this.#timer = setTimeout(() => this.flush(), gatherMs).unref();
@@ -159,10 +154,7 @@ export class UsageFile {
   }
 }
 
-/**
- * The records in `folder` since that time, in the order in which they were written; none without a folder. Fails
- * with the system's error for one that cannot be read.
- */
+/** The records in `folder` since that time, oldest first. Fails with the system's error if they cannot be read. */
 export function readUsage(folder: string, sinceMs: number): UsageRecord[] {
   const all = unlessGone(() => fs.readdirSync(folder)) ?? [];
   const names = monthsOf(all).filter((name) => name >= nameOf(sinceMs));
