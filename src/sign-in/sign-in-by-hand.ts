@@ -14,14 +14,14 @@ export class SignInByHand {
 
   /** `agent`: undefined where it is in no container. `ownRoot`: as in `SignIn`. */
   constructor(
-    private readonly options: { readonly agent: AgentCommand | undefined; readonly log: Log },
+    private readonly agent: AgentCommand | undefined,
+    private readonly log: Log,
     private readonly ownRoot: () => string | undefined,
   ) {}
 
   /** The agent's commands; undefined where they are not known, or the agent is in no container. */
   get commands(): SignInCommands | undefined {
-    const { agent } = this.options;
-    return agent === undefined ? undefined : ownValue(catalog, agent.name)?.signIn;
+    return this.agent && ownValue(catalog, this.agent.name)?.signIn;
   }
 
   /** Whether a sign-in method of that id opens a browser where the agent runs. */
@@ -38,8 +38,7 @@ export class SignInByHand {
 
   /** Why such a request is not answered, and what to do. */
   noBrowser(): string {
-    const { displayName } = this.options.agent!;
-    return `${displayName} waits for a browser in its container, where there is none: to sign in, ${this.#remedy()}`;
+    return `${this.agent!.displayName} waits for a browser in its container, where there is none: to sign in, ${this.#remedy()}`;
   }
 
   /**
@@ -54,7 +53,7 @@ export class SignInByHand {
       error.line.toString('latin1', code.start, code.end) === String(rpcCode.authRequired);
     if (!isAsked && !this.needsBrowser(request)) return undefined;
     const hint = `to sign in, ${this.#remedy()}`;
-    if (!this.#isHintTold) this.options.log.warn(`the agent is not signed in: ${hint}`);
+    if (!this.#isHintTold) this.log.warn(`the agent is not signed in: ${hint}`);
     this.#isHintTold = true;
     return hint;
   }
@@ -62,6 +61,6 @@ export class SignInByHand {
   #remedy(): string {
     const root = this.ownRoot();
     const where = root === undefined ? '' : ` --workspace ${quoted(root)}`;
-    return `run: cai login ${this.options.agent!.name}${where}`;
+    return `run: cai login ${this.agent!.name}${where}`;
   }
 }

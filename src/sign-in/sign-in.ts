@@ -42,24 +42,11 @@ const steering = /^(?:CAI_|NODE_|LD_|DYLD_|DOCKER_|XDG_|GIT_|PATH$|HOME$)/i;
 /** How many different logins one proxy keeps ready for each workspace; agents have one to three. */
 const maxLogins = 32;
 
-/** What a login needs besides what the agent says. */
-export interface SignInOptions {
-  /** The agent as it runs in a container; undefined where it does not: then nothing is offered. */
-  readonly agent: AgentCommand | undefined;
-  /** Where our own folders are found. */
-  readonly host: Host;
-  /** For what cannot be offered. */
-  readonly log: Log;
-}
-
-/** Where an answer comes from and goes to. */
-export interface SignInPlace {
-  /** Root of the workspace whose agent gave it; undefined: that of none. */
+/** Root of the workspace in which a login runs, and which of the two ways to run one the editor knows. */
+interface Way {
   readonly root: string | undefined;
-  /** What the editor offers. */
-  readonly editorCapabilities: JsonObject;
-  /** An agent of one workspace gave it that is not known, and a login would run for another: none is offered. */
-  readonly isElsewhere?: boolean;
+  readonly terminal: boolean;
+  readonly runs: boolean;
 }
 
 /** The logins of one proxy. */
@@ -72,9 +59,18 @@ export class SignIn {
   /** How somebody signs in without the editor. */
   readonly byHand: SignInByHand;
 
-  /** Nothing is written before an agent offers a login. */
-  constructor(private readonly options: SignInOptions) {
-    this.byHand = new SignInByHand(options, () => this.ownRoot);
+  /**
+   * Nothing is written before an agent offers a login. `agent` is as it runs in a container; undefined where it does
+   * not: then nothing is offered.
+   */
+  constructor(
+    private readonly options: {
+      readonly agent: AgentCommand | undefined;
+      readonly host: Host;
+      readonly log: Log;
+    },
+  ) {
+    this.byHand = new SignInByHand(options.agent, options.log, () => this.ownRoot);
   }
 
   /** Nobody can sign in any more by what was offered. */
@@ -92,9 +88,19 @@ export class SignIn {
 
   /**
    * The edits that make an answer, an error as well, one for the editor: of what it would run on the host, none
-   * is left but ours. Where two parsers could see different methods, none is left at all.
+   * is left but ours. Where two parsers could see different methods, none is left at all. `root` is that of the workspace
+   * whose agent gave it (undefined: of none); `isElsewhere`: that workspace is not known, and a login would run for
+   * another, so that none is offered.
    */
-  edits(answer: Message, place: SignInPlace): Edit[] {
+  edits(
+    answer: Message,
+    place: {
+      readonly root: string | undefined;
+      readonly editorCapabilities: JsonObject;
+      readonly isElsewhere?: boolean;
+    },
+  ): Edit[] {
+    const way = { root: place.root, ...waysOf(place.isElsewhere === true ? {} : place.editorCapabilities) };
     const edits: Edit[] = [];
     for (const field of answer.fields) {
       if (field.kind === 'hostCommand') edits.push(replacing(field, 'null'));
@@ -102,7 +108,7 @@ export class SignIn {
       const json = answer.line.subarray(field.start, field.end);
       const isNull = json.toString('latin1') === 'null';
       const methods = methodsOf(json);
-      const kept = (methods ?? []).flatMap((method) => this.#offered(method, place) ?? []);
+      const kept = (methods ?? []).flatMap((method) => this.#offered(method, way) ?? []);
       const isArray = json[0] === openBracket;
       const isSame =
         kept.length === methods?.length && kept.every((method, index) => method === methods[index]);
@@ -112,9 +118,9 @@ export class SignIn {
   }
 
   /** As `#forEditor`; a method that cannot be written again, nested too deeply, is left out. */
-  #offered(text: string, place: SignInPlace): string | undefined {
+  #offered(text: string, way: Way): string | undefined {
     try {
-      return this.#forEditor(text, place);
+      return this.#forEditor(text, way);
     } catch (reason) {
       this.options.log.warn({ reason: messageOf(reason) }, 'a sign-in method cannot be offered');
       return undefined;
@@ -125,25 +131,26 @@ export class SignIn {
    * A sign-in method for the editor, JSON text: unchanged if it names nothing to run, undefined if it cannot be
    * offered.
    */
-  #forEditor(text: string, place: SignInPlace): string | undefined {
+  #forEditor(text: string, way: Way): string | undefined {
     const method = JSON.parse(text) as JsonObject | null;
     if (!isObject(method)) return undefined;
     const meta = isObject(method._meta) ? method._meta : {};
     const isTerminal = method.type === 'terminal';
     if (variablesOf(method).some((name) => typeof name !== 'string' || steering.test(name))) return undefined;
-    const inTerminal = this.byHand.isInBrowser(method.id) ? this.#inTerminal(method, meta, place) : undefined;
+    const inTerminal = this.byHand.isInBrowser(method.id) ? this.#inTerminal(method, meta, way) : undefined;
     if (inTerminal !== undefined) return JSON.stringify(inTerminal);
     if (!isTerminal && !Object.hasOwn(meta, 'terminal-auth')) {
       if (!Object.keys(nothingRunnable).some((key) => Object.hasOwn(method, key))) return text;
       return JSON.stringify({ ...method, ...nothingRunnable });
     }
-    const offers = offersOf(place.isElsewhere === true ? {} : place.editorCapabilities);
     const { 'terminal-auth': given, ...others } = meta;
-    const run = offers.runs ? this.#commandFor(given, place) : undefined;
-    const command = run === undefined ? undefined : { 'terminal-auth': run };
-    const _meta = method._meta === undefined ? {} : { _meta: { ...others, ...command } };
+    const run = way.runs ? this.#commandFor(given, way) : undefined;
+    const _meta = method._meta === undefined ? {} : { _meta: { ...others, 'terminal-auth': run } };
     if (!isTerminal) return JSON.stringify({ ...method, ...nothingRunnable, ..._meta });
-    const token = offers.terminal ? this.#tokenForMethod(method, place) : undefined;
+    // The editor runs the command that it is configured with, and so the agent's gets these arguments.
+    const token = way.terminal
+      ? this.#token(this.options.agent?.command, method.args, method.env, way)
+      : undefined;
     if (token === undefined && run === undefined) return undefined;
     // For an editor that only knows the other way it is a method like any.
     const asTerminal =
@@ -158,53 +165,34 @@ export class SignIn {
    * A method that opens a browser, as one that runs the agent's own sign-in in a terminal; undefined for an editor
    * without terminals.
    */
-  #inTerminal(method: JsonObject, meta: JsonObject, place: SignInPlace): JsonObject | undefined {
-    const offers = offersOf(place.isElsewhere === true ? {} : place.editorCapabilities);
-    if (!offers.terminal && !offers.runs) return undefined;
-    const token = this.#token(this.byHand.commands!.login, [], {}, place);
+  #inTerminal(method: JsonObject, meta: JsonObject, way: Way): JsonObject | undefined {
+    if (!way.terminal && !way.runs) return undefined;
+    const token = this.#token(this.byHand.commands!.login, [], {}, way);
     if (token === undefined) return undefined;
-    const label = typeof method.name === 'string' ? { label: method.name } : {};
-    const run = offers.runs ? { 'terminal-auth': { ...label, ...hostCommand(token), env: {} } } : undefined;
     return {
       ...method,
       ...nothingRunnable,
-      ...(offers.terminal && { type: 'terminal', args: [signInArgument(token)], env: {} }),
-      ...(run !== undefined && { _meta: { ...meta, ...run } }),
+      ...(way.terminal && { type: 'terminal', args: [signInArgument(token)], env: {} }),
+      ...(way.runs && { _meta: { ...meta, 'terminal-auth': commandOf(token, method.name) } }),
     };
-  }
-
-  /** The editor runs the command that it is configured with, and so the agent's gets these arguments. */
-  #tokenForMethod({ args, env }: JsonObject, place: SignInPlace): string | undefined {
-    const { agent } = this.options;
-    return agent === undefined ? undefined : this.#token(agent.command, args ?? [], env ?? {}, place);
   }
 
   /** What Zed and others run, besides their label. */
-  #commandFor(given: unknown, place: SignInPlace): JsonObject | undefined {
+  #commandFor(given: unknown, way: Way): JsonObject | undefined {
     if (!isObject(given) || typeof given.command !== 'string' || given.command === '') return undefined;
-    const token = this.#token([given.command], given.args ?? [], given.env ?? {}, place);
-    if (token === undefined) return undefined;
-    const label = typeof given.label === 'string' ? { label: given.label } : {};
-    return { ...label, ...hostCommand(token), env: {} };
+    const token = this.#token([given.command], given.args, given.env, way);
+    return token === undefined ? undefined : commandOf(token, given.label);
   }
 
   /** The token for a command, the same for the same; undefined where there can be none. */
-  #token(
-    program: readonly string[],
-    args: unknown,
-    variables: unknown,
-    { root }: SignInPlace,
-  ): string | undefined {
+  #token(program: unknown, args: unknown, variables: unknown, { root }: Way): string | undefined {
     const { agent, host, log } = this.options;
-    const pairs = pairsOf(variables);
-    if (agent === undefined || pairs === undefined || !isTexts(args) || !isTexts(program)) return undefined;
-    const order: TerminalOrder = {
-      kind: 'login',
-      agent: agent.name,
-      workspace: root ?? this.ownRoot,
-      argv: [...program, ...args],
-      env: pairs,
-    };
+    const rest = args ?? [];
+    const env = pairsOf(variables ?? {});
+    if (agent === undefined || env === undefined || !isTexts(rest) || !isTexts(program)) return undefined;
+    const workspace = root ?? this.ownRoot;
+    const argv = [...program, ...rest];
+    const order: TerminalOrder = { kind: 'login', agent: agent.name, workspace, argv, env };
     const key = JSON.stringify(order);
     const tokens = this.#tokens.get(order.workspace) ?? new Map<string, string>();
     this.#tokens.set(order.workspace, tokens);
@@ -231,9 +219,13 @@ function variablesOf({ vars, varName }: JsonObject): unknown[] {
   return varName === undefined ? listed : [...listed, varName];
 }
 
+/** What an editor runs for a token, with a label if that is one. */
+function commandOf(token: string, label: unknown): JsonObject {
+  return { ...(typeof label === 'string' && { label }), ...hostCommand(token), env: {} };
+}
+
 /** Which of the two ways the editor knows. */
-function offersOf(capabilities: JsonObject): { terminal: boolean; runs: boolean } {
-  const { auth, _meta } = capabilities;
+function waysOf({ auth, _meta }: JsonObject): Omit<Way, 'root'> {
   return {
     terminal: isObject(auth) && auth.terminal === true,
     runs: isObject(_meta) && (_meta['terminal-auth'] ?? false) !== false,

@@ -16,7 +16,7 @@ const log = openLog({ CAI_LOG_LEVEL: 'silent' });
 const none = (): undefined => undefined;
 
 describe('SignInByHand', () => {
-  const gemini = new SignInByHand({ agent: named('gemini'), log }, none);
+  const gemini = new SignInByHand(named('gemini'), log, none);
   const authenticate = (methodId: unknown) => call('authenticate', { methodId });
 
   test('says what to do where an agent asks for a sign-in', () => {
@@ -26,7 +26,7 @@ describe('SignInByHand', () => {
   });
 
   test('names the workspace where that has sign-ins of its own', () => {
-    const own = new SignInByHand({ agent: named('claude'), log }, () => '/srv/a b');
+    const own = new SignInByHand(named('claude'), log, () => '/srv/a b');
 
     expect(own.hintFor(error('{"code":-32000,"message":"m"}'), undefined)).toBe(
       'to sign in, run: cai login claude --workspace "/srv/a b"',
@@ -50,7 +50,7 @@ describe('SignInByHand', () => {
   test.each([undefined, named('mine')])(
     'knows nothing of an agent outside the catalog or containers',
     (agent) => {
-      const other = new SignInByHand({ agent, log }, none);
+      const other = new SignInByHand(agent, log, none);
 
       expect(other.hintFor(error('{"code":-32000,"message":"m"}'), undefined)).toBeUndefined();
       expect(other.needsBrowser(authenticate('oauth-personal'))).toBe(false);

@@ -1,7 +1,6 @@
 import { Host } from '../../src/system/host';
 import * as fields from '../../src/protocol/fields';
 import { SignIn } from '../../src/sign-in/sign-in';
-import type { SignInPlace } from '../../src/sign-in/sign-in';
 import { openLog } from '../../src/system/log';
 import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
@@ -9,6 +8,7 @@ import { editedText } from '../../src/rpc/splice';
 import { newFolder } from '../support/temp-folder';
 
 type Json = Record<string, unknown>;
+type SignInPlace = Parameters<SignIn['edits']>[1];
 
 const both = { auth: { terminal: true }, _meta: { 'terminal-auth': true } };
 const agent = { name: 'mine', displayName: 'Mine', command: ['mine-acp', '--acp'], remedy: '' } as const;

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import * as fields from '../../src/protocol/fields';
 import { SignIn } from '../../src/sign-in/sign-in';
-import type { SignInPlace } from '../../src/sign-in/sign-in';
 import { signInToken } from '../../src/sign-in/sign-in-argument';
 import { hostCommand, takeToken } from '../../src/agent/editor-token';
 import { openLog } from '../../src/system/log';
@@ -14,6 +13,7 @@ import { editedText } from '../../src/rpc/splice';
 import { newFolder } from '../support/temp-folder';
 
 type Json = Record<string, unknown>;
+type SignInPlace = Parameters<SignIn['edits']>[1];
 
 /** Editors that know the one way, the other, both. */
 const terminal = { auth: { terminal: true } };
