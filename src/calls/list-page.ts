@@ -8,7 +8,7 @@ import type { Edit } from '../rpc/splice';
 import type { PathMap } from '../paths/path-map';
 import { editsOf, pathsToAgent } from '../relay/rewrite';
 import type { WorkspaceChild } from '../child/workspace-child';
-import type { SessionRecord } from '../sessions/session-record';
+import type { SessionRecord } from '../sessions/session-file';
 import type { Workspace } from '../workspace/root';
 
 /** Cursors that are remembered; an editor follows one list at a time. */

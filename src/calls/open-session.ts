@@ -17,7 +17,7 @@ import { cancelled, forkElsewhere, noSession, unknownSession } from '../protocol
 import type { Call } from '../sessions/call';
 import type { AgentSession, Place, Session } from '../sessions/session';
 import { sessionIdOf } from '../sessions/session-ids';
-import type { SessionRecord } from '../sessions/session-record';
+import type { SessionRecord } from '../sessions/session-file';
 import { canRelearn, relearn } from './unremembered-session';
 import { SessionPlaces } from './session-places';
 import { tellState } from './restore-setting';

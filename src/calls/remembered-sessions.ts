@@ -1,7 +1,7 @@
 /** Rows of `session/list` for sessions that no agent is asked for, from what is remembered of them. */
 import { existsSync, realpathSync } from 'node:fs';
-import { lastUseOf } from '../sessions/session-record';
-import type { SessionRecord } from '../sessions/session-record';
+import { lastUseOf } from '../sessions/session-file';
+import type { SessionRecord } from '../sessions/session-file';
 import type { SessionTable } from '../sessions/session-table';
 import type { Workspace } from '../workspace/root';
 import { titleOf } from '../sessions/session-memory';

@@ -3,91 +3,102 @@
  * processes may use it at once. It is a help and never a condition: whatever is wrong with it is logged
  * and the proxy goes on without.
  */
-import {
-  appendFileSync,
-  closeSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import { ProcessLocks } from '../system/process-lock';
 import type { Lock } from '../system/process-lock';
+import { replaceFile } from '../system/replace-file';
 import { stateRemedy } from '../system/state-folder';
-import { parseLines } from './session-record';
-import type { GoneRecord, SessionLines, SessionRecord } from './session-record';
 import { endsWhole } from '../system/whole-lines';
 
 /** Lines beyond which the file is compacted, if most of them are outdated. */
 const compactAboveLines = 1_000;
-/** Of a longer file the end is read, and kept by the compaction that follows; in bytes. */
+/** Of a longer file only the end is read, and kept by the compaction that follows; in bytes. */
 const maxReadBytes = 16 * 1024 * 1024;
 /** A compaction leaves less than that, so that not each record after it brings the next. */
 const maxKeptBytes = 12 * 1024 * 1024;
 /** How long the note that a session is gone outlives a compaction, for processes that still know the session. */
 const keepGoneMs = 24 * 60 * 60 * 1_000;
 
+/** What is remembered of one session, as a line of the file. */
+export interface SessionRecord {
+  /** Its id on the editor's side. */
+  readonly id: string;
+  /** Name of the agent. */
+  readonly agent: string;
+  /** Its id on the agent's side. */
+  readonly agentId: string;
+  /** Real path of the workspace's root. */
+  readonly root: string;
+  /** Its working directory as the editor spelled it. */
+  readonly cwd: string;
+  /** When this was written, ISO 8601. */
+  readonly at: string;
+  /** What the agent calls it. */
+  readonly title?: string | undefined;
+  /** Its last activity, ISO 8601. Absent: it was never used, or it is only a part of another session. */
+  readonly updatedAt?: string | undefined;
+  /** The proxy that has it open, as `ownIdentity` names processes. It stays there if that process is killed. */
+  readonly openBy?: string | undefined;
+}
+
+/** The note that the session with that id is gone for good. */
+interface GoneRecord {
+  readonly id: string;
+  readonly gone: true;
+  readonly at?: string;
+}
+
+/** The members of a `SessionRecord`, all of them texts. */
+const needed = ['id', 'agent', 'agentId', 'root', 'cwd', 'at'] as const;
+const members = [...needed, 'title', 'updatedAt', 'openBy'] as const;
+
 /** The records of one file. */
 export class SessionFile {
+  /** The sessions that are gone for good, as of the last `load`. */
+  gone: ReadonlySet<string> = new Set();
   /** How long the file was when all of it was known. */
   #size = -1;
-  /** Lines by session that are still to be appended, in one go when the message that they come from is done. */
+  /** Lines by session that are still to be appended. */
   readonly #pending = new Map<string, string>();
-  #gone: ReadonlySet<string> = new Set();
-  /** What was wrong with the file and has been told. */
+  /** What has failed and was logged. */
   readonly #told = new Set<string>();
 
-  /**
-   * `path`: the file, made when first written, readable by its owner alone. `keepMs`: how long a record counts
-   * after its last use.
-   */
+  /** `path`: the file, made when first written. `keepMs`: how long a record counts after its last use. */
   constructor(
     private readonly path: string,
     private readonly keepMs: number,
     private readonly log: Log,
   ) {}
 
-  /** The sessions that are gone for good, as of the last `load`. */
-  get gone(): ReadonlySet<string> {
-    return this.#gone;
-  }
-
-  /** All records by id; undefined when nothing changed since the last call. */
+  /** All records by id, in the order of the last changes; undefined when nothing changed since the last call. */
   load(): Map<string, SessionRecord> | undefined {
     this.flush();
-    try {
-      const stat = statSync(this.path);
+    return this.#try('read', () => {
+      const stat = statSync(this.path, { throwIfNoEntry: false });
+      if (stat === undefined) return undefined;
       if (!stat.isFile()) throw new Error('not a file');
       if (stat.size === this.#size) return undefined;
-      const { bytes, size } = readEnd(this.path);
+      const { records, gone, size, isOutdated } = this.#withFile('r', (file) => this.#read(file));
       this.#size = size;
-      const lines = this.#parse(bytes);
-      if (bytes.length < size || isWorthCompacting(lines)) this.#compact();
-      this.#gone = new Set(lines.gone.keys());
-      return lines.records;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#warn('could not be read', error);
-      return undefined;
-    }
+      if (isOutdated) this.#try('compacted', () => this.alone(() => this.#compact()));
+      this.gone = new Set(gone.keys());
+      return records;
+    });
   }
 
   /**
    * Adds a record, or the note that the session `id` is gone; it is written before the next I/O. Of several for
    * one session the last one is.
    */
-  append(record: SessionRecord | GoneRecord): void {
+  append(record: SessionRecord | Omit<GoneRecord, 'at'>): void {
     if (this.#pending.size === 0) queueMicrotask(() => this.flush());
     const line = 'gone' in record ? { ...record, at: new Date().toISOString() } : record;
     // Deleted first, so that the order is that of the last change.
     this.#pending.delete(record.id);
-    this.#pending.set(record.id, `${JSON.stringify(line)}\n`);
+    this.#pending.set(record.id, lineOf(line));
   }
 
   /** Writes what is still to be appended, so that it is there before anybody is told of it. */
@@ -95,37 +106,22 @@ export class SessionFile {
     if (this.#pending.size === 0) return;
     const lines = [...this.#pending.values()].join('');
     this.#pending.clear();
-    try {
+    this.#try('written', () => {
+      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
       // A compaction may have put another file in place while these lines went to the old one.
       for (let round = 0; round < 3 && !this.#appendOnce(lines); round++);
-    } catch (error) {
-      this.#warn('could not be written', error);
-    }
+    });
   }
 
   #appendOnce(lines: string): boolean {
-    const file = this.#open(this.path, 'a+');
-    try {
+    return this.#withFile('a+', (file) => {
       const { size, ino } = fstatSync(file);
       const text = endsWhole(file, size) ? lines : `\n${lines}`;
       appendFileSync(file, text);
       // What nobody else has changed need not be read again.
       if (size === Math.max(this.#size, 0)) this.#size = size + Buffer.byteLength(text);
       return ino === statSync(this.path, { throwIfNoEntry: false })?.ino;
-    } finally {
-      closeSync(file);
-    }
-  }
-
-  /** Opens the file or one beside it, for its owner alone, in a folder that is made if need be. */
-  #open(path: string, flags: string): number {
-    try {
-      return openSync(path, flags, 0o600);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      return openSync(path, flags, 0o600);
-    }
+    });
   }
 
   /**
@@ -148,70 +144,94 @@ export class SessionFile {
     }
   }
 
-  /** Rewrites the file without what is outdated, unless another process is at it: one that stays long is no harm. */
+  /** Rewrites the file without what is outdated. */
   #compact(): void {
-    this.alone(() => {
-      try {
-        this.#rewrite();
-      } catch (error) {
-        this.#warn('could not be compacted', error);
-        removeIfThere(`${this.path}.new`);
-      }
-    });
-  }
-
-  #rewrite(): void {
-    const { bytes, size } = readEnd(this.path);
-    const old = openSync(this.path, 'r');
-    try {
-      const { records, gone } = this.#parse(bytes);
-      const lines = [...records.values(), ...gone.values()].map((record) => `${JSON.stringify(record)}\n`);
-      writeFileSync(`${this.path}.new`, lastOf(lines), { mode: 0o600 });
-      renameSync(`${this.path}.new`, this.path);
+    this.#withFile('r', (old) => {
+      const { records, gone, size } = this.#read(old);
+      replaceFile(this.path, lastOf([...records.values(), ...gone.values()].map(lineOf)));
       // Lines that others wrote to the old file until the rename; later writers see that it is gone.
       const late = readFrom(old, size);
       if (late.length > 0) appendFileSync(this.path, late);
-    } finally {
-      closeSync(old);
-    }
+    });
   }
 
-  /** What counts: of each session the last record, none that has not been used for too long. */
-  #parse(bytes: Buffer): SessionLines {
-    const lines = parseLines(bytes.toString('utf8'));
-    let { hasRemains } = lines;
-    for (const { id, at } of lines.records.values()) {
-      if (Date.parse(at) < Date.now() - this.keepMs) hasRemains = lines.records.delete(id);
-    }
-    for (const { id, at = '' } of lines.gone.values()) {
-      if (!(Date.parse(at) >= Date.now() - keepGoneMs)) lines.gone.delete(id);
-    }
-    return { ...lines, hasRemains };
-  }
-
-  #warn(what: string, error: unknown): void {
-    if (this.#told.has(what)) return;
-    this.#told.add(what);
-    const remedy = stateRemedy(dirname(this.path));
-    this.log.warn({ file: this.path, reason: messageOf(error), remedy }, `session table ${what}`);
-  }
-}
-
-/** What nobody asks for any more takes most of the file, or is about sessions that are to be forgotten. */
-function isWorthCompacting({ records, gone, lineCount, hasRemains }: SessionLines): boolean {
-  return hasRemains || (lineCount > compactAboveLines && lineCount > 2 * (records.size + gone.size));
-}
-
-/** The end of a file, and the size of all of it. */
-function readEnd(path: string): { bytes: Buffer; size: number } {
-  const file = openSync(path, 'r');
-  try {
+  /**
+   * What counts in the file, or in its end if it is too long: of each session the last record, none that has not been
+   * used for too long. `isOutdated`: most lines do not count, or one that is to be forgotten still stands there.
+   */
+  #read(file: number) {
     const from = Math.max(fstatSync(file).size - maxReadBytes, 0);
     const bytes = readFrom(file, from);
-    return { bytes, size: from + bytes.length };
-  } finally {
-    closeSync(file);
+    const lines = bytes
+      .toString('utf8')
+      .split('\n')
+      .filter((line) => line !== '');
+    const records = new Map<string, SessionRecord>();
+    const gone = new Map<string, GoneRecord>();
+    let hasRemains = from > 0;
+    for (const value of lines.map(parseLine)) {
+      if (value === undefined) continue;
+      // Deleted first, so that the order is that of the last change.
+      const wasKnown = records.delete(value.id);
+      gone.delete(value.id);
+      if (!('gone' in value)) records.set(value.id, value);
+      else gone.set(value.id, value);
+      hasRemains ||= wasKnown && 'gone' in value;
+    }
+    for (const { id, at } of records.values()) {
+      if (Date.parse(at) < Date.now() - this.keepMs) hasRemains = records.delete(id);
+    }
+    for (const { id, at = '' } of gone.values()) {
+      if (!(Date.parse(at) >= Date.now() - keepGoneMs)) gone.delete(id);
+    }
+    const isMostlyOld = lines.length > compactAboveLines && lines.length > 2 * (records.size + gone.size);
+    return { records, gone, size: from + bytes.length, isOutdated: hasRemains || isMostlyOld };
   }
+
+  #withFile<T>(flags: string, action: (file: number) => T): T {
+    const file = openSync(this.path, flags, 0o600);
+    try {
+      return action(file);
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  /** Does something with the file; what fails is logged once. */
+  #try<T>(done: string, action: () => T): T | undefined {
+    try {
+      return action();
+    } catch (error) {
+      const remedy = stateRemedy(dirname(this.path));
+      const about = { file: this.path, reason: messageOf(error), remedy };
+      if (!this.#told.has(done)) this.log.warn(about, `session table could not be ${done}`);
+      this.#told.add(done);
+      return undefined;
+    }
+  }
+}
+
+/** When a session was used last, as far as that is known: milliseconds since 1970. */
+export function lastUseOf({ updatedAt, at }: SessionRecord): number {
+  return Date.parse(updatedAt ?? at) || 0;
+}
+
+function lineOf(record: SessionRecord | GoneRecord): string {
+  return `${JSON.stringify(record)}\n`;
+}
+
+/** Undefined for a line that is damaged or of another version. */
+function parseLine(line: string): SessionRecord | GoneRecord | undefined {
+  let value: Readonly<Record<string, unknown>> | null;
+  try {
+    value = JSON.parse(line) as typeof value;
+  } catch {
+    return undefined;
+  }
+  const texts = members.map((name) => [name, value?.[name]]).filter(([, text]) => typeof text === 'string');
+  const record = Object.fromEntries(texts) as unknown as SessionRecord;
+  if ('id' in record && value?.gone === true) return { id: record.id, gone: true, at: record.at };
+  return needed.every((name) => name in record) ? record : undefined;
 }
 
 function readFrom(file: number, from: number): Buffer {
@@ -227,13 +247,4 @@ function lastOf(lines: readonly string[]): string {
     if (bytes > maxKeptBytes) break;
   }
   return lines.slice(first).join('');
-}
-
-/** What is left of a compaction that failed takes room, which may be why it failed. */
-function removeIfThere(path: string): void {
-  try {
-    rmSync(path, { force: true });
-  } catch {
-    // Something else has that name; it is not ours to remove.
-  }
 }

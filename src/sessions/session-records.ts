@@ -4,7 +4,7 @@
  */
 import { v4, v5 } from 'uuid';
 import type { SessionFile } from './session-file';
-import type { SessionRecord } from './session-record';
+import type { SessionRecord } from './session-file';
 import { isInside } from '../paths/path-map';
 import { maxPathLength } from '../system/real-path';
 

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { builtin } from './builtin';
 
@@ -10,6 +10,12 @@ export function replaceFile(file: string, content: string | Buffer): void {
   // Loaded when it is wanted, as it takes 3 ms.
   const draft = `${file}.${builtin('node:crypto').randomUUID()}`;
   mkdirSync(posix.dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
-  renameSync(draft, file);
+  try {
+    writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
+    renameSync(draft, file);
+  } catch (reason) {
+    // What is left of it takes room, which may be why it failed.
+    rmSync(draft, { force: true });
+    throw reason;
+  }
 }

@@ -14,8 +14,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { openLog } from '../../src/system/log';
 import { ProcessLocks } from '../../src/system/process-lock';
-import { SessionFile } from '../../src/sessions/session-file';
-import type { SessionRecord } from '../../src/sessions/session-record';
+import { lastUseOf, SessionFile, type SessionRecord } from '../../src/sessions/session-file';
 
 const folder = mkdtempSync(join(tmpdir(), 'cai-file-'));
 
@@ -74,8 +73,9 @@ describe('SessionFile', () => {
     expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
   });
 
-  test('keeps any text', async () => {
-    const odd = record('a', { agentId: '"\n\\', cwd: '/é/\u2028/😀', root: '/\t' });
+  test('keeps any text, and what is known of a session besides', async () => {
+    const known = { title: 'A', updatedAt: 'then', openBy: '1.2' };
+    const odd = record('a', { agentId: '"\n\\', cwd: '/é/\u2028/😀', root: '/\t', ...known });
 
     await add(odd);
 
@@ -153,6 +153,7 @@ describe('a damaged file', () => {
     ['a record that lacks something', '{"id":"x","agent":"a"}'],
     ['a record with a wrong type', JSON.stringify({ ...record('x'), cwd: 7 })],
     ['an id that is no text', JSON.stringify({ ...record('x'), id: 7 })],
+    ['the note of what is not gone', '{"id":"x","gone":false}'],
     ['blank lines', '\n\n'],
   ])('S2 with %s still gives the other records, and takes new ones', async (_, damage) => {
     await add(record('a'));
@@ -165,7 +166,8 @@ describe('a damaged file', () => {
 
   test('does not keep what a record of another version has besides', () => {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, `${JSON.stringify({ ...record('a'), more: 1 })}\n`);
+    const odd = { title: 7, updatedAt: null, openBy: {}, more: 1 };
+    writeFileSync(path, `${JSON.stringify({ ...record('a'), ...odd })}\n`);
 
     expect(newFile().load()!.get('a')).toEqual(record('a'));
   });
@@ -296,13 +298,14 @@ describe('compaction', () => {
   });
 
   test('that fails is told of in the log, and the records count all the same', () => {
+    // The name of the new file, which is longer, is too long.
+    path = join(dirname(path), 'x'.repeat(220));
     fill(1_001, 2);
-    mkdirSync(`${path}.new`);
 
     expect(newFile().load()?.size).toBe(2);
 
     expect(logged()).toEqual(['session table could not be compacted']);
-    expect(readdirSync(dirname(path)).sort()).toEqual([basename(path), `${basename(path)}.new`]);
+    expect(readdirSync(dirname(path))).toEqual([basename(path)]);
     expect(linesIn(path)).toHaveLength(1_001);
   });
 
@@ -314,6 +317,16 @@ describe('compaction', () => {
 
     expect(newFile().load()?.size).toBe(2);
     chmodSync(dirname(path), 0o700);
+  });
+});
+
+describe('lastUseOf', () => {
+  test.each([
+    ['the last activity', { updatedAt: '2026-01-01T00:00:05Z' }, Date.UTC(2026, 0) + 5_000],
+    ['when it was written, without one', { at: '2026-01-01T00:00:01Z' }, Date.UTC(2026, 0) + 1_000],
+    ['long ago for what is no time', { at: 'some day' }, 0],
+  ])('is %s', (_, more, ms) => {
+    expect(lastUseOf(record('a', more))).toBe(ms);
   });
 });
 

@@ -5,7 +5,7 @@ import { SessionMemory, titleOf } from '../../src/sessions/session-memory';
 import { ownIdentity } from '../../src/system/process-identity';
 import type { Message } from '../../src/rpc/message';
 import { SessionFile } from '../../src/sessions/session-file';
-import type { SessionRecord } from '../../src/sessions/session-record';
+import type { SessionRecord } from '../../src/sessions/session-file';
 import type { WorkspaceChild } from '../../src/child/workspace-child';
 import type { AgentSession } from '../../src/sessions/session';
 import type { SessionTable } from '../../src/sessions/session-table';

@@ -371,9 +371,10 @@ describe('recall', () => {
 describe('a table that is full', () => {
   test('forgets what was used longest ago and is not open, for this process and others', async () => {
     const at = new Date().toISOString();
+    const store = fileAt(file);
     for (let i = 0; i < 50_000; i++) {
       const name = `${i}`;
-      fileAt(file).append({ id: name, agent: 'claude', agentId: name, root: '/w', cwd: '/w', at });
+      store.append({ id: name, agent: 'claude', agentId: name, root: '/w', cwd: '/w', at });
     }
     await written();
     const table = tableOn(file);

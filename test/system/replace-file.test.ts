@@ -13,8 +13,9 @@ test('writes a file for its owner alone, in a folder that is made, and leaves no
   expect([folder, join(folder, 'file')].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o600]);
 });
 
-test('fails where something else is in the way', () => {
+test('fails where something else is in the way, and leaves nothing', () => {
   const folder = newFolder();
   mkdirSync(join(folder, 'file/below'), { recursive: true });
   expect(() => replaceFile(join(folder, 'file'), '')).toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
+  expect(readdirSync(folder)).toEqual(['file']);
 });

@@ -4,7 +4,7 @@ import type { Host } from '../../system/host';
 import { isRunning } from '../../system/process-identity';
 import { openLog } from '../../system/log';
 import { SessionFile } from '../../sessions/session-file';
-import { lastUseOf, type SessionRecord } from '../../sessions/session-record';
+import { lastUseOf, type SessionRecord } from '../../sessions/session-file';
 import { loadConfig } from '../../config/config';
 import { printableLine, quoted } from '../../system/quoted';
 import { readState, unlessGone } from '../../system/state-folder';

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownIdentity } from '../../../src/system/process-identity';
-import type { SessionRecord } from '../../../src/sessions/session-record';
+import type { SessionRecord } from '../../../src/sessions/session-file';
 import { runCli, userWith } from '../../support/cli';
 
 let user: ReturnType<typeof userWith>;
