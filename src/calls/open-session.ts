@@ -158,7 +158,7 @@ export class SessionOpener {
           } else {
             if (isNew && isWanted()) {
               session = sessions.open(editorId, { ...at, agentId: given });
-              sessions.records.changeAgentId(editorId, given);
+              sessions.records.update(editorId, { agentId: given });
               onSession(session);
             }
             // An agent may go on telling the past after its answer to a load.

@@ -3,24 +3,22 @@
  * subagents, and those whose `session/new` it has not answered yet.
  */
 import type { Log } from '../system/log';
-import { stringOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
+import { stringOf, type Message } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession, Place } from './session';
 import type { SessionTable } from './session-table';
-import { isInside } from '../paths/path-map';
-import type { PathMap } from '../paths/path-map';
+import { isInside, type PathMap } from '../paths/path-map';
 
 /** How many sessions one agent may open by merely naming them. */
 const maxSessions = 1_000;
-/** How many that the agents of one workspace have only listed are written down. */
+/** How many of the sessions that the agents of one workspace only list are written to the file. */
 const maxListed = 1_000;
 
 /** The ids of one proxy's sessions. */
 export class SessionIds {
-  /** How many of those were written down, by the root of the workspace. */
+  /** How many of these there were, by the root of the workspace. */
   readonly #listed = new Map<string | undefined, number>();
-  /** The children of which it was told that they name too many. */
+  /** The children whose agents name too many sessions, which was logged. */
   readonly #told = new WeakSet<WorkspaceChild>();
 
   /** Opens what is new in `sessions`. */
@@ -43,8 +41,7 @@ export class SessionIds {
   editorIdOf(child: WorkspaceChild, agentId: string, like: AgentSession | undefined): string | undefined {
     const { byAgentId } = this.sessions.of(child);
     const known = byAgentId.get(agentId);
-    if (known !== undefined) return known.editorId;
-    if (like === undefined) return undefined;
+    if (known !== undefined || like === undefined) return known?.editorId;
     if (byAgentId.size >= maxSessions) {
       this.#tellTooMany(child);
       return undefined;
@@ -93,8 +90,8 @@ export class SessionIds {
   }
 
   /**
-   * A session that only a list speaks of belongs to the workspace of its own working directory. Where agents of
-   * several workspaces see theirs at the same place, one that is known is where it is known to be.
+   * A session that was not opened belongs to the workspace of its own working directory. Where agents of several
+   * workspaces see theirs at the same place, a known session stays where it is known to be.
    */
   #derivedId(
     child: WorkspaceChild,
@@ -105,14 +102,9 @@ export class SessionIds {
   ): string {
     const names = child.root === undefined ? [] : [child.root, ...map.hostRoots];
     const own = names.some((name) => isInside(cwd, name)) ? child.root : undefined;
-    const root = own ?? this.sessions.records.rootOf(cwd) ?? cwd;
-    return this.sessions.records.idForKnown(
-      agentId,
-      root,
-      cwd,
-      own !== undefined && !map.isIdentity,
-      isWritten,
-    );
+    const { records } = this.sessions;
+    const anywhere = own !== undefined && !map.isIdentity;
+    return records.idForKnown(agentId, own ?? records.rootOf(cwd) ?? cwd, cwd, anywhere, isWritten);
   }
 
   #tellTooMany(child: WorkspaceChild): void {

@@ -18,11 +18,9 @@ const titleMs = 1_000;
 const maxTitleLength = 500;
 const maxInfoBytes = 64 * 1_024;
 
-/** What is still to be written of a session. */
+/** What is still to be written of a session; times in milliseconds since 1970. */
 interface Unsaved {
   changes: SessionChanges;
-  /** When the session was used last, in milliseconds since the epoch: of a hundred of these one is written. */
-  usedAt: number | undefined;
   /** When something was written last, and when a title was. */
   savedAt: number;
   titledAt: number;
@@ -79,54 +77,38 @@ export class SessionMemory implements SessionObserver {
     return this.sessions.records.recall(editorId)?.updatedAt !== undefined;
   }
 
+  /** It is said again that it is open here, because another process may have had it open meanwhile. */
   #used(editorId: string): void {
-    const unsaved = this.#unsavedOf(editorId);
-    unsaved.usedAt = Date.now();
-    this.#saveAt(editorId, unsaved, unsaved.savedAt + (this.#wasUsed(editorId) ? activityMs : 0));
+    const use = { updatedAt: new Date().toISOString(), openBy: this.#self };
+    this.#note(editorId, use, this.#wasUsed(editorId) ? activityMs : 0);
   }
 
   /** Writes changes, with what waits, but not sooner than `intervalMs` after those of their kind before. */
   #note(editorId: string, changes: SessionChanges, intervalMs: number): void {
-    const unsaved = this.#unsavedOf(editorId);
-    unsaved.changes = { ...unsaved.changes, ...changes };
-    const before = 'title' in changes ? unsaved.titledAt : unsaved.savedAt;
-    this.#saveAt(editorId, unsaved, before + intervalMs);
-  }
-
-  #unsavedOf(editorId: string): Unsaved {
-    const known = this.#unsaved.get(editorId);
-    if (known !== undefined) return known;
-    const unsaved = { changes: {}, usedAt: undefined, savedAt: 0, titledAt: 0, dueAt: Infinity };
+    const unsaved = this.#unsaved.get(editorId) ?? { changes: {}, savedAt: 0, titledAt: 0, dueAt: Infinity };
     this.#unsaved.set(editorId, unsaved);
-    return unsaved;
-  }
-
-  #saveAt(editorId: string, unsaved: Unsaved, dueAt: number): void {
+    Object.assign(unsaved.changes, changes);
+    const dueAt = ('title' in changes ? unsaved.titledAt : unsaved.savedAt) + intervalMs;
     if (dueAt >= unsaved.dueAt) return;
     clearTimeout(unsaved.timer);
-    const delayMs = dueAt - Date.now();
-    if (delayMs <= 0) {
-      this.#save(editorId, unsaved);
-      return;
-    }
     unsaved.dueAt = dueAt;
-    unsaved.timer = setTimeout(() => this.#save(editorId, unsaved), delayMs).unref();
+    const delayMs = dueAt - Date.now();
+    if (delayMs <= 0) this.#save(editorId, unsaved);
+    else unsaved.timer = setTimeout(() => this.#save(editorId, unsaved), delayMs).unref();
   }
 
   #save(editorId: string, unsaved: Unsaved): void {
-    const { changes, usedAt } = unsaved;
+    const { changes } = unsaved;
     const savedAt = Date.now();
     const titledAt = 'title' in changes ? savedAt : unsaved.titledAt;
-    Object.assign(unsaved, { changes: {}, usedAt: undefined, savedAt, titledAt, dueAt: Infinity });
-    // That it is open is said again, because another process may have had it open meanwhile.
-    const use = usedAt !== undefined && { updatedAt: new Date(usedAt).toISOString(), openBy: this.#self };
+    Object.assign(unsaved, { changes: {}, savedAt, titledAt, dueAt: Infinity });
     // Another process may have written of the same session since.
     this.sessions.records.refresh();
-    this.sessions.records.update(editorId, { ...use, ...changes });
+    this.sessions.records.update(editorId, changes);
   }
 }
 
-/** A title as it is kept; empty for one that is taken back; undefined for what is none. */
+/** A title as it is kept; empty for `null`, which takes one back; undefined for what is none. */
 export function titleOf(value: unknown): string | undefined {
   if (value === null) return '';
   // A pair of surrogates is not cut in two.

@@ -3,26 +3,25 @@
  * the editor knows them by, which are ours.
  */
 import { v4, v5 } from 'uuid';
-import type { SessionFile } from './session-file';
-import type { SessionRecord } from './session-file';
+import type { SessionFile, SessionRecord } from './session-file';
 import { isInside } from '../paths/path-map';
 import { maxPathLength } from '../system/real-path';
 
 /** How many sessions of one agent are remembered; beyond that, those that were used longest ago are not any more. */
 const maxRecords = 50_000;
-/** How many are known besides, for as long as this process lives. */
+/** How many more are known for as long as this process lives. */
 const maxUnwritten = 10_000;
-/** How many of the ids are known that were given for one id of an agent, which may count anew in each process. */
+/** How many ids are known for one id of an agent, which may count from 1 in each process. */
 const maxGiven = 100;
-/** Ids of agents that are at least so long are random, and those that are shorter may be counted. */
+/** Shorter ids of agents may be counted; longer ones are taken for random. */
 const minUniqueLength = 16;
 /** How many folders deep a workspace is looked for. */
 const maxDepth = 64;
 /** Namespace of the ids that we derive. */
 const namespace = '6f5c2b1e-3a0d-5d53-9a53-0d6a1c7f4e21';
 
-/** What becomes known of a session; a member that is `undefined` is no longer so. */
-export type SessionChanges = Partial<Pick<SessionRecord, 'title' | 'updatedAt' | 'openBy'>>;
+/** What changes of a session; a member that is `undefined` is removed. */
+export type SessionChanges = Partial<Pick<SessionRecord, 'title' | 'updatedAt' | 'openBy' | 'agentId'>>;
 
 /** What one proxy, which runs one agent, remembers of sessions. */
 export class SessionRecords {
@@ -30,15 +29,15 @@ export class SessionRecords {
   isOpen: (editorId: string) => boolean = () => false;
   /** What is remembered, in the order of the last changes. */
   readonly #records = new Map<string, SessionRecord>();
-  /** Those of them that are not written down: an agent has listed them, and nobody has used them. */
-  readonly #unwritten = new Set<string>();
-  /** Those that a list alone has made, in this process, and nobody has opened: the unwritten ones and others. */
+  /** Sessions that this process knows from an agent's list alone. */
   readonly #listed = new Set<string>();
+  /** Those of them that are not written to the file. */
+  readonly #unwritten = new Set<string>();
   /** The ids given for an agent's session id, the last one first. */
   readonly #given = new Map<string, string[]>();
-  /** The roots of all that was ever remembered. */
+  /** The roots of the workspaces of all sessions that were ever remembered. */
   readonly #roots = new Set<string>();
-  /** What others have remembered was looked at in this turn of the event loop. */
+  /** The file was read in this turn of the event loop. */
   #isFresh = false;
 
   /** `file` is undefined when nothing is to be kept. */
@@ -58,13 +57,6 @@ export class SessionRecords {
     if (this.#unwritten.delete(editorId)) this.#write(this.#records.get(editorId)!);
   }
 
-  /** Its agent has made the session anew, under another id of its own. */
-  changeAgentId(editorId: string, agentId: string): void {
-    const record = this.#records.get(editorId);
-    if (record !== undefined) this.#write({ ...record, agentId });
-    this.file?.flush();
-  }
-
   /** What is remembered of the session with that id, opened by this or another process. */
   recall(editorId: string): SessionRecord | undefined {
     if (!this.#records.has(editorId)) this.#refreshOnce();
@@ -72,10 +64,10 @@ export class SessionRecords {
   }
 
   /**
-   * An editor's id for a session that an agent has just made: derived from what names the session, so
-   * that it is the same in every process. Where that stands for an earlier session already, because the
-   * agent counts anew in each process, or while another process gives one, it is random. One that was only listed is the same session: an agent may list
-   * it before it says that it is made.
+   * An editor's id for a session that an agent has just made: derived from what names the session, so that it is the
+   * same in every process. It is random where the derived one stands for an earlier session, as the agent counts from 1
+   * in each process, and while another process gives an id. A session that was only listed is the same one: an agent
+   * may list it before it says that it is made.
    */
   idForNew(agentId: string, root: string, cwd: string): string {
     const give = (isAlone: boolean): string => {
@@ -92,10 +84,10 @@ export class SessionRecords {
   }
 
   /**
-   * The editor's id for a session that an agent says it has: the one given last, else a derived one. `anywhere`:
-   * one that was given for another workspace counts, if there is none for this. Of a session that was only listed
-   * there, that is so if the agent's id is one that no other agent has chosen, too: agents that count have the same. `isWritten` is asked of a session
-   * that is new whether it is to be written down before it is opened.
+   * The editor's id for a session that an agent says it has: the one given last, else a derived one. `anywhere`: an id
+   * given for another workspace counts if there is none for this one; not if the session was only listed there under
+   * an id that may be counted, as agents that count choose the same ids. `isWritten`: asked of a new session, whether
+   * it is written to the file before it is opened.
    */
   idForKnown(
     agentId: string,
@@ -107,10 +99,8 @@ export class SessionRecords {
     const known = this.#givenFor(agentId, root, cwd, false);
     if (known !== undefined) return known;
     this.#refreshOnce();
-    const given = this.#givenFor(agentId, root, cwd, anywhere);
-    if (given !== undefined) return given;
-    const id = this.#derive(agentId, root);
-    // A longer one names no folder.
+    const id = this.#givenFor(agentId, root, cwd, anywhere) ?? this.#derive(agentId, root);
+    // A longer path names no folder.
     if (cwd.length > maxPathLength || this.#records.has(id)) return id;
     this.#listed.add(id);
     if (!isWritten()) this.#unwritten.add(id);
@@ -126,22 +116,17 @@ export class SessionRecords {
   /** The root of the innermost known workspace that a folder lies in. */
   rootOf(folder: string): string | undefined {
     if (folder.length > maxPathLength) return undefined;
-    let root = this.#roots.has('/') ? '/' : undefined;
-    for (let depth = 0, end = 0; depth < maxDepth && end < folder.length; depth++) {
-      const slash = folder.indexOf('/', end + 1);
-      end = slash < 0 ? folder.length : slash;
-      const outer = folder.slice(0, end);
-      if (this.#roots.has(outer)) root = outer;
-    }
-    return root;
+    const names = folder.split('/').slice(0, maxDepth + 1);
+    const folders = names.map((_, last) => names.slice(0, last + 1).join('/') || '/');
+    return folders.findLast((each) => this.#roots.has(each));
   }
 
-  /** What is remembered outlives this process. */
+  /** Whether what is remembered outlives this process. */
   get isKept(): boolean {
     return this.file !== undefined;
   }
 
-  /** Changes what is remembered of a session, which then counts as used now; nothing happens if that is nothing. */
+  /** Changes what is remembered of a session, which then counts as used now; nothing happens for an unknown one. */
   update(editorId: string, changes: SessionChanges): void {
     const record = this.#records.get(editorId);
     if (record !== undefined) this.#write({ ...record, ...changes, at: new Date().toISOString() });
@@ -168,7 +153,7 @@ export class SessionRecords {
     this.file?.flush();
   }
 
-  /** As `refresh`, but once for all that is done in one go: a list may have any number of rows. */
+  /** As `refresh`, but once in a turn of the event loop: a list may have any number of rows. */
   #refreshOnce(): void {
     if (this.#isFresh) return;
     this.#isFresh = true;
@@ -196,7 +181,7 @@ export class SessionRecords {
     return id;
   }
 
-  /** What is open here is remembered in any case. */
+  /** Forgets what was used longest ago, if there is too much; never what is open here. */
   #makeRoom(): void {
     // Half of them at once, since to find the first one of a set takes the longer the more have been deleted.
     if (this.#unwritten.size > maxUnwritten)

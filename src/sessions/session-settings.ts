@@ -7,7 +7,7 @@ import type { Message } from '../rpc/message';
 import type { JsonObject } from '../child/child-data';
 import { updateOf } from './session-update';
 
-/** One of them, as the request that sets it. */
+/** A mode or an option, as the request that sets it. */
 export interface Setting {
   /** Its method. */
   readonly method: string;
@@ -15,7 +15,7 @@ export interface Setting {
   readonly params: Readonly<Record<string, string | boolean>>;
 }
 
-/** The requests that set something, with what their params must have. Source: ACP v1. */
+/** The members that the params of each request must have. Source: ACP v1. */
 const setters: Readonly<Record<string, readonly string[]>> = {
   'session/set_mode': ['modeId'],
   'session/set_model': ['modelId'],
@@ -53,8 +53,8 @@ export class SessionSettings {
   /** The editor has loaded, resumed or forked it: it is as the agent's result says, which is what the user sees. */
   readResult(result: Message): void {
     const { modes, configOptions } = (bodyOf(result) ?? {}) as JsonObject;
-    this.#keepMode((modes as JsonObject | null | undefined)?.currentModeId);
-    this.#keepOptions(configOptions);
+    const { currentModeId } = (modes ?? {}) as JsonObject;
+    this.#keepState({ currentModeId, configOptions });
   }
 
   /** The user wants to set something. */
@@ -72,17 +72,13 @@ export class SessionSettings {
 
   /** The agent has set something itself. */
   readUpdate(kind: string, update: Message): void {
-    if (kind === 'current_mode_update') this.#keepMode(updateOf(update).currentModeId);
-    else if (kind === 'config_option_update') this.#keepOptions(updateOf(update).configOptions);
+    if (kind === 'current_mode_update' || kind === 'config_option_update') this.#keepState(updateOf(update));
   }
 
-  #keepMode(modeId: unknown): void {
+  /** Keeps the mode, also where it is an option, and the options that were set before. */
+  #keepState({ currentModeId: modeId, configOptions }: JsonObject): void {
     this.keep(settingOf('session/set_mode', { modeId }));
-  }
-
-  /** Of the options those that were set before, and the mode, which some agents have as an option. */
-  #keepOptions(options: unknown): void {
-    for (const option of Array.isArray(options) ? (options as (JsonObject | null)[]) : []) {
+    for (const option of Array.isArray(configOptions) ? (configOptions as (JsonObject | null)[]) : []) {
       const { id: configId, type, category, currentValue: value } = option ?? {};
       const params = type === 'boolean' ? { configId, type, value } : { configId, value };
       const setting = settingOf('session/set_config_option', params);
@@ -92,7 +88,7 @@ export class SessionSettings {
   }
 }
 
-/** What is kept of params; undefined for what is not as the protocol has it, or too long to be kept. */
+/** What is kept of params; undefined for what the protocol does not have, or what is too long to be kept. */
 function settingOf(method: string, given: JsonObject): Setting | undefined {
   const names = setters[method]!;
   const params = Object.entries(given).filter(([name]) => names.includes(name) || name === 'type');

@@ -15,24 +15,6 @@ let count = 0;
 beforeEach(() => (file = join(folder, `${++count}.ndjson`)));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('changeAgentId', () => {
-  test('gives a session another id of its agent, which alone names it from then on in every process', async () => {
-    const [records, other] = [tableOn(file), tableOn(file)];
-    const editorId = records.idForNew('s1', '/w', '/w');
-    await written();
-    expect(other.recall(editorId)).toMatchObject({ agentId: 's1' });
-
-    records.changeAgentId(editorId, 's2');
-    await written();
-
-    for (const each of [records, other]) {
-      expect(each.idForKnown('s2', '/w', '/w')).toBe(editorId);
-      expect(each.idForKnown('s1', '/v', '/v', true)).not.toBe(editorId);
-      expect(each.recall(editorId)).toMatchObject({ agentId: 's2' });
-    }
-  });
-});
-
 describe('idForNew', () => {
   test('is a UUID of version 5 that is the same in every process', () => {
     const ids = [newTable(), newTable()].map((table) => table.idForNew('s1', '/w', '/w/src'));
@@ -273,6 +255,22 @@ describe('rootOf', () => {
 });
 
 describe('update', () => {
+  test('gives a session another id of its agent, which alone names it from then on in every process', async () => {
+    const [records, other] = [tableOn(file), tableOn(file)];
+    const editorId = records.idForNew('s1', '/w', '/w');
+    await written();
+    expect(other.recall(editorId)).toMatchObject({ agentId: 's1' });
+
+    records.update(editorId, { agentId: 's2' });
+    await written();
+
+    for (const each of [records, other]) {
+      expect(each.idForKnown('s2', '/w', '/w')).toBe(editorId);
+      expect(each.idForKnown('s1', '/v', '/v', true)).not.toBe(editorId);
+      expect(each.recall(editorId)).toMatchObject({ agentId: 's2' });
+    }
+  });
+
   test('changes what this and other processes know of a session, and renews it', async () => {
     const at = new Date(Date.now() - 1_000).toISOString();
     fileAt(file).append({
