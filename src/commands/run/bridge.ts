@@ -32,9 +32,6 @@ interface BridgeOptions extends TargetOptions {
   readonly statusFd?: number;
 }
 
-/** Tells who has started it how it goes. */
-type Tell = (status: AgentStatus) => void;
-
 /** Resolves with 0 when nobody wants it any more; with the status of what went wrong, which has been told. */
 export const run = declare<BridgeOptions>({
   name: 'bridge',
@@ -45,26 +42,41 @@ program that is run here, until stdin ends.`,
     ...targetOptions,
     new Option('--status-fd <number>', 'tell there what happens, as JSON lines').argParser(Number),
   ],
-  action: ({ statusFd = 1, ...options }, host, [what]) =>
-    bridge(what!, options, host, (status) => {
+  action: ({ statusFd = 1, ...options }, host, [what]) => {
+    const tell = (status: AgentStatus): void => {
       try {
         writeSync(statusFd, statusLine(status));
       } catch {
         // Nobody is there any more to be told.
       }
-    }),
+    };
+    return bridge(what!, options, host, tell);
+  },
 });
 
-async function bridge(what: string, options: TargetOptions, host: Host, tell: Tell): Promise<number> {
+async function bridge(
+  what: string,
+  options: TargetOptions,
+  host: Host,
+  tell: (status: AgentStatus) => void,
+): Promise<number> {
   const notice = (text: string): void => tell({ kind: 'notice', text });
   const program =
     what === 'program' ? new HostProgram(await readOrder(process.stdin), notice, host) : undefined;
   const address = program === undefined ? addressOf(what) : undefined;
   const unwanted = untilUnwanted();
   let connection: SshConnection | undefined;
+  const serve = async (): Promise<never> => {
+    const target = await Target.find({ ...options, quiet: true }, host);
+    const opened = await target.connect();
+    ({ connection } = opened);
+    if (program !== undefined) await program.listen(connection, target.wanted.settings);
+    else await forward(connection, address!, notice);
+    tell({ kind: 'started' });
+    throw await target.explain(await connection.lost, opened.container);
+  };
   try {
-    const serving = serve();
-    return await Promise.race([serving, unwanted.then(() => 0)]);
+    return await Promise.race([serve(), unwanted.then(() => 0)]);
   } catch (reason) {
     if (!(reason instanceof CaiError)) throw reason;
     notice(reason.message);
@@ -74,20 +86,10 @@ async function bridge(what: string, options: TargetOptions, host: Host, tell: Te
     await program?.end(connection);
     connection?.destroy();
   }
-
-  async function serve(): Promise<number> {
-    const target = await Target.find({ ...options, quiet: true }, host);
-    const opened = await target.connect();
-    ({ connection } = opened);
-    if (program !== undefined) await program.listen(connection, target.wanted.settings);
-    else await forward(connection, address!, notice);
-    tell({ kind: 'started' });
-    throw await target.explain(await connection.lost, opened.container);
-  }
 }
 
 interface Address {
-  readonly host: string;
+  readonly hosts: readonly string[];
   readonly port: number;
 }
 
@@ -95,7 +97,7 @@ function addressOf(what: string): Address {
   const [, host, digits] = /^(localhost|127(?:\.\d{1,3}){3}):(\d{1,5})$/.exec(what) ?? [];
   if (host === undefined || Number(digits) < 1 || Number(digits) > 65_535)
     throw new CaiError('USAGE', `"${what}" is nothing to be reached: write "localhost:PORT" or "program"`);
-  return { host, port: Number(digits) };
+  return { hosts: host === 'localhost' ? ['127.0.0.1', '::1'] : [host], port: Number(digits) };
 }
 
 /** Resolves when the port is listened on inside, however long another program has it. */
@@ -160,19 +162,17 @@ async function requireListening(connection: SshConnection): Promise<void> {
 }
 
 /** Joins a stream to the address. Rejects when nothing answers there. */
-async function join(stream: Duplex, { host, port }: Address): Promise<void> {
-  const hosts = host === 'localhost' ? ['127.0.0.1', '::1'] : [host];
-  for (const [index, each] of hosts.entries()) {
-    const socket = connect({ host: each, port, allowHalfOpen: true, noDelay: true });
-    try {
-      await once(socket, 'connect');
-    } catch (reason) {
-      if (index < hosts.length - 1) continue;
-      throw reason;
-    }
-    joinStreams(socket, stream);
+async function join(stream: Duplex, { hosts, port }: Address): Promise<void> {
+  const [host, ...others] = hosts;
+  const socket = connect({ host: host!, port, allowHalfOpen: true, noDelay: true });
+  try {
+    await once(socket, 'connect');
+  } catch (reason) {
+    if (others.length === 0) throw reason;
+    await join(stream, { hosts: others, port });
     return;
   }
+  joinStreams(socket, stream);
 }
 
 /** Resolves when our stdin has ended, or our parent, or when a signal tells us to end. */

@@ -53,7 +53,7 @@ stderr, signals and the exit status are the command's own.`,
     new Option(
       '-e, --env <name[=value]>',
       'set a variable; without a value the one that it has here',
-    ).argParser(collect),
+    ).argParser((value, earlier?: readonly string[]) => [...(earlier ?? []), value]),
     ['-t, --tty', 'give the command a terminal'],
     new Option(
       '--status-fd <number>',
@@ -77,57 +77,56 @@ export async function runInContainer(
 ): Promise<number> {
   if (options.tty === true && !host.isOnTerminal)
     throw new CaiError('USAGE', '-t needs a terminal on stdin and stdout: leave it out');
-  const extra = variables(options.env, host);
+  const terminalType = options.tty === true ? ['TERM', 'COLORTERM'] : [];
+  const env = variables([...options.env, ...terminalType], host);
   const guard = new Guard(options.endsOnSignal === true, options.wantedBy);
   const status = options.statusFd === undefined ? undefined : guard.openLifeline(options.statusFd);
   try {
-    return await runGuarded(argv, extra, options, { host, guard, status });
+    const target = await Target.find(options, host, status);
+    return await runIn(target, { argv, env }, options, { host, guard, status });
   } catch (reason) {
     if (reason instanceof CaiError) status?.write(statusLine({ kind: 'failed', code: reason.code }));
     throw reason;
   }
 }
 
-/** What there is to run a command with, besides its options. */
-interface Guarded {
-  readonly host: Host;
-  readonly guard: Guard;
-  readonly status: Writable | undefined;
-}
-
-async function runGuarded(
-  argv: readonly [string, ...string[]],
-  extra: Variables,
+async function runIn(
+  target: Target,
+  { argv, env }: { readonly argv: readonly [string, ...string[]]; readonly env: Variables },
   options: ExecOptions,
-  { host, guard, status }: Guarded,
+  {
+    host,
+    guard,
+    status,
+  }: { readonly host: Host; readonly guard: Guard; readonly status: Writable | undefined },
 ): Promise<number> {
-  const target = await Target.find(options, host, status);
+  const { config, engine, settings } = target.wanted;
   const { container, connection } = await target.connect();
-  guard.watch(connection);
-  guard.freezer = new Freezer(target.wanted.engine, freezeLocks(host.folders.state), {
+  guard.connection = connection;
+  guard.freezer = new Freezer(engine, freezeLocks(host.folders.state), {
     container: container.id,
-    hostUser: target.wanted.settings.hostUser.uid,
+    hostUser: settings.hostUser.uid,
   });
   let beside: { close(): Promise<void> } | undefined;
   try {
     beside = await options.beside?.(connection);
-    const env = [
-      ...commandEnvironment(container, target.wanted.config, host.env),
-      ...extra,
-      ...terminalType(options, host),
-    ];
     const terminal = options.tty === true ? { ...windowSize(), term: host.env.TERM ?? 'xterm' } : undefined;
-    const cwd = startFolder(target.wanted, options.cwd);
-    const remote = await connection.run({ argv, cwd, env }, terminal);
+    const remote = await connection.run(
+      {
+        argv,
+        cwd: startFolder(target.wanted, options.cwd),
+        env: [...commandEnvironment(container, config, host.env), ...env],
+      },
+      terminal,
+    );
     guard.command = remote;
     if (status !== undefined) {
       status.write(statusLine({ kind: 'started', image: container.imageId, imageName: target.imageName }));
-      watchLater(connection, remote, { status, diskBytes: target.wanted.settings.diskBytes });
-      tellLoss(connection, status);
+      tellOf(remote, connection, status, settings.diskBytes);
     }
     if (terminal !== undefined) useTerminal(remote, host);
     const ended = await relay(remote, process);
-    if (ended === killedStatus) await explainKill(connection, target.wanted.settings.diskBytes);
+    if (ended === killedStatus) await explainKill(connection, settings.diskBytes);
     return ended;
   } catch (reason) {
     throw await target.explain(reason, container);
@@ -142,11 +141,12 @@ async function runGuarded(
 /** When the command begins to be watched, in milliseconds: its start has the processors to itself. */
 const watchAfterMs = 2_000;
 
-/** Tells the program that started us what the command cannot say itself. */
-function watchLater(
-  connection: SshConnection,
+/** Tells the program that started us what the command cannot say itself. `diskBytes`: as for `explainKill`. */
+function tellOf(
   command: RemoteProcess,
-  { status, diskBytes }: { readonly status: Writable; readonly diskBytes: number | undefined },
+  connection: SshConnection,
+  status: Writable,
+  diskBytes: number | undefined,
 ): void {
   const tell = (said: AgentStatus | undefined) => said && status.write(statusLine(said));
   const heard = {
@@ -155,13 +155,10 @@ function watchLater(
   };
   const onUnwatchable = () => tell({ kind: 'unwatchable' });
   setTimeout(() => void watchCommand(connection, { command, heard, onUnwatchable }), watchAfterMs).unref();
-}
-
-/** Why it is lost takes a while to find out, in which more may be sent to us that will never get there. */
-function tellLoss(connection: SshConnection, status: Writable): void {
+  // Why the connection is lost takes a while to find out, in which more may be sent to us that never gets there.
   let takenBytes = 0;
   process.stdin.on('data', (chunk: Buffer) => (takenBytes += chunk.length));
-  void connection.lost.then(() => status.write(statusLine({ kind: 'lost', takenBytes })));
+  void connection.lost.then(() => tell({ kind: 'lost', takenBytes }));
 }
 
 /**
@@ -195,11 +192,6 @@ function variables(given: readonly string[], { env }: Host): Variables {
   });
 }
 
-function terminalType({ tty }: ExecOptions, { env }: Host): Variables {
-  const names = tty === true ? ['TERM', 'COLORTERM'] : [];
-  return names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
-}
-
 function useTerminal(remote: RemoteProcess, host: Host): void {
   process.stdin.setRawMode(true);
   // Node leaves the terminal to turn newlines into two characters, which the one inside has done or must not be done.
@@ -213,10 +205,6 @@ function useTerminal(remote: RemoteProcess, host: Host): void {
 
 const windowSize = () => ({ columns: process.stdout.columns, rows: process.stdout.rows });
 
-function collect(value: string, earlier: readonly string[] = []): string[] {
-  return [...earlier, value];
-}
-
 /** Status of a command that was killed: 128 and the number of SIGKILL. */
 const killedStatus = 137;
 
@@ -224,10 +212,7 @@ const killedStatus = 137;
  * Says on stderr why a command was killed, as far as that is known: neither the kernel nor the keeper says a word where
  * it ran. `diskBytes`: the container's budget, if it has one.
  */
-async function explainKill(
-  connection: Pick<SshConnection, 'run'>,
-  diskBytes: number | undefined,
-): Promise<void> {
+async function explainKill(connection: SshConnection, diskBytes: number | undefined): Promise<void> {
   if (diskBytes !== undefined && (await isDiskUsedUp(connection))) {
     tell(
       `the command was killed, because the container has used up its disk budget and the command went on writing: ${diskRemedy}`,
@@ -235,8 +220,8 @@ async function explainKill(
     return;
   }
   const count = await memoryKills(connection);
-  if (count > 0)
-    tell(
-      `the command was killed; for want of memory the system has killed ${count} of this container's processes so far: raise container.memory in the configuration`,
-    );
+  if (count === 0) return;
+  tell(
+    `the command was killed; for want of memory the system has killed ${count} of this container's processes so far: raise container.memory in the configuration`,
+  );
 }

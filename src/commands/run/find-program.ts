@@ -7,35 +7,21 @@ import { orForget } from '../../config/chosen-path';
 import { isOfNoAgent, isProgram } from '../../paths/safe-program';
 import { searchFolders } from '../../paths/search-path';
 
-/** What is run, and how. */
-export interface FoundProgram {
-  /** Its absolute path. */
-  readonly file: string;
-  /** PATH for it, which is where a script's interpreter is found, without folders that agents can change. */
-  readonly path: string;
-}
-
-/** Where a program is looked for. */
-export interface ProgramPlace {
-  /** Where a relative path begins, and where the program is run. */
-  readonly home: string;
-  /** The variable PATH. */
-  readonly path: string | undefined;
-  /** What agents can write. */
-  readonly folders: AgentFolders;
-}
-
 /** As much of a script's first line as Linux reads. Source: linux/binfmts.h, `BINPRM_BUF_SIZE`. */
 const maxFirstLine = 256;
 /** How often a script's interpreter may be a script. Source: execve(2). */
 const maxInterpreters = 4;
 
 /**
- * The program that `command` names, a path or a name to be found by PATH. Fails with `WORKSPACE` if there is none,
- * or if an agent decides what it is, or what runs it: if it lies where agents write, or a link that leads to it, or
- * a folder on its way, or the interpreter that its first line names.
+ * The program that `command` names, a path (a relative one begins in `home`) or a name to be found by PATH; its absolute
+ * path, and the PATH for it, which is where a script's interpreter is found, without folders that agents can change.
+ * Fails with `WORKSPACE` if there is none, or if an agent decides what it is, or what runs it: if it lies where agents
+ * write, or a link that leads to it, or a folder on its way, or the interpreter that its first line names.
  */
-export function findProgram(command: string, { home, path, folders }: ProgramPlace): FoundProgram {
+export function findProgram(
+  command: string,
+  { home, path, folders }: { home: string; path: string | undefined; folders: AgentFolders },
+): { file: string; path: string } {
   const safe = searchFolders(path).filter((folder) => isOfNoAgent(folder, folders));
   const files = command.includes('/') ? [resolve(home, command)] : safe.map((each) => join(each, command));
   const file = files.find(isProgram);

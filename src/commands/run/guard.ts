@@ -12,18 +12,6 @@ import { isRunning } from '../../system/process-identity';
 
 const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
-function openSocket(fd: number): Socket {
-  try {
-    if (Number.isInteger(fd) && fd > 2) return new Socket({ fd });
-  } catch {
-    // Not open, or nothing that can be read and written.
-  }
-  throw new CaiError(
-    'USAGE',
-    '--status-fd needs the number of an open descriptor above 2, a pipe or a socket',
-  );
-}
-
 /** How long an engine may take to thaw at our end, in milliseconds. */
 const thawMs = 3_000;
 
@@ -39,7 +27,8 @@ export class Guard {
   command: RemoteProcess | undefined;
   /** Of its container, once that runs. */
   freezer: Freezer | undefined;
-  #connection: SshConnection | undefined;
+  /** Its connection, which is ended when we leave. */
+  connection: SshConnection | undefined;
   readonly #seen = new Set<string>();
   readonly #parent = process.ppid;
 
@@ -68,11 +57,6 @@ export class Guard {
     return lifeline.unref();
   }
 
-  /** What to end when we leave. */
-  watch(connection: SshConnection): void {
-    this.#connection = connection;
-  }
-
   #take(signal: (typeof forwarded)[number]): void {
     const isRepeated = this.#seen.has(signal) && (signal === 'SIGINT' || signal === 'SIGTERM');
     this.#seen.add(signal);
@@ -82,7 +66,7 @@ export class Guard {
   }
 
   #leave(signal: (typeof forwarded)[number]): void {
-    this.#connection?.destroy();
+    this.connection?.destroy();
     void this.thaw().finally(() => process.exit(128 + constants.signals[signal]));
   }
 
@@ -92,4 +76,16 @@ export class Guard {
     const thawed = this.freezer.thaw().catch(() => undefined);
     await Promise.race([thawed, sleep(thawMs, undefined, { ref: false })]);
   }
+}
+
+function openSocket(fd: number): Socket {
+  try {
+    if (Number.isInteger(fd) && fd > 2) return new Socket({ fd });
+  } catch {
+    // Not open, or nothing that can be read and written.
+  }
+  throw new CaiError(
+    'USAGE',
+    '--status-fd needs the number of an open descriptor above 2, a pipe or a socket',
+  );
 }

@@ -11,19 +11,17 @@ import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError, messageOf } from '../../errors';
 import { openLog, type Log } from '../../system/log';
 import { AgentFolders } from '../../paths/agent-folders';
-import { findProgram, type FoundProgram } from './find-program';
+import { findProgram } from './find-program';
 
-/** What is run, and where agents reach it. */
-export interface ProgramOrder {
-  /** What the editor calls it. */
+/**
+ * What is run, and where agents reach it: what the editor calls it, its path or name, its environment besides ours, and
+ * the path of a socket inside.
+ */
+interface ProgramOrder {
   readonly name: string;
-  /** Path or name of the program. */
   readonly command: string;
-  /** Its arguments. */
   readonly args: readonly string[];
-  /** Its environment besides ours, pairs of name and value. */
   readonly env: readonly (readonly [string, string])[];
-  /** Path of a socket inside. */
   readonly socket: string;
 }
 
@@ -57,8 +55,6 @@ export class HostProgram {
   readonly #processes = new Set<AgentProcess>();
   readonly #log: Log;
   readonly #env: NodeJS.ProcessEnv;
-  /** Not the workspace: there `npx` and the like run what they find, and agents write it. */
-  readonly #folder: string;
   #isOver = false;
 
   /** Nothing is started yet. `tell` says what the user has to know. */
@@ -68,7 +64,6 @@ export class HostProgram {
     private readonly host: Host,
   ) {
     this.#log = openLog(host.env);
-    this.#folder = host.home;
     this.#env = { ...host.env, ...Object.fromEntries(order.env) };
   }
 
@@ -79,7 +74,18 @@ export class HostProgram {
   async listen(connection: SshConnection, { binds }: Pick<Settings, 'binds'>): Promise<void> {
     const writable = binds.filter(({ isReadOnly }) => !isReadOnly).map(({ source }) => source);
     this.#find(writable);
-    await connection.listenAt(this.order.socket, (stream) => this.#serve(stream, writable));
+    await connection.listenAt(this.order.socket, (stream) => {
+      stream.on('error', () => undefined);
+      try {
+        // Looked for each time: what leads to it may be another program by now.
+        const hasRoom = !this.#isOver && this.#processes.size < maxProcesses && !stream.destroyed;
+        if (hasRoom) this.#start(stream, this.#find(writable));
+        else stream.destroy();
+      } catch (reason) {
+        this.tell(messageOf(reason));
+        stream.destroy();
+      }
+    });
   }
 
   /** Ends all processes and takes the socket away; resolves when nothing of them is left. */
@@ -92,33 +98,19 @@ export class HostProgram {
     ]);
   }
 
-  #serve(stream: Duplex, writable: readonly string[]): void {
-    stream.on('error', () => undefined);
-    try {
-      // Anew for each: what leads to it may be another program by now.
-      if (!this.#hasRoom || stream.destroyed) stream.destroy();
-      else this.#start(stream, this.#find(writable));
-    } catch (reason) {
-      this.tell(messageOf(reason));
-      stream.destroy();
-    }
-  }
-
-  get #hasRoom(): boolean {
-    return !this.#isOver && this.#processes.size < maxProcesses;
-  }
-
   /** Nothing that any agent can write counts; what this container gets is known even where nothing is recorded. */
-  #find(writable: readonly string[]): FoundProgram {
+  #find(writable: readonly string[]): ReturnType<typeof findProgram> {
     const folders = new AgentFolders(this.host.folders.state, writable);
-    return findProgram(this.order.command, { home: this.#folder, path: this.#env.PATH, folders });
+    return findProgram(this.order.command, { home: this.host.home, path: this.#env.PATH, folders });
   }
 
-  #start(stream: Duplex, { file, path }: FoundProgram): void {
+  #start(stream: Duplex, { file, path }: ReturnType<typeof findProgram>): void {
+    const { name, args } = this.order;
     let isHeldBack = false;
     const started = new AgentProcess({
-      agent: { ...named(this.order.name), command: [file, ...this.order.args] },
-      cwd: this.#folder,
+      agent: { name, displayName: name, remedy: 'install it', command: [file, ...args] },
+      // Not the workspace: there `npx` and the like run what they find, and agents write it.
+      cwd: this.host.home,
       env: { ...this.#env, PATH: path },
       limits,
       log: this.#log,
@@ -145,17 +137,8 @@ export class HostProgram {
     });
     // It may have more to say once there is nothing more to read.
     stream.on('end', () => void started.stop(politeStop));
-    stream.on('close', () => void this.#stop(started));
-  }
-
-  async #stop(started: AgentProcess): Promise<void> {
-    await started.stop(politeStop);
-    this.#processes.delete(started);
+    stream.on('close', () => void started.stop(politeStop).then(() => this.#processes.delete(started)));
   }
 }
 
 const newline = Buffer.from('\n');
-
-function named(name: string) {
-  return { name, displayName: name, remedy: 'install it' };
-}
