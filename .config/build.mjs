@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 
 const root = join(import.meta.dirname, '..');
-const commands = ['acp/acp', 'acp/agent-on-terminal', 'acp/connection', 'registry', 'help'];
+const commands = ['acp/acp', 'acp/agent-on-terminal', 'acp/connection', 'registry'];
 
 const options = {
   absWorkingDir: root,

@@ -3,6 +3,7 @@
  * when it is wanted, because an editor waits for this process at every start.
  */
 import { delimiter } from 'node:path';
+import { version } from '../package.json';
 import { signInToken } from './sign-in/sign-in-argument';
 import * as errors from './errors';
 import { Host } from './system/host';
@@ -14,31 +15,23 @@ export const sharedErrors = errors;
 
 /** The arguments are those behind the program's name; resolves with the exit status. */
 export async function main(args: readonly string[], host = hostOf(process.env)): Promise<number> {
-  const [command, ...rest] = args;
+  const [command = '--help', ...rest] = args;
   const isAcp = command === '--acp' || command === 'acp';
   const wantsHelp = rest[0] === '--help' || rest[0] === '-h';
   try {
     const token = signInToken(args);
-    if (token !== undefined)
-      return await (await import('./commands/registry')).run('terminal', [token], host);
-    if (isAcp && !wantsHelp) return await (await import('./commands/acp/acp')).run(rest, host);
-    if (isAcp) return (await import('./commands/help')).run();
+    if (token === undefined && isAcp && !wantsHelp)
+      return await (await import('./commands/acp/acp')).run(rest, host);
+    if (['--version', '-V', '-v', 'version'].includes(command)) {
+      process.stdout.write(`cai ${version}\n`);
+      return 0;
+    }
+    const commands = await import('./commands/registry');
+    if (token !== undefined) return await commands.run('terminal', [token], host);
     if (command === 'help' && rest[0] !== undefined && !wantsHelp)
       return await main([rest[0], '--help'], host);
-    switch (command) {
-      case '--version':
-      case '-V':
-      case '-v':
-      case 'version':
-        return (await import('./commands/help')).showVersion();
-      case '--help':
-      case '-h':
-      case 'help':
-      case undefined:
-        return (await import('./commands/help')).run();
-      default:
-        return await (await import('./commands/registry')).run(command, rest, host);
-    }
+    if (isAcp || ['--help', '-h', 'help'].includes(command)) return commands.help();
+    return await commands.run(command, rest, host);
   } catch (error) {
     return report(error);
   }

@@ -1,7 +1,8 @@
 /**
- * The commands that need the user's configuration or a container engine. They are bundled together, apart
- * from `cai --acp`, and each is loaded only when it is run.
+ * All commands but `cai --acp`: what `cai --help` says of each, and how its code is loaded, which is done only when it
+ * is run. They are bundled together.
  */
+import { catalog } from '../agent/catalog';
 import { brokenPipeStatus } from '../container/ssh/relay';
 import { CaiError } from '../errors';
 import type { Host } from '../system/host';
@@ -13,32 +14,93 @@ interface Command {
   run(args: readonly string[], host: Host): Promise<number>;
 }
 
-/** By their names. `help.ts` has a line for each. */
-export const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  build: () => import('./containers/build'),
-  exec: () => import('./run/exec'),
-  shell: () => import('./run/shell'),
-  forward: () => import('./run/forward'),
-  login: () => import('./run/login'),
-  logout: () => import('./run/logout'),
-  ps: () => import('./containers/ps'),
-  sessions: () => import('./records/sessions'),
-  stop: () => import('./containers/stop'),
-  rm: () => import('./containers/rm'),
-  logs: () => import('./records/logs'),
-  usage: () => import('./records/usage'),
-  replay: () => import('./records/replay'),
-  doctor: () => import('./doctor/doctor'),
-  config: () => import('./workspace/config'),
-  trust: () => import('./workspace/trust'),
-  review: () => import('./workspace/review'),
+/** How something is called, what it does, and for a command, whose name comes first, how it is loaded. */
+type Row = readonly [usage: string, help: string, load?: () => Promise<Command>];
+
+/** By what they are for, in the order of the help. */
+const groups: Readonly<Record<string, readonly Row[]>> = {
+  'For editors': [
+    ['--acp [agent] [agent args...]', 'speak ACP on stdin and stdout'],
+    ['acp [agent] [agent args...]', 'the same'],
+    ['sessions', 'list your sessions, open and past', () => import('./records/sessions')],
+    ['usage', 'what turns have cost: tokens, money, time', () => import('./records/usage')],
+    ['logs', 'what cai has logged in your editors', () => import('./records/logs')],
+    ['--acp --record FILE [agent...]', 'write down all messages, without secrets;'],
+    ['', "also directly behind the agent's name"],
+    ['replay FILE', 'play such a recording to an editor or an agent', () => import('./records/replay')],
+  ],
+  'In the container of a workspace, made when needed': [
+    ['exec COMMAND...', 'run a command', () => import('./run/exec')],
+    ['shell', 'open a shell', () => import('./run/shell')],
+    ['forward PORT...', 'make its ports reachable on 127.0.0.1', () => import('./run/forward')],
+  ],
+  'What agents have left for your own programs to run': [
+    ['review', 'show it; with --restore put it aside', () => import('./workspace/review')],
+  ],
+  'Signing in, for all workspaces at once': [
+    ['login AGENT', "by the agent's own command, in a container", () => import('./run/login')],
+    ['logout AGENT', 'the same, to sign out', () => import('./run/logout')],
+  ],
+  'Containers and images': [
+    ['ps', 'list your containers', () => import('./containers/ps')],
+    ['stop [NAME...]', 'stop those of a workspace, or these', () => import('./containers/stop')],
+    ['rm [NAME...]', 'remove them; what agents keep stays', () => import('./containers/rm')],
+    ['build [AGENT]', 'build its image', () => import('./containers/build')],
+  ],
+  Help: [
+    ['doctor', 'see what is missing, and what to do', () => import('./doctor/doctor')],
+    ['config', 'show the configuration in effect', () => import('./workspace/config')],
+    ['trust', "allow what a repository's configuration asks for", () => import('./workspace/trust')],
+    ['NAME --help', 'more about one of these'],
+    ['--help', ''],
+    ['--version', ''],
+  ],
 };
+
+/** By their names. */
+export const commands: Readonly<Record<string, () => Promise<Command>>> = Object.fromEntries(
+  Object.values(groups)
+    .flat()
+    .flatMap(([usage, , load]) => (load === undefined ? [] : [[usage.split(' ')[0]!, load]])),
+);
 
 /** The commands that editors and we ourselves start. */
 const internalCommands: Readonly<Record<string, () => Promise<Command>>> = {
   bridge: () => import('./run/bridge'),
   terminal: () => import('./run/terminal'),
 };
+
+const withoutPackages = Object.entries(catalog)
+  .flatMap(([name, { packages }]) => (packages.length === 0 ? [name] : []))
+  .join(', ');
+
+const notes = `Agents: ${Object.keys(catalog).join(', ')}; default claude.
+  Only in an image that you have installed it into ("dockerfile" below [image]): ${withoutPackages}.
+Others, in $XDG_CONFIG_HOME/containai/config.toml (~/.config/containai/config.toml):
+  [agents.NAME]
+  command = ["program", "argument"]
+
+In a terminal, with arguments for the agent, the agent itself runs there.
+
+Environment:
+  CAI_ACP_DIRECT_SPAWN=1       run the agent on this machine, without a container
+  CAI_ACP_TEST_MODE=1          any agent name, run exactly as "<name> --acp"
+  CAI_ACP_WORKSPACE_MOUNT=DIR  name the workspace DIR towards the agent
+  CAI_LOG_LEVEL=LEVEL          silent, error, warn (default), info, debug
+  CAI_LOG_FILE=FILE            log there instead of to stderr
+`;
+
+/** `cai --help`: writes the help text to stdout; returns the exit status. */
+export function help(): number {
+  const lineOf = ([usage, text]: Row): string =>
+    `  ${usage === '' ? '   ' : 'cai'} ${usage.padEnd(32)}${text}`.trimEnd();
+  const parts = Object.entries(groups).map(([what, rows]) =>
+    [`${what}:`, ...rows.map(lineOf), ''].join('\n'),
+  );
+  const title = 'cai - run coding agents in containers, from any ACP editor\n';
+  process.stdout.write([title, ...parts, notes].join('\n'));
+  return 0;
+}
 
 /**
  * Runs the command of that name; ends the process when nobody reads what it prints. Rejects with

@@ -31,7 +31,6 @@ interface Entry {
 const levels: Readonly<Record<number, string>> = { 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' };
 /** Where the system has no more watches, the folder is looked at this often. */
 const lookMs = 1_000;
-const chunkBytes = 64 * 1024;
 /** So much of a file tells it from others; its first line, which has a time and a process id, is shorter. */
 const beginningBytes = 1_024;
 
@@ -47,19 +46,17 @@ above, whatever CAI_LOG_LEVEL says, but for "silent". The text of prompts, files
     new Option('-n, --lines <number>', 'how many of the last lines').argParser(countOf).default(200),
     ['--json', 'the lines as they are kept: one JSON object each'],
   ],
-  action: async ({ workspace, ...rest }, host) => {
-    const options = {
-      ...rest,
-      ...(workspace !== undefined && { workspace: await namedRoot(workspace, host) }),
-    };
-    const { folder, logs, shown } = readState(host.folders.state, 'logs', (path) => {
-      if (options.follow === true) mkdirSync(path, { recursive: true, mode: 0o700 });
-      const opened = new Logs(path, options);
-      return { folder: path, logs: opened, shown: opened.read() };
+  action: async ({ workspace, lines, ...rest }, host) => {
+    const root = workspace === undefined ? undefined : await namedRoot(workspace, host);
+    const { logs, shown } = readState(host.folders.state, 'logs', (folder) => {
+      if (rest.follow === true) mkdirSync(folder, { recursive: true, mode: 0o700 });
+      const opened = new Logs(folder, root, rest);
+      return { logs: opened, shown: opened.read() };
     });
-    process.stdout.write(shown.slice(-options.lines).join(''));
-    if (options.follow === true) await follow(folder, logs);
-    else if (shown.length === 0) tell(hint(logs));
+    process.stdout.write(shown.slice(-lines).join(''));
+    if (rest.follow === true) await follow(logs);
+    else if (logs.isEmpty) tell('nothing is logged');
+    else if (shown.length === 0) tell('none of what is logged is of that: "cai logs" shows all');
     return 0;
   },
 });
@@ -70,19 +67,15 @@ function countOf(text: string): number {
   throw new CaiError('USAGE', `--lines: "${text}" is no whole number, at least 1`);
 }
 
-function hint(logs: Logs): string {
-  return logs.isEmpty ? 'nothing is logged' : 'none of what is logged is of that: "cai logs" shows all';
-}
-
 /** Writes what comes; the promise stays open until the process is ended. */
-async function follow(folder: string, logs: Logs): Promise<never> {
+async function follow(logs: Logs): Promise<never> {
   const look = (): void => {
     const text = logs.read().join('');
     if (text !== '') process.stdout.write(text);
   };
   const lookOften = (): void => void setInterval(look, lookMs);
   try {
-    watch(folder, look).on('error', lookOften);
+    watch(logs.folder, look).on('error', lookOften);
   } catch {
     lookOften();
   }
@@ -103,35 +96,30 @@ class Logs {
   readonly #heads = new Map<string, Entry>();
 
   constructor(
-    private readonly folder: string,
-    private readonly options: Options,
+    readonly folder: string,
+    private readonly root: string | undefined,
+    private readonly options: Pick<Options, 'agent' | 'json'>,
   ) {}
 
   /** What is new and wanted, by time, as it is shown. */
   read(): string[] {
-    const entries = filesIn(this.folder).flatMap((name) => this.#readFile(name));
-    return entries.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)).map(({ text }) => text);
+    const found = filesIn(this.folder).flatMap((name) =>
+      this.#newLines(name).flatMap((line) => this.#shown(line, stemOf(name))),
+    );
+    return found.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)).map(({ text }) => text);
   }
 
-  #readFile(name: string): { time: string; text: string }[] {
-    return this.#newLines(name).flatMap((line) => {
-      const entry = parse(line);
-      if (entry === undefined) return [];
-      this.isEmpty = false;
-      const stem = stemOf(name);
-      if (entry.agent !== undefined && entry.pid !== undefined) this.#heads.set(stem, entry);
-      const head = this.#heads.get(stem);
-      if (!this.#isWanted(entry, head)) return [];
-      return [
-        { time: entry.time, text: this.options.json === true ? `${quoted(entry)}\n` : textOf(entry, head) },
-      ];
-    });
-  }
-
-  #isWanted(entry: Entry, head: Entry | undefined): boolean {
-    const { agent, workspace } = this.options;
-    if (agent !== undefined && head?.agent !== agent) return false;
-    return workspace === undefined || entry.root === undefined || entry.root === workspace;
+  /** Nothing for a line that is damaged or not wanted. */
+  #shown(line: string, stem: string): { time: string; text: string }[] {
+    const entry = parse(line);
+    if (entry === undefined) return [];
+    this.isEmpty = false;
+    if (entry.agent !== undefined && entry.pid !== undefined) this.#heads.set(stem, entry);
+    const head = this.#heads.get(stem);
+    const { agent, json } = this.options;
+    if (agent !== undefined && head?.agent !== agent) return [];
+    if (this.root !== undefined && entry.root !== undefined && entry.root !== this.root) return [];
+    return [{ time: entry.time, text: json === true ? `${quoted(entry)}\n` : textOf(entry, head) }];
   }
 
   /** The whole lines that were added to a file; none if it is gone. */
@@ -139,11 +127,11 @@ class Logs {
     const file = unlessGone(() => openSync(join(this.folder, name), 'r'));
     if (file === undefined) return [];
     try {
-      const { ino } = fstatSync(file);
-      const beginning = beginningOf(file);
+      const { ino, size } = fstatSync(file);
+      const beginning = bytesAt(file, 0, beginningBytes).toString('latin1').split('\n', 1).join();
       const known = this.#read.get(ino);
       const start = known?.beginning === beginning ? known.bytes : 0;
-      const added = readFrom(file, start);
+      const added = bytesAt(file, start, Math.max(size - start, 0));
       const whole = added.subarray(0, added.lastIndexOf('\n') + 1);
       this.#read.set(ino, { beginning, bytes: start + whole.length });
       return whole.toString('utf8').split('\n');
@@ -153,22 +141,9 @@ class Logs {
   }
 }
 
-/** The first line of a file, as far as it is there. */
-function beginningOf(file: number): string {
-  const piece = Buffer.alloc(beginningBytes);
-  const length = readSync(file, piece, 0, beginningBytes, 0);
-  return piece.toString('latin1', 0, length).split('\n', 1).join();
-}
-
-function readFrom(file: number, start: number): Buffer {
-  const pieces: Buffer[] = [];
-  for (let at = start; ;) {
-    const piece = Buffer.alloc(chunkBytes);
-    const length = readSync(file, piece, 0, chunkBytes, at);
-    if (length === 0) return Buffer.concat(pieces);
-    pieces.push(piece.subarray(0, length));
-    at += length;
-  }
+function bytesAt(file: number, start: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  return bytes.subarray(0, readSync(file, bytes, 0, length, start));
 }
 
 /** The older half of a log comes first. */

@@ -10,7 +10,7 @@ import { AgentProcess, hastyStop } from '../../agent/process';
 import { CaiError, messageOf } from '../../errors';
 import { openLog } from '../../system/log';
 import { LineReader, type LineLimits } from '../../rpc/line';
-import type { Line } from '../../rpc/splice';
+import { joined, type Line } from '../../rpc/splice';
 import { printableLine } from '../../system/quoted';
 import { declare } from '../support/command';
 
@@ -22,10 +22,6 @@ interface Options {
 }
 
 const limits: LineLimits = { maxLineBytes: 64 * 1024 * 1024, maxSearchBytes: 1024 * 1024 };
-
-interface Place {
-  readonly host: Host;
-}
 
 /** Resolves with 0 when all was played. Rejects with `CaiError('REPLAY')` when that was not possible. */
 export const run = declare<Options>({
@@ -67,9 +63,7 @@ files it writes without --files, which stderr says; all else reaches the editor.
     }
     const lines = readRecording(read(file!), file!);
     requireChild(lines, options.child);
-    await (isEditor
-      ? playEditor(lines, { ...options, host }, program)
-      : playAgent(lines, { ...options, host }));
+    await (isEditor ? playEditor(lines, options, host, program) : playAgent(lines, options, host));
     return 0;
   },
 });
@@ -101,10 +95,7 @@ function optionsOf({ as, child, timing }: Options, send: PlaybackOptions['send']
 }
 
 /** On our own stdin and stdout. */
-async function playAgent(
-  lines: readonly RecordedLine[],
-  { host, ...options }: Options & Place,
-): Promise<void> {
+async function playAgent(lines: readonly RecordedLine[], options: Options, host: Host): Promise<void> {
   const log = openLog(host.env);
   const signIn = new SignIn({ agent: undefined, host, log });
   const note = (text: string): void => void process.stderr.write(`cai: ${printableLine(text)}\n`);
@@ -129,20 +120,19 @@ async function playAgent(
 }
 
 /** Resolves when stdout has taken the line. */
-async function toStdout(line: Line): Promise<void> {
-  const bytes = Buffer.isBuffer(line) ? line : Buffer.concat(line);
-  await new Promise<void>((resolve) => process.stdout.write(bytes, () => resolve()));
+function toStdout(line: Line): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(joined(line), () => resolve()));
 }
 
 /** To a process of `program`, which ends with the recording. */
 async function playEditor(
   lines: readonly RecordedLine[],
-  { host, ...options }: Options & Place,
-  program: readonly string[],
+  options: Options,
+  host: Host,
+  [name = '', ...args]: readonly string[],
 ): Promise<void> {
-  const [name, ...args] = program;
   const agent = new AgentProcess({
-    agent: { name: name!, displayName: name!, command: [name!, ...args], remedy: 'check the command' },
+    agent: { name, displayName: name, command: [name, ...args], remedy: 'check the command' },
     cwd: host.cwd,
     env: host.env,
     limits,
@@ -150,10 +140,8 @@ async function playEditor(
     onLine: (line) => playback.take(line),
     onEnd: (reason) => playback.end(reason.message),
   });
-  const playback = new Playback(
-    lines,
-    optionsOf(options, (line) => agent.send(line)),
-  );
+  const send = (line: Line) => agent.send(line);
+  const playback = new Playback(lines, optionsOf(options, send));
   try {
     await playback.run(false);
   } finally {

@@ -44,16 +44,13 @@ async function list({ agent, workspace, json }: Options, host: Host): Promise<nu
     return new SessionFile(file, keepMs, openLog(host.env)).load();
   });
   const all = [...(records?.values() ?? [])]
-    .map((record) => ({
-      ...record,
-      isLive: record.openBy !== undefined && isRunning(record.openBy) === true,
-    }))
+    .map((each) => ({ ...each, isLive: each.openBy !== undefined && isRunning(each.openBy) === true }))
     // One that was opened and never used, by an editor that does so at every start, is nothing to come back to.
     .filter(({ isLive, updatedAt }) => isLive || updatedAt !== undefined)
     .sort((one, other) => lastUseOf(other) - lastUseOf(one));
-  const shown = all.filter((each) => {
-    return (agent === undefined || each.agent === agent) && (root === undefined || each.root === root);
-  });
+  const shown = all.filter(
+    (each) => (agent ?? each.agent) === each.agent && (root ?? each.root) === each.root,
+  );
   const now = Date.now();
   process.stdout.write(json === true ? asJson(shown, now) : asTable(shown, now));
   if (shown.length === 0) tell(hint(all.length, persist));

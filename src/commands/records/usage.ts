@@ -43,17 +43,24 @@ sessions are ([sessions] keep); nothing is with persist = false.`,
 Tokens and costs are the agent's own words, and "-" where it says none. The time of a tool call includes
 waiting for a permission. A turn in which several models took part counts for each; what of it cannot be told
 apart stands under "(several)".`,
-  action: ({ since, by, json }, host) => {
+  action: ({ since: beginning, by, json }, host) => {
     const now = Date.now();
-    const sinceMs = timeOf(since, now);
+    const sinceMs = timeOf(beginning, now);
     const records = readState(host.folders.state, 'usage', (folder) => readUsage(folder, sinceMs));
+    const since = new Date(sinceMs).toISOString();
     const rows = sumsBy(records, by);
     const total = sumOf(records);
     const average = averageOf(total);
-    process.stdout.write(
-      json === true ? asJson({ sinceMs, now, by, rows, total, average }) : asTable(by, rows, total),
-    );
-    if (records.length === 0) tell(`no turns since ${new Date(sinceMs).toISOString()}`);
+    const value = {
+      since,
+      until: new Date(now).toISOString(),
+      by,
+      rows: rows.map(told),
+      total: { ...told(total), key: undefined },
+      averagePerTurn: average === undefined ? null : told(average),
+    };
+    process.stdout.write(json === true ? `${quotedLines(value)}\n` : asTable(by, rows, total, average));
+    if (records.length === 0) tell(`no turns since ${since}`);
     return 0;
   },
 });
@@ -78,48 +85,28 @@ function isDay(day: string): boolean {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
 }
 
-interface Shown {
-  readonly sinceMs: number;
-  readonly now: number;
-  readonly by: Grouping;
-  readonly rows: readonly UsageSum[];
-  readonly total: UsageSum;
-  readonly average: UsageAverage | undefined;
+/** Where an agent tells no tokens, there need not have been none. */
+function told<T extends UsageAverage>(sum: T) {
+  return { ...sum, tokens: sum.tokens.total === 0 ? null : sum.tokens };
 }
 
-function asJson({ sinceMs, now, by, rows, total, average }: Shown): string {
-  const since = new Date(sinceMs).toISOString();
-  // Where an agent says none, there need not have been none.
-  const told = <T extends UsageSum | UsageAverage>(sum: T) => ({
-    ...sum,
-    tokens: sum.tokens.total === 0 ? null : sum.tokens,
-  });
-  const all = { ...told(total), key: undefined };
-  const value = {
-    since,
-    until: new Date(now).toISOString(),
-    by,
-    rows: rows.map(told),
-    total: all,
-    averagePerTurn: average === undefined ? null : told(average),
-  };
-  return `${quotedLines(value)}\n`;
-}
+const numbers = ['TIME', 'TOOLS', 'TOOL TIME', 'INPUT', 'CACHED', 'OUTPUT', 'TOKENS', 'COST'];
 
-const numbers = ['TURNS', 'TIME', 'TOOLS', 'TOOL TIME', 'INPUT', 'CACHED', 'OUTPUT', 'TOKENS', 'COST'];
-
-function asTable(by: Grouping, rows: readonly UsageSum[], total: UsageSum): string {
-  const hasAgents = by !== 'agent';
-  const named = (name: string, agents: string, cells: readonly string[]): string[] => {
-    return [name, ...(hasAgents ? [agents] : []), ...cells];
+function asTable(
+  by: Grouping,
+  rows: readonly UsageSum[],
+  total: UsageSum,
+  average: UsageAverage | undefined,
+): string {
+  const line = (name: string, agents: string, turns: string, cells: readonly string[]): string[] => {
+    return [name, ...(by === 'agent' ? [] : [agents]), turns, ...cells];
   };
-  const average = averageOf(total);
   const lines = [
-    named(by.toUpperCase(), 'AGENT', numbers),
-    ...rows.map((row) => named(row.key || '-', row.agents.join(', '), [String(row.turns), ...cellsOf(row)])),
-    ...(rows.length > 1 ? [named('total', '', [String(total.turns), ...cellsOf(total)])] : []),
-    ...(average === undefined ? [] : [named('a turn', '', ['', ...cellsOf(average)])]),
+    line(by.toUpperCase(), 'AGENT', 'TURNS', numbers),
+    ...rows.map((row) => line(row.key || '-', row.agents.join(', '), String(row.turns), cellsOf(row))),
   ];
+  if (rows.length > 1) lines.push(line('total', '', String(total.turns), cellsOf(total)));
+  if (average !== undefined) lines.push(line('a turn', '', '', cellsOf(average)));
   return table(lines, [by.toUpperCase()]);
 }
 
