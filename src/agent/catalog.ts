@@ -41,36 +41,6 @@ export interface SignInCommands {
   readonly credentials?: readonly string[];
 }
 
-/** The commands of the versions below. */
-const signIns = {
-  claude: {
-    login: ['claude-agent-acp', '--cli', 'auth', 'login'],
-    logout: ['claude-agent-acp', '--cli', 'auth', 'logout'],
-  },
-  gemini: {
-    login: ['gemini'],
-    guide: 'choose how to sign in and follow it, then leave with /quit',
-    browserMethods: ['oauth-personal'],
-    credentials: ['oauth_creds.json', 'google_accounts.json', 'gemini-credentials.json'].map(
-      (name) => `.gemini/${name}`,
-    ),
-  },
-  codex: {
-    login: ['codex-acp', 'cli', 'login'],
-    browserMethods: ['chat-gpt'],
-    logout: ['codex-acp', 'cli', 'logout'],
-  },
-  opencode: { login: ['opencode', 'auth', 'login'], logout: ['opencode', 'auth', 'logout'] },
-  qwen: {
-    login: ['qwen'],
-    guide: 'choose how to sign in and follow it, then leave with /quit',
-    credentials: ['.qwen/oauth_creds.json'],
-  },
-  // Without a keyring, as in a container, it keeps its token among its settings.
-  copilot: { login: ['copilot', 'login'], credentials: ['.copilot/config.json'] },
-  cursor: { login: ['cursor-agent', 'login'], logout: ['cursor-agent', 'logout'] },
-} as const satisfies Readonly<Record<string, SignInCommands>>;
-
 /**
  * Codex cannot make its own sandbox in a container, and every command of its other modes but full access fails there.
  * This mode, in which the container is the sandbox, becomes the default; Codex still asks before dangerous commands.
@@ -96,35 +66,71 @@ const geminiSettings = '{ "general": { "sessionRetention": { "enabled": false } 
 
 /** The agents that need no configuration, by name. */
 export const catalog: Readonly<Record<string, CatalogEntry>> = {
-  claude: entry(
-    'Claude',
-    signIns.claude,
-    ['claude-agent-acp'],
-    '@agentclientprotocol/claude-agent-acp@0.100.0',
-  ),
+  claude: {
+    displayName: 'Claude',
+    command: ['claude-agent-acp'],
+    packages: ['@agentclientprotocol/claude-agent-acp@0.100.0'],
+    signIn: {
+      login: ['claude-agent-acp', '--cli', 'auth', 'login'],
+      logout: ['claude-agent-acp', '--cli', 'auth', 'logout'],
+    },
+  },
   gemini: {
-    ...entry('Gemini CLI', signIns.gemini, ['gemini', '--acp'], '@google/gemini-cli@0.61.0'),
+    displayName: 'Gemini CLI',
+    command: ['gemini', '--acp'],
+    packages: ['@google/gemini-cli@0.61.0'],
+    signIn: {
+      login: ['gemini'],
+      guide: 'choose how to sign in and follow it, then leave with /quit',
+      browserMethods: ['oauth-personal'],
+      credentials: ['oauth_creds.json', 'google_accounts.json', 'gemini-credentials.json'].map(
+        (name) => `.gemini/${name}`,
+      ),
+    },
     hostname: 'cai-gemini',
     settings: { path: '/etc/gemini-cli/system-defaults.json', text: geminiSettings },
   },
   codex: {
-    ...entry('Codex', signIns.codex, ['codex-acp'], '@agentclientprotocol/codex-acp@2.6.0'),
+    displayName: 'Codex',
+    command: ['codex-acp'],
+    packages: ['@agentclientprotocol/codex-acp@2.6.0'],
+    signIn: {
+      login: ['codex-acp', 'cli', 'login'],
+      browserMethods: ['chat-gpt'],
+      logout: ['codex-acp', 'cli', 'logout'],
+    },
     settings: { path: '/etc/codex/config.toml', text: codexSettings },
   },
-  opencode: entry('OpenCode', signIns.opencode, ['opencode', 'acp'], 'opencode-ai@1.18.33'),
-  qwen: entry('Qwen Code', signIns.qwen, ['qwen', '--acp'], '@qwen-code/qwen-code@0.24.4'),
-  copilot: entry('GitHub Copilot', signIns.copilot, ['copilot', '--acp'], '@github/copilot@1.0.102'),
-  cursor: entry('Cursor', signIns.cursor, ['cursor-agent', 'acp']),
+  opencode: {
+    displayName: 'OpenCode',
+    command: ['opencode', 'acp'],
+    packages: ['opencode-ai@1.18.33'],
+    signIn: { login: ['opencode', 'auth', 'login'], logout: ['opencode', 'auth', 'logout'] },
+  },
+  qwen: {
+    displayName: 'Qwen Code',
+    command: ['qwen', '--acp'],
+    packages: ['@qwen-code/qwen-code@0.24.4'],
+    signIn: {
+      login: ['qwen'],
+      guide: 'choose how to sign in and follow it, then leave with /quit',
+      credentials: ['.qwen/oauth_creds.json'],
+    },
+  },
+  copilot: {
+    displayName: 'GitHub Copilot',
+    command: ['copilot', '--acp'],
+    packages: ['@github/copilot@1.0.102'],
+    // Without a keyring, as in a container, it keeps its token among its settings.
+    signIn: { login: ['copilot', 'login'], credentials: ['.copilot/config.json'] },
+  },
+  cursor: {
+    displayName: 'Cursor',
+    command: ['cursor-agent', 'acp'],
+    packages: [],
+    signIn: { login: ['cursor-agent', 'login'], logout: ['cursor-agent', 'logout'] },
+  },
 };
-
-function entry(
-  displayName: string,
-  signIn: SignInCommands,
-  command: readonly string[],
-  ...packages: string[]
-): CatalogEntry {
-  return { displayName, command, packages, signIn };
-}
 
 /** What to start for a name. */
 export interface AgentCommand {

@@ -1,6 +1,5 @@
 /** What a command of ours and the program that started it say to each other on descriptor 3: a JSON object a line. */
 import type { Duplex } from 'node:stream';
-import { ownValue } from '../config/own-property';
 import { messageOf } from '../errors';
 
 /** What the command tells unasked. */
@@ -36,36 +35,15 @@ type Question =
 /** The command's answer to the question with that `id`; `error` says why what was asked for could not be done. */
 export type Answer = Readonly<{ kind: 'answer'; id: number; error?: string }>;
 
-/** The fields that a line of each kind has, by their types; those with `?` may be missing. */
-const forms: Readonly<Record<string, Readonly<Record<string, 'string' | 'number' | 'string?'>>>> = {
-  started: { image: 'string?', imageName: 'string?' },
-  failed: { code: 'string' },
-  lost: { takenBytes: 'number' },
-  stopped: {},
-  unwatchable: {},
-  resumed: {},
-  notice: { text: 'string' },
-  delay: { text: 'string' },
-  warning: { title: 'string', description: 'string' },
-  answer: { id: 'number', error: 'string?' },
-};
-
 /** What is said as a line, with its newline. */
 export function statusLine(said: AgentStatus | Answer | { ask: Question; id: number }): string {
   return `${JSON.stringify(said)}\n`;
 }
 
-/** What a line of a command says; `undefined` for a line of another form. Unknown fields are left out. */
+/** What a line of a command says; `undefined` for any other line. It may be of a kind that a later version has. */
 export function parseStatus(line: string): AgentStatus | Answer | undefined {
   const value = objectIn(line);
-  const form = ownValue(forms, String(value?.kind));
-  if (value === undefined || form === undefined) return undefined;
-  const said: Record<string, unknown> = { kind: value.kind };
-  for (const [name, type] of Object.entries(form)) {
-    if (typeof value[name] === type.replace('?', '')) said[name] = value[name];
-    else if (!type.endsWith('?')) return undefined;
-  }
-  return said as unknown as AgentStatus | Answer;
+  return typeof value?.kind === 'string' ? (value as unknown as AgentStatus | Answer) : undefined;
 }
 
 /** The question that a line asks; `undefined` for any other line. `ask` may be a word of a later version. */
@@ -142,8 +120,7 @@ export function answerQuestions(
     if (asked === undefined) return;
     const { ask, id } = asked;
     const answer = (error?: string): void => {
-      if (stream.writable)
-        stream.write(statusLine({ kind: 'answer', id, ...(error !== undefined && { error }) }));
+      if (stream.writable) stream.write(statusLine({ kind: 'answer', id, ...(error && { error }) }));
     };
     if (ask === 'alive') answer();
     else if (ask !== 'freeze' && ask !== 'thaw') answer(`"${ask}" is no question that is known here`);

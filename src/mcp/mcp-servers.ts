@@ -115,33 +115,26 @@ export class McpServers implements SessionObserver {
 
   /** Gives up what was prepared for a message that opens no session. Does nothing if it has opened one. */
   drop(message: Message): void {
-    const lease = this.#pending.get(message);
-    if (lease === undefined) return;
-    this.#pending.delete(message);
+    const lease = taken(this.#pending, message);
     this.#release(lease);
     // A program that is missing inside may be why.
-    this.#lookUp(lease);
+    if (lease !== undefined) this.#lookUp(lease);
   }
 
   /** The message has opened the session, also one that was open before. */
   onOpen({ editorId }: AgentSession, message: Message): void {
-    const earlier = this.#leases.get(editorId);
-    const lease = this.#pending.get(message);
-    this.#pending.delete(message);
-    if (lease === undefined) {
-      this.#leases.delete(editorId);
-    } else {
+    const earlier = taken(this.#leases, editorId);
+    const lease = taken(this.#pending, message);
+    if (lease !== undefined) {
       this.#leases.set(editorId, lease);
       this.#lookUp(lease);
     }
-    if (earlier !== undefined) this.#release(earlier);
+    this.#release(earlier);
   }
 
   /** Ends what no other session needs. */
   onClose({ editorId }: AgentSession): void {
-    const lease = this.#leases.get(editorId);
-    this.#leases.delete(editorId);
-    if (lease !== undefined) this.#release(lease);
+    this.#release(taken(this.#leases, editorId));
   }
 
   /** Ends all helpers; resolves when none runs any more. */
@@ -154,8 +147,12 @@ export class McpServers implements SessionObserver {
   #forwarded({ name, host, port, url }: McpAddress, lease: Lease): string | undefined {
     if (!this.options.config.mcp.forwardLoopback) return undefined;
     if (port < firstPort) {
-      const text = `port ${port} cannot be made reachable in the container, where no agent may listen below ${firstPort}: let the server listen on another`;
-      this.#warn(lease, name, text);
+      const why = `in the container, where no agent may listen below ${firstPort}`;
+      this.#warn(
+        lease,
+        name,
+        `port ${port} cannot be made reachable ${why}: let the server listen on another`,
+      );
       return undefined;
     }
     this.#share(lease, name, `${host}:${port}`);
@@ -181,8 +178,11 @@ export class McpServers implements SessionObserver {
     const key = JSON.stringify([lease.root, what, order]);
     const known = this.#shared.get(key);
     if (known === undefined && this.#shared.size >= maxShared) {
-      const text = `no more than ${maxShared} servers of this machine can be used: end a session`;
-      this.#warn(lease, server, text);
+      this.#warn(
+        lease,
+        server,
+        `no more than ${maxShared} servers of this machine can be used: end a session`,
+      );
       return undefined;
     }
     const shared = known?.helper.isOver === false ? known : this.#start(lease, server, key, what, order);
@@ -210,8 +210,8 @@ export class McpServers implements SessionObserver {
     return { key, helper, socket, users: 0 };
   }
 
-  #release({ shared }: Lease): void {
-    for (const each of shared) {
+  #release(lease: Lease | undefined): void {
+    for (const each of lease?.shared ?? []) {
       if (--each.users > 0) continue;
       if (this.#shared.get(each.key) === each) this.#shared.delete(each.key);
       void each.helper.stop();
@@ -222,10 +222,8 @@ export class McpServers implements SessionObserver {
   #lookUp(lease: Lease): void {
     const { root, place } = lease;
     const isNew = (path: string): boolean => {
-      const key = JSON.stringify([root, path]);
-      const isKnown = this.#lookedUp.has(key);
-      this.#lookedUp.add(key);
-      return !isKnown;
+      const count = this.#lookedUp.size;
+      return this.#lookedUp.add(JSON.stringify([root, path])).size > count;
     };
     // A program with a PATH of its own may be found there.
     const programs = lease.programs
@@ -270,12 +268,16 @@ export class McpServers implements SessionObserver {
   }
 }
 
-/** Tells that the container does not have a program, and what to do. */
+function taken<Key, Value>(map: Map<Key, Value>, key: Key): Value | undefined {
+  const value = map.get(key);
+  map.delete(key);
+  return value;
+}
+
 function missing({ name, command }: McpProgram): string {
   return `the container has no program "${command}": install it in the image ("dockerfile" below [image]), have the editor name a server that speaks HTTP, or let it run on this machine: host_servers = [${JSON.stringify(name)}] below [mcp]`;
 }
 
-/** The same for an argument that names a file of this machine. */
 function missingFile(path: string): string {
   return `the container does not have ${JSON.stringify(path)} of this machine: put it into the workspace, list its folder below [[mounts]], or let the server run on this machine ([mcp] host_servers)`;
 }

@@ -88,14 +88,17 @@ export class Profiles {
   #lookUp(childParams: string): KnownAnswer | undefined {
     try {
       const { client, capabilities } = readParams(childParams);
+      const { agent, config, imageName, signIn } = this.options;
       const recorded = this.#recorded(client, capabilities);
+      const shipped = imageName === undefined ? undefined : shippedProfile(agent, config, capabilities);
       // Whichever workspace's agent gave it: its login would run in another's container.
-      const isElsewhere = this.#isDataSplit || this.options.signIn.ownRoot !== undefined;
-      if (!(isElsewhere && this.#isAsShipped(recorded, capabilities))) {
-        const result = this.#answer(recorded, capabilities, isElsewhere);
-        if (result !== undefined) return { source: 'recorded', result };
-      }
-      const result = this.#answer(this.#shipped(capabilities), capabilities);
+      const isElsewhere = this.#isDataSplit || signIn.ownRoot !== undefined;
+      // The logins that we know can run anywhere.
+      const isAsShipped = recorded && shipped && differences(recorded, shipped).length === 0;
+      const found =
+        isElsewhere && isAsShipped === true ? undefined : this.#answer(recorded, capabilities, isElsewhere);
+      if (found !== undefined) return { source: 'recorded', result: found };
+      const result = this.#answer(shipped, capabilities);
       return result === undefined ? undefined : { source: 'shipped', result };
     } catch (reason) {
       // As capabilities that are nested so deeply that no key can be made of them.
@@ -158,17 +161,6 @@ export class Profiles {
     // Whether an image is still the same is known only when the engine is reached.
     const isUsable = imageName !== undefined || profile?.program === this.options.programIdentity();
     return isUsable ? profile?.result : undefined;
-  }
-
-  #shipped(capabilities: JsonObject): string | undefined {
-    const { agent, config, imageName } = this.options;
-    return imageName === undefined ? undefined : shippedProfile(agent, config, capabilities);
-  }
-
-  /** Whether an agent's answer promises what ours does: its logins are those that we know, and so can run anywhere. */
-  #isAsShipped(result: string | undefined, capabilities: JsonObject): boolean {
-    const shipped = this.#shipped(capabilities);
-    return result !== undefined && shipped !== undefined && differences(result, shipped).length === 0;
   }
 
   /** Whether each workspace has data of its own, for all that the user says. */

@@ -6,7 +6,6 @@ import type { Config } from '../config/config';
 import { ownValue } from '../config/own-property';
 import { offers } from '../protocol/refusals';
 
-/** The answers of one agent. */
 interface ShippedProfile {
   /** The npm packages that answered so. */
   readonly packages: readonly string[];
@@ -27,13 +26,9 @@ export function shippedProfile(
   const known = ownValue(catalog, name);
   const profile = ownValue(profiles, name);
   if (known === undefined || profile === undefined || image.dockerfile !== undefined) return undefined;
-  const configured = ownValue(agents, name);
-  const packages = configured?.packages ?? known.packages;
-  if (!isSame(command, known.command) || !isSame(packages, profile.packages)) return undefined;
+  const packages = ownValue(agents, name)?.packages ?? known.packages;
+  const ours = JSON.stringify([known.command, profile.packages]);
+  if (JSON.stringify([command, packages]) !== ours) return undefined;
   const answer = profile.answers[profile.dependsOn.filter((path) => offers(clientCapabilities, path)).join()];
   return answer === undefined ? undefined : JSON.stringify(answer);
-}
-
-function isSame(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((each, index) => each === other[index]);
 }

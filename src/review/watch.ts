@@ -4,15 +4,7 @@
  */
 import { stat, statfs } from 'node:fs/promises';
 import { isInside } from '../paths/path-map';
-import {
-  outerBaselines,
-  readBaseline,
-  readTold,
-  recordBaseline,
-  takeBaseline,
-  writeTold,
-} from '../protect/baseline';
-import type { Baseline } from '../protect/baseline';
+import * as baselines from '../protect/baseline';
 import { besidesOf, nameOf } from '../protect/outer-folders';
 import { contentOf, identityOf, placesIn, unitsIn, type Place } from '../protect/inventory';
 
@@ -29,7 +21,7 @@ const maxReadBytes = 8 * 1_024 * 1_024;
 /** A folder that is looked at. */
 interface Watched {
   /** Taken at the first look; counts where none is recorded. */
-  readonly baseline: Baseline;
+  readonly baseline: baselines.Baseline;
   /** What the user was told, as `readTold`; counts where nothing can be recorded. */
   told: Map<string, string>;
   /** By path, the state found last, and the marks (`marksOf`) that the place had then. */
@@ -85,9 +77,9 @@ export class Watch {
   #newsIn(folder: string): string[] {
     const watched = this.#watched(folder);
     const { known } = watched;
-    const baseline = readBaseline(this.state, folder) ?? watched.baseline;
+    const baseline = baselines.readBaseline(this.state, folder) ?? watched.baseline;
     // Other processes tell as well, and `cai review --restore` has things told again.
-    const told = readTold(this.state, folder) ?? watched.told;
+    const told = baselines.readTold(this.state, folder) ?? watched.told;
     watched.told = told;
     const places = placesIn(folder, unitsIn(folder, baseline));
     const isKept = this.#keptIn(folder, baseline);
@@ -115,14 +107,14 @@ export class Watch {
       told.set(path, said);
       return true;
     });
-    if (news.length + gone.length > 0) writeTold(this.state, folder, told);
+    if (news.length + gone.length > 0) baselines.writeTold(this.state, folder, told);
     return news.map(({ path }) => nameOf(this.root, folder, path)).sort();
   }
 
   /** Whether no agent can have written a place: a read-only mount stays with the very file it was made over. */
-  #keptIn(folder: string, { kept }: Baseline): (place: Place) => boolean {
+  #keptIn(folder: string, { kept }: baselines.Baseline): (place: Place) => boolean {
     // Containers for a folder around this one do not protect what lies deep in theirs.
-    if (kept.size === 0 || outerBaselines(this.state, folder).length > 0) return () => false;
+    if (kept.size === 0 || baselines.outerBaselines(this.state, folder).length > 0) return () => false;
     const same = new Set(
       [...kept].filter(([unit, was]) => identityOf(folder, unit) === was).map(([unit]) => unit),
     );
@@ -133,10 +125,11 @@ export class Watch {
     const known = this.#folders.get(folder);
     if (known !== undefined) return known;
     if (folder !== this.root && isInside(folder, this.root))
-      recordBaseline(this.state, folder, { root: this.root });
+      baselines.recordBaseline(this.state, folder, { root: this.root });
     // Without a recorded baseline, all that is there now counts as known.
     const baseline =
-      readBaseline(this.state, folder) ?? takeBaseline(this.state, folder, { root: this.root })[0];
+      baselines.readBaseline(this.state, folder) ??
+      baselines.takeBaseline(this.state, folder, { root: this.root })[0];
     const watched: Watched = { baseline, told: new Map(), known: new Map() };
     this.#folders.set(folder, watched);
     return watched;

@@ -25,23 +25,10 @@ describe('parseStatus', () => {
     expect(parseStatus(line)).toEqual(status);
   });
 
-  it.each([
-    '',
-    'text',
-    'null',
-    '[]',
-    '{"kind":"notice"}',
-    '{"kind":"delay","text":1}',
-    '{"kind":"failed"}',
-    '{"kind":"lost"}',
-    '{"kind":"other"}',
-    '{"kind":"answer"}',
-    '{"ask":"alive","id":1}',
-  ])('takes no other line: %j', (line) => expect(parseStatus(line)).toBeUndefined());
-
-  it('leaves out of a start what is of another form or unknown', () => {
-    expect(parseStatus('{"kind":"started","image":1,"imageName":null,"x":"y"}')).toEqual({ kind: 'started' });
-  });
+  it.each(['', 'text', 'null', '[]', '{"kind":1}', '{"ask":"alive","id":1}'])(
+    'takes no other line: %j',
+    (line) => expect(parseStatus(line)).toBeUndefined(),
+  );
 });
 
 describe('parseQuestion', () => {
