@@ -52,6 +52,7 @@ const doors = { 'rpc/json/': 'rpc/json', 'rpc/webassembly/': 'rpc/webassembly/re
 const withoutTest: Readonly<Record<string, string>> = {
   'rpc/json/bytes': 'names',
   'rpc/json': 'a door',
+  'rpc/json/brackets': 'test/rpc/json/walk.test.ts',
   'protocol/fields': 'data; test/protocol/schema.test.ts compares it with the schemas of ACP',
   'protocol/methods': 'as protocol/fields',
   ...Object.fromEntries(

@@ -3,6 +3,5 @@ export { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote }
 export { stringEnd, unquote } from './json/string';
 export { scalarEnd, skipSpace } from './json/tokens';
 export { planOf } from './json/wanted-places';
-export type { Plan } from './json/wanted-places';
+export type { Field, Plan } from './json/wanted-places';
 export { Walk } from './json/walk';
-export type { Field } from './json/walk';

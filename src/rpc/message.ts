@@ -8,7 +8,7 @@ import { skipSpace } from './json/tokens';
 import { unquote } from './json/string';
 import { Plan } from './json/wanted-places';
 import { Walk } from './json/walk';
-import type { Field } from './json/walk';
+import type { Field } from './json/wanted-places';
 
 /** Why a line is no message that may be passed on. */
 export type Defect =

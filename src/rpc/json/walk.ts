@@ -3,24 +3,13 @@
  * that a plan wants. It decodes nothing else and does not recurse, so no nesting is too deep.
  */
 import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './bytes';
+import { beginBrackets, isObjectAt, openBracketAt } from './brackets';
 import { scalarEnd, skipSpace } from './tokens';
 import { stringEnd, unquote } from './string';
-import type { Plan } from './wanted-places';
-
-/** A wanted place. `[start, end)` is its JSON text, with the quotes of a string. */
-export interface Field {
-  /** The plan's word for it. */
-  readonly kind: string;
-  /** Offset of its first byte. */
-  readonly start: number;
-  /** Offset after its last byte. */
-  readonly end: number;
-  /** It is a string; else a number, literal, object or array. */
-  readonly isString: boolean;
-}
+import type { Field, Plan } from './wanted-places';
 
 /** Picks what is wanted of the outermost object's member with that index in the plan, at `start`. */
-export type MemberPlan = (index: number, start: number) => Plan | undefined;
+type MemberPlan = (index: number, start: number) => Plan | undefined;
 
 const enum State {
   /** A value must come. */
@@ -53,11 +42,6 @@ interface Frame {
 /** Starts and ends of members that have not been met; a copy of it is made faster than an array is filled. */
 const nowhere = [-1, -1, -1, -1, -1, -1];
 
-/** One bit per open bracket, set for objects. A walk runs without a break, so all walks share it. */
-const usualDepth = 256;
-const maxKeptDepth = 64 * 1024;
-let isObject = new Uint8Array(usualDepth);
-
 /** The walk over the values of one line. */
 export class Walk {
   /** What was found, in the order of the starts. */
@@ -74,7 +58,20 @@ export class Walk {
   /** Offset after that. */
   longestEnd = 0;
 
+  /** The open brackets in which something is wanted, always the outermost: if as many as `#depth`, in the innermost too. */
   readonly #frames: Frame[] = [];
+  /** Where it is. */
+  #at = 0;
+  #state: State = State.value;
+  /** How many brackets are open. */
+  #depth = 0;
+  /** The plan for the next value. */
+  #wanted: Plan | undefined;
+  /** The next value picks a variant. */
+  #isTag = false;
+  #memberPlan: MemberPlan | undefined;
+  /** Index of the outermost object's wanted member that is being read; -1 for none. */
+  #member = -1;
 
   /** `memberCount`: how many members the plan of the outermost object has, if they are asked for. */
   constructor(
@@ -88,103 +85,128 @@ export class Walk {
   /**
    * Reads the value at `at`. With `memberPlan`, the value is the message itself and each of its wanted
    * members is noted. Returns the offset after the value, or -1 when it is not JSON.
-   *
-   * One loop over a state machine, kept whole though it is long, because it runs for every byte. `wanted`: the plan
-   * for the next value. `frames`: the open brackets in which something is wanted, always the outermost ones, so that
-   * `depth === frames.length` means that something is wanted in the innermost bracket.
    */
   value(at: number, plan: Plan | undefined, memberPlan?: MemberPlan): number {
-    const { text } = this;
-    const frames = this.#frames;
+    this.#begin(at, plan, memberPlan);
+    do {
+      this.#at = skipSpace(this.text, this.#at);
+      const state = this.#state;
+      const isKey = state === State.key || state === State.firstKey;
+      const isJson = isKey ? this.#key() : state === State.after ? this.#afterValue() : this.#value();
+      if (!isJson) return -1;
+    } while (this.#depth > 0 || this.#state !== State.after);
+    return this.#at;
+  }
+
+  #begin(at: number, plan: Plan | undefined, memberPlan: MemberPlan | undefined): void {
+    beginBrackets();
     this.#forgetLongest();
-    // An earlier line, nested millions deep, may have grown it.
-    if (isObject.length > maxKeptDepth) isObject = new Uint8Array(usualDepth);
-    let wanted = plan;
-    let state = State.value;
-    let depth = 0;
-    let member = -1;
-    let isTag = false;
-    for (;;) {
-      at = skipSpace(text, at);
-      const c = text[at];
-      if (state === State.key || state === State.firstKey) {
-        if (c === closeBrace && state === State.firstKey) {
-          state = State.after;
-          continue;
-        }
-        if (c !== quote) return -1;
-        const keyStart = at + 1;
-        const keyEnd = stringEnd(text, keyStart);
-        if (keyEnd < 0) return -1;
-        at = skipSpace(text, keyEnd);
-        if (text[at] !== colon) return -1;
-        at = skipSpace(text, at + 1);
-        wanted = undefined;
-        isTag = false;
-        state = State.value;
-        if (depth === 1) member = -1;
-        if (depth !== frames.length) continue;
-        const frame = frames[depth - 1]!;
-        const index = this.#meet(frame, keyStart, keyEnd - 1);
-        if (index < 0) continue;
-        if (depth === 1 && memberPlan !== undefined) {
-          member = index;
-          this.memberStarts[index] = at;
-          wanted = memberPlan(index, at);
-        } else {
-          wanted = frame.plan.members[index];
-          isTag = index === frame.plan.tag || index === frame.plan.picker;
-          if (index === frame.plan.tag && this.#pickVariant(frame, at)) {
-            at = frame.start;
-            state = State.firstKey;
-          }
-        }
-      } else if (state === State.after) {
-        const inObject = isObject[depth - 1] === 1;
-        if (c === comma) {
-          at++;
-          state = inObject ? State.key : State.value;
-          wanted = !inObject && depth === frames.length ? frames[depth - 1]!.plan.each : undefined;
-          continue;
-        }
-        if (c !== (inObject ? closeBrace : closeBracket)) return -1;
-        at++;
-        if (depth === frames.length && this.#leave(at, inObject)) {
-          at = frames[depth - 1]!.start;
-          state = State.firstKey;
-          continue;
-        }
-        depth--;
-        if (depth === 0) return at;
-        if (depth === 1 && member >= 0) this.memberEnds[member] = at;
-      } else if (c === openBrace || c === openBracket) {
-        if (depth === isObject.length) growStack();
-        isObject[depth] = c === openBrace ? 1 : 0;
-        if (wanted !== undefined) this.#enter(wanted, at);
-        wanted = c === openBracket ? wanted?.each : undefined;
-        depth++;
-        at++;
-        state = c === openBrace ? State.firstKey : State.firstElement;
-      } else if (c === closeBracket && state === State.firstElement) {
-        state = State.after;
-      } else {
-        const start = at;
-        at = c === quote ? stringEnd(text, at + 1) : scalarEnd(text, at);
-        if (at < 0) return -1;
-        if (wanted?.kind === undefined) {
-          const isFree = c === quote && !isTag && (depth > 1 || memberPlan === undefined);
-          if (isFree && at - start - 2 > this.longestEnd - this.longestStart) {
-            this.longestStart = start + 1;
-            this.longestEnd = at - 1;
-          }
-        } else {
-          this.fields.push({ kind: wanted.kind, start, end: at, isString: c === quote });
-        }
-        if (depth === 0) return at;
-        if (depth === 1 && member >= 0) this.memberEnds[member] = at;
-        state = State.after;
-      }
+    this.#at = at;
+    this.#memberPlan = memberPlan;
+    this.#wanted = plan;
+    this.#isTag = false;
+    this.#state = State.value;
+    this.#depth = 0;
+    this.#member = -1;
+  }
+
+  /** Reads a key up to its value, or the end of an object without any. */
+  #key(): boolean {
+    const { text } = this;
+    const at = this.#at;
+    if (text[at] === closeBrace && this.#state === State.firstKey) {
+      this.#state = State.after;
+      return true;
     }
+    const keyEnd = text[at] === quote ? stringEnd(text, at + 1) : -1;
+    const colonAt = keyEnd < 0 ? -1 : skipSpace(text, keyEnd);
+    if (colonAt < 0 || text[colonAt] !== colon) return false;
+    this.#at = skipSpace(text, colonAt + 1);
+    this.#wanted = undefined;
+    this.#isTag = false;
+    this.#state = State.value;
+    if (this.#depth === 1) this.#member = -1;
+    if (this.#depth !== this.#frames.length) return true;
+    const frame = this.#frames[this.#depth - 1]!;
+    const index = this.#meet(frame, at + 1, keyEnd - 1);
+    if (index >= 0) this.#want(frame, index);
+    return true;
+  }
+
+  /** What is wanted of the value of a key: the one with that index in the plan of its object. */
+  #want(frame: Frame, index: number): void {
+    if (this.#depth === 1 && this.#memberPlan !== undefined) {
+      this.#member = index;
+      this.memberStarts[index] = this.#at;
+      this.#wanted = this.#memberPlan(index, this.#at);
+      return;
+    }
+    const { plan } = frame;
+    this.#wanted = plan.members[index];
+    this.#isTag = index === plan.tag || index === plan.picker;
+    if (index === plan.tag) this.#pickVariant(frame);
+  }
+
+  /** Reads what follows a value: a comma, or the end of the object or array that it is in. */
+  #afterValue(): boolean {
+    const c = this.text[this.#at];
+    const inObject = isObjectAt(this.#depth - 1);
+    const isTracked = this.#depth === this.#frames.length;
+    if (c === comma) {
+      this.#at++;
+      this.#state = inObject ? State.key : State.value;
+      this.#wanted = !inObject && isTracked ? this.#frames[this.#depth - 1]!.plan.each : undefined;
+      return true;
+    }
+    if (c !== (inObject ? closeBrace : closeBracket)) return false;
+    this.#at++;
+    if (isTracked && !this.#leave(inObject)) return true;
+    this.#depth--;
+    this.#endMember();
+    return true;
+  }
+
+  /** Reads a string, number or literal, or the beginning of an object or array, or the end of an empty array. */
+  #value(): boolean {
+    const { text } = this;
+    const c = text[this.#at];
+    const wanted = this.#wanted;
+    if (c === openBrace || c === openBracket) {
+      openBracketAt(this.#depth, c === openBrace);
+      if (wanted !== undefined) this.#enter(wanted, this.#at);
+      this.#wanted = c === openBracket ? wanted?.each : undefined;
+      this.#depth++;
+      this.#at++;
+      this.#state = c === openBrace ? State.firstKey : State.firstElement;
+      return true;
+    }
+    if (c === closeBracket && this.#state === State.firstElement) {
+      this.#state = State.after;
+      return true;
+    }
+    const start = this.#at;
+    const end = c === quote ? stringEnd(text, start + 1) : scalarEnd(text, start);
+    if (end < 0) return false;
+    if (wanted?.kind !== undefined)
+      this.fields.push({ kind: wanted.kind, start, end, isString: c === quote });
+    else if (c === quote) this.#noteFree(start + 1, end - 1);
+    this.#at = end;
+    this.#state = State.after;
+    this.#endMember();
+    return true;
+  }
+
+  /** A string of which nothing is wanted. */
+  #noteFree(start: number, end: number): void {
+    const isInBody = this.#depth > 1 || this.#memberPlan === undefined;
+    if (this.#isTag || !isInBody || end - start <= this.longestEnd - this.longestStart) return;
+    this.longestStart = start;
+    this.longestEnd = end;
+  }
+
+  /** A value has ended, which may be that of a wanted member. */
+  #endMember(): void {
+    if (this.#depth === 1 && this.#member >= 0) this.memberEnds[this.#member] = this.#at;
   }
 
   /** Notes a key of a tracked object; returns its index in the plan, or -1. */
@@ -214,59 +236,55 @@ export class Walk {
     this.#frames.push({ plan, start: at + 1, fieldCount, seen: 0, hasPassedKeys: false, field });
   }
 
-  /**
-   * The tag's value is at `at`. If it picks a variant, the object is read with that from now on; true
-   * when it has to be read again from its start, because keys have passed that the variant may want.
-   */
-  #pickVariant(frame: Frame, at: number): boolean {
-    if (this.text[at] !== quote) return false;
-    const end = stringEnd(this.text, at + 1);
+  /** The tag's value comes next. If it picks a variant, the object is read by that plan from now on. */
+  #pickVariant(frame: Frame): void {
+    const at = this.#at;
+    const end = this.text[at] === quote ? stringEnd(this.text, at + 1) : -1;
     const variant = end < 0 ? undefined : frame.plan.variants.get(unquote(this.text, at, end));
-    if (variant === undefined) return false;
-    const hasPassedKeys = frame.hasPassedKeys;
+    if (variant === undefined) return;
+    const { hasPassedKeys } = frame;
     this.#restart(frame, variant);
-    if (!hasPassedKeys) frame.seen = 1 << variant.picker;
-    return hasPassedKeys;
+    if (hasPassedKeys) return;
+    // No key has passed that the variant may want.
+    frame.seen = 1 << variant.picker;
+    this.#at = at;
+    this.#state = State.value;
   }
 
-  /** A tracked object or array has ended before `at`; true when it has to be read again as a variant. */
-  #leave(at: number, inObject: boolean): boolean {
+  /** A tracked object or array has ended; false when it has to be read again, as the variant without a tag. */
+  #leave(inObject: boolean): boolean {
     const frame = this.#frames.at(-1)!;
     const { plan } = frame;
     const hasTag = !inObject || plan.tag < 0 || (frame.seen & (1 << plan.tag)) !== 0;
     const absent = hasTag ? undefined : plan.variants.get('');
     if (absent !== undefined) {
       this.#restart(frame, absent);
-      return true;
+      return false;
     }
-    if (frame.field >= 0) this.fields[frame.field]!.end = at;
+    if (frame.field >= 0) this.fields[frame.field]!.end = this.#at;
     this.#frames.pop();
-    return false;
+    return true;
   }
 
-  /** By another plan, it may pick a variant. */
-  #forgetLongest(): void {
-    this.longestStart = 0;
-    this.longestEnd = 0;
-  }
-
-  /** Forgets what was found in an object, to read it by another plan. */
+  /** Forgets what was found in an object, and reads it again from its start, by another plan. */
   #restart(frame: Frame, plan: Plan): void {
     if (this.fields.length > frame.fieldCount) this.fields.length = frame.fieldCount;
     frame.plan = plan;
     frame.seen = 0;
-    this.#forgetLongest();
     frame.hasPassedKeys = false;
+    this.#forgetLongest();
+    this.#at = frame.start;
+    this.#state = State.firstKey;
+  }
+
+  /** A string of which nothing was wanted may pick a variant by another plan. */
+  #forgetLongest(): void {
+    this.longestStart = 0;
+    this.longestEnd = 0;
   }
 }
 
 function hasBackslash(text: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (text[at] === backslash) return true;
   return false;
-}
-
-function growStack(): void {
-  const larger = new Uint8Array(isObject.length * 2);
-  larger.set(isObject);
-  isObject = larger;
 }

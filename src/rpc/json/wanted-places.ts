@@ -15,6 +15,18 @@ export interface PlanSource {
   readonly [key: string]: PlanSource | string;
 }
 
+/** A wanted place. `[start, end)` is its JSON text, with the quotes of a string. */
+export interface Field {
+  /** The plan's word for it. */
+  readonly kind: string;
+  /** Offset of its first byte. */
+  readonly start: number;
+  /** Offset after its last byte. */
+  readonly end: number;
+  /** It is a string; else a number, literal, object or array. */
+  readonly isString: boolean;
+}
+
 /** One value of the scanned JSON that something is wanted of: itself, or places below it. */
 export class Plan {
   /** Kind to report the value under. */

@@ -15,7 +15,7 @@ import {
   tailAt,
   vectors,
 } from './vectors';
-import type { Field } from '../json/walk';
+import type { Field } from '../json/wanted-places';
 
 /** What lines have in common. */
 export interface Pattern {
