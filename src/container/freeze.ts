@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError } from '../errors';
 import { ProcessLocks } from '../system/process-lock';
-import type { Lock, LockHolder } from '../system/process-lock';
+import type { Lock } from '../system/process-lock';
 import type { ContainerInfo } from './engine/container-info';
 import type { Engine } from './engine/engine';
 import { ownContainers } from './user-containers';
@@ -187,7 +187,7 @@ export class Frozen {
    */
   async mustWaitFor(info: ContainerInfo): Promise<boolean> {
     const holders = this.locks.holders();
-    const left = await thawLeft(this.engine, this.locks, holders);
+    const left = await this.#thawLeft(holders.filter(({ isAlive }) => !isAlive).map(({ name }) => name));
     const isServed = holders.some(
       ({ isAlive, name, note }) => isAlive && (name === info.id || note !== keptThawed),
     );
@@ -204,27 +204,22 @@ export class Frozen {
     if (performance.now() < this.#giveUpAt) return;
     throw new CaiError('CONTAINER_START', `the container ${name} is paused: docker unpause ${name}`);
   }
-}
 
-/** Thaws what processes have left frozen that have died; resolves with the containers. */
-async function thawLeft(
-  engine: Engine,
-  locks: ProcessLocks,
-  holders: readonly LockHolder[],
-): Promise<string[]> {
-  const left = new Set(holders.filter(({ isAlive }) => !isAlive).map(({ name }) => name));
-  const thawed: string[] = [];
-  for (const container of left) {
-    // Who has it and is alive thaws it, too.
-    const lock = locks.tryTake(container, keptThawed);
-    if (lock === undefined) continue;
-    await setPaused(engine, container, false).then(
-      () => thawed.push(container),
-      () => undefined,
-    );
-    lock.release(thawed.includes(container));
+  /** Thaws what processes have left frozen that have died; resolves with the containers that go on now. */
+  async #thawLeft(left: readonly string[]): Promise<string[]> {
+    const thawed: string[] = [];
+    for (const container of new Set(left)) {
+      // Who has it and is alive thaws it, too.
+      const lock = this.locks.tryTake(container, keptThawed);
+      if (lock === undefined) continue;
+      await setPaused(this.engine, container, false).then(
+        () => thawed.push(container),
+        () => undefined,
+      );
+      lock.release(thawed.includes(container));
+    }
+    return thawed;
   }
-  return thawed;
 }
 
 /** Does something with a container that cannot be done while it is frozen, and meanwhile nobody freezes it. */

@@ -5,7 +5,7 @@ import { posix } from 'node:path';
 import { CaiError } from '../errors';
 
 /** Absolute paths of our own folders, which need not exist. Source: XDG Base Directory Specification. */
-export interface OwnFolders {
+interface OwnFolders {
   /** What the user writes: `config.toml`. */
   readonly config: string;
   /** What survives a restart: session ids, profiles, keys. */

@@ -10,16 +10,6 @@ const halfBytes = 512 * 1024;
 /** Processes whose logs are kept, and those that run. */
 const maxLogs = 20;
 
-/** Which process it is. */
-export interface LogFileHead {
-  /** Its id. */
-  readonly pid: number;
-  /** Name of the agent that it runs. */
-  readonly agent: string;
-  /** Our version. */
-  readonly version: string;
-}
-
 /** The log of one process. */
 export class LogFile {
   #name = '';
@@ -28,10 +18,13 @@ export class LogFile {
   /** When the half that is next begun began. */
   #since = new Date();
 
-  /** `folder` need not exist. `isAlive` tells whether there is a process of that id, whose log stays. */
+  /**
+   * `folder` need not exist. `head` names the process, the agent that it runs, and our version. `isAlive` tells whether
+   * there is a process of that id, whose log stays.
+   */
   constructor(
     private readonly folder: string,
-    private readonly head: LogFileHead,
+    private readonly head: { readonly pid: number; readonly agent: string; readonly version: string },
     private readonly isAlive: (pid: number) => boolean,
   ) {}
 

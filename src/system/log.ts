@@ -8,6 +8,7 @@ import { openSync, mkdirSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type pino from 'pino';
 import { CaiError, messageOf } from '../errors';
+import { escapedUnits } from './quoted';
 
 /** Where modules write log lines. */
 export type Log = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'>;
@@ -48,8 +49,7 @@ const steering = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
 
 /** The same line, still JSON: a person may read it in a terminal, and a part of it may be an agent's. */
 function withoutSteering(line: string): string {
-  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return line.replace(steering, (character) => character.split('').map(escaped).join(''));
+  return line.replace(steering, escapedUnits);
 }
 
 /** `level` is the least that anybody gets, `shown` the least that `stream` does; `kept` gets level info. */

@@ -32,20 +32,12 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** What Linux tells of a process. */
-export interface ProcessStat {
-  /** Zombies, which wait for their parent to take note, do not run. */
-  readonly isRunning: boolean;
-  /** It was stopped by a signal, and not by a debugger. */
-  readonly isStopped: boolean;
-  /** Id of its process group. */
-  readonly group: number;
-  /** When it was started, in ticks since the machine was. */
-  readonly startTicks: number;
-}
-
-/** `undefined`: there is no such process, or the system does not tell. Source: proc(5), /proc/PID/stat. */
-export function processStat(pid: number): ProcessStat | undefined {
+/**
+ * What Linux tells of a process; `undefined`: there is none, or the system does not tell. Zombies, which wait for their
+ * parent to take note, do not run; `isStopped`: by a signal, and not by a debugger; `startTicks` count from the start of
+ * the machine. Source: proc(5), /proc/PID/stat.
+ */
+export function processStat(pid: number) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The name before may hold anything, so that the fields are counted from its closing bracket.

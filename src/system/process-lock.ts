@@ -5,12 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isRunning, ownIdentity } from './process-identity';
 
 /** A process that has a lock, is about to take it, or had it when it died. */
-export interface LockHolder {
-  /** Name of the lock. */
+interface LockHolder {
+  /** Of the lock. */
   readonly name: string;
-  /** Its process id. */
   readonly pid: number;
-  /** Whether it still runs. */
   readonly isAlive: boolean;
   /** What it has noted; empty for one that has died. */
   readonly note: string;
@@ -28,18 +26,6 @@ export interface Lock {
   release(isSettled?: boolean): void;
 }
 
-/** How a lock is waited for. */
-export interface LockWait {
-  /** How often to try, in milliseconds: up to three times that, at random, so that two do not meet again. */
-  readonly pollMs: number;
-  /** When to give up, of `performance.now()`; default: never. */
-  readonly deadline?: number;
-  /** For those who look at the holders. */
-  readonly note?: string;
-  /** Called once with another process that has the lock. */
-  readonly onWait?: (pid: number) => void;
-}
-
 /**
  * The locks of one folder, which may have other files. Each process that has a lock has a file of its own there, named
  * after the lock, its process id and the time it was started. No other process ever has that name: whoever finds the
@@ -51,12 +37,13 @@ export class ProcessLocks {
 
   /** All holders of all locks; none if the folder cannot be read. */
   holders(): LockHolder[] {
-    return this.#names().flatMap((file) => {
+    return (unlessFailed(() => readdirSync(this.folder)) ?? []).flatMap((file) => {
       const [, name, identity] = /^([^.].*)\.(\d+\.\d+)\.lock$/.exec(file) ?? [];
       if (name === undefined || identity === undefined) return [];
       const path = join(this.folder, file);
       const isAlive = isRunning(identity) === true;
-      return [{ name, pid: Number.parseInt(identity, 10), isAlive, note: isAlive ? textOf(path) : '', path }];
+      const note = isAlive ? unlessFailed(() => readFileSync(path, 'utf8')) : undefined;
+      return [{ name, pid: Number.parseInt(identity, 10), isAlive, note: note ?? '', path }];
     });
   }
 
@@ -81,10 +68,19 @@ export class ProcessLocks {
     return { name, isLeft: others.length > 0, release };
   }
 
-  /** As `tryTake`, but waits; `undefined` at the deadline. */
+  /**
+   * As `tryTake`, but waits; `undefined` at the `deadline` (of `performance.now()`). Tries every `pollMs` milliseconds, up
+   * to three times that, at random, so that two do not meet again. `onWait` is called once with another process that has
+   * the lock; `note` is for those who look at the holders.
+   */
   async take(
     name: string,
-    { pollMs, deadline = Infinity, note, onWait }: LockWait,
+    {
+      pollMs,
+      deadline = Infinity,
+      note,
+      onWait,
+    }: { pollMs: number; deadline?: number; note?: string; onWait?: (pid: number) => void },
   ): Promise<Lock | undefined> {
     for (let hasTold = false; ;) {
       const lock = this.tryTake(name, note);
@@ -117,21 +113,13 @@ export class ProcessLocks {
       throw reason;
     }
   }
-
-  #names(): string[] {
-    try {
-      return readdirSync(this.folder);
-    } catch {
-      // Nobody has taken a lock yet.
-      return [];
-    }
-  }
 }
 
-function textOf(path: string): string {
+/** `undefined` for what cannot be read: nobody has taken a lock yet, or it has just been given back. */
+function unlessFailed<T>(read: () => T): T | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return read();
   } catch {
-    return '';
+    return undefined;
   }
 }

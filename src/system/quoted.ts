@@ -34,10 +34,11 @@ export function quotedLines(value: unknown): string {
 
 /** No string in JSON has a line end that is not escaped already. */
 function escaped(json: string): string {
-  return json.replace(unsafe, (character) => {
-    if (character === '\n') return character;
-    return Array.from({ length: character.length }, (_, index) => {
-      return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
-    }).join('');
-  });
+  return json.replace(unsafe, (character) => (character === '\n' ? character : escapedUnits(character)));
+}
+
+/** A character as a string in JSON may have it instead: `\\u` and four hex digits for each of its UTF-16 units. */
+export function escapedUnits(character: string): string {
+  const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
+  return units.map((digits) => `\\u${digits}`).join('');
 }

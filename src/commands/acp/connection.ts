@@ -13,7 +13,7 @@ import type { AgentCommand } from '../../agent/catalog';
 import { execution, ownProgram } from '../../agent/cai-program';
 import { sweepTokens } from '../../agent/editor-token';
 import { messageOf } from '../../errors';
-import type { LogFileHead } from '../../system/log-file';
+import type { LogFile } from '../../system/log-file';
 import { LineReader } from '../../rpc/line';
 import type { Line } from '../../rpc/splice';
 import { LineWriter } from '../../rpc/writer';
@@ -39,7 +39,7 @@ interface ConnectionOptions extends Pick<
   ProxyOptions,
   'agent' | 'config' | 'host' | 'log' | 'profiles' | 'signIn' | 'terminals'
 > {
-  readonly about: LogFileHead;
+  readonly about: ConstructorParameters<typeof LogFile>[1];
   readonly isDirect: boolean;
   readonly recordFile: string | undefined;
   readonly early: EarlyAnswer | undefined;

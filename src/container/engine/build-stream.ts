@@ -48,7 +48,7 @@ const isCause = /^(?:npm (?:error|ERR!)|E:) /;
  * is 200 in any case.
  */
 export async function followBuild(
-  answer: AsyncIterable<Uint8Array>,
+  answer: NodeJS.ReadableStream | AsyncIterable<Uint8Array>,
   what: string,
   onEvent: (event: BuildEvent) => void,
 ): Promise<void> {
@@ -66,7 +66,7 @@ export async function followBuild(
     if (printed.length > tailLines) printed.shift();
     onEvent(event);
   };
-  for await (const message of messagesOf(answer)) {
+  for await (const message of messagesOf(answer as AsyncIterable<Uint8Array>)) {
     const { stream, status, id, progress } = message;
     const failure = message.errorDetail?.message ?? message.error;
     if (stream !== undefined) {

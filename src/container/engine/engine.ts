@@ -46,14 +46,13 @@ export class Engine {
 
   /** Asked for once. */
   async about(): Promise<EngineAbout> {
-    return await (this.#about ??= this.#ask('tell what the engine is', 'NO_ENGINE', async () =>
-      aboutOf(await this.docker.info(), this.greeting, await this.#ofPodman('info')),
-    ));
+    const ask = async () => aboutOf(await this.docker.info(), this.greeting, await this.#ofPodman('info'));
+    return await (this.#about ??= this.#ask('tell what the engine is', ask, 'NO_ENGINE'));
   }
 
   /** Those with the labels, newest first, also those that do not run. `createdAt` is in milliseconds since 1970. */
   async listContainers(labels: Labels) {
-    const found = await this.#ask('list the containers', 'CONTAINER_START', () =>
+    const found = await this.#ask('list the containers', () =>
       this.docker.listContainers({ all: true, filters: filterOf(labels) }),
     );
     return found.map(({ Id: id, Names, State: state, Labels, Created }) => {
@@ -64,67 +63,70 @@ export class Engine {
 
   /** `undefined`: there is none, or it is just being made. */
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
-    return await this.#askContainer(idOrName, 'look at', [404], async (container) => {
+    const look = async (container: Docker.Container) => {
       const answer = await container.inspect();
       if (!this.greeting.isPodman) return containerInfoOf(answer);
       const own = (await this.#ofPodman(`containers/${answer.Id}/json`)) as {
         BoundingCaps?: string[] | null;
       };
       return containerInfoOf(answer, own.BoundingCaps ?? []);
-    });
+    };
+    return await this.#askContainer(idOrName, 'look at', (container) => look(container).catch(unless(404)));
   }
 
   /** What only podman's own API tells. */
-  readonly #ofPodman = async (path: string): Promise<unknown> =>
-    this.greeting.isPodman ? await json(await get(this.docker.modem, `/libpod/${path}`)) : undefined;
+  async #ofPodman(path: string): Promise<unknown> {
+    return this.greeting.isPodman ? await json(await get(this.docker.modem, `/libpod/${path}`)) : undefined;
+  }
 
   /**
    * Its id; `undefined`: somebody else has a container of that name, or is making one. `request` is the body of
    * ContainerCreate. Rejects with `CONTAINER_START`.
    */
   async createContainer(name: string, request: object): Promise<string | undefined> {
-    return await this.#askUnless(isNameTaken, `create the container ${name}`, 'CONTAINER_START', async () => {
-      // Not apart they would both be sent twice, in the address, too.
-      const parts = { _query: { name }, _body: request } as Docker.ContainerCreateOptions;
-      return (await this.docker.createContainer(parts)).id;
-    });
+    // Not apart they would both be sent twice, in the address, too.
+    const parts = { _query: { name }, _body: request } as Docker.ContainerCreateOptions;
+    const made = await this.#ask(`create the container ${name}`, () =>
+      this.docker.createContainer(parts).catch(unless(isNameTaken)),
+    );
+    return made?.id;
   }
 
   /** Extracts a tar archive at the root of a container, whether or not it runs, with the owners in it. */
   async putFiles(id: string, tar: Buffer): Promise<void> {
-    await this.#askContainer(id, 'put files into', [], (container) =>
-      container.putArchive(tar, { path: '/' }),
-    );
+    await this.#askContainer(id, 'put files into', (container) => container.putArchive(tar, { path: '/' }));
   }
 
   /** `undefined`: there is no such file, or it is not an ordinary one; podman follows a link. */
   async readFile(id: string, path: string): Promise<Buffer | undefined> {
-    return await this.#askContainer(id, `read ${path} in`, [404], async (container) =>
-      fileIn(await buffer(await container.getArchive({ path }))),
-    );
+    return await this.#askContainer(id, `read ${path} in`, async (container) => {
+      const tar = await container.getArchive({ path }).catch(unless(404));
+      return tar && (await fileIn(await buffer(tar)));
+    });
   }
 
   /** One that runs stays as it is. */
   async startContainer(id: string): Promise<void> {
-    await this.#askContainer(id, 'start', [304], (container) => container.start());
+    await this.#askContainer(id, 'start', (container) => container.start().catch(unless(304)));
   }
 
   /** Has all its processes stand still, or go on. Rejects with `CONTAINER_START`, also if they do already. */
   async setPaused(id: string, isPaused: boolean): Promise<void> {
-    if (isPaused) await this.#askContainer(id, 'pause', [], (container) => container.pause());
-    else await this.#askContainer(id, 'unpause', [], (container) => container.unpause());
+    const verb = isPaused ? 'pause' : 'unpause';
+    await this.#askContainer(id, verb, (container) => container[verb]());
   }
 
   /** Asks the first process to end, and ends it after `seconds`. One that is not there or does not run is fine. */
   async stopContainer(id: string, seconds: number): Promise<void> {
-    await this.#askContainer(id, 'stop', [304, 404], (container) => container.stop({ t: seconds }));
+    await this.#askContainer(id, 'stop', (container) =>
+      container.stop({ t: seconds }).catch(unless(304, 404)),
+    );
   }
 
   /** With its volumes that have no name. One that is not there is fine, and one that somebody else removes. */
   async removeContainer(id: string, { force }: { force: boolean }): Promise<void> {
-    const isGone = (reason: unknown) => statusOf(reason) === 404 || isRemovalUnderWay(reason);
-    await this.#askUnless(isGone, `remove the container ${id}`, 'CONTAINER_START', () =>
-      this.docker.getContainer(id).remove({ force, v: true }),
+    await this.#askContainer(id, 'remove', (container) =>
+      container.remove({ force, v: true }).catch(unless(404, isRemovalUnderWay)),
     );
   }
 
@@ -133,8 +135,8 @@ export class Engine {
     // Docker's go to the ps of its machine, and it needs the ids. podman does that in the container, where
     // there may be no ps, unless it knows all columns itself.
     const columns = this.greeting.isPodman ? processColumns : `-eo ${processColumns}`;
-    const answer: unknown = await this.#askContainer(id, 'list the processes of', [409], (container) =>
-      container.top({ ps_args: columns }),
+    const answer: unknown = await this.#askContainer(id, 'list the processes of', (container) =>
+      container.top({ ps_args: columns }).catch(unless(409)),
     );
     return processesOf(answer);
   }
@@ -146,8 +148,8 @@ export class Engine {
 
   /** How many processes and threads it has; `undefined`: not known, or it does not run. */
   async processCount(id: string): Promise<number | undefined> {
-    const answer = await this.#askContainer(id, 'count the processes of', [404, 409], (container) =>
-      container.stats({ stream: false, 'one-shot': true }),
+    const answer = await this.#askContainer(id, 'count the processes of', (container) =>
+      container.stats({ stream: false, 'one-shot': true }).catch(unless(404, 409)),
     );
     // podman leaves the limit away.
     return (answer as { pids_stats?: { current?: number } } | undefined)?.pids_stats?.current;
@@ -155,31 +157,29 @@ export class Engine {
 
   /** Its exit status, as soon as it does not run. */
   async waitContainer(id: string): Promise<number> {
-    const answer: unknown = await this.#askContainer(id, 'wait for', [], (container) => container.wait());
+    const answer: unknown = await this.#askContainer(id, 'wait for', (container) => container.wait());
     return (answer as { StatusCode: number }).StatusCode;
   }
 
   /** The last lines that its first process printed, at most so many of them. */
   async logsTail(id: string, lines: number): Promise<string> {
     const options = { stdout: true, stderr: true, follow: false, tail: lines } as const;
-    const frames = await this.#askContainer(id, 'read the log of', [], (container) =>
-      container.logs(options),
+    return textOfFrames(
+      await this.#askContainer(id, 'read the log of', (container) => container.logs(options)),
     );
-    return textOfFrames(frames!);
   }
 
   /** `undefined`: there is none. */
   async inspectImage(ref: string): Promise<ImageInfo | undefined> {
-    return await this.#askUnless(isMissing, `look at the image ${ref}`, 'IMAGE', async () =>
-      imageInfoOf(await this.docker.getImage(ref).inspect()),
-    );
+    const look = () => this.docker.getImage(ref).inspect().catch(unless(404));
+    const answer = await this.#ask(`look at the image ${ref}`, look, 'IMAGE');
+    return answer && imageInfoOf(answer);
   }
 
   /** One that is not there is fine; rejects with `IMAGE` for one in use. */
   async removeImage(ref: string): Promise<void> {
-    await this.#askUnless(isMissing, `remove the image ${ref}`, 'IMAGE', () =>
-      this.docker.getImage(ref).remove(),
-    );
+    const remove = () => this.docker.getImage(ref).remove().catch(unless(404));
+    await this.#ask(`remove the image ${ref}`, remove, 'IMAGE');
   }
 
   /**
@@ -197,30 +197,24 @@ export class Engine {
     context.once('error', (reason) => files.abort(reason));
     // What a failed step leaves behind is of no use.
     const all = { version: '1', rm: true, forcerm: true, ...options, abortSignal: files.signal } as const;
-    await this.#ask(what, 'IMAGE', async () => {
-      try {
-        await followBuild(bytesOf(await this.docker.buildImage(context, all)), what, onEvent);
-      } catch (reason) {
-        if (!files.signal.aborted) throw reason;
-        const why = messageOf(files.signal.reason);
-        throw new CaiError('IMAGE', `cannot ${what}: its files cannot be read: ${why}`, undefined, {
-          cause: reason,
-        });
-      }
-    });
+    const withReason = (reason: unknown) => {
+      if (!files.signal.aborted) throw reason;
+      const why = `its files cannot be read: ${messageOf(files.signal.reason)}`;
+      throw new CaiError('IMAGE', `cannot ${what}: ${why}`, undefined, { cause: reason });
+    };
+    const send = async () => followBuild(await this.docker.buildImage(context, all), what, onEvent);
+    await this.#ask(what, () => send().catch(withReason), 'IMAGE');
   }
 
   /** Fetches an image from its registry; rejects with `IMAGE`. */
   async pull(ref: string, onEvent: (event: BuildEvent) => void): Promise<void> {
     const what = `pull the image ${ref}`;
-    await this.#ask(what, 'IMAGE', async () =>
-      followBuild(bytesOf(await this.docker.pull(ref)), what, onEvent),
-    );
+    await this.#ask(what, async () => followBuild(await this.docker.pull(ref), what, onEvent), 'IMAGE');
   }
 
   /** Those with the labels. */
   async listVolumes(labels: Labels) {
-    const { Volumes } = await this.#ask('list the volumes', 'CONTAINER_START', () =>
+    const { Volumes } = await this.#ask('list the volumes', () =>
       this.docker.listVolumes({ filters: JSON.stringify(filterOf(labels)) }),
     );
     // null, not an empty list, where there is none.
@@ -230,47 +224,28 @@ export class Engine {
 
   /** One that is there stays as it is. */
   async createVolume(name: string, labels: Labels): Promise<void> {
-    await this.#ask(`create the volume ${name}`, 'CONTAINER_START', () =>
+    await this.#ask(`create the volume ${name}`, () =>
       this.docker.createVolume({ Name: name, Labels: { ...labels } }),
     );
   }
 
   /** One that is not there is fine; rejects with `CONTAINER_START` for one in use. */
   async removeVolume(name: string): Promise<void> {
-    await this.#askUnless(isMissing, `remove the volume ${name}`, 'CONTAINER_START', () =>
-      this.docker.getVolume(name).remove(),
+    await this.#ask(`remove the volume ${name}`, () =>
+      this.docker.getVolume(name).remove().catch(unless(404)),
     );
   }
 
-  /** As `#askUnless`; `verb` is what is done with the container, and an answer with one of the `statuses` is fine. */
-  async #askContainer<T>(
+  /** `verb` is what is done with the container. */
+  #askContainer<T>(
     id: string,
     verb: string,
-    statuses: readonly number[],
     request: (container: Docker.Container) => Promise<T>,
-  ): Promise<T | undefined> {
-    const isFine = (reason: unknown) => statuses.includes(statusOf(reason) ?? 0);
-    return await this.#askUnless(isFine, `${verb} the container ${id}`, 'CONTAINER_START', () =>
-      request(this.docker.getContainer(id)),
-    );
+  ): Promise<T> {
+    return this.#ask(`${verb} the container ${id}`, () => request(this.docker.getContainer(id)));
   }
 
-  /** As `#ask`; `undefined` if it fails in a way that is fine. */
-  async #askUnless<T>(
-    isFine: (reason: unknown) => boolean,
-    what: string,
-    code: FailureCode,
-    request: () => Promise<T>,
-  ): Promise<T | undefined> {
-    return await this.#ask(what, code, () =>
-      request().catch((reason: unknown) => {
-        if (isFine(reason)) return undefined;
-        throw reason;
-      }),
-    );
-  }
-
-  async #ask<T>(what: string, code: FailureCode, request: () => Promise<T>): Promise<T> {
+  async #ask<T>(what: string, request: () => Promise<T>, code: FailureCode = 'CONTAINER_START'): Promise<T> {
     try {
       return await request();
     } catch (reason) {
@@ -279,8 +254,12 @@ export class Engine {
   }
 }
 
-function isMissing(reason: unknown): boolean {
-  return statusOf(reason) === 404;
+/** For failures that are fine: by status, or by what else the engine says. Others stay failures. */
+function unless(...fine: (number | ((reason: unknown) => boolean))[]): (reason: unknown) => undefined {
+  return (reason) => {
+    const status = statusOf(reason);
+    if (!fine.some((each) => (typeof each === 'number' ? each === status : each(reason)))) throw reason;
+  };
 }
 
 function labelsIn(labels: Labels | null | undefined): Labels {
@@ -289,9 +268,4 @@ function labelsIn(labels: Labels | null | undefined): Labels {
 
 function filterOf(labels: Labels): { label: string[] } {
   return { label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) };
-}
-
-/** Streams of HTTP are in bytes unless somebody asks for text. */
-function bytesOf(answer: NodeJS.ReadableStream): AsyncIterable<Buffer> {
-  return answer as AsyncIterable<Buffer>;
 }
