@@ -39,6 +39,29 @@ describe('cai ps', () => {
   });
 });
 
+describe('a container that is named', () => {
+  test('is stopped and removed from anywhere, and no other', async () => {
+    const [one, other] = [newWorkspace(), newWorkspace()];
+    await made(one);
+    await made(other);
+    const { name } = (await listed()).find(({ workspace }) => workspace === one)!;
+
+    const stopped = await runIn(cai.home, ['stop', name]);
+    const running = await listed();
+    const removed = await runIn(cai.home, ['rm', name]);
+    const left = await listed('--all');
+
+    expect(stopped).toEqual({ status: 0, stdout: '', stderr: `cai: stopped ${name}\n` });
+    expect(running.map(({ workspace }) => workspace)).toEqual([other]);
+    expect(removed).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: `cai: removed ${name}\ncai: what the agent keeps stays in the volume ${volume}\n`,
+    });
+    expect(left.map(({ workspace }) => workspace)).toEqual([other]);
+  });
+});
+
 describe('cai stop', () => {
   test('ends a container that the next command starts again', async () => {
     const workspace = newWorkspace();

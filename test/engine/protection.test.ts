@@ -125,7 +125,7 @@ describe('a container', () => {
     const place = new Place(cai);
     ownFile(join(place.workspace, '.envrc'), '');
     await place.opened();
-    await cai.run(['stop', place.workspace]);
+    expect(await cai.run(['stop', '--workspace', place.workspace])).toMatchObject({ status: 0 });
     execFileSync('rm', [join(place.workspace, '.envrc')]);
 
     expect(await place.prints(['echo', 'works'])).toBe('works');

@@ -2,6 +2,7 @@
 import type { Host } from '../../system/host';
 import { catalog, type SignInCommands } from '../../agent/catalog';
 import type { TerminalOrder } from '../../agent/editor-token';
+import type { SshConnection } from '../../container/ssh/ssh';
 import { PortMirror } from '../../container/ssh/port-mirror';
 import { CaiError } from '../../errors';
 import { loadConfig } from '../../config/config';
@@ -88,15 +89,10 @@ export function signInCommands(agent: string, host: Host): SignInCommands | unde
   return ownValue(catalog, agent)?.signIn;
 }
 
-interface SignInRun extends TargetOptions {
-  readonly env: readonly string[];
-  /** What somebody does in the agent's own screen. */
-  readonly guide: string | undefined;
-}
-
+/** `guide`: what somebody does in the agent's own screen. */
 async function runSignIn(
   argv: readonly [string, ...string[]],
-  options: SignInRun,
+  options: TargetOptions & { readonly env: readonly string[]; readonly guide: string | undefined },
   host: Host,
 ): Promise<number> {
   const tty = host.isOnTerminal;
@@ -107,11 +103,8 @@ async function runSignIn(
     tell('no browser opens from a container: open the page that is named in one on this machine');
     if (options.guide !== undefined) tell(`in the screen that opens, ${options.guide}`);
   }
-  const status = await runInContainer(
-    argv,
-    { ...options, tty, beside: (connection) => PortMirror.open(connection, tell) },
-    host,
-  );
+  const beside = (connection: SshConnection) => PortMirror.open(connection, tell);
+  const status = await runInContainer(argv, { ...options, tty, beside }, host);
   if (status !== 0 && !tty)
     tell('this sign-in had no terminal on stdin and stdout, which most need: run it in one');
   return status;

@@ -20,11 +20,6 @@ interface Options {
   readonly accept?: true;
 }
 
-interface Place {
-  /** Our state folder. */
-  readonly state: string;
-}
-
 /** Resolves with 0 if nothing is left to look at, else with 1. */
 export const run = declare<Options>({
   name: 'review',
@@ -40,11 +35,11 @@ is not as it was before an agent worked there. The exit status is 1 if there is 
     const root = await namedRoot(options.workspace ?? '.', host);
     if (!existsSync(root))
       throw new CaiError('WORKSPACE', `${quoted(root)} does not exist: name another folder with --workspace`);
-    return review(root, { ...options, state: host.folders.state }, paths.map(normalize));
+    return review(root, host.folders.state, options, paths.map(normalize));
   },
 });
 
-function review(root: string, { state, ...options }: Options & Place, paths: readonly string[]): number {
+function review(root: string, state: string, options: Options, paths: readonly string[]): number {
   const { stdout } = process;
   const known = readBaseline(state, root);
   if (known === undefined ? !recordedRoots(state).includes(root) : known.was !== folderNow(root)) {
@@ -52,32 +47,34 @@ function review(root: string, { state, ...options }: Options & Place, paths: rea
     return 0;
   }
   const changes = chosen(changesIn(state, root), paths);
-  const since = known?.at;
   if (changes.length === 0) {
-    stdout.write(`Nothing to review in ${quoted(root)}${sinceText(since)}.\n`);
+    const since = known && `: all is as it was on ${new Date(known.at).toISOString()}, or was accepted`;
+    stdout.write(`Nothing to review in ${quoted(root)}${since ?? ''}.\n`);
     return 0;
   }
   if (options.restore === true) return restore(root, changes, state);
   stdout.write(`In ${quoted(root)} programs on your machine may run these:\n`);
   stdout.write(table(changes.map(({ kind, name }) => [`  ${kind}`, name])));
-  if (since === undefined) stdout.write('What was there before is not known.\n');
+  if (known === undefined) stdout.write('What was there before is not known.\n');
   for (const change of changes) stdout.write(`\n${differenceOf(change, bytesBefore(change, state))}`);
-  if (options.accept !== true) return 1;
-  const [crowds, others] = [changes.filter(isCrowd), changes.filter((change) => !isCrowd(change))];
+  return options.accept === true ? acceptAll(root, changes, state) : 1;
+}
+
+function acceptAll(root: string, changes: readonly Change[], state: string): number {
+  const crowds = changes.filter(({ now }) => now?.state === crowd);
+  const others = changes.filter((change) => !crowds.includes(change));
   accept(state, root, others);
   if (others.length > 0)
-    stdout.write(
+    process.stdout.write(
       '\nAccepted. A container that runs can still write what is new: after "cai stop" it no longer can.\n',
     );
-  for (const { name } of crowds)
-    stdout.write(
-      `${printableLine(name)}: not accepted, because nobody would see what changes among so many files\n`,
-    );
+  for (const each of crowds)
+    say(each, 'not accepted, because nobody would see what changes among so many files');
   return crowds.length === 0 ? 0 : 1;
 }
 
-function isCrowd({ now }: Change): boolean {
-  return now?.state === crowd;
+function say({ name }: Change, what: string): void {
+  process.stdout.write(`${printableLine(name)}: ${what}\n`);
 }
 
 /** Fails with `CaiError('USAGE')` for a path that has no change, which may be misspelled. */
@@ -98,8 +95,6 @@ function bytesBefore({ folder, before }: Change, state: string): Buffer | undefi
 
 /** What was not known before is left: it may have been there always. */
 function restore(root: string, changes: readonly Change[], state: string): number {
-  const { stdout } = process;
-  const unknown = changes.filter(({ kind }) => kind === 'unknown');
   const known = changes.filter(({ kind }) => kind !== 'unknown');
   const aside = asideFolder(state, root, new Date());
   const done = new Set<string>();
@@ -108,18 +103,13 @@ function restore(root: string, changes: readonly Change[], state: string): numbe
     const verb = change.before === undefined ? 'removed' : 'put back';
     if (failure === undefined) done.add(`${change.folder}/${change.path}`);
     const where = kept === undefined ? '' : `; what was there is in ${printableLine(kept)}`;
-    const text = failure === undefined ? `${verb}${where}` : `left as it is: ${printableLine(failure)}`;
-    stdout.write(`${printableLine(change.name)}: ${text}\n`);
+    say(change, failure === undefined ? `${verb}${where}` : `left as it is: ${printableLine(failure)}`);
   }
   forgetTold(state, known);
-  for (const { name } of unknown)
-    stdout.write(`${printableLine(name)}: left as it is: what was there before is not known\n`);
+  for (const each of changes)
+    if (each.kind === 'unknown') say(each, 'left as it is: what was there before is not known');
   if (changesIn(state, root).some(({ folder, path }) => done.has(`${folder}/${path}`)))
-    stdout.write('Something has been changed again: run "cai stop", then this once more.\n');
+    process.stdout.write('Something has been changed again: run "cai stop", then this once more.\n');
   else if (done.size === changes.length) return 0;
   return 1;
-}
-
-function sinceText(at: number | undefined): string {
-  return at === undefined ? '' : `: all is as it was on ${new Date(at).toISOString()}, or was accepted`;
 }

@@ -18,13 +18,13 @@ interface Options {
   readonly forget?: true;
 }
 
-/** What the user is asked to agree to. */
+/**
+ * What the user is asked to agree to: another root than the recorded one, or the one that the folder is spelled through;
+ * the git folder outside of the workspace; the repository's file.
+ */
 interface Request {
-  /** The root that the folder belonged to, or that it is spelled through, if it has another one now. */
   readonly outgrown: string | undefined;
-  /** The git folder outside of the workspace that it names, and that does not count yet. */
   readonly git: string | undefined;
-  /** The repository's file, if something in it waits. */
   readonly file: RepositoryConfig | undefined;
 }
 
@@ -63,7 +63,12 @@ async function trust(folder: string, isAgreed: boolean, host: Host): Promise<num
     return 0;
   }
   stdout.write(described(request, workspace));
-  if (!isAgreed && !(await agrees())) {
+  if (!isAgreed && !canAsk())
+    throw new CaiError(
+      'USAGE',
+      'there is no terminal to ask on, so nothing is recorded: run this in a terminal, or with --yes',
+    );
+  if (!isAgreed && !(await confirm('Allow this?'))) {
     stdout.write('Nothing is recorded.\n');
     return 1;
   }
@@ -84,9 +89,8 @@ function nothingFor({ root }: Workspace, repository: RepositoryConfig | undefine
 
 function described({ outgrown, git, file }: Request, { cwd, root }: Workspace): string {
   const lines: string[] = [];
-  if (outgrown !== undefined) {
+  if (outgrown !== undefined)
     lines.push(`The workspace of ${quoted(cwd)}: ${quoted(outgrown)} -> ${quoted(root)}`);
-  }
   if (git !== undefined) lines.push(`The git folder of ${quoted(root)}: ${quoted(git)}`);
   if (file !== undefined) {
     lines.push(`${printableCharacters(file.file)} widens what the agent may do:`);
@@ -96,14 +100,6 @@ function described({ outgrown, git, file }: Request, { cwd, root }: Workspace): 
     }
   }
   return `${lines.join('\n')}\n`;
-}
-
-async function agrees(): Promise<boolean> {
-  if (canAsk()) return await confirm('Allow this?');
-  throw new CaiError(
-    'USAGE',
-    'there is no terminal to ask on, so nothing is recorded: run this in a terminal, or with --yes',
-  );
 }
 
 /** Also for a folder that is gone. */
