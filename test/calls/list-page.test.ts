@@ -27,7 +27,8 @@ describe('pageText', () => {
     ['{"nextCursor":"theirs","sessions":[]}', '"ours"', '{"nextCursor":"ours","sessions":[7,8]}'],
     ['{"nextCursor":"theirs","sessions":[]}', 'null', '{"nextCursor":null,"sessions":[7,8]}'],
     ['{"sessions":[]}', 'null', '{"sessions":[7,8]}'],
-    ['{}', 'null', '{"sessions":[7,8],"nextCursor":null}'],
+    ['{}', 'null', '{"sessions":[7,8]}'],
+    ['{}', '"ours"', '{"nextCursor":"ours","sessions":[7,8]}'],
   ])('of %s with the cursor %s is %s', (result, cursor, expected) => {
     expect(pageText(answer(result), ['7', '8'], cursor)).toBe(expected);
   });
