@@ -87,6 +87,7 @@ const withoutTest: Readonly<Record<string, string>> = {
     ].map((path) => [path, 'the flow: test/conformance and test/flow play it whole, with real processes']),
   ),
   'commands/acp/connection': 'the flow, as proxy/proxy',
+  'commands/acp/surroundings': 'the flow, as proxy/proxy',
   'agent/cai-program': 'test/agent/editor-token.test.ts; test/engine/ runs what it names',
   'system/builtin': 'a name for a function of Node',
   'system/package-file': 'test/agent/editor-token.test.ts, test/container/image/image.test.ts',

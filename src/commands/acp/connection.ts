@@ -1,31 +1,13 @@
 /** The editor's two pipes and the proxy between them and the agents. */
-import { join } from 'node:path';
-import type { Host } from '../../system/host';
 import { Proxy } from '../../proxy/proxy';
-import type { ProxyOptions } from '../../proxy/proxy-options';
 import { dueMs } from '../../proxy/shutdown';
 import { Recorder } from '../../recording/recorder';
-import type { Core } from '../../relay/core';
-import { DelayObserver } from '../../proxy/delay-observer';
-import { ReviewObserver } from '../../review/review-observer';
-import { UsageObserver } from '../../usage/usage-observer';
-import type { AgentCommand } from '../../agent/catalog';
-import { execution, ownProgram } from '../../agent/cai-program';
 import { sweepTokens } from '../../agent/editor-token';
 import { messageOf } from '../../errors';
-import type { LogFile } from '../../system/log-file';
 import { LineReader } from '../../rpc/line';
 import type { Line } from '../../rpc/splice';
 import { LineWriter } from '../../rpc/writer';
-import { SessionFile } from '../../sessions/session-file';
-import { SessionRecords } from '../../sessions/session-records';
-import { SessionTable } from '../../sessions/session-table';
-import { WaitingRoom } from '../../sessions/waiting-room';
-import type { Config } from '../../config/config';
-import { loadWorkspaceConfig } from '../../config/effective-config';
-import { fallbackMount, mountPointOf } from '../../workspace/mount';
-import type { Workspace } from '../../workspace/root';
-import type { EarlyAnswer } from './early-answer';
+import { surroundings, type ConnectionOptions } from './surroundings';
 
 /** Signals that end the proxy as the end of its input does, only without patience. */
 const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -33,17 +15,6 @@ const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const maxWaitingBytes = 1024 * 1024;
 /** How long the editor may take no byte of what is still due at the end, in milliseconds. */
 const stallMs = 5_000;
-
-/** What a connection is made from, besides what the proxy is; `recordFile`: where all that passes is written down. */
-interface ConnectionOptions extends Pick<
-  ProxyOptions,
-  'agent' | 'config' | 'host' | 'log' | 'profiles' | 'signIn' | 'terminals'
-> {
-  readonly about: ConstructorParameters<typeof LogFile>[1];
-  readonly isDirect: boolean;
-  readonly recordFile: string | undefined;
-  readonly early: EarlyAnswer | undefined;
-}
 
 /** One editor, for as long as it is there. */
 export class Connection {
@@ -78,7 +49,7 @@ export class Connection {
     this.#writer = new LineWriter(process.stdout, config.acp.queueToEditorBytes, onBroken, onWrite);
     this.#proxy = new Proxy({
       ...options,
-      ...containment(options),
+      ...surroundings(options),
       recorder,
       writer: this.#writer,
       answered: early?.answer,
@@ -163,52 +134,4 @@ export class Connection {
     this.options.signIn.end();
     this.#resolve(this.#status);
   }
-}
-
-/** What the proxy takes from this machine: what is kept, and how an agent is run and sees its workspace. */
-function containment({ agent, config, host, isDirect, log }: ConnectionOptions) {
-  const { persist, keepMs } = config.sessions;
-  const { state } = host.folders;
-  const file = persist ? new SessionFile(join(state, 'sessions.ndjson'), keepMs, log) : undefined;
-  /** What the configuration of a workspace says; `otherwise` where that cannot be used. */
-  const configured = <T>(root: string | undefined, read: (config: Config) => T, otherwise: T): T => {
-    try {
-      return read(root === undefined ? config : loadWorkspaceConfig(host, root).config);
-    } catch {
-      return otherwise;
-    }
-  };
-  return {
-    sessions: new SessionTable(
-      new SessionRecords(agent.name, file),
-      new WaitingRoom(config.acp.queueToAgentBytes),
-    ),
-    observers: (core: Core) => [
-      ...(persist ? [new UsageObserver(join(state, 'usage'), keepMs, agent.name, log)] : []),
-      // Agents that run on this machine execute what they like, and need no image.
-      ...(isDirect ? [] : [new ReviewObserver(core, host), new DelayObserver(core)]),
-    ],
-    hasOwnData: (root: string | undefined) =>
-      !isDirect && configured(root, (its) => its.agent.data === 'workspace', true),
-    filesOf: (root: string | undefined) => configured(root, ({ acp }) => acp.fs, 'off'),
-    placesOf: (root: string) => placesOf(root, host, isDirect),
-    commandFor: (workspace: Workspace | undefined) => (isDirect ? agent : contained(agent, workspace)),
-    helper: isDirect ? undefined : ownProgram,
-  };
-}
-
-/** What the agent calls the root of a workspace; `undefined`: as we do. */
-function placesOf(root: string, host: Host, isDirect: boolean): [string, ...string[]] | undefined {
-  const forced = host.env.CAI_ACP_WORKSPACE_MOUNT;
-  if (isDirect) return forced === undefined ? undefined : [forced];
-  return [forced ?? mountPointOf(root), fallbackMount];
-}
-
-/** The command that runs an agent in the container of a workspace, or in one without a workspace. */
-function contained(agent: AgentCommand, workspace: Workspace | undefined): AgentCommand {
-  const place =
-    workspace === undefined
-      ? ['--no-workspace']
-      : ['--workspace', workspace.root, '--root-identity', workspace.identity];
-  return { ...execution(agent, [...place, '--quiet', '--status-fd', '3']), hasStatus: true };
 }

@@ -1,0 +1,82 @@
+/** What surrounds a proxy: its state on disk, who follows its sessions, and how an agent is run and sees its workspace. */
+import { join } from 'node:path';
+import type { Host } from '../../system/host';
+import type { ProxyOptions } from '../../proxy/proxy-options';
+import type { Core } from '../../relay/core';
+import { DelayObserver } from '../../proxy/delay-observer';
+import { ReviewObserver } from '../../review/review-observer';
+import { UsageObserver } from '../../usage/usage-observer';
+import type { AgentCommand } from '../../agent/catalog';
+import { execution, ownProgram } from '../../agent/cai-program';
+import { SessionFile } from '../../sessions/session-file';
+import { SessionRecords } from '../../sessions/session-records';
+import { SessionTable } from '../../sessions/session-table';
+import { WaitingRoom } from '../../sessions/waiting-room';
+import type { Config } from '../../config/config';
+import { loadWorkspaceConfig } from '../../config/effective-config';
+import { fallbackMount, mountPointOf } from '../../workspace/mount';
+import type { Workspace } from '../../workspace/root';
+import type { EarlyAnswer } from './early-answer';
+
+/** What a connection is made from, besides what the proxy is. */
+export interface ConnectionOptions extends Pick<
+  ProxyOptions,
+  'agent' | 'config' | 'host' | 'log' | 'profiles' | 'signIn' | 'terminals'
+> {
+  /** Which process this is, for records. */
+  readonly about: { readonly pid: number; readonly agent: string; readonly version: string };
+  /** The agent is a process of this machine. */
+  readonly isDirect: boolean;
+  /** Where all that passes is written down; undefined: nowhere. */
+  readonly recordFile: string | undefined;
+  /** What has passed already; undefined: nothing. */
+  readonly early: EarlyAnswer | undefined;
+}
+
+/** What a proxy is made from, besides its two ends. */
+export function surroundings({ agent, config, host, isDirect, log }: ConnectionOptions) {
+  const { persist, keepMs } = config.sessions;
+  const { state } = host.folders;
+  const file = persist ? new SessionFile(join(state, 'sessions.ndjson'), keepMs, log) : undefined;
+  /** What the configuration of a workspace says; `otherwise` where that cannot be used. */
+  const configured = <T>(root: string | undefined, read: (config: Config) => T, otherwise: T): T => {
+    try {
+      return read(root === undefined ? config : loadWorkspaceConfig(host, root).config);
+    } catch {
+      return otherwise;
+    }
+  };
+  return {
+    sessions: new SessionTable(
+      new SessionRecords(agent.name, file),
+      new WaitingRoom(config.acp.queueToAgentBytes),
+    ),
+    observers: (core: Core) => [
+      ...(persist ? [new UsageObserver(join(state, 'usage'), keepMs, agent.name, log)] : []),
+      // Agents that run on this machine execute what they like, and need no image.
+      ...(isDirect ? [] : [new ReviewObserver(core, host), new DelayObserver(core)]),
+    ],
+    hasOwnData: (root: string | undefined) =>
+      !isDirect && configured(root, (its) => its.agent.data === 'workspace', true),
+    filesOf: (root: string | undefined) => configured(root, ({ acp }) => acp.fs, 'off'),
+    placesOf: (root: string) => placesOf(root, host, isDirect),
+    commandFor: (workspace: Workspace | undefined) => (isDirect ? agent : contained(agent, workspace)),
+    helper: isDirect ? undefined : ownProgram,
+  };
+}
+
+/** What the agent calls the root of a workspace; `undefined`: as we do. */
+function placesOf(root: string, host: Host, isDirect: boolean): [string, ...string[]] | undefined {
+  const forced = host.env.CAI_ACP_WORKSPACE_MOUNT;
+  if (isDirect) return forced === undefined ? undefined : [forced];
+  return [forced ?? mountPointOf(root), fallbackMount];
+}
+
+/** The command that runs an agent in the container of a workspace, or in one without a workspace. */
+function contained(agent: AgentCommand, workspace: Workspace | undefined): AgentCommand {
+  const place =
+    workspace === undefined
+      ? ['--no-workspace']
+      : ['--workspace', workspace.root, '--root-identity', workspace.identity];
+  return { ...execution(agent, [...place, '--quiet', '--status-fd', '3']), hasStatus: true };
+}
