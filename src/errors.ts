@@ -10,10 +10,7 @@ export const rpcCode = {
   resourceNotFound: -32002,
 } as const;
 
-/**
- * Every expected failure: the exit status when it ends the process, and the JSON-RPC code of the answer to a request,
- * mostly `internalError`. Anything else that is thrown is a bug.
- */
+/** Every expected failure: its exit status, and its JSON-RPC code, mostly `internalError`. Anything else is a bug. */
 const failures = {
   USAGE: { exit: 2 }, // the command line is wrong
   UNSUPPORTED_AGENT: { exit: 1 }, // no catalog entry has that name
@@ -74,10 +71,7 @@ export class CaiError extends Error {
   }
 }
 
-/**
- * The text of whatever was thrown, for a log line or an error message. Of the system's errors about files the words
- * alone, as our own messages name the file.
- */
+/** The text of whatever was thrown; of an error about a file the words alone, as our own messages name the file. */
 export function messageOf(reason: unknown): string {
   const text = reason instanceof Error ? reason.message : String(reason);
   return /^(?:Error: )?E[A-Z0-9]+: (.+?), [a-z]+(?: '.*')?$/s.exec(text)?.[1] ?? text;

@@ -1,6 +1,5 @@
 /**
- * Start here: which command is it? `--acp` is looked for first, and each command's code is loaded only
- * when it is wanted, because an editor waits for this process at every start.
+ * Start here: which command is it? Its code is loaded only when it is wanted, because an editor waits for this process.
  */
 import { delimiter } from 'node:path';
 import { version } from '../package.json';

@@ -1,7 +1,4 @@
-/**
- * All commands but `cai --acp`: what `cai --help` says of each, and how its code is loaded, which is done only when it
- * is run. They are bundled together.
- */
+/** All commands but `cai --acp`, in one bundle; each is loaded only when it is run. */
 import { catalog } from '../agent/catalog';
 import { brokenPipeStatus } from '../container/ssh/relay';
 import { CaiError } from '../errors';
@@ -102,10 +99,7 @@ export function help(): number {
   return 0;
 }
 
-/**
- * Runs the command of that name; ends the process when nobody reads what it prints. Rejects with
- * `CaiError('USAGE')` if there is none.
- */
+/** Runs a command; ends the process when nobody reads what it prints. Rejects with `USAGE` for an unknown name. */
 export async function run(name: string, args: readonly string[], host: Host): Promise<number> {
   const load = ownValue(internalCommands, name) ?? ownValue(commands, name);
   if (load === undefined) {

@@ -6,8 +6,7 @@ import { placeOfValue } from './effective-config';
 import { quoted } from '../system/quoted';
 
 /**
- * A path of the configuration; its key as in the docs, `mounts[].path`; the root of the workspace whose configuration
- * it is, if there is one.
+ * A path of the configuration, its key as in the docs (`mounts[].path`), and the workspace whose configuration it is.
  */
 interface ChosenPath {
   readonly key: string;

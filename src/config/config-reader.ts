@@ -10,8 +10,7 @@ import type { placesIn, Path } from './toml-places';
 /** One key that a file may have. */
 export interface Key {
   /**
-   * From the top of the file; `*` stands for a name that the user chooses, `[]` for each table of a list:
-   * `['agents', '*', 'command']`, `['mounts', '[]', 'path']`.
+   * `['agents', '*', 'command']`, where `*` is a name of the user's choice; `['mounts', '[]', 'path']` for each of a list.
    */
   readonly path: readonly string[];
   /** Name of the field that it sets, in the object that its table becomes. */
@@ -56,9 +55,8 @@ export interface Setting {
 }
 
 /**
- * The settings of a text, in its order. Fails with `CaiError('CONFIG')` that names file, line, column and
- * key: not TOML, a key that is unknown, of the wrong kind, or missing. Values are not quoted, because they
- * may be secrets.
+ * The settings of a text, in its order. Fails with `CaiError('CONFIG')` that names file, line, column and key. Values are
+ * not quoted, because they may be secrets.
  */
 export function readSettings(source: Source, keys: readonly Key[]): Setting[] {
   const reader = new SettingsReader(source, keys);

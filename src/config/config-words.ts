@@ -21,8 +21,7 @@ const ownVariables = new Set(
 const loaders = /^(LD_|DYLD_)|^(ENV|BASH_ENV)$/;
 
 /**
- * Variables that a container can take from the host. `NODE_OPTIONS` and the like can be: they are made for one kind of
- * program, and asked for by name.
+ * Variables that a container can take from the host, also those made for one kind of program, such as `NODE_OPTIONS`.
  */
 export const variables = listOf(
   'a list of different names of variables, but for those that the container sets itself or that load code (PATH, HOME, LD_PRELOAD and the like)',
@@ -36,10 +35,7 @@ export const variables = listOf(
 /** Each more makes it slower to find what fits, and the list can be a stranger's. */
 const mostStarsInName = 4;
 
-/**
- * Paths below a workspace, in which a `*` stands for a part of one name. A `**`, which stands for any number of folders
- * elsewhere, would protect much less than whoever wrote it believes.
- */
+/** Paths below a workspace. A `**` would protect much less than whoever wrote it believes. */
 export const pathsBelow = listOf(
   'a list of different paths below the workspace, such as ["tools/run.sh", "packages/*/.vscode"], where a "*" stands for a part of one name (at most 4 in each) and each folder is to be named, because there is no "**"',
   (word) =>

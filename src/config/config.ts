@@ -122,8 +122,7 @@ export function configFileOf(host: Host): string {
 }
 
 /**
- * The user's configuration, from `config.toml` in our config folder; without that file, what holds by
- * default. Fails with `CaiError('CONFIG')` for a file that cannot be read or says something unknown.
+ * The user's configuration. Fails with `CaiError('CONFIG')` for a file that cannot be read or says something unknown.
  */
 export function loadConfig(host: Host): Config {
   return configOf(userSettings(host));

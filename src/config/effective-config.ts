@@ -60,10 +60,8 @@ interface Judged {
 }
 
 /**
- * The configuration in effect for the workspace at `root` (a real path), or without one. The repository's
- * file narrows what the user's allows; it widens it only if the user trusts its exact content. What does
- * not count is ignored and told in `notices`. Fails with `CaiError('CONFIG')` if one of the files cannot be
- * used.
+ * The configuration in effect for the workspace at `root` (a real path), or without one. The repository's file narrows
+ * what the user's allows, and widens it only if the user trusts its exact content. Fails with `CaiError('CONFIG')`.
  */
 export function loadWorkspaceConfig(host: Host, root: string | undefined): WorkspaceConfig {
   const user = userSettings(host);
@@ -181,8 +179,7 @@ function noticesOf(
 }
 
 /**
- * Where the key that sets a field to `used` stands, for messages: `FILE:LINE: "mounts[0].path"`. `key` is as in the
- * docs: `mounts[].path`. The configuration is the one in effect for the workspace at `root`, or without one.
+ * Where a key is set to `used`, for messages: `FILE:LINE: "mounts[0].path"`. `key` is as in the docs: `mounts[].path`.
  */
 export function placeOfValue(host: Host, root: string | undefined, key: string, used: unknown): string {
   const { origins } = loadWorkspaceConfig(host, root);

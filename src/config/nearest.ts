@@ -1,7 +1,4 @@
-/**
- * The candidate that `word` is most likely a slip of: at most a third of its letters added, dropped, changed
- * or swapped with the next. `undefined`: none is that close.
- */
+/** The candidate that `word` is a slip of: at most a third of its letters added, dropped, changed or swapped. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const ranked = candidates.map((candidate) => ({ candidate, distance: distanceBetween(word, candidate) }));
   const [best] = ranked.sort((a, b) => a.distance - b.distance);

@@ -29,9 +29,8 @@ export function repositoryFileOf(root: string): string {
 }
 
 /**
- * Reads the file of the repository at `root`; `undefined`: it has none. Fails with `CaiError('CONFIG')` for
- * one that is no regular file, lies outside through a link, is longer than 64 KiB, or does not fit, and for
- * a Dockerfile that it names and that is not such a file either.
+ * `undefined`: the repository has none. Fails with `CaiError('CONFIG')` for one that is no regular file, lies outside
+ * through a link, is too long, or does not fit, and for such a Dockerfile that it names.
  */
 export function readRepositoryFile(root: string, home: string): RepositoryFile | undefined {
   const file = repositoryFileOf(root);

@@ -1,12 +1,8 @@
-/**
- * What the config file of a repository may do with a key. A stranger wrote the file, and the agent can write to it: by
- * itself it may only narrow what the agent may do.
- */
+/** What a repository's config file may do with a key: a stranger wrote it, so by itself it may only narrow. */
 import { totalmem } from 'node:os';
 
 /**
- * `never`: a repository cannot set the key. A `Narrowing`: what narrows always counts, anything else if the user trusts
- * the file.
+ * `never`: a repository cannot set the key. Else what narrows counts, and anything else if the user trusts the file.
  */
 export type RepositoryRule<T> = 'never' | Narrowing<T>;
 

@@ -14,9 +14,8 @@ interface Node {
 }
 
 /**
- * For a text that is known to be TOML: a function that gives the place where a path is first written, or for a path
- * that is not there the place of its longest beginning. Its first call makes the syntax tree, which takes a few
- * milliseconds, and a few more to load the parser: only messages and `cai config` ask for places.
+ * For a text that is known to be TOML: where a path, or the longest beginning of it, is first written. The first answer
+ * takes some milliseconds, so only messages and `cai config` ask.
  */
 export function placesIn(text: string): (path: Path) => Place {
   let known: Node | undefined;

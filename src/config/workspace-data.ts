@@ -9,10 +9,7 @@ import { ancestry } from '../system/real-path';
 /** A repository's file that is longer cannot be used, in bytes. */
 const maxBytes = 64 * 1024;
 
-/**
- * False: for certain, the workspace of `cwd` (a real path) shares its data. True: it may have its own, by the user's
- * configuration or by a repository's file above; `loadWorkspaceConfig` knows.
- */
+/** False: for certain, the workspace of `cwd` (a real path) shares its data. Else `loadWorkspaceConfig` knows. */
 export function mayHaveOwnData(config: Config, cwd: string, home: string): boolean {
   if (config.agent.data === 'workspace') return true;
   // The home folder and those above it are no workspaces.

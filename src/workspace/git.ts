@@ -18,10 +18,7 @@ export interface GitOptions {
 /** A repository can name programs that git runs by itself, whatever it is asked. Source: git-config(1). */
 const harmless = ['-c', 'core.fsmonitor=', '-c', 'core.hooksPath=/dev/null'];
 
-/**
- * What git prints on stdout. Rejects if there is no git, if it fails, or if it takes too long. Without
- * `GIT_DIR` and its like, which would make it answer for another repository.
- */
+/** What git prints. Rejects if there is no git, if it fails or takes too long. `GIT_DIR` and its like do not count. */
 export async function askGit(args: readonly string[], options: GitOptions): Promise<string> {
   const { git = safeProgram('git', options.host), gitTimeoutMs: timeout = 2_000 } = options;
   if (git === undefined)
@@ -40,8 +37,7 @@ export async function askGit(args: readonly string[], options: GitOptions): Prom
 }
 
 /**
- * The repository that git has not opened because it is another user's, by what `askGit` has rejected with.
- * Source: git 2.35.2 to 2.50, setup.c.
+ * The repository of another user that git has refused, by what `askGit` rejected with. Source: git 2.35.2 to 2.50, setup.c.
  */
 export function foreignRepositoryIn(reason: unknown): string | undefined {
   const { stderr } = reason as { readonly stderr?: unknown };
@@ -53,8 +49,7 @@ export function foreignRepositoryIn(reason: unknown): string | undefined {
 const maxGitFileBytes = 8_192;
 
 /**
- * A file of git that holds a path; an agent may have put anything in its place. Empty if there is none; fails
- * with `CaiError('CONFIG')` for what is no such file.
+ * A file of git that holds a path, empty if there is none. Fails with `CaiError('CONFIG')` for what is no such file.
  */
 export function readGitFile(file: string, maxBytes = maxGitFileBytes): string {
   return readRegularFile(file, maxBytes)?.toString() ?? '';

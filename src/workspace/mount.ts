@@ -13,17 +13,13 @@ const imageFolders =
     ' ',
   );
 
-/**
- * Whether something can be mounted at a path inside without hiding what the image needs, and without
- * getting into the way of the files that we put in: those would be written into it, on the host.
- */
+/** Whether a mount there hides nothing that the image needs or we put in, which would be written to it, on the host. */
 export function isMountable(path: string): boolean {
   return ![...imageFolders, agentHome].some((folder) => isInside(path, folder) || isInside(folder, path));
 }
 
 /**
- * The path of a workspace in its container, for its root's real path on the host: the same, so that every
- * path that an agent prints is one of the host, unless nothing can be mounted there.
+ * A workspace's own path, if something can be mounted there: each path that an agent prints is then one of the host.
  */
 export function mountPointOf(root: string): string {
   return isMountable(root) ? root : fallbackMount;

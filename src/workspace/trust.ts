@@ -58,10 +58,7 @@ export function recordedRoots(state: string): string[] {
   }
 }
 
-/**
- * The root that was recorded for a working directory as it is spelled, if `root`, which it has now, is
- * neither that nor below it.
- */
+/** The root that was recorded for a working directory, if `root`, which it has now, is neither that nor below it. */
 export function outgrownRoot(state: string, cwd: string, root: string): string | undefined {
   const known = recorded(state, 'roots', cwd);
   return known === undefined || isInside(root, known) ? undefined : known;

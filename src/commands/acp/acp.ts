@@ -1,7 +1,6 @@
 /**
- * `cai --acp [agent] [agent args...]`: the proxy on stdin and stdout. stdout carries ACP lines and
- * nothing else; whatever else is to be said goes to stderr. What an editor waits for comes first: everything
- * that is imported here is loaded before `initialize` is answered, everything else after that.
+ * `cai --acp`: the proxy on stdin and stdout, where nothing but ACP lines is written. What an editor waits for comes
+ * first: all that is imported here is loaded before `initialize` is answered, everything else after that.
  */
 import { join } from 'node:path';
 import { Host } from '../../system/host';

@@ -8,10 +8,7 @@ import { execution } from '../../agent/cai-program';
 import { CaiError, messageOf } from '../../errors';
 import { workspaceIfAny } from '../support/named-root';
 
-/**
- * Runs the command, unless `isDirect` in the container of the current folder if that can be a workspace, else in one without a
- * workspace. Resolves and rejects as `runInteractive`.
- */
+/** Runs the command in the container of the current folder, or in one without a workspace; with `isDirect` in none. */
 export async function runOnTerminal(agent: AgentCommand, host: Host, isDirect: boolean): Promise<number> {
   if (isDirect) return await runInteractive(agent, host.env);
   const { cwd } = host;
@@ -20,10 +17,7 @@ export async function runOnTerminal(agent: AgentCommand, host: Host, isDirect: b
   return await runInteractive(execution(agent, [...place, '--tty']), host.env);
 }
 
-/**
- * Runs an agent's command on this process's own terminal, as for signing in. Resolves with its exit
- * status, 128 + N when signal N ended it; rejects with `AGENT_START` when it cannot be started.
- */
+/** Resolves with the exit status, 128 + N when signal N ended the command; rejects with `AGENT_START`. */
 export async function runInteractive(agent: AgentCommand, env: NodeJS.ProcessEnv): Promise<number> {
   const [program, ...args] = agent.command;
   try {

@@ -1,7 +1,6 @@
 /**
- * The answer to `initialize` before the proxy is loaded, which takes longer than all of this: the editor's first
- * line is read at once, and where a profile is known it is answered with that. Whatever is not as usual is left
- * to the proxy, which gets everything that was read.
+ * The answer to `initialize` before the proxy is loaded, which takes longer than all of this. Whatever is not as usual
+ * is left to the proxy, which gets everything that was read.
  */
 import { readSync, writeSync } from 'node:fs';
 import * as fields from '../../protocol/fields';
@@ -66,10 +65,7 @@ function knownAnswer(
   }
 }
 
-/**
- * Nothing if the descriptor cannot be read synchronously, for example because it does not block: the proxy then
- * reads it as a stream.
- */
+/** Nothing if that would have to wait: the proxy then reads it as a stream. */
 function read(): Buffer {
   try {
     const bytes = Buffer.allocUnsafe(maxBytes);

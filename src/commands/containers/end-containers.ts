@@ -6,9 +6,8 @@ import { printableLine } from '../../system/quoted';
 import { canAsk, confirm, tell } from '../support/terminal';
 
 /**
- * Ends all of them at once by `end`, and tells each on stderr as `done`; unless `isForced`, if commands run in one,
- * only after a yes of the person at the terminal. Resolves with false for a no. Rejects with `CaiError('USAGE')` where
- * nobody can be asked, and with the first failure when all have been tried.
+ * Ends all of them at once by `end`, and tells each as `done`. If commands run in one, a person has to agree, unless
+ * `isForced`: resolves with false for a no, rejects with `CaiError('USAGE')` where nobody can be asked.
  */
 export async function endContainers(
   engine: Engine,

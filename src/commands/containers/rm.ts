@@ -71,10 +71,7 @@ function whatIsNot(none: string, { volumes, all, agent }: Options): string {
   return `${none}; what no container uses goes with: cai rm --volumes --all${whose}`;
 }
 
-/**
- * The volumes that are to go, each with the containers that stay and need it; only those that carry our label,
- * whatever the record of a container says.
- */
+/** What is to go and carries our label, each volume with the containers that stay and need it. */
 async function volumesOf(
   engine: Engine,
   containers: readonly OwnContainer[],

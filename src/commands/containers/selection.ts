@@ -42,9 +42,8 @@ export async function connectEngine(host: Host, context: string | undefined): Pr
 }
 
 /**
- * The containers of these names, or without names those that the options are about, which may be none, in the order of
- * `cai ps`; `none` is a sentence for that case: `there is no container of ...`. Rejects with `CONTAINER_NOT_FOUND` for a
- * name that no container of this user has.
+ * The containers of these names, or without names those that the options are about, in the order of `cai ps`; `none`
+ * says that there is none. Rejects with `CONTAINER_NOT_FOUND` for a name that no container of this user has.
  */
 export async function select(
   names: readonly string[],

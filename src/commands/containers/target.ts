@@ -155,10 +155,7 @@ export class Target {
     });
   }
 
-  /**
-   * A connection to its container. The container may end for want of work just when it is wanted, so the
-   * way there is tried twice; no command has been sent by then.
-   */
+  /** The container may end for want of work just when it is wanted, so connecting is tried twice. */
   async connect(): Promise<{ container: RunningContainer; connection: SshConnection }> {
     const container = await this.open();
     try {
@@ -259,8 +256,7 @@ function endingOf({ isOomKilled, exitCode }: ContainerInfo): string {
 }
 
 /**
- * The agent of that name, without one the default of the configuration, which is in effect for the workspace at
- * `root`. One that is not known is a mistake of the command line like any other: the status 1 is a command's own.
+ * The agent of that name, or the default of the configuration in effect at `root`. An unknown one is a `USAGE` error.
  */
 export function chosenAgent(
   named: string | undefined,

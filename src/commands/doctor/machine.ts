@@ -112,8 +112,7 @@ const desktopPath =
   process.platform === 'darwin' ? '/usr/bin:/bin:/usr/sbin:/sbin' : '/usr/local/bin:/usr/bin:/bin';
 
 /**
- * Whether an editor that was started from the desktop finds `cai`, and the `node` that runs it: those of
- * version managers are in the PATH of shells only.
+ * Whether an editor started from the desktop finds `cai` and `node`: version managers change the PATH of shells only.
  */
 export function editor({ configured }: Facts): Finding {
   const cai = realpathSync(packageFile('bin/cai'));

@@ -89,8 +89,7 @@ class Logs {
   /** No line has been read, wanted or not. */
   isEmpty = true;
   /**
-   * How far each file was read. By inode, because a file changes its name when it becomes the older half of a log;
-   * and the inode of one that is gone may be another's, which begins in another way.
+   * How far each file was read, by inode, because files of a log are renamed. `beginning` tells an inode that is reused.
    */
   readonly #read = new Map<number, { beginning: string; bytes: number }>();
   readonly #heads = new Map<string, Entry>();

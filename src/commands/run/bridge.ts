@@ -1,6 +1,5 @@
 /**
- * `cai bridge`, which `cai --acp` starts: has agents in a container reach one thing on this machine, a port of
- * its loopback address or a program that is run here. It ends with its stdin.
+ * `cai bridge`, started by `cai --acp`: agents in a container reach a port of this machine, or a program that runs here.
  */
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';

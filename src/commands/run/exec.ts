@@ -161,10 +161,7 @@ function tellOf(
   void connection.lost.then(() => tell({ kind: 'lost', takenBytes }));
 }
 
-/**
- * Where the command starts, as the container names it. A relative `cwd` begins in the folder of the workspace that we
- * are in. Fails with `CaiError('USAGE')` if that leads out of what the container has.
- */
+/** Where the command starts, as a path in the container. Fails with `CaiError('USAGE')` if the container lacks it. */
 export function startFolder(
   {
     workspace,
@@ -208,10 +205,7 @@ const windowSize = () => ({ columns: process.stdout.columns, rows: process.stdou
 /** Status of a command that was killed: 128 and the number of SIGKILL. */
 const killedStatus = 137;
 
-/**
- * Says on stderr why a command was killed, as far as that is known: neither the kernel nor the keeper says a word where
- * it ran. `diskBytes`: the container's budget, if it has one.
- */
+/** Neither the kernel nor the keeper tells the command why. `diskBytes`: the container's budget, if it has one. */
 async function explainKill(connection: SshConnection, diskBytes: number | undefined): Promise<void> {
   if (diskBytes !== undefined && (await isDiskUsedUp(connection))) {
     tell(

@@ -13,10 +13,9 @@ const maxFirstLine = 256;
 const maxInterpreters = 4;
 
 /**
- * The program that `command` names, a path (a relative one begins in `home`) or a name to be found by PATH; its absolute
- * path, and the PATH for it, which is where a script's interpreter is found, without folders that agents can change.
- * Fails with `WORKSPACE` if there is none, or if an agent decides what it is, or what runs it: if it lies where agents
- * write, or a link that leads to it, or a folder on its way, or the interpreter that its first line names.
+ * The program that `command` names, a path from `home` or a name; its absolute path, and a PATH for its interpreter
+ * without folders that agents can change. Fails with `WORKSPACE` if there is none, or if an agent can change it, a link
+ * or folder on its way, or the interpreter that its first line names.
  */
 export function findProgram(
   command: string,
@@ -42,10 +41,7 @@ export function findProgram(
   return { file, path: searchFolders(safe.join(delimiter)).join(delimiter) };
 }
 
-/**
- * The files that the first line of a script names, and those of the interpreter's first line. What `env` finds by
- * PATH is none: PATH has only what agents cannot change.
- */
+/** The interpreters of a script, and of these. What `env` finds is none: PATH has only what agents cannot change. */
 function interpretersOf(file: string, home: string, depth = 0): string[] {
   const line = /^#![ \t]*([^\r\n\0]*)/.exec(firstLineOf(file))?.[1];
   if (line === undefined || depth === maxInterpreters) return [];

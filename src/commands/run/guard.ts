@@ -18,10 +18,7 @@ const thawMs = 3_000;
 /** How often those are looked at who want the command, in milliseconds. */
 const wantedCheckMs = 1_000;
 
-/**
- * Passes signals on, and ends everything when nobody is left who wants it. Before the command runs a
- * signal ends us as it would have; a signal that is repeated ends the command by ending its connection.
- */
+/** Passes signals on, and ends the command when nobody wants it any more, or a signal is repeated. */
 export class Guard {
   /** The command, once it runs. */
   command: RemoteProcess | undefined;

@@ -1,6 +1,5 @@
 /**
- * A program that the editor names as an MCP server and the user allows on this machine: one process of it
- * for each connection that an agent opens, with the user's rights and what the editor gave it.
+ * A program that the editor names as an MCP server and the user allows on this machine: a process for each connection.
  */
 import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,10 +12,7 @@ import { openLog, type Log } from '../../system/log';
 import { AgentFolders } from '../../paths/agent-folders';
 import { findProgram } from './find-program';
 
-/**
- * What is run, and where agents reach it: what the editor calls it, its path or name, its environment besides ours, and
- * the path of a socket inside.
- */
+/** What is run, with what environment besides ours, and on what socket inside agents reach it. */
 interface ProgramOrder {
   readonly name: string;
   readonly command: string;
@@ -68,8 +64,7 @@ export class HostProgram {
   }
 
   /**
-   * Starts a process for each connection to the socket inside, from now on. Rejects with `WORKSPACE` if there is
-   * no such program, or agents can change it.
+   * Serves the socket inside from now on. Rejects with `WORKSPACE` if the program is not there, or agents can change it.
    */
   async listen(connection: SshConnection, { binds }: Pick<Settings, 'binds'>): Promise<void> {
     const writable = binds.filter(({ isReadOnly }) => !isReadOnly).map(({ source }) => source);

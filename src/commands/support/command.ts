@@ -33,10 +33,7 @@ export const common = {
   quiet: ['-q, --quiet', 'say nothing but errors'],
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
-/**
- * Makes a command that can be run: it reads its arguments, or writes its help to stdout, and resolves with the exit
- * status. It rejects with `CaiError('USAGE')` for arguments that do not fit.
- */
+/** Reads arguments, or writes help to stdout; rejects with `CaiError('USAGE')` for arguments that do not fit. */
 export function declare<Options>(
   declaration: Declaration<Options>,
 ): (args: readonly string[], host: Host) => Promise<number> {
@@ -69,10 +66,7 @@ function commandOf<Options>(declaration: Declaration<Options>): Command {
   return command;
 }
 
-/**
- * An agent's name that can be given as an argument and by `--agent`. Fails with `CaiError('USAGE')` where these differ;
- * `undefined` where neither is given.
- */
+/** An agent's name, given as an argument or by `--agent`. Fails with `CaiError('USAGE')` where these differ. */
 export function namedAgent(argument: string | undefined, option: string | undefined): string | undefined {
   if (argument !== undefined && option !== undefined && argument !== option)
     throw new CaiError('USAGE', `"${argument}" and --agent ${option} name two agents: leave one out`);

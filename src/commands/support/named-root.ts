@@ -14,10 +14,7 @@ export async function workspaceIfAny(folder: string, host: Host): Promise<Worksp
   }
 }
 
-/**
- * The root of the workspace that a folder lies in. A folder that is gone, or can no longer be a workspace,
- * may have been the root of one.
- */
+/** The root of a folder's workspace. A folder that is gone, or can be in none any more, may have been a root. */
 export async function namedRoot(folder: string, host: Host): Promise<string> {
   return (await workspaceIfAny(folder, host))?.root ?? resolve(folder);
 }

@@ -18,9 +18,8 @@ const minWidth = 10;
 const gap = '  ';
 
 /**
- * Rows as lines of columns, each as wide as its widest text; the first row has their names. Where the terminal is too
- * narrow, the texts of the columns that `flexible` names are shortened, the widest first. Characters that could steer a
- * terminal are replaced, because names of folders can be a stranger's.
+ * Rows as lines of columns; the first row has their names. Where the terminal is too narrow, the `flexible` columns are
+ * shortened, the widest first. Characters that could steer a terminal are replaced.
  */
 export function table(
   rows: readonly (readonly string[])[],

@@ -18,20 +18,14 @@ interface Options {
   readonly forget?: true;
 }
 
-/**
- * What the user is asked to agree to: another root than the recorded one, or the one that the folder is spelled through;
- * the git folder outside of the workspace; the repository's file.
- */
+/** What the user is asked to agree to; `outgrown` is the root that the folder had, or is spelled through. */
 interface Request {
   readonly outgrown: string | undefined;
   readonly git: string | undefined;
   readonly file: RepositoryConfig | undefined;
 }
 
-/**
- * Shows what waits, asks, and records it. Resolves with 0 if nothing is left to agree to, 1 for a no; rejects
- * with `CaiError('USAGE')` where nobody can be asked.
- */
+/** Resolves with 0 if nothing is left to agree to, 1 for a no; rejects with `USAGE` where nobody can be asked. */
 export const run = declare<Options>({
   name: 'trust',
   description:
