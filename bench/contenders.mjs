@@ -15,6 +15,9 @@ const ofFile = (name, ...args) => [node, join(here, 'contenders', name), ...args
 /** Program and first arguments of `cai`; `CAI_BIN` names another build. */
 export const cai = [node, process.env.CAI_BIN ?? join(here, '../bin/cai')];
 
+/** Another build, to be compared with `cai` in one run: a path of its `bin/cai`. */
+const before = process.env.CAI_BEFORE;
+
 /** The agent's program and arguments. */
 export const agentCommand = [node, join(here, 'agent.mjs')];
 
@@ -28,7 +31,11 @@ export const contenders = {
   sdk: () => [...ofFile('sdk-bridge.mjs'), ...agentCommand],
   conductor: () => [...ofFile('conductor.mjs', peersFolder()), ...agentCommand],
   cai: () => [...cai, '--acp', 'bench'],
+  ...(before !== undefined && { before: () => [node, before, '--acp', 'bench'] }),
 };
+
+/** The names of the builds of `cai` that take part. */
+export const builds = Object.keys(contenders).filter((name) => name === 'cai' || name === 'before');
 
 /** What one run of the benchmark works in: a user with a home folder, and folders that are workspaces. */
 export class Place {

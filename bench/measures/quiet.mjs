@@ -2,6 +2,7 @@
  * Round trips in a quiet session while the agent of another floods: both behind one `cai`, or behind a byte pipe
  * each. The client reads and searches all that comes in either case.
  */
+import { builds } from '../contenders.mjs';
 import { Fleet } from '../fleet.mjs';
 import { orderLine, promptAnswer, promptLine } from '../messages.mjs';
 import { quantile } from '../statistics.cjs';
@@ -13,7 +14,7 @@ const warmUpTrips = 20;
 const limits = { quick: { trips: 500, ms: 1_500 }, full: { trips: 2_000, ms: 4_000 } };
 
 /** Names of those that take part. */
-export const names = ['direct', 'pipe', 'again', 'cai'];
+export const names = ['direct', 'pipe', 'again', ...builds];
 
 /** Each with its unit and the contender that the others are compared with. */
 export const metrics = {

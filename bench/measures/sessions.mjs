@@ -2,6 +2,7 @@
  * How it grows with sessions: all of them are told things at once, by one agent or by several, through one
  * `cai` or through a byte pipe for each agent; and a round trip in one of them while the others are quiet.
  */
+import { builds } from '../contenders.mjs';
 import { Fleet } from '../fleet.mjs';
 import { orderLine, promptAnswer, updatesBytes } from '../messages.mjs';
 import { cpuUs } from '../process-stats.mjs';
@@ -23,7 +24,7 @@ const title = ({ sessions, children }) =>
   children === 1 ? '1 session' : `${sessions} sessions over ${children} agents`;
 
 /** Names of those that take part. */
-export const names = ['pipe', 'again', 'cai'];
+export const names = ['pipe', 'again', ...builds];
 
 /** Each with its unit and the contender that the others are compared with. */
 export const metrics = Object.fromEntries(
