@@ -1,7 +1,7 @@
 /** Whether a container is still what its labels say it was made as. */
 import { CaiError } from '../errors';
 import type { ContainerInfo } from './engine/container-info';
-import { label, mountText } from './spec/spec';
+import { label, mountText, objectIn } from './spec/spec';
 import type { Recorded, Settings } from './spec/spec';
 
 /**
@@ -17,7 +17,7 @@ export function tamperingOf(
     return refusal(name, 'was not made by cai', `rename or remove it: docker rm ${name}`);
   if (labels[label.workspace] !== workspace || labels[label.agent] !== agent)
     return refusal(name, 'was made for another workspace or agent', `remove it: docker rm -f ${name}`);
-  const recorded = readRecord(labels[label.spec]);
+  const recorded: Partial<Recorded> | undefined = objectIn(labels[label.spec]);
   if (recorded === undefined) return refusal(name, 'has no readable record of how it was made', useFresh);
   const { imageId: image, user, rights } = info;
   const actual: Recorded = { image, user, mounts: info.mounts.map(mountText).sort(), ...rights };
@@ -36,13 +36,4 @@ const useFresh = 'use --fresh to make it anew; what the agent keeps in its data 
 
 function refusal(name: string, what: string, remedy: string): CaiError {
   return new CaiError('FOREIGN_CONTAINER', `the container ${name} ${what}: ${remedy}`);
-}
-
-function readRecord(text: string | undefined): Partial<Recorded> | undefined {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -49,22 +49,20 @@ export async function makeContainer(
     return;
   }
   if (notice !== undefined) tell([notice, remedy].filter(Boolean).join(': '));
-  for (const [limit, what] of [
-    ['memory', 'memory'],
-    ['pids', 'the number of processes'],
-  ] as const)
-    if (!about.limits[limit]) tell(`the engine cannot limit ${what}: the container can use all`);
+  const tellUnlimited = (what: string) => tell(`the engine cannot limit ${what}: the container can use all`);
+  if (!about.limits.memory) tellUnlimited('memory');
+  if (!about.limits.pids) tellUnlimited('the number of processes');
   const lacking = lackingProfile(about, host);
   if (lacking !== undefined) tell(lacking);
   try {
     await engine.putFiles(id, await filesFor(engine, id, { user, hostKey: privateKey }, request));
     await startWith(engine, id, settings);
   } catch (reason) {
-    if (isSilent(reason)) throw reason;
-    if (await isGone(engine, id)) return;
+    const failure = await failureOf(engine, id, name, reason);
     // Half made it would be in everybody's way.
-    await engine.removeContainer(id, { force: true }).catch(() => undefined);
-    throw cannotStart(name, reason);
+    if (failure !== undefined && failure.code !== 'NOT_READY')
+      await engine.removeContainer(id, { force: true }).catch(() => undefined);
+    if (failure !== undefined) throw failure;
   }
 }
 
@@ -100,32 +98,37 @@ export async function startContainer(engine: Engine, info: ContainerInfo, settin
   try {
     await startWith(engine, info.id, settings);
   } catch (reason) {
-    if (isSilent(reason)) throw reason;
-    if (await isGone(engine, info.id)) return;
-    throw cannotStart(info.name, reason);
+    const failure = await failureOf(engine, info.id, info.name, reason);
+    if (failure !== undefined) throw failure;
   }
 }
 
-/** The engine is not asked again. What it has half made by then, the next use removes: its maker is gone. */
-function isSilent(reason: unknown): boolean {
-  return reason instanceof CaiError && reason.code === 'NOT_READY';
-}
-
-/** Whether somebody else has removed it, or is about to, as with `--fresh`. */
-async function isGone(engine: Engine, id: string): Promise<boolean> {
+/**
+ * What to tell where a start has failed; `undefined`: somebody else has removed the container, or is about to, as with
+ * `--fresh`. An engine that does not answer (`NOT_READY`) is not asked again: what it has half made by then, the next use
+ * removes, because its maker is gone.
+ */
+async function failureOf(
+  engine: Engine,
+  id: string,
+  name: string,
+  reason: unknown,
+): Promise<CaiError | undefined> {
+  const known = reason instanceof CaiError && reason.code !== 'NO_ENGINE' ? reason : undefined;
+  if (known?.code === 'NOT_READY') return known;
   const info = await engine.inspectContainer(id);
-  return info === undefined || info.state === 'removing' || info.state === 'dead';
+  if (info === undefined || info.state === 'removing' || info.state === 'dead') return undefined;
+  const what = `the container ${name} cannot be started: ${messageOf(reason)}`;
+  return known ?? new CaiError('CONTAINER_START', what, undefined, { cause: reason });
 }
 
 /** What to tell of a container that has ended before anything could run in it. */
 export async function endedAtOnce(engine: Engine, { id, name, exitCode }: ContainerInfo): Promise<CaiError> {
   const log = (await engine.logsTail(id, 5)).trim();
   const what = `the container ${name} ended with status ${exitCode} as soon as it was started`;
-  const why = log === '' ? '' : `:\n${log}\n`;
-  return new CaiError(
-    'CONTAINER_START',
-    `${what}${why || '; '}make it anew with --fresh; if that does not help, "cai build" makes the image anew`,
-  );
+  const why = log === '' ? '; ' : `:\n${log}\n`;
+  const remedy = 'make it anew with --fresh; if that does not help, "cai build" makes the image anew';
+  return new CaiError('CONTAINER_START', `${what}${why}${remedy}`);
 }
 
 /** A connection and a command on it need that many at once. */
@@ -146,10 +149,4 @@ export async function noRoomIn(
   if (count === undefined || limit === 0 || limit - count >= neededProcesses) return undefined;
   const what = `the container ${name} has no room for another process (${count} of ${limit}): end its commands, if need be all with "cai stop", or raise container.pids in the configuration`;
   return new CaiError('SSH_CONNECT', what, undefined, { cause });
-}
-
-function cannotStart(name: string, reason: unknown): CaiError {
-  if (reason instanceof CaiError && reason.code !== 'NO_ENGINE') return reason;
-  const what = `the container ${name} cannot be started: ${messageOf(reason)}`;
-  return new CaiError('CONTAINER_START', what, undefined, { cause: reason });
 }

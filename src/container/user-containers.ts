@@ -1,6 +1,6 @@
 /** The containers and volumes that `cai` has made for one user. Others do not exist for it. */
 import type { Engine } from './engine/engine';
-import { dataFolder, label } from './spec/spec';
+import { dataFolder, label, objectIn } from './spec/spec';
 import type { Recorded } from './spec/spec';
 
 /** A container of ours. */
@@ -17,32 +17,21 @@ export interface OwnContainer {
   readonly state: string;
   /** When it was made, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** What it was made with, as its label tells it: JSON of `Recorded`. */
-  readonly record: string | undefined;
   /** Name of the volume with its agent's data; `undefined`: its record cannot be read. */
   readonly dataVolume: string | undefined;
 }
 
-/** A volume of ours, with the data of an agent. */
-export interface OwnVolume {
-  /** Its name. */
-  readonly name: string;
-  /** Name of the agent. */
-  readonly agent: string;
-}
+/** A volume of ours, with the data of an agent of that name. */
+export type OwnVolume = Pick<OwnContainer, 'name' | 'agent'>;
 
 /** Those of the host's user with that id, also the ones that do not run; by workspace, then agent. */
 export async function ownContainers(engine: Engine, hostUser: number): Promise<OwnContainer[]> {
   const listed = await engine.listContainers(labelsOf(hostUser));
   const found = listed.filter(({ labels }) => isOwn(labels, hostUser));
-  const containers = found.map(({ id, name, state, labels, createdAt }) => ({
-    id,
-    name,
+  const containers = found.map(({ labels, ...each }) => ({
+    ...each,
     workspace: labels[label.workspace] === '' ? undefined : labels[label.workspace],
     agent: labels[label.agent] ?? '',
-    state,
-    createdAt,
-    record: labels[label.spec],
     dataVolume: dataVolumeIn(labels[label.spec]),
   }));
   const key = ({ workspace = '', agent, name }: OwnContainer) => [workspace, agent, name].join('\0');
@@ -68,13 +57,7 @@ function isOwn(labels: Readonly<Record<string, string>>, hostUser: number): bool
 
 /** In the record of what a container was made with, which has a line for each mount. */
 function dataVolumeIn(record: string | undefined): string | undefined {
-  try {
-    const { mounts } = JSON.parse(record ?? '') as Recorded;
-    return mounts
-      .map((line) => /^volume (\S+) (.*) rw$/.exec(line))
-      .find((found) => found?.[2] === dataFolder)?.[1];
-  } catch {
-    // Then nothing is known of it, and no volume is touched for it.
-    return undefined;
-  }
+  const { mounts = [] } = (objectIn(record) ?? {}) as Partial<Recorded>;
+  const found = mounts.map((line) => /^volume (\S+) (.*) rw$/.exec(line));
+  return found.find((each) => each?.[2] === dataFolder)?.[1];
 }

@@ -28,7 +28,6 @@ describe('ownContainers', () => {
         agent: 'claude',
         state: 'running',
         createdAt: 5,
-        record: labels()['containai.spec'],
         dataVolume: 'cai-data-claude-1000',
       },
     ]);

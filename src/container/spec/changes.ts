@@ -4,7 +4,7 @@
  * renamed, moved or removed on the host.
  */
 import { quoted } from '../../system/quoted';
-import { configHash, label } from './spec';
+import { configHash, label, objectIn } from './spec';
 import type { Bind, Settings } from './spec';
 
 /**
@@ -38,21 +38,12 @@ export function rootsText(binds: readonly Bind[]): string {
  * host says, so that it does not matter on which machine the engine is.
  */
 export function replacedRoot(labels: Labels, binds: readonly Bind[]): string | undefined {
-  const made = rootsIn(labels[label.roots]);
+  // An older version that has written none has made other settings: the container is replaced for those.
+  const made = objectIn(labels[label.roots]) ?? {};
   return binds.find(({ target, identity, isRoot }) => {
     const before = made[target];
     return isRoot && before !== undefined && before !== identity;
   })?.source;
-}
-
-function rootsIn(text: string | undefined): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    // An older version has made it, with other settings: it is replaced for those.
-    return {};
-  }
 }
 
 type ProtectingMount = Pick<Bind, 'identity' | 'target' | 'isReadOnly'>;

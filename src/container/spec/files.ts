@@ -18,27 +18,11 @@ const ownFolder = '/run/cai';
 export const userName = 'agent';
 
 /** Folders of the home folder that are kept in the data volume: where the agents keep what must last. */
-const keptFolders = [
-  '.claude',
-  '.codex',
-  '.config',
-  '.copilot',
-  '.cursor',
-  '.gemini',
-  '.local',
-  '.qwen',
-] as const;
+const keptFolders = ['.claude', '.codex', '.config', '.copilot', '.cursor', '.gemini', '.local', '.qwen'];
 
-/** Programs and settings from our package: name, and mode in the container. */
-const packaged = {
-  keeper: 0o755,
-  disk: 0o755,
-  supervisor: 0o755,
-  'mcp-bridge': 0o755,
-  ports: 0o755,
-  watch: 0o755,
-  sshd_config: 0o644,
-} as const;
+/** From our package: programs, and the settings of sshd. */
+const programs = ['keeper', 'disk', 'supervisor', 'mcp-bridge', 'ports', 'watch'];
+const sshdConfig = 'sshd_config';
 
 /** The bundle of Debian's ca-certificates, which everything but Node reads. */
 export const systemCaFile = '/etc/ssl/certs/ca-certificates.crt';
@@ -50,11 +34,10 @@ const mountsFile = `${ownFolder}/mounts`;
 interface FilesRequest {
   /** Owner of the home folder and of the data volume. */
   readonly user: ContainerUser;
-  /** Private host key, in OpenSSH's format. */
+  /** Private, in OpenSSH's format. */
   readonly hostKey: string;
-  /** `/etc/passwd` of the image. */
+  /** `/etc/passwd` and `/etc/group` of the image. */
   readonly passwd: string;
-  /** `/etc/group` of the image. */
   readonly group: string;
   /** Whom git names as author. */
   readonly gitIdentity: { readonly name?: string; readonly email?: string };
@@ -76,7 +59,8 @@ export async function containerFiles(
   const { agentSettings, certificates: extra } = settings;
   return await tarOf([
     folder(ownFolder, 0o755),
-    ...Object.entries(packaged).map(([name, mode]) => file(`${ownFolder}/${name}`, readPackaged(name), mode)),
+    ...programs.map((name) => file(`${ownFolder}/${name}`, readPackaged(name), 0o755)),
+    file(`${ownFolder}/${sshdConfig}`, readPackaged(sshdConfig), 0o644),
     file(`${ownFolder}/authorized_keys`, `${settings.authorizedKey}\n`, 0o644),
     file(`${ownFolder}/host_key`, request.hostKey, 0o600, user),
     // Its time is when a command began or ended last.
@@ -109,7 +93,7 @@ export async function mountIdentities(binds: readonly Bind[], isNative: boolean)
 /** Changes when the files of our package for containers do, so that a container made by an older version is noticed. */
 export function packagedFilesHash(): string {
   const hash = createHash('sha256').update(JSON.stringify(keptFolders)).update(seccompFile());
-  for (const name of Object.keys(packaged)) hash.update(readPackaged(name));
+  for (const name of [...programs, sshdConfig]) hash.update(readPackaged(name));
   return hash.digest('hex').slice(0, 16);
 }
 

@@ -8,40 +8,44 @@ import { agentHome } from '../../workspace/mount';
 import type { ContainerMount, ContainerRights } from '../engine/container-info';
 import type { EngineAbout } from '../engine/engine-info';
 import { profileName } from '../engine/seccomp';
+import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 
 /** The labels that tell our containers, and what they were made for. */
 export const label = {
-  /** `true` on containers and volumes that we made; on no image, because containers inherit its labels. */
+  // On containers and volumes: `true`. On no image, because containers inherit its labels.
   managed: 'containai.managed',
-  /** Root of the workspace, empty without one. */
+  // Root of the workspace, empty without one.
   workspace: 'containai.workspace',
-  /** Name of the agent. */
   agent: 'containai.agent',
-  /** Of `Settings`: tells a container that was made for another configuration. */
+  // Of `Settings`: tells a container that was made for another configuration.
   configHash: 'containai.config-hash',
-  /** What is protected in it, as `protectionText` tells it. */
+  // What is protected in it, as `protectionText` tells it.
   protection: 'containai.protection',
-  /** JSON of `Recorded`: what the container was made with. */
+  // JSON of `Recorded`.
   spec: 'containai.spec',
-  /** JSON: what was mounted of the host, `device:inode` by its place inside, for each bind that is a root. */
+  // JSON: what was mounted of the host, `device:inode` by its place inside, for each bind that is a root.
   roots: 'containai.roots',
-  /** Fingerprint of its SSH host key, `SHA256:...`. */
+  // Fingerprint of its SSH host key, `SHA256:...`.
   hostKey: 'containai.host-key',
-  /** Process that made it, until it has been started. */
+  // Process that made it, until it has been started.
   maker: 'containai.maker',
-  /** Id of the host's user that made it. */
+  // Id of the host's user that made it.
   user: 'containai.user',
 } as const;
 
+/** The object that a label holds as JSON; `undefined` if it holds none. */
+export function objectIn(text: string | undefined): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A file or folder of the host, and where it is inside. */
-export interface Bind {
-  /** Real path. */
-  readonly source: string;
-  /** Absolute path inside. */
-  readonly target: string;
-  /** Whether nothing can be written there. */
-  readonly isReadOnly: boolean;
+export interface Bind extends Omit<ContainerMount, 'type'> {
   /**
    * `device:inode` of what was there when it was looked at; empty where the system does not tell. Whoever
    * can rename a folder above it can put a link in its place before the engine mounts it.
@@ -55,12 +59,7 @@ export interface Bind {
 }
 
 /** Whom the commands in a container run as, by number. */
-export interface ContainerUser {
-  /** User id. */
-  readonly uid: number;
-  /** Group id. */
-  readonly gid: number;
-}
+export type ContainerUser = Host['user'];
 
 /** `[container]` of the configuration, and whether the agent's data volume serves all workspaces or this one. */
 type LimitSettings = Config['container'] & Pick<Config['agent'], 'data'>;
@@ -173,19 +172,9 @@ export function mountText({ type, source, target, isReadOnly }: ContainerMount):
 
 /** What is mounted; the data volume first. */
 export function mountsOf(settings: Settings, user: ContainerUser): ContainerMount[] {
-  const volume = {
-    type: 'volume',
-    source: dataVolumeName(settings, user),
-    target: dataFolder,
-    isReadOnly: false,
-  };
-  const binds = allBinds(settings).map(({ source, target, isReadOnly }) => ({
-    type: 'bind',
-    source,
-    target,
-    isReadOnly,
-  }));
-  return [volume, ...binds];
+  const source = dataVolumeName(settings, user);
+  const binds = allBinds(settings).map((bind) => ({ type: 'bind', ...bind }));
+  return [{ type: 'volume', source, target: dataFolder, isReadOnly: false }, ...binds];
 }
 
 /** On all that is made for a user. */
