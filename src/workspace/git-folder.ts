@@ -2,9 +2,12 @@
 import { realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { Host } from '../system/host';
+import { AgentFolders } from '../paths/agent-folders';
 import { askGit, readGitFile } from './git';
 import { isInside } from '../paths/path-map';
+import { quoted } from '../system/quoted';
 import { rootRules } from './refused-root';
+import { recorded, recordFirst } from './trust';
 
 /** A git folder outside of the workspace that uses it. */
 export interface OuterGitFolder {
@@ -12,6 +15,35 @@ export interface OuterGitFolder {
   readonly folder: string;
   /** Where in it the state of this workspace alone is, if it is a linked worktree: `worktrees/<name>`. */
   readonly worktree?: string;
+}
+
+/**
+ * The git folder outside of the workspace at `root` (a real path); `refused` does not count until the user says so,
+ * which `notice` tells. It counts if `root` had it when it was first used, which is recorded here unless it is only
+ * looked at, and no agent could write around `root` then: two agents could otherwise agree on it, one on each side.
+ */
+export async function findOuterGit(
+  root: string,
+  host: Host,
+  isOnlyLookedAt = false,
+): Promise<{ git: OuterGitFolder | undefined; refused?: string; notice?: string }> {
+  const { state } = host.folders;
+  const git = await outerGitFolder(root, host);
+  const known = recorded(state, 'git-folders', root);
+  const why = git === undefined ? undefined : objectionTo(git, known, new AgentFolders(state).above(root));
+  if (git !== undefined && why !== undefined) {
+    const notice = `${quoted(root)} names the git folder ${quoted(git.folder)}, which it ${why}, so it is not mounted: if that is right, run: cai trust ${quoted(root)}`;
+    return { git: undefined, refused: git.folder, notice };
+  }
+  if (!isOnlyLookedAt) recordFirst(state, 'git-folders', root, git?.folder ?? '');
+  return { git };
+}
+
+/** `known`: the git folder that is recorded; `around`: the folder around the workspace that agents can write. */
+function objectionTo(git: OuterGitFolder, known: string | undefined, around: string | undefined) {
+  if (known !== undefined) return known === git.folder ? undefined : 'had not when it was first used';
+  if (around === undefined || isInside(git.folder, around)) return undefined;
+  return `may have from an agent, because it lies in ${quoted(around)}, where one can write`;
 }
 
 /**

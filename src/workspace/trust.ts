@@ -35,6 +35,16 @@ export function record(state: string, kind: RecordKind, path: string, value: str
   }
 }
 
+/** Records of a path what has no record yet. Without a place for records, work goes on: the path is then as new. */
+export function recordFirst(state: string, kind: RecordKind, path: string, value: string): void {
+  if (recorded(state, kind, path) !== undefined) return;
+  try {
+    record(state, kind, path, value);
+  } catch {
+    // As above.
+  }
+}
+
 /** Removes a record; returns whether there was one. Fails with `CaiError('CONFIG')`. */
 export function forget(state: string, kind: RecordKind, path: string): boolean {
   const wasThere = recorded(state, kind, path) !== undefined;
@@ -92,12 +102,7 @@ export function checkRoot(state: string, cwd: string, root: string, isOnlyLooked
       'WORKSPACE',
       `${quoted(cwd)} belonged to the workspace ${quoted(outgrown)} and now leads to ${quoted(root)}, which holds more or lies elsewhere: if that is right, run: cai trust ${quoted(cwd)}`,
     );
-  if (isOnlyLookedAt || recorded(state, 'roots', cwd) !== undefined) return;
-  try {
-    record(state, 'roots', cwd, root);
-  } catch {
-    // Without a place for records, work goes on: the folder is then as new each time.
-  }
+  if (!isOnlyLookedAt) recordFirst(state, 'roots', cwd, root);
 }
 
 /** Rejects with `CaiError('WORKSPACE')` for a workspace that `rootLeftByLink` knows one for. */

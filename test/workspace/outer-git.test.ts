@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { rememberAgentFolders } from '../../src/paths/agent-folders';
-import { findOuterGit } from '../../src/workspace/outer-git';
+import { findOuterGit } from '../../src/workspace/git-folder';
 import { record } from '../../src/workspace/trust';
 import { newFolder } from '../support/temp-folder';
 

@@ -123,12 +123,10 @@ async function forward(
     });
   };
   for (let triedMs = 0; !(await tryListening(connection, port, take));) {
-    if (triedMs === patienceMs) {
-      await requireListening(connection);
+    if (triedMs === patienceMs)
       notice(
         `port ${port} is taken in the container, by a program there or by another editor: end that, or let the server listen on another port; it is tried again`,
       );
-    }
     // sshd writes a line about each into the log of the container.
     const waitMs = triedMs < patienceMs ? tryMs : Math.min(triedMs, maxTryMs);
     await sleep(waitMs);
@@ -148,16 +146,6 @@ async function tryListening(
     if (connection.isOver) throw reason;
     return false;
   }
-}
-
-/** sshd does not tell why it refuses a port. One that refuses each has settings from before it was asked for any. */
-async function requireListening(connection: SshConnection): Promise<void> {
-  const isAllowed = await tryListening(connection, 0, (stream) => stream.destroy());
-  if (isAllowed) return;
-  throw new CaiError(
-    'CONTAINER_START',
-    'the container was made by an older version of cai, which gave it no way to this machine: remove it with "cai rm", and it is made anew when it is wanted',
-  );
 }
 
 /** Joins a stream to the address. Rejects when nothing answers there. */

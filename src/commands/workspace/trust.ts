@@ -4,7 +4,7 @@ import type { Host } from '../../system/host';
 import { CaiError } from '../../errors';
 import { forgetAgentFolder } from '../../paths/agent-folders';
 import { loadWorkspaceConfig, type RepositoryConfig } from '../../config/effective-config';
-import { findOuterGit } from '../../workspace/outer-git';
+import { findOuterGit } from '../../workspace/git-folder';
 import { printableCharacters, quoted } from '../../system/quoted';
 import { realOrSame } from '../../system/real-path';
 import { repositoryFileOf } from '../../config/repository-config';

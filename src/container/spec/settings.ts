@@ -12,7 +12,7 @@ import { placeOfValue } from '../../config/effective-config';
 import type { OuterGitFolder } from '../../workspace/git-folder';
 import { kernelPlaceOn } from '../../paths/kernel-place';
 import { agentHome, fallbackMount, isMountable, mountPointOf } from '../../workspace/mount';
-import { findOuterGit } from '../../workspace/outer-git';
+import { findOuterGit } from '../../workspace/git-folder';
 import { ownValue } from '../../config/own-property';
 import { patternsFor } from '../../protect/git-named-paths';
 import { isInside } from '../../paths/path-map';

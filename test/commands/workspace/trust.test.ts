@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { AgentFolders, rememberAgentFolders } from '../../../src/paths/agent-folders';
 import { loadWorkspaceConfig } from '../../../src/config/effective-config';
-import { findOuterGit } from '../../../src/workspace/outer-git';
+import { findOuterGit } from '../../../src/workspace/git-folder';
 import { checkRoot, record } from '../../../src/workspace/trust';
 import { runCli, runInTerminal, userWith } from '../../support/cli';
 import type { CliOptions } from '../../support/cli';
