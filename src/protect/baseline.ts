@@ -171,22 +171,40 @@ export function copyOf(state: string, folder: string, digest: string): Buffer | 
 
 /** What the user was told about files of a folder: by path, the state told; `undefined` if nothing is recorded. */
 export function readTold(state: string, folder: string): Map<string, string> | undefined {
-  try {
-    const told: unknown = JSON.parse(readFileSync(posix.join(folderFor(state, folder), 'told.json'), 'utf8'));
-    return new Map(texts(told));
-  } catch {
-    return undefined;
-  }
+  const told = readJson(posix.join(folderFor(state, folder), 'told.json'));
+  return told === undefined ? undefined : new Map(texts(told));
 }
 
 /** Records what the user was told. Where that cannot be written, the next process tells it again. */
 export function writeTold(state: string, folder: string, told: ReadonlyMap<string, string>): void {
-  const text = JSON.stringify(Object.fromEntries(told));
-  try {
-    replaceFile(posix.join(folderFor(state, folder), 'told.json'), `${text}\n`);
-  } catch {
-    // As in `recordBaseline`.
-  }
+  tryToWrite(posix.join(folderFor(state, folder), 'told.json'), Object.fromEntries(told));
+}
+
+/**
+ * Records the folders beside a workspace that its container can write from now on, `[[mounts]]` and the git folder of a
+ * linked worktree (real paths), with a baseline of each. Where nothing can be written, work goes on.
+ */
+export function recordBeside(
+  state: string,
+  root: string,
+  folders: readonly (Scope & { readonly folder: string })[],
+  readOnly: readonly string[],
+): void {
+  for (const { folder, ...scope } of folders) recordBaseline(state, folder, { ...scope, readOnly });
+  const now = folders.map(({ folder }) => folder).sort();
+  if (JSON.stringify(besidesOf(state, root)) !== JSON.stringify(now))
+    tryToWrite(besidesFile(state, root), now);
+}
+
+/** The folders that were recorded for the workspace with that root; real paths, sorted. */
+export function besidesOf(state: string, root: string): string[] {
+  const folders = readJson(besidesFile(state, root));
+  return Array.isArray(folders) ? folders.filter((each) => typeof each === 'string') : [];
+}
+
+/** A path in a folder, for people: below the root, or as a whole if it lies outside. */
+export function nameOf(root: string, folder: string, path: string): string {
+  return posix.join(isInside(folder, root) ? posix.relative(root, folder) : folder, path);
 }
 
 /** The folder of ours with all records about a folder. */
@@ -209,26 +227,46 @@ function fileOf(state: string, folder: string): string {
   return posix.join(folderFor(state, folder), fileName);
 }
 
+function besidesFile(state: string, root: string): string {
+  return posix.join(folderFor(state, root), 'beside.json');
+}
+
 function placeOf(state: string): string {
   return posix.join(state, 'review');
 }
 
 function read(file: string): Baseline | undefined {
+  const { folder, was = '', root, at, units, states, kept, isGit, patterns = [] } = fieldsOf(readJson(file));
+  if (typeof folder !== 'string' || typeof root !== 'string' || typeof at !== 'number') return undefined;
+  if (!Array.isArray(units) || !Array.isArray(patterns) || typeof states !== 'object') return undefined;
+  const maps = { states: new Map(texts(states)), kept: new Map(texts(kept)) };
+  const scope = { isGit: isGit === true, patterns: patterns as string[] };
+  return { folder, was: String(was), root, at, units: new Set(units as string[]), ...maps, ...scope };
+}
+
+/** `undefined` where there is no such file, or a damaged one. */
+function readJson(file: string): unknown {
   try {
-    const record = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
-    const { folder, was = '', root, at, units, states, kept, isGit, patterns = [] } = record;
-    if (typeof folder !== 'string' || typeof root !== 'string' || typeof at !== 'number') return undefined;
-    if (!Array.isArray(units) || !Array.isArray(patterns) || typeof states !== 'object') return undefined;
-    const maps = { states: new Map(texts(states)), kept: new Map(texts(kept)) };
-    const scope = { isGit: isGit === true, patterns: patterns as string[] };
-    return { folder, was: String(was), root, at, units: new Set(units as string[]), ...maps, ...scope };
+    return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
     return undefined;
   }
 }
 
+function tryToWrite(file: string, value: object): void {
+  try {
+    replaceFile(file, `${JSON.stringify(value)}\n`);
+  } catch {
+    // As in `recordBaseline`.
+  }
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return Object(value) as Readonly<Record<string, unknown>>;
+}
+
 function texts(record: unknown): [string, string][] {
-  return Object.entries(record ?? {}).filter(
+  return Object.entries(fieldsOf(record)).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   );
 }

@@ -1,15 +1,16 @@
 /** The differences between a workspace and its baselines. */
 import { realOrSame } from '../system/real-path';
 import {
+  besidesOf,
   folderNow,
   innerBaselines,
+  nameOf,
   readBaseline,
   readTold,
   writeBaseline,
   writeTold,
+  type Baseline,
 } from '../protect/baseline';
-import type { Baseline } from '../protect/baseline';
-import { besidesOf, nameOf } from '../protect/outer-folders';
 import { contentOf, placesIn, unitsIn, type Content } from '../protect/inventory';
 
 /** A file that is not as its baseline has it. */

@@ -6,7 +6,8 @@ import { readRegularFile } from '../paths/read-regular-file';
 import { copyOf, folderFor, writing } from '../protect/baseline';
 import type { Change } from './changes';
 import { crowd, fileIn, linkIn } from '../protect/inventory';
-import { inFolderOf } from '../paths/opened-folder';
+import { quoted } from '../system/quoted';
+import { errorCodeOf } from '../system/real-path';
 
 /** Longer files are not moved, in bytes. */
 const maxBytes = 64 * 1_024 * 1_024;
@@ -98,4 +99,67 @@ function removeEmpty(folder: string, path: string): void {
 /** A repository without it is none. */
 function isKept(folder: string): boolean {
   return posix.basename(folder) === '.git';
+}
+
+const flags = fs.constants.O_RDONLY | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW;
+
+/**
+ * What `act` does with a name for `path`, below `root` (real path), that leads there whatever becomes of the folders
+ * above. No link is followed. `isMade`: missing folders are made. Fails with `CaiError('OUTSIDE')` where a link is in
+ * the way, and with the system's error where nothing is.
+ */
+export function inFolderOf<T>(root: string, path: string, act: (place: string) => T, isMade = false): T {
+  const names = path.split('/');
+  const last = names.pop()!;
+  let open = openRoot(root);
+  try {
+    for (const name of names) {
+      const next = openNext(below(open, name), root, path, isMade);
+      fs.closeSync(open);
+      open = next;
+    }
+    return act(below(open, last));
+  } finally {
+    fs.closeSync(open);
+  }
+}
+
+/** Source: proc(5), /proc/PID/fd. */
+function below(open: number, name: string): string {
+  return `/proc/self/fd/${open}/${name}`;
+}
+
+function openRoot(root: string): number {
+  const open = fs.openSync(root, flags);
+  try {
+    if (fs.readlinkSync(`/proc/self/fd/${open}`) === root) return open;
+  } catch (reason) {
+    fs.closeSync(open);
+    if (errorCodeOf(reason) !== 'ENOENT') throw reason;
+    throw new CaiError(
+      'OUTSIDE',
+      `${quoted(root)} cannot be changed safely on this system, which has no /proc/self/fd: remove by hand what you do not want`,
+    );
+  }
+  fs.closeSync(open);
+  throw linkOnWay(root, posix.basename(root));
+}
+
+function openNext(place: string, root: string, path: string, isMade: boolean): number {
+  try {
+    return fs.openSync(place, flags);
+  } catch (reason) {
+    const code = errorCodeOf(reason);
+    if (code === 'ELOOP' || code === 'ENOTDIR') throw linkOnWay(root, path);
+    if (code !== 'ENOENT' || !isMade) throw reason;
+  }
+  fs.mkdirSync(place);
+  return fs.openSync(place, flags);
+}
+
+function linkOnWay(root: string, path: string): CaiError {
+  return new CaiError(
+    'OUTSIDE',
+    `a link is on the way to ${quoted(posix.join(root, path))}: look at it by hand`,
+  );
 }

@@ -5,7 +5,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { isInside } from '../paths/path-map';
 import * as baselines from '../protect/baseline';
-import { besidesOf, nameOf } from '../protect/outer-folders';
 import { contentOf, identityOf, placesIn, unitsIn, type Place } from '../protect/inventory';
 
 /**
@@ -58,7 +57,7 @@ export class Watch {
    */
   look(folders: readonly string[], tell: (paths: readonly string[]) => void): void {
     const lookNow = (): void => {
-      const news = [...folders, ...besidesOf(this.state, this.root)].flatMap((folder) =>
+      const news = [...folders, ...baselines.besidesOf(this.state, this.root)].flatMap((folder) =>
         this.#newsIn(folder),
       );
       if (news.length > 0) tell(news);
@@ -108,7 +107,7 @@ export class Watch {
       return true;
     });
     if (news.length + gone.length > 0) baselines.writeTold(this.state, folder, told);
-    return news.map(({ path }) => nameOf(this.root, folder, path)).sort();
+    return news.map(({ path }) => baselines.nameOf(this.root, folder, path)).sort();
   }
 
   /** Whether no agent can have written a place: a read-only mount stays with the very file it was made over. */

@@ -1,8 +1,14 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Host } from '../../src/system/host';
-import { folderFor, readBaseline, recordBaseline } from '../../src/protect/baseline';
-import { besidesOf, nameOf, recordBeside } from '../../src/protect/outer-folders';
+import {
+  folderFor,
+  readBaseline,
+  recordBaseline,
+  besidesOf,
+  nameOf,
+  recordBeside,
+} from '../../src/protect/baseline';
 import { accept, changesIn } from '../../src/review/changes';
 import { Watch } from '../../src/review/watch';
 import { newFolder } from '../support/temp-folder';

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { inFolderOf } from '../../src/paths/opened-folder';
+import { inFolderOf } from '../../src/review/put-back';
 import { newFolder } from '../support/temp-folder';
 
 let root: string;
