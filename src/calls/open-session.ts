@@ -6,8 +6,7 @@
 import { planOf } from '../rpc/json';
 import type { CaiError } from '../errors';
 import type { Host } from '../system/host';
-import { fieldOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
+import { fieldOf, type Message } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Workspace } from '../workspace/root';
 import type { Children } from '../relay/children';
@@ -24,7 +23,7 @@ import { tellState } from './restore-setting';
 
 /** What has become of a session that was lost. */
 export interface Restored {
-  /** As it is open now, or was until it failed. */
+  /** As it is open now, or was to be. */
   readonly session: AgentSession;
   /** Why it is not open: the agent's error, or why there is no answer. */
   readonly failure?: CaiError | Message | undefined;
@@ -153,19 +152,15 @@ export class SessionOpener {
         session: isNew ? undefined : session,
         onResult: (result) => {
           const given = isNew ? sessionIdOf(result) : agentId;
-          if (given === undefined) {
-            resolve({ session, failure: noSession() });
-          } else {
-            if (isNew && isWanted()) {
-              session = sessions.open(editorId, { ...at, agentId: given });
-              sessions.records.update(editorId, { agentId: given });
-              onSession(session);
-            }
-            // An agent may go on telling the past after its answer to a load.
-            if (call.message.method !== 'session/load') session.owner.settle(session);
-            resolve({ session });
+          if (given !== undefined && isNew && isWanted()) {
+            session = sessions.open(editorId, { ...at, agentId: given });
+            sessions.records.update(editorId, { agentId: given });
+            onSession(session);
           }
-          if (isWanted() && given !== undefined) {
+          // An agent may go on telling the past after its answer to a load.
+          if (given !== undefined && call.message.method !== 'session/load') session.owner.settle(session);
+          resolve(given === undefined ? { session, failure: noSession() } : { session });
+          if (given !== undefined && isWanted()) {
             this.#tellOpen(session, sent, result);
             tellState(session, result, this.core.log);
           } else {
@@ -178,7 +173,7 @@ export class SessionOpener {
           // What an agent offers that has not got that far is not known; what the one before it did, is.
           if (isWanted() && child.hello === undefined) sessions.lose(lost);
           this.children.stopWhenIdle(child);
-          resolve({ session, failure });
+          resolve({ session, failure: failure! });
         },
       });
     });

@@ -5,23 +5,25 @@
 import { loggedFailure } from '../agent/agent-end';
 import { patientStop } from '../agent/process';
 import { CaiError, messageOf, rpcCode } from '../errors';
-import { resultLine } from '../rpc/answer';
-import { bodyOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
-import type { WorkspaceChild } from '../child/workspace-child';
+import { newOwnId, requestLine, resultLine } from '../rpc/answer';
+import { planOf } from '../rpc/json';
+import { bodyOf, fieldOf, scanCall, type Message } from '../rpc/message';
+import { editedText, joined, replacing, type Edit } from '../rpc/splice';
 import type { Core } from '../relay/core';
 import { editorMethods } from '../protocol/methods';
-import { offers } from '../protocol/refusals';
+import { isAgentError, offers } from '../protocol/refusals';
 import type { Call } from '../sessions/call';
 import type { AgentSession, Session } from '../sessions/session';
 import type { EditorRequest } from '../sessions/request-table';
 import type { Restored, SessionOpener } from './open-session';
-import { reopeningCall } from './reopening-call';
 import { setAgain } from './restore-setting';
 import { within } from '../system/time-limit';
 
 /** Methods that restore a session, the preferred one first: `resume` does not replay the history. */
 const reopeners = ['session/resume', 'session/load'] as const;
+/** How much of the details of an agent's error is told, in characters. */
+const maxDetails = 500;
+const serversPlan = planOf({ mcpServers: 'mcpServers' });
 
 /** What sessions are restored with. */
 export interface SessionRestorerOptions {
@@ -33,18 +35,6 @@ export interface SessionRestorerOptions {
   readonly limitMs: number;
   /** Opens the sessions. */
   readonly opener: SessionOpener;
-}
-
-/** Why a session could not be restored; `answer` is the agent's, an error. */
-interface Failure {
-  readonly reason: CaiError;
-  readonly refused?: { readonly child: WorkspaceChild; readonly answer: Message };
-}
-
-/** As `Restored`, with why it is not open. */
-interface Reopened {
-  readonly session: AgentSession;
-  readonly failure?: Failure;
 }
 
 /** The restore of one session, which has several attempts. */
@@ -71,19 +61,15 @@ export class SessionRestorer {
 
   /** Serves a call for a lost session: it follows once that is restored. */
   async serve(call: Call, owner: Session): Promise<void> {
-    const { request } = call;
+    const { editorId } = owner;
+    const lost = owner.lost!;
     // A notification is about something that has ended with the agent.
-    if (request === undefined) return;
-    if (!isClosing(call)) {
-      await this.#begin(owner, owner.lost!, call);
+    if (call.request === undefined) return;
+    if (isClosing(call)) {
+      this.core.sessions.giveUp(owner);
+      this.core.answer(call, resultLine(call.request.id, '{}'));
       return;
     }
-    this.core.sessions.giveUp(owner);
-    this.core.answer(call, resultLine(request.id, '{}'));
-  }
-
-  async #begin(owner: Session, lost: AgentSession, call: Call): Promise<void> {
-    const { editorId } = owner;
     const isOffered = (each: string): boolean =>
       offers(lost.child.hello?.capabilities, editorMethods[each]!.capability!);
     const method = owner.isUnused === true ? 'session/new' : reopeners.find(isOffered);
@@ -96,12 +82,15 @@ export class SessionRestorer {
     await this.core.sessions.hold(editorId, async () => {
       const restore: Restore = { lost, method, isOver: false };
       owner.endRestore = (closing) => this.#close(owner, restore, closing);
-      const failure = await this.#restore(restore).catch((reason: unknown): Failure => ({
-        reason: this.#failureOf(reason),
-      }));
+      const { session, failure } = await this.#restore(restore).catch((reason: unknown): Restored => {
+        if (!(reason instanceof CaiError)) this.core.log.error({ err: reason }, 'internal error');
+        const failed = reason instanceof CaiError ? reason : new CaiError('SESSION_LOST', messageOf(reason));
+        return { session: lost, failure: failed };
+      });
       if (restore.isOver) return;
       owner.endRestore = undefined;
-      if (failure !== undefined) for (const each of owner.takeWaiting(isForAgent)) this.#fail(each, failure);
+      if (failure === undefined) return;
+      for (const each of owner.takeWaiting(isForAgent)) this.#fail(each, session, failure);
     });
   }
 
@@ -138,25 +127,24 @@ export class SessionRestorer {
     if (row.route === 'end' && sessions.of(child).isEmpty) void child.stop(patientStop);
   }
 
-  #failureOf(reason: unknown): CaiError {
-    if (reason instanceof CaiError) return reason;
-    this.core.log.error({ err: reason }, 'internal error');
-    return new CaiError('SESSION_LOST', messageOf(reason));
-  }
-
   /** A need to sign in is for the editor to see as the agent has told it. */
-  #fail(call: Call, { reason, refused }: Failure): void {
+  #fail(call: Call, { child }: AgentSession, failure: CaiError | Message): void {
     try {
-      if (refused === undefined) this.core.fail(call, reason);
-      else this.core.passOn(refused.child, call, refused.answer);
+      if (failure instanceof CaiError) this.core.fail(call, failure);
+      else if (isAgentError(failure, rpcCode.authRequired)) this.core.passOn(child, call, failure);
+      else
+        this.core.fail(
+          call,
+          this.#lost(`could not restore the session: ${saidIn(failure)}. Start a new one`),
+        );
     } catch (bug) {
       // The others get theirs.
       this.core.fail(call, bug);
     }
   }
 
-  /** Resolves with what has failed, or undefined when the session is open and as it was. */
-  async #restore(restore: Restore): Promise<Failure | undefined> {
+  /** Resolves when the session is open and as it was, or with what has failed. */
+  async #restore(restore: Restore): Promise<Restored> {
     const { owner } = restore.lost;
     const settings = owner.settings.all();
     for (let attempt = 1; ; attempt++) {
@@ -168,63 +156,50 @@ export class SessionRestorer {
           // One that does not answer is not waited for again and again.
           if (restore.isOver || !(await setAgain(session, setting, this.core.log, onSet))) break;
         }
-        if (restore.isOver || owner.open === session) return undefined;
-      } else if (failure.reason.code !== 'AGENT_EXITED') {
-        return failure;
+        if (restore.isOver || owner.open === session) return { session };
+      } else if (!(failure instanceof CaiError) || failure.code !== 'AGENT_EXITED') {
+        return { session, failure };
       }
       // The agent has ended over it. Another one is started later, if there is to be one.
       const { isGivenUp, endReason } = session.child;
       if (isGivenUp || attempt >= this.options.attempts) {
         for (const setting of settings) owner.settings.keep(setting);
-        return failure ?? { reason: endReason ?? this.#lost('has ended again') };
+        return { session, failure: failure ?? endReason ?? this.#lost('has ended again') };
       }
       const about = { attempt, ...(endReason && loggedFailure(endReason)) };
       this.core.log.warn(about, 'session not restored: tried again');
     }
   }
 
-  async #reopen(restore: Restore): Promise<Reopened> {
+  async #reopen(restore: Restore): Promise<Restored> {
     const { lost, method } = restore;
+    const { opener, agent, limitMs } = this.options;
     const call = reopeningCall(lost, method);
-    restore.request = call.request!;
+    const request = (restore.request = call.request!);
     const givenUp = new Promise<Restored>((resolve) => {
       restore.giveUp = (failure) => {
-        call.request!.isCancelled = true;
+        request.isCancelled = true;
         resolve({ session: restore.session ?? lost, failure });
       };
     });
     let setReady = (): void => undefined;
     const ready = new Promise<void>((resolve) => (setReady = resolve));
-    const opened = this.options.opener.restore(call, lost, (session) => {
+    const opened = opener.restore(call, lost, (session) => {
       restore.session = session;
       session.child.whenReady({ bytes: 0, run: setReady, onFailure: () => undefined });
     });
     const over = Promise.race([opened, givenUp]);
     await Promise.race([ready, over]);
-    const restored = (await within(this.options.limitMs, over)) ?? this.#giveUp(restore);
-    const { session, failure } = restored;
-    if ('failure' in restored) return { session, failure: this.#refusal(session.child, failure) };
-    if (session.owner.state === 'restoring') await session.owner.settleQuiet(session, this.options.limitMs);
-    return { session };
-  }
-
-  /** The agent has taken too long: the session is as lost as before. */
-  #giveUp({ session, request }: Restore): Restored {
-    request!.isCancelled = true;
-    this.core.sessions.lose(session!);
-    const { agent, limitMs } = this.options;
-    const text = `agent "${agent}" did not restore the session in ${limitMs / 1_000} s: try again, or start a new one`;
-    return { session: session!, failure: new CaiError('AGENT_TIMEOUT', text) };
-  }
-
-  #refusal(child: WorkspaceChild, reason: CaiError | Message | undefined): Failure {
-    if (reason === undefined || reason instanceof CaiError)
-      return { reason: reason ?? this.#lost('is gone') };
-    const error = bodyOf(reason) as { code?: unknown } | null | undefined;
-    const failure = this.#lost(`could not restore the session: ${saidIn(error)}. Start a new one`);
-    return error?.code === rpcCode.authRequired
-      ? { reason: failure, refused: { child, answer: reason } }
-      : { reason: failure };
+    if ((await within(limitMs, over)) === undefined) {
+      // The session is as lost as before.
+      this.core.sessions.lose(restore.session!);
+      const text = `agent "${agent}" did not restore the session in ${limitMs / 1_000} s: try again, or start a new one`;
+      restore.giveUp?.(new CaiError('AGENT_TIMEOUT', text));
+    }
+    const { session, failure } = await over;
+    if (failure === undefined && session.owner.state === 'restoring')
+      await session.owner.settleQuiet(session, limitMs);
+    return { session, failure };
   }
 
   #lost(what: string): CaiError {
@@ -232,14 +207,35 @@ export class SessionRestorer {
   }
 }
 
-/** Of an agent's details, in characters. */
-const maxDetails = 500;
+/**
+ * The call that opened a session, which must be known, as one by which `method` reopens it or, as `session/new`, makes
+ * it anew. It is no request of the editor, but has the editor's own bytes.
+ */
+function reopeningCall({ editorId, openParams }: AgentSession, method: string): Call {
+  const id = newOwnId();
+  const row = editorMethods[method]!;
+  const plan = planOf(row.params);
+  const read = (params: string): Message => scanCall(joined(requestLine(id, method, params)), plan);
+  const opened = read(openParams!);
+  const named = fieldOf(opened, 'session');
+  const { line, bodyStart, bodyEnd } = opened;
+  const name = JSON.stringify(editorId);
+  const first = (text: string): Edit => ({ start: bodyStart + 1, end: bodyStart + 1, text });
+  const edits: Edit[] = [];
+  if (named !== undefined) edits.push(replacing(named, name));
+  else if (method !== 'session/new') edits.push(first(`"sessionId":${name},`));
+  // Of all calls that name a session, only this one must have them. Source: ACP v1, `LoadSessionRequest`.
+  if (method === 'session/load' && fieldOf(scanCall(line, serversPlan), 'mcpServers') === undefined)
+    edits.push(first('"mcpServers":[],'));
+  const message = read(editedText(line, bodyStart, bodyEnd, edits));
+  return { message, row, request: { id, method, targets: [], isCancelled: false, isOurs: true } };
+}
 
 /** What an agent's error says. Often its message is that of the code alone, and the cause stands in `data`. */
-function saidIn(error: unknown): string {
-  const { message, data } = (error ?? {}) as { message?: unknown; data?: { details?: unknown } | null };
-  const said = typeof message === 'string' ? message : 'no reason given';
-  const details = data?.details;
+function saidIn(answer: Message): string {
+  const error = (bodyOf(answer) ?? {}) as { message?: unknown; data?: { details?: unknown } | null };
+  const said = typeof error.message === 'string' ? error.message : 'no reason given';
+  const details = error.data?.details;
   return typeof details === 'string' ? `${said}: ${details.slice(0, maxDetails)}` : said;
 }
 
