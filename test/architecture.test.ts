@@ -73,7 +73,6 @@ const withoutTest: Readonly<Record<string, string>> = {
       'calls/open-session',
       'proxy/proxy',
       'calls/restore-session',
-      'calls/reopening-call',
       'relay/repeated-requests',
       'calls/unremembered-session',
       'calls/remembered-sessions',

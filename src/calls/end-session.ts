@@ -28,9 +28,8 @@ export class SessionEnder {
   ) {}
 
   /**
-   * `session/close`: the agent's own, where it has it. Where it has not, the turn is cancelled and its
-   * end awaited, so that the prompt is answered first. What the agent says of the session afterwards is
-   * nobody's.
+   * `session/close`: the agent's own, where it has it. Where it has not, the turn is cancelled and its end awaited, so
+   * that the prompt is answered first. What the agent says of the session afterwards is dropped.
    */
   async close(call: Call, session: AgentSession): Promise<void> {
     const { child, map } = session;
@@ -56,7 +55,11 @@ export class SessionEnder {
   async end(call: Call, session: AgentSession): Promise<void> {
     const { child } = session;
     if (offers(child.hello?.capabilities, 'sessionCapabilities.close')) {
-      await this.#askToClose(session);
+      const params = JSON.stringify({ sessionId: session.agentId });
+      const asked = child.ask('session/close', params, { session });
+      const failed = (reason: CaiError): void =>
+        this.core.log.info(loggedFailure(reason), 'session/close failed');
+      await within(turnEndMs, asked.catch(failed));
       this.#drop(session);
       this.#answerEmpty(call);
     } else {
@@ -69,11 +72,7 @@ export class SessionEnder {
   async delete(call: Call, editorId: string): Promise<void> {
     const open = this.core.sessions.find(editorId);
     const record = this.core.sessions.records.recall(editorId);
-    if (open === undefined && record === undefined) {
-      this.#answerEmpty(call);
-      return;
-    }
-    const child = open?.child ?? (await this.#childOf(record!));
+    const child = open?.child ?? (record && (await this.#childOf(record)));
     if (child === undefined) {
       // Nobody can be asked. What its agent keeps of it goes with the agent's data.
       this.core.sessions.forget(editorId);
@@ -99,10 +98,9 @@ export class SessionEnder {
     const record = this.recordOf(editorId);
     const child = await this.#childOf(record);
     if (child === undefined) {
-      throw new CaiError(
-        'WORKSPACE',
-        `${call.message.method}: ${quoted(record.root)}, the workspace of the session, is not there, belongs to a larger one now, or is none that you have worked in: restore it, or delete the session`,
-      );
+      const what = `${call.message.method}: ${quoted(record.root)}, the workspace of the session`;
+      const why = 'is not there, belongs to a larger one now, or is none that you have worked in';
+      throw new CaiError('WORKSPACE', `${what}, ${why}: restore it, or delete the session`);
     }
     this.core.toAgent(child, call, { map: child.map });
   }
@@ -132,15 +130,6 @@ export class SessionEnder {
     await this.core.whenTurnEnded(session);
     this.#drop(session);
     this.#answerEmpty(call, session.child);
-  }
-
-  /** Resolves when the agent has closed the session, failed to, or takes too long. */
-  async #askToClose(session: AgentSession): Promise<void> {
-    const params = JSON.stringify({ sessionId: session.agentId });
-    const asked = session.child.ask('session/close', params, { session });
-    const failed = (reason: CaiError): void =>
-      this.core.log.info(loggedFailure(reason), 'session/close failed');
-    await within(turnEndMs, asked.catch(failed));
   }
 
   #drop(session: AgentSession): void {

@@ -3,8 +3,7 @@
  * choice of providers. Credentials are per agent, so a child that starts later is told as well.
  */
 import { notificationLine } from '../rpc/answer';
-import { bodyTextOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
+import { bodyTextOf, type Message } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Children } from '../relay/children';
 import type { Call } from '../sessions/call';
@@ -34,25 +33,24 @@ export class FanOut {
     const targets = this.children.usable().length > 0 ? this.children.usable() : [this.children.primary()];
     if (row.repeat === 'keep') this.children.repeats.remember(repeat);
     const forgotten = row.repeat === 'clear' ? this.children.repeats.forgetAll() : [];
-    const gathered = this.#gather(targets.map((child) => this.#ask(child, call, params)));
+    const gathered = this.#gather(
+      targets.map(async (child) => ({ child, answer: await this.core.ask(child, call, params) })),
+    );
     const outcomes = this.core.signIn.byHand.needsBrowser(message)
       ? await Promise.race([gathered, this.#untilNoBrowser(targets[0]!, call)])
       : await gathered;
-    const failed = outcomes.find((outcome) => 'failure' in outcome && !isNotOffered(outcome.failure));
-    const refused = outcomes.find((outcome) => 'answer' in outcome && outcome.answer.isError);
-    const served = outcomes.find((outcome) => 'answer' in outcome && !outcome.answer.isError);
-    const outcome = refused ?? failed ?? served ?? outcomes[0]!;
+    const failed = outcomes.find(({ answer }) => answer instanceof CaiError && answer.code !== 'NOT_OFFERED');
+    const answered = (isError: boolean): Outcome | undefined =>
+      outcomes.find(({ answer }) => !(answer instanceof CaiError) && answer.isError === isError);
+    const served = answered(false);
+    const outcome = answered(true) ?? failed ?? served ?? outcomes[0]!;
     if (outcome !== served) {
       this.children.repeats.forget(repeat);
       this.children.repeats.restore(forgotten);
     }
-    if ('failure' in outcome) this.core.fail(call, outcome.failure, outcome.child.lane);
-    else this.core.passOn(outcome.child, call, outcome.answer);
-  }
-
-  async #ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Outcome> {
-    const answer = await this.core.ask(child, call, params);
-    return answer instanceof CaiError ? { child, failure: answer } : { child, answer };
+    const { child, answer } = outcome;
+    if (answer instanceof CaiError) this.core.fail(call, answer, child.lane);
+    else this.core.passOn(child, call, answer);
   }
 
   /** An agent that is signed in already answers such a sign-in soon; any other waits for a browser that is not there. */
@@ -63,7 +61,7 @@ export class FanOut {
     });
     for (const { child: asked, childId } of request!.targets)
       asked.notify(notificationLine('$/cancel_request', `{"requestId":${childId}}`), true);
-    return [{ child, failure: new CaiError('NOT_READY', this.core.signIn.byHand.noBrowser()) }];
+    return [{ child, answer: new CaiError('NOT_READY', this.core.signIn.byHand.noBrowser()) }];
   }
 
   /**
@@ -71,26 +69,19 @@ export class FanOut {
    * not keep the user from using the others. Before that there is no limit, since a person may sign in.
    */
   async #gather(asked: readonly Promise<Outcome>[]): Promise<Outcome[]> {
-    const outcomes = new Map<number, Outcome>();
+    const outcomes: Outcome[] = [];
     const noted = asked.map(async (each, index) => {
-      const outcome = await each;
-      outcomes.set(index, outcome);
-      return outcome;
+      const { answer } = (outcomes[index] = await each);
+      if (answer instanceof CaiError) throw answer;
     });
-    const all = Promise.all(noted);
-    const answered = noted.map(async (each) => {
-      const outcome = await each;
-      return 'answer' in outcome ? outcome : await new Promise<never>(() => undefined);
-    });
-    await Promise.race([all, ...answered]);
-    await within(othersMs, all);
-    return [...outcomes].sort(([a], [b]) => a - b).map(([, outcome]) => outcome);
+    await Promise.any(noted).catch(() => undefined);
+    await within(othersMs, Promise.allSettled(noted));
+    return Object.values(outcomes);
   }
 }
 
-/** What came of a request at one child. */
-type Outcome = { child: WorkspaceChild } & ({ answer: Message } | { failure: CaiError });
-
-function isNotOffered(failure: CaiError): boolean {
-  return failure.code === 'NOT_OFFERED';
+/** What came of a request at one child: its answer, or why there is none. */
+interface Outcome {
+  readonly child: WorkspaceChild;
+  readonly answer: Message | CaiError;
 }
