@@ -47,11 +47,7 @@ const whileBusy: Readonly<Record<Change, 'refuse' | 'tell' | 'ignore'>> = {
   more: 'ignore',
 };
 
-interface Wanted {
-  readonly isFresh: boolean;
-  readonly hasImage: boolean;
-  readonly hasStarted: boolean;
-}
+type Wanted = Readonly<Record<'isFresh' | 'hasImage' | 'hasStarted', boolean>>;
 
 /**
  * Decides. The same facts always give the same step. `isFresh`: the container that was found has to be replaced in any

@@ -7,7 +7,7 @@ import { gitIdentity } from '../workspace/git';
 import type { ContainerInfo } from './engine/container-info';
 import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
-import { lackingProfile, profileFor } from './engine/seccomp';
+import { profileFor } from './engine/seccomp';
 import { createRequest } from './spec/create-request';
 import { containerFiles, mountIdentities, systemCaFile } from './spec/files';
 import { allBinds, containerUser, dataVolumeName, ownerLabels } from './spec/spec';
@@ -38,7 +38,8 @@ export async function makeContainer(
   const about = await engine.about();
   const { hostUser, workspace } = settings;
   const { user, notice, remedy } = await containerUser(hostUser, workspace, about.isRootless);
-  const circumstances = { image: image.id, user, engine: about, seccomp: profileFor(about, host) };
+  const { seccomp, lacking } = profileFor(about, host);
+  const circumstances = { image: image.id, user, engine: about, seccomp };
   const { privateKey, fingerprint } = newHostKey();
   // podman makes one with the container, but without labels.
   await engine.createVolume(dataVolumeName(settings, user), ownerLabels(settings));
@@ -52,7 +53,6 @@ export async function makeContainer(
   const tellUnlimited = (what: string) => tell(`the engine cannot limit ${what}: the container can use all`);
   if (!about.limits.memory) tellUnlimited('memory');
   if (!about.limits.pids) tellUnlimited('the number of processes');
-  const lacking = lackingProfile(about, host);
   if (lacking !== undefined) tell(lacking);
   try {
     await engine.putFiles(id, await filesFor(engine, id, { user, hostKey: privateKey }, request));

@@ -40,16 +40,12 @@ export class LogFile {
   }
 
   #begin(): void {
-    const { pid } = this.head;
-    this.#name = `${this.#since.toISOString().replace(/[-:]/g, '')}-${pid}`;
+    this.#name = `${this.#since.toISOString().replace(/[-:]/g, '')}-${this.head.pid}`;
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const logs = new Set(readdirSync(this.folder).filter(isLog).map(stemOf));
     const oldest = [...logs].sort().slice(0, -(maxLogs - 1));
-    for (const name of oldest) {
-      if (this.isAlive(Number(name.split('-')[1]))) continue;
-      rmSync(join(this.folder, `${name}.old.log`), { force: true });
-      rmSync(join(this.folder, `${name}.log`), { force: true });
-    }
+    for (const name of oldest.filter((each) => !this.isAlive(Number(each.split('-')[1]))))
+      for (const end of ['.old.log', '.log']) rmSync(join(this.folder, name + end), { force: true });
     this.#open();
   }
 
@@ -66,8 +62,8 @@ export class LogFile {
     this.#descriptor = openSync(join(this.folder, `${this.#name}.log`), 'a', 0o600);
     this.#bytes = 0;
     const { version, ...head } = this.head;
-    const msg = `cai ${version}`;
-    this.#append(`${JSON.stringify({ level: 30, time: this.#since.toISOString(), ...head, msg })}\n`);
+    const first = { level: 30, time: this.#since.toISOString(), ...head, msg: `cai ${version}` };
+    this.#append(`${JSON.stringify(first)}\n`);
   }
 
   #append(line: string): void {

@@ -69,7 +69,7 @@ export class HostProgram {
   async listen(connection: SshConnection, { binds }: Pick<Settings, 'binds'>): Promise<void> {
     const writable = binds.filter(({ isReadOnly }) => !isReadOnly).map(({ source }) => source);
     this.#find(writable);
-    await connection.listenAt(this.order.socket, (stream) => {
+    await connection.listen(this.order.socket, (stream) => {
       stream.on('error', () => undefined);
       try {
         // Looked for each time: what leads to it may be another program by now.

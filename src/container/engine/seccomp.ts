@@ -28,21 +28,20 @@ export function profileName(profile: string): string {
 
 /**
  * What to ask an engine for: Docker takes the profile itself, podman's service of Docker's API the path of a
- * file on its own machine. `default` where neither can be had: then the engine's own profile is in force.
+ * file on its own machine. `default` where neither can be had: then the engine's own profile is in force, and `lacking`
+ * says why.
  */
-export function profileFor(about: EngineAbout, host: Host): string {
-  if (!about.hasSeccomp) return engineProfile;
+export function profileFor(
+  about: EngineAbout,
+  host: Host,
+): { readonly seccomp: string; readonly lacking?: string } {
+  const isElsewhere = about.isPodman && about.kernel !== release();
+  const lacking = !about.hasSeccomp
+    ? 'the engine has no seccomp: agents can make files with the setuid bit, and use every system call'
+    : 'podman on another machine takes no seccomp profile from here: its own is in force, with which agents can make files with the setuid bit, which another user of this machine could run as you';
+  if (!about.hasSeccomp || isElsewhere) return { seccomp: engineProfile, lacking };
   const profile = seccompProfile();
-  if (!about.isPodman) return profile;
-  return about.kernel === release() ? fileWith(profile, host.folders.state) : engineProfile;
-}
-
-/** Why a container is without our profile; `undefined`: it has it. */
-export function lackingProfile(about: EngineAbout, host: Host): string | undefined {
-  if (!about.hasSeccomp)
-    return 'the engine has no seccomp: agents can make files with the setuid bit, and use every system call';
-  if (profileFor(about, host) !== engineProfile) return undefined;
-  return 'podman on another machine takes no seccomp profile from here: its own is in force, with which agents can make files with the setuid bit, which another user of this machine could run as you';
+  return { seccomp: about.isPodman ? fileWith(profile, host.folders.state) : profile };
 }
 
 /** Its name has the hash of what it holds, so that one that is there is right. */

@@ -22,14 +22,10 @@ type BuildOptions = Readonly<Record<'noCache' | 'upgrade', boolean>>;
 
 /**
  * Labels of our images. `containai.managed` is none of them: containers inherit labels, and one that
- * somebody else starts from our image is not ours.
+ * somebody else starts from our image is not ours. `recipe` is the hash of everything that the image is made from, but
+ * for what build steps fetch; `packages` are the npm packages that were asked for.
  */
-const imageLabel = {
-  /** Hash of everything that the image is made from, but for what build steps fetch. */
-  recipe: 'containai.recipe',
-  /** The npm packages that were asked for. */
-  packages: 'containai.packages',
-} as const;
+const imageLabel = { recipe: 'containai.recipe', packages: 'containai.packages' } as const;
 
 /** The image as it is; undefined if there is none. */
 export async function findImage(
@@ -49,7 +45,6 @@ export async function provideImage(
   request: ImageRequest,
   progress: Progress,
 ): Promise<ImageInfo> {
-  const tag = imageTagOf(request);
   const found = await findImage(engine, request);
   if (found !== undefined) {
     const notice = imageNotice(request, found);
@@ -57,10 +52,8 @@ export async function provideImage(
     return found;
   }
   if (!request.image.autoBuild) {
-    throw new CaiError(
-      'IMAGE',
-      `there is no image ${tag}, and "image.auto_build" is off: ${remedy(request)}`,
-    );
+    const what = `there is no image ${imageTagOf(request)}, and "image.auto_build" is off`;
+    throw new CaiError('IMAGE', `${what}: ${remedy(request)}`);
   }
   const usual = { noCache: false, upgrade: false };
   const unlessThere = async () =>
@@ -72,11 +65,8 @@ export async function provideImage(
  * What to tell of an image that was built from something else than it would be now. Fails with `CaiError('IMAGE')`
  * where the user's Dockerfile cannot be read.
  */
-export function imageNotice(
-  request: ImageRequest,
-  { labels }: Pick<ImageInfo, 'labels'>,
-): string | undefined {
-  const recipe = labels[imageLabel.recipe];
+export function imageNotice(request: ImageRequest, image: Pick<ImageInfo, 'labels'>): string | undefined {
+  const recipe = image.labels[imageLabel.recipe];
   // An image without that label was made by other means, and that is how the user wants it.
   if (recipe === undefined || recipe === readRecipe(request).hash) return undefined;
   return `the image ${imageTagOf(request)} was built by another version or configuration: ${remedy(request)}`;

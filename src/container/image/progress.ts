@@ -111,7 +111,8 @@ class ShownProgress implements Progress {
     const seconds = `${Math.round((this.#drawnAt - this.#beganAt) / 1_000)} s`;
     const place = this.#place === '' ? seconds : `${this.#place}, ${seconds}`;
     // A terminal that nobody has told its size says 0.
-    const columns = (this.stream.columns ?? 0) > 0 ? this.stream.columns! : usualColumns;
+    const { columns: told = 0 } = this.stream;
+    const columns = told > 0 ? told : usualColumns;
     this.stream.write(clearLine + lineOf([this.#what, place, this.#detail], columns - 1));
   }
 }

@@ -25,6 +25,13 @@ import type { Bind } from './spec';
 /** Mounts that come after those that are there, and sentences for the user about what cannot be protected. */
 type Protection = Readonly<Record<'binds', readonly Bind[]> & Record<'notices', readonly string[]>>;
 
+interface ProtectionRequest {
+  readonly git: OuterGitFolder | undefined;
+  readonly binds: readonly Bind[];
+  readonly patterns: ReadonlyMap<string, readonly string[]>;
+  readonly isOnlyLookedAt: boolean;
+}
+
 /**
  * A read-only mount for each protected path in what the agent can write, and one for each folder on the way, on itself:
  * a folder can be renamed with all that is mounted in it, unless something is mounted on it, too. `binds` are all that is
@@ -32,17 +39,7 @@ type Protection = Readonly<Record<'binds', readonly Bind[]> & Record<'notices', 
  * `isOnlyLookedAt` nothing is made in the workspace. Fails with `CaiError('WORKSPACE')` for what is just being replaced,
  * and for more than can be protected.
  */
-export function protectionOf({
-  git,
-  binds,
-  patterns,
-  isOnlyLookedAt,
-}: {
-  readonly git: OuterGitFolder | undefined;
-  readonly binds: readonly Bind[];
-  readonly patterns: ReadonlyMap<string, readonly string[]>;
-  readonly isOnlyLookedAt: boolean;
-}): Protection {
+export function protectionOf({ git, binds, patterns, isOnlyLookedAt }: ProtectionRequest): Protection {
   const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
   const parts = writable.map((bind) => {
     const isGitFolder = bind.source === git?.folder;
@@ -55,22 +52,18 @@ export function protectionOf({
   return { binds: eachPlaceOnce(binds, all), notices: parts.flatMap((part) => part.notices) };
 }
 
-/**
- * The same protection wherever else the protected can be reached: in a mount under another name of a folder above it.
- */
+/** The same protection wherever else the protected can be reached: in a mount under another name of a folder above it. */
 function elsewhere(binds: readonly Bind[], mounts: readonly Bind[]): Bind[] {
-  return binds
-    .filter(({ isReadOnly }) => !isReadOnly)
-    .flatMap((bind) =>
-      mounts.flatMap((mount) => {
-        if (mount.source === bind.source || !isInside(mount.source, bind.source)) return [];
-        const path = posix.relative(bind.source, mount.source);
-        const target = posix.join(bind.target, path);
-        if (target === mount.target || holderOf(target, binds) !== bind) return [];
-        const pins = parentsOf(path).map((parent) => bindOf(bind, parent, false));
-        return [...pins.filter((pin) => pin !== undefined), { ...mount, target }];
-      }),
-    );
+  const found: (Bind | undefined)[] = [];
+  for (const bind of binds.filter(({ isReadOnly }) => !isReadOnly))
+    for (const mount of mounts) {
+      if (mount.source === bind.source || !isInside(mount.source, bind.source)) continue;
+      const path = posix.relative(bind.source, mount.source);
+      const target = posix.join(bind.target, path);
+      if (target === mount.target || holderOf(target, binds) !== bind) continue;
+      found.push(...parentsOf(path).map((parent) => bindOf(bind, parent, false)), { ...mount, target });
+    }
+  return found.filter((each) => each !== undefined);
 }
 
 /** What a path inside lies in. */

@@ -153,10 +153,7 @@ export class SshConnection {
     });
   }
 
-  /**
-   * A stream to a port of the container, on its loopback address. Rejects with `SSH_CONNECT`, also if nothing
-   * listens there.
-   */
+  /** A stream to a port of the container's loopback address. Rejects with `SSH_CONNECT`, also if nothing listens there. */
   async openTunnel(port: number, address: '127.0.0.1' | '::1' = '127.0.0.1'): Promise<Duplex> {
     const failed = `port ${port} of container "${this.target.container}" cannot be reached, does anything listen there?`;
     return await this.#request<ClientChannel>(failed, (done) =>
@@ -165,21 +162,27 @@ export class SshConnection {
   }
 
   /**
-   * Listens on a port of the container, on its loopback address (0: one that is free), until the connection ends;
-   * `take` gets each stream that is opened there. Rejects with `SSH_CONNECT`, also if the port is taken: sshd does
-   * not tell why it refuses.
+   * Listens until the connection ends, on a port of the container's loopback address (0: one that is free), or on a
+   * socket, which only its user can open, and whose file is left there; `take` gets each stream that is opened there.
+   * Rejects with `SSH_CONNECT`, also if the place is taken: sshd does not tell why it refuses.
    */
-  async listen(port: number, take: (stream: Duplex) => void): Promise<void> {
-    const failed = `port ${port} of container "${this.target.container}" cannot be listened on`;
-    await this.#listen(port, failed, take, (done) => this.client.forwardIn('127.0.0.1', port, done));
-  }
-
-  /** As `listen`, on a socket of the container, which only its user can open. Its file is left there. */
-  async listenAt(socket: string, take: (stream: Duplex) => void): Promise<void> {
-    const failed = `${socket} of container "${this.target.container}" cannot be listened on`;
-    await this.#listen(socket, failed, take, (done) =>
-      this.client.openssh_forwardInStreamLocal(socket, done),
-    );
+  async listen(at: number | string, take: (stream: Duplex) => void): Promise<void> {
+    const place = typeof at === 'number' ? `port ${at}` : at;
+    // At once: the first connection can come with the answer.
+    this.#takers.set(String(at), take);
+    try {
+      await this.#request(
+        `${place} of container "${this.target.container}" cannot be listened on`,
+        (done) => {
+          const answer = (error?: Error | null): void => done(error ?? undefined);
+          if (typeof at === 'number') this.client.forwardIn('127.0.0.1', at, answer);
+          else this.client.openssh_forwardInStreamLocal(at, answer);
+        },
+      );
+    } catch (reason) {
+      this.#takers.delete(String(at));
+      throw reason;
+    }
   }
 
   /** Whether it has ended. */
@@ -201,22 +204,6 @@ export class SshConnection {
     this.socket.destroy();
   }
 
-  async #listen(
-    at: number | string,
-    failed: string,
-    take: (stream: Duplex) => void,
-    ask: (done: (error?: Error | null) => void) => void,
-  ): Promise<void> {
-    // At once: the first connection can come with the answer.
-    this.#takers.set(String(at), take);
-    try {
-      await this.#request<undefined>(failed, (done) => ask((error) => done(error ?? undefined)));
-    } catch (reason) {
-      this.#takers.delete(String(at));
-      throw reason;
-    }
-  }
-
   #take(at: number | string, accept: () => Duplex, reject: () => void): void {
     const take = this.#takers.get(String(at));
     if (take === undefined) reject();
@@ -226,11 +213,11 @@ export class SshConnection {
   /** As sshd would, if it did so for root. Source: OpenSSH, session.c, `session_signal_req`. */
   #kill(name: RemoteSignal, pid: string): void {
     const argv = ['/bin/sh', '-c', 'kill -s "$1" "$2"', 'sh', name, pid] as const;
-    this.run({ argv, cwd: '/', env: [] }).then(
-      ({ stdout, stderr }) => [stdout, stderr].forEach((output) => output.resume()),
-      // The connection is lost, and the command with it.
-      () => undefined,
-    );
+    const running = this.run({ argv, cwd: '/', env: [] });
+    // Where it fails the connection is lost, and the command with it.
+    running
+      .then(({ stdout, stderr }) => [stdout, stderr].forEach((each) => each.resume()))
+      .catch(() => undefined);
   }
 
   #request<T>(

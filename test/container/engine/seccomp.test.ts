@@ -3,12 +3,7 @@ import { release } from 'node:os';
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import type { EngineAbout } from '../../../src/container/engine/engine-info';
-import {
-  lackingProfile,
-  profileFor,
-  profileName,
-  seccompProfile,
-} from '../../../src/container/engine/seccomp';
+import { profileFor, profileName, seccompProfile } from '../../../src/container/engine/seccomp';
 import { newFolder } from '../../support/temp-folder';
 
 interface Argument {
@@ -165,21 +160,22 @@ describe('profileFor', () => {
   const env = { HOME: newFolder() };
 
   test('gives Docker the profile itself, wherever it runs', () => {
-    expect(profileFor({ ...docker, kernel: 'another' }, new Host(env))).toBe(seccompProfile());
-    expect(lackingProfile(docker, new Host(env))).toBeUndefined();
+    expect(profileFor({ ...docker, kernel: 'another' }, new Host(env))).toEqual({
+      seccomp: seccompProfile(),
+    });
   });
 
   test('gives podman on this machine a file with it, which only the user can read', () => {
     const podman = { ...docker, isPodman: true };
 
-    const [path, again] = [profileFor(podman, new Host(env)), profileFor(podman, new Host(env))];
+    const { seccomp: path, lacking } = profileFor(podman, new Host(env));
 
-    expect(again).toBe(path);
+    expect(profileFor(podman, new Host(env)).seccomp).toBe(path);
     expect(readFileSync(path, 'utf8')).toBe(seccompProfile());
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(readdirSync(join(path, '..'))).toHaveLength(1);
     expect(profileName(path)).toBe(path);
-    expect(lackingProfile(podman, new Host(env))).toBeUndefined();
+    expect(lacking).toBeUndefined();
   });
 
   test.each([
@@ -189,8 +185,8 @@ describe('profileFor', () => {
     const home = { HOME: join(env.HOME, 'none') };
     mkdirSync(home.HOME, { recursive: true });
 
-    expect(profileFor(about, new Host(home))).toBe('default');
-    expect(lackingProfile(about, new Host(home))).toContain(sentence);
+    const lacking = expect.stringContaining(sentence) as string;
+    expect(profileFor(about, new Host(home))).toEqual({ seccomp: 'default', lacking });
     expect(existsSync(join(home.HOME, '.local'))).toBe(false);
   });
 });

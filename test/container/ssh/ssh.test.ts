@@ -247,7 +247,7 @@ describe('listen', () => {
   test('takes what comes at a socket', async () => {
     const connection = await given(() => undefined);
 
-    const stream = await new Promise<Duplex>((resolve) => void connection.listenAt('/tmp/socket', resolve));
+    const stream = await new Promise<Duplex>((resolve) => void connection.listen('/tmp/socket', resolve));
 
     expect(await text(stream)).toBe('from streamlocal-forward@openssh.com');
   });
