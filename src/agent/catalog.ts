@@ -18,9 +18,7 @@ interface CatalogEntry {
    * agents tell by it whether the process that holds a lock is on the same machine.
    */
   readonly hostname?: string;
-  /**
-   * Settings of the whole container, in a file that the agent reads before the user's own. An image's own file stays.
-   */
+  /** The container's settings, in a file that the agent reads before the user's own. An image's own file stays. */
   readonly settings?: SettingsFile;
 }
 

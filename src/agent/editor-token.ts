@@ -1,6 +1,4 @@
-/**
- * Orders for `cai terminal`: an editor runs it with a token; the file of that name, the user's alone, says what is run.
- */
+/** Orders for `cai terminal`: an editor runs it with a token, and the user's own file of that name says what to run. */
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import type { Host } from '../system/host';

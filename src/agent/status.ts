@@ -92,7 +92,7 @@ export class StatusLink {
   }
 
   /**
-   * Asks the command; `undefined` if no answer comes in `limitMs`, as from one that has ended or knows no questions.
+   * Asks the command; `undefined` if no answer comes in `limitMs`, as from one that has ended or takes no questions.
    */
   ask(question: Question, limitMs: number): Promise<Answer | undefined> {
     const id = ++this.#lastId;

@@ -39,10 +39,7 @@ export interface McpAddress {
   readonly url: string | undefined;
 }
 
-/**
- * The servers of a call for which we have to do something, in order. One that the protocol does not allow passes, and
- * the agent refuses it. Source: ACP v1, `McpServer`.
- */
+/** The servers of a call for which we have to do something, in order; what is malformed passes. Source: ACP v1. */
 export function mcpEntries(message: Message): (McpProgram | McpAddress)[] {
   return message.fields.flatMap((field) => {
     if (field.kind !== 'mcpEntry') return [];

@@ -32,9 +32,7 @@ export class AgentFolders {
     return this.#first(placesOn(path));
   }
 
-  /**
-   * As `onWayTo`, but not for the path itself: its agent changes what is in it, and cannot put anything in its place.
-   */
+  /** As `onWayTo`, but not for the path itself: its agent changes its content, and cannot put anything in its place. */
   above(path: string): string | undefined {
     return this.#first(placesOn(path).slice(0, -1));
   }

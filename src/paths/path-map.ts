@@ -27,9 +27,7 @@ export interface PathMap {
   readonly uriToEditor: (uri: string) => string;
 }
 
-/**
- * The map between two sets of absolute roots, of which the first is written: spelling and real path; mount and links.
- */
+/** The map between two sets of absolute roots, the first of each is written: spelling, real path; mount, links. */
 export function createPathMap({
   hostRoots,
   agentRoots,

@@ -60,9 +60,7 @@ export async function identify(
   );
 }
 
-/**
- * Pins a folder; `real`, if it is known, decides. Rejects with `CaiError('WORKSPACE')` where there is no such folder.
- */
+/** Pins a folder; `real`, if known, decides. Rejects with `CaiError('WORKSPACE')` where there is no such folder. */
 export async function pinFolder(spelled: string, real?: string, isReadOnly = false): Promise<PinnedFolder> {
   const path = real ?? (await realpath(spelled).catch(() => undefined));
   const found = path === undefined ? undefined : await identify(path);

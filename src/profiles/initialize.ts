@@ -1,6 +1,4 @@
-/**
- * Both sides of `initialize`. Capabilities that would act on the host, or that the user has switched off, are withheld.
- */
+/** Both sides of `initialize`; what would act on the host, or the user has switched off, is withheld. */
 import { CaiError } from '../errors';
 import { bodyOf, fieldOf, jsonOf, type Message } from '../rpc/message';
 import { editedText, replacing, type Edit } from '../rpc/splice';
@@ -21,10 +19,7 @@ export interface HelloOptions {
   readonly signIn: Pick<SignIn, 'isPossible'>;
 }
 
-/**
- * Reads the editor's `initialize`: the params for children, JSON text, and its `clientCapabilities` as they were sent.
- * Fails with `INVALID_PARAMS` when it names no version.
- */
+/** The params for children, JSON text, and the editor's capabilities. Fails with `INVALID_PARAMS` without a version. */
 export function readHello(
   message: Message,
   options: HelloOptions,

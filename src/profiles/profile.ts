@@ -21,9 +21,7 @@ export interface ProfileKey {
   readonly client?: string;
   /** `clientCapabilities` as the agent is told of them. */
   readonly capabilities: unknown;
-  /**
-   * The working directory whose agent has answered so, for which alone it counts; absent: an agent without a workspace.
-   */
+  /** The working directory whose agent has answered so, where alone it counts; absent: one without a workspace. */
   readonly folder?: string;
 }
 
@@ -57,9 +55,9 @@ export class ProfileStore {
     const file = this.#fileOf(key);
     try {
       const text = readRegularFile(file, 2 * maxBytes)?.toString('utf8');
-      if (text === undefined) return undefined;
-      const profile = parse(text, key);
-      if (profile === undefined) this.log.info({ file }, 'a damaged profile is ignored');
+      const profile = text === undefined ? undefined : parse(text, key);
+      if (text !== undefined && profile === undefined)
+        this.log.info({ file }, 'a damaged profile is ignored');
       return profile;
     } catch (reason) {
       this.log.info({ file, reason: messageOf(reason) }, 'a profile cannot be read');
@@ -70,21 +68,23 @@ export class ProfileStore {
   /** Keeps a profile for later processes, in place of an earlier one for the key. One above 256 KiB is not kept. */
   keep(key: ProfileKey, { result, program }: Profile): void {
     if (Buffer.byteLength(result) > maxBytes) return;
-    const file = this.#fileOf(key);
-    try {
+    this.#change(key, 'a profile could not be kept', (file) => {
       replaceFile(file, JSON.stringify({ version, key, program, result }));
       this.#sweep();
-    } catch (reason) {
-      this.log.warn({ file, reason: messageOf(reason) }, 'a profile could not be kept');
-    }
+    });
   }
 
   /** Removes the profile for this key. */
   drop(key: ProfileKey): void {
+    this.#change(key, 'a profile could not be removed', (file) => rmSync(file, { force: true }));
+  }
+
+  #change(key: ProfileKey, failure: string, change: (file: string) => void): void {
+    const file = this.#fileOf(key);
     try {
-      rmSync(this.#fileOf(key), { force: true });
+      change(file);
     } catch (reason) {
-      this.log.warn({ reason: messageOf(reason) }, 'a profile could not be removed');
+      this.log.warn({ file, reason: messageOf(reason) }, failure);
     }
   }
 

@@ -1,7 +1,5 @@
-/**
- * Answers to `initialize` before an agent runs. What the agent then says is compared with them, and kept for next time.
- */
-import type { AgentCommand } from '../agent/catalog';
+/** Answers to `initialize` before an agent runs. Those of agents are compared with them, and kept for next time. */
+import { type AgentCommand, catalog } from '../agent/catalog';
 import { ProfileStore, type Profile, type ProfileKey } from './profile';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
@@ -12,8 +10,10 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import type { Config } from '../config/config';
 import * as fields from '../protocol/fields';
 import { protocolVersion, readAgentHello } from './initialize';
-import { shippedProfile } from './shipped-profile';
 import type { SignIn } from '../sign-in/sign-in';
+import { ownValue } from '../config/own-property';
+import { offers } from '../protocol/refusals';
+import recorded from './shipped-profiles.json';
 
 interface ProfilesOptions {
   /** Every child runs it. */
@@ -76,9 +76,7 @@ export class Profiles {
     this.#store = options.folder === undefined ? undefined : new ProfileStore(options.folder, options.log);
   }
 
-  /**
-   * The answer for an editor whose `initialize` gives children these params (JSON text); always the same for the same.
-   */
+  /** The answer for an editor whose `initialize` gives children these params, JSON text; the same for the same. */
   find(childParams: string): KnownAnswer | undefined {
     if (this.#found?.childParams !== childParams)
       this.#found = { childParams, answer: this.#lookUp(childParams) };
@@ -253,4 +251,32 @@ function textOf(value: unknown): string | undefined {
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+interface ShippedProfile {
+  /** The npm packages that answered so. */
+  readonly packages: readonly string[];
+  /** What the answer depends on: dotted paths in the client capabilities. */
+  readonly dependsOn: readonly string[];
+  /** By those of `dependsOn` that the client offers, in that order, parted by commas. */
+  readonly answers: Readonly<Record<string, unknown>>;
+}
+
+/** Recorded by `fixtures/peers/profiles.mjs` before a release. */
+const shippedProfiles: Readonly<Record<string, ShippedProfile>> = recorded;
+
+/** The result of `initialize`, JSON text, of an agent that runs as our image has it; `undefined` for any other. */
+export function shippedProfile(
+  { name, command }: AgentCommand,
+  { agents, image }: Pick<Config, 'agents' | 'image'>,
+  clientCapabilities: JsonObject,
+): string | undefined {
+  const known = ownValue(catalog, name);
+  const profile = ownValue(shippedProfiles, name);
+  if (known === undefined || profile === undefined || image.dockerfile !== undefined) return undefined;
+  const packages = ownValue(agents, name)?.packages ?? known.packages;
+  const ours = JSON.stringify([known.command, profile.packages]);
+  if (JSON.stringify([command, packages]) !== ours) return undefined;
+  const answer = profile.answers[profile.dependsOn.filter((path) => offers(clientCapabilities, path)).join()];
+  return answer === undefined ? undefined : JSON.stringify(answer);
 }

@@ -26,9 +26,7 @@ export interface Baseline extends Scope {
   readonly units: ReadonlySet<string>;
   /** The state (`Content.state`) of each file, by its path below the folder. */
   readonly states: ReadonlyMap<string, string>;
-  /**
-   * By paths that were read-only from the start, their `identityOf`: as long as it is the same, no agent wrote there.
-   */
+  /** By paths that were read-only from the start, their `identityOf`: while it is the same, no agent wrote there. */
   readonly kept: ReadonlyMap<string, string>;
 }
 

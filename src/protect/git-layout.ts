@@ -1,6 +1,4 @@
-/**
- * Where repositories have their git folders, and repositories inside, by git's files. An agent may have written these.
- */
+/** Where repositories have git folders, and inner repositories, by git's files. An agent may have written these. */
 import * as fs from 'node:fs';
 import { posix } from 'node:path';
 import { readGitFile } from '../workspace/git';

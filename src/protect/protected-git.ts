@@ -6,13 +6,7 @@ import { foldersIn, kindOf, lookAt, matches, mostInOnePlace, type ProtectedPath 
  * In each git folder: what holds commands that git runs, and `commondir`, which names a folder to take these from. The
  * rest of `info` is left out, because `git gc` writes there. Source: gitrepository-layout(5).
  */
-export const inGitFolder: readonly string[] = [
-  'config',
-  'config.worktree',
-  'hooks',
-  'info/attributes',
-  'commondir',
-];
+export const inGitFolder = ['config', 'config.worktree', 'hooks', 'info/attributes', 'commondir'];
 
 /** The file or link at an absolute path; nothing for a folder, which is protected by what is in it. */
 export function itself(root: string, place: string): ProtectedPath[] {

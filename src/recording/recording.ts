@@ -33,8 +33,7 @@ export interface RecordedLine {
 }
 
 /**
- * The whole lines of a recording, in order; a last record that was cut short is ignored. `name`: of its file, for
- * messages. Fails with `CaiError('REPLAY')` for a text that is no recording.
+ * The whole lines of a recording, in order. Fails with `CaiError('REPLAY')` for a text that is none. `name`: its file.
  */
 export function readRecording(text: string, name: string): RecordedLine[] {
   const texts = text.split('\n').slice(0, -1);

@@ -32,10 +32,8 @@ export function putBack(state: string, change: Change, aside: string): PutBack {
     if (now?.state === crowd)
       throw new CaiError('OUTSIDE', 'too many files to look at: remove by hand those that you do not know');
     const restore = before === undefined ? undefined : restorerOf(state, change);
-    const kept =
-      now === undefined
-        ? undefined
-        : inFolderOf(folder, path, (place) => takeAway(place, posix.join(aside, name)));
+    const take = (place: string): string | undefined => takeAway(place, posix.join(aside, name));
+    const kept = now === undefined ? undefined : inFolderOf(folder, path, take);
     if (restore !== undefined) inFolderOf(folder, path, restore, true);
     else if (!change.isInKnown) removeEmpty(folder, path);
     return { aside: kept, failure: undefined };
@@ -86,7 +84,9 @@ function takeAway(place: string, to: string): string | undefined {
 
 /** Removes the folders on the way to a path that are empty now. */
 function removeEmpty(folder: string, path: string): void {
-  for (let parent = posix.dirname(path); parent !== '.' && !isKept(parent); parent = posix.dirname(parent)) {
+  for (let parent = posix.dirname(path); parent !== '.'; parent = posix.dirname(parent)) {
+    // A repository without it is none.
+    if (posix.basename(parent) === '.git') return;
     try {
       inFolderOf(folder, parent, fs.rmdirSync);
     } catch {
@@ -94,11 +94,6 @@ function removeEmpty(folder: string, path: string): void {
       return;
     }
   }
-}
-
-/** A repository without it is none. */
-function isKept(folder: string): boolean {
-  return posix.basename(folder) === '.git';
 }
 
 const flags = fs.constants.O_RDONLY | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW;

@@ -7,9 +7,7 @@ import { isInside } from '../paths/path-map';
 import * as baselines from '../protect/baseline';
 import { contentOf, identityOf, placesIn, unitsIn, type Place } from '../protect/inventory';
 
-/**
- * Local file systems, by Linux's number: ext2 to ext4, XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs. See statfs(2).
- */
+/** Local file systems (statfs(2)): ext2 to ext4, XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs. */
 const localTypes = new Set([
   0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0x2fc12fc1, 0xf2f52010, 0xca451a4e,
 ]);

@@ -1,11 +1,13 @@
 /** `terminal/*` of agents: the editor shows terminals whose commands run in a container, each for one session alone. */
+import { posix } from 'node:path';
 import type { Host } from '../system/host';
-import { dropToken, hostCommand, writeToken } from '../agent/editor-token';
+import { isPassable, isVariableName } from '../agent/argument-text';
+import { dropToken, hostCommand, writeToken, type TerminalOrder } from '../agent/editor-token';
 import { ownIdentity } from '../system/process-identity';
 import { CaiError, messageOf } from '../errors';
 import { requestLine, rpcErrorOf } from '../rpc/answer';
-import { bodyOf, stringOf, type Message } from '../rpc/message';
-import type { Edit } from '../rpc/splice';
+import { bodyOf, fieldOf, stringOf, type Message } from '../rpc/message';
+import { replacing, type Edit } from '../rpc/splice';
 import type { JsonObject } from '../child/child-data';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession } from '../sessions/session';
@@ -13,7 +15,6 @@ import type { Config } from '../config/config';
 import type { AgentCall } from '../relay/call';
 import type { Core } from '../relay/core';
 import { methodNotFound, offers } from '../protocol/refusals';
-import { editsOfCreate, wishOf } from './terminal-create';
 
 /** Passes a call on to the editor; returns the id that it has there, undefined if it could not be passed. */
 type PassOn = (edits: readonly Edit[]) => string | undefined;
@@ -163,6 +164,56 @@ export class Terminals {
 function terminalIdOf(answer: Message): string | undefined {
   const result = bodyOf(answer) as JsonObject | null;
   return typeof result?.terminalId === 'string' ? result.terminalId : undefined;
+}
+
+/** The command that an agent asks for; its folder as the agent names it, undefined: that of its session. */
+type TerminalWish = Pick<TerminalOrder, 'argv' | 'env' | 'shell'> & { readonly cwd: string | undefined };
+
+/**
+ * Reads the params. Fails with `INVALID_PARAMS`, which names no value, for what cannot be run. Keys that other readers
+ * could take for ours were refused with the line. Source: ACP v1, terminals; without arguments a command is a line for
+ * a shell.
+ */
+export function wishOf(message: Message): TerminalWish {
+  const params = (bodyOf(message) ?? {}) as JsonObject;
+  const { command, outputByteLimit } = params;
+  const args = params.args ?? [];
+  const cwd = params.cwd ?? undefined;
+  if (!isPassable(command) || command === '') throw invalid('"command" must be a string that is not empty');
+  if (!Array.isArray(args) || !args.every(isPassable)) throw invalid('"args" must be an array of strings');
+  if (!(cwd === undefined || (isPassable(cwd) && posix.isAbsolute(cwd))))
+    throw invalid('"cwd" must be an absolute path');
+  if (!Number.isInteger(outputByteLimit ?? 0) || Number(outputByteLimit) < 0)
+    throw invalid('"outputByteLimit" must be a number of bytes');
+  return { argv: [command, ...args], env: variablesOf(params.env ?? []), cwd, shell: args.length === 0 };
+}
+
+/** Edits that have the editor run `host` in `cwd`, a folder of its machine. All other params stay. */
+export function editsOfCreate(message: Message, host: ReturnType<typeof hostCommand>, cwd: string): Edit[] {
+  const env = fieldOf(message, 'terminalEnv');
+  const edits = env === undefined ? [] : [replacing(env, '[]')];
+  let text = JSON.stringify(host.command);
+  const give = (kind: string, key: string, value: unknown): void => {
+    const field = fieldOf(message, kind);
+    if (field === undefined) text += `,"${key}":${JSON.stringify(value)}`;
+    else edits.push(replacing(field, JSON.stringify(value)));
+  };
+  give('terminalArgs', 'args', host.args);
+  give('terminalCwd', 'cwd', cwd);
+  return [...edits, replacing(fieldOf(message, 'terminalCommand')!, text)];
+}
+
+function variablesOf(env: unknown): [string, string][] {
+  const pairs = (Array.isArray(env) ? env : [undefined]).map((variable: unknown) => {
+    const { name, value } = Object(variable) as JsonObject;
+    return isVariableName(name) && isPassable(value) ? ([name, value] satisfies [string, string]) : undefined;
+  });
+  if (pairs.every((pair) => pair !== undefined)) return pairs;
+  throw invalid('"env" must be an array of names and values');
+}
+
+function invalid(what: string): CaiError {
+  return new CaiError('INVALID_PARAMS', `terminal/create: ${what}`);
 }
 
 /** How often something may be done: `burst` times at once, and `perSecond` times a second in the long run. */

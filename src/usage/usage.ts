@@ -76,9 +76,7 @@ export class UsageFile {
     private readonly log: Log,
   ) {}
 
-  /**
-   * Adds a record of what ends now. It is written soon, so that no editor waits; before this process exits, call `end`.
-   */
+  /** Adds a record of what ends now, and writes it soon: no editor waits. Before this process exits, call `end`. */
   append(make: () => NewRecord): void {
     if (this.#waiting.length === 0) this.#timer = setTimeout(() => this.flush(), gatherMs).unref();
     this.#waiting.push({ atMs: Date.now(), make });

@@ -1,6 +1,6 @@
 import { Host } from '../../src/system/host';
 import { Profiles } from '../../src/profiles/profiles';
-import { shippedProfile } from '../../src/profiles/shipped-profile';
+import { shippedProfile } from '../../src/profiles/profiles';
 import { SignIn } from '../../src/sign-in/sign-in';
 import type { AgentCommand } from '../../src/agent/catalog';
 import { signInToken } from '../../src/sign-in/sign-in-argument';

@@ -1,5 +1,5 @@
 import * as fields from '../../src/protocol/fields';
-import { editsOfCreate, wishOf } from '../../src/terminals/terminal-create';
+import { editsOfCreate, wishOf } from '../../src/terminals/terminals';
 import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import type { Message } from '../../src/rpc/message';

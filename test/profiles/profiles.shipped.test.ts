@@ -1,5 +1,5 @@
 import { Host } from '../../src/system/host';
-import { shippedProfile } from '../../src/profiles/shipped-profile';
+import { shippedProfile } from '../../src/profiles/profiles';
 import { catalog, resolveAgent } from '../../src/agent/catalog';
 import type { AgentCommand } from '../../src/agent/catalog';
 import recorded from '../../src/profiles/shipped-profiles.json';
