@@ -10,17 +10,11 @@ import { openProgress } from '../../container/image/progress';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { findWorkspace } from '../../workspace/root';
 import { common, declare, namedAgent } from '../support/command';
-import { briefly, chosenAgent } from './target';
+import { briefly, chosenAgent, type TargetOptions } from './target';
 
-interface Options {
-  readonly agent?: string;
-  readonly workspace?: string;
-  readonly context?: string;
-  /** Commander's form of `--no-cache`. */
-  readonly cache: boolean;
-  readonly upgrade?: true;
-  readonly quiet?: true;
-}
+/** `cache`: commander's form of `--no-cache`. */
+type Options = Pick<TargetOptions, 'agent' | 'context' | 'quiet'> &
+  Readonly<{ workspace?: string; cache: boolean; upgrade?: true }>;
 
 /** Says on stderr how far it is; resolves with 0 when the image is there. */
 export const run = declare<Options>({

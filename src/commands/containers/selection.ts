@@ -8,19 +8,13 @@ import { loadConfig } from '../../config/config';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
 import { common } from '../support/command';
+import type { TargetOptions } from './target';
 import { namedRoot } from '../support/named-root';
 
 /** Values of `selectionOptions`. */
-export interface SelectionOptions {
-  /** A folder in the workspace; `false`: none. */
-  readonly workspace?: string | false;
-  /** Name of the agent; all of them if absent. */
-  readonly agent?: string;
-  /** Those of all workspaces. */
+export type SelectionOptions = Pick<TargetOptions, 'workspace' | 'agent' | 'context'> & {
   readonly all?: true;
-  /** Docker context. */
-  readonly context?: string;
-}
+};
 
 /** The arguments of commands about existing containers. */
 export const selectionArguments = [
@@ -51,7 +45,7 @@ export async function select(
   host: Host,
 ): Promise<{ engine: Engine; containers: readonly OwnContainer[]; none: string }> {
   const { workspace: folder, agent, all, context } = options;
-  if (names.length > 0 && (folder !== undefined || agent !== undefined || all === true))
+  if (names.length > 0 && (folder ?? agent ?? all) !== undefined)
     throw new CaiError(
       'USAGE',
       'a container that is named needs no --workspace, --agent or --all: leave it out',
@@ -66,11 +60,15 @@ export async function select(
       'CONTAINER_NOT_FOUND',
       `there is no container ${quoted(stranger)}: see "cai ps --all"`,
     );
-  const containers = own.filter((each) => {
-    if (names.length > 0) return names.includes(each.name);
-    return (isEverywhere || each.workspace === root) && (agent === undefined || each.agent === agent);
-  });
+  const isMeant = (each: OwnContainer) =>
+    names.length > 0
+      ? names.includes(each.name)
+      : (isEverywhere || each.workspace === root) && (agent ?? each.agent) === each.agent;
   const some = root === undefined ? ' without a workspace' : ` of the workspace ${quoted(root)}`;
   const whose = agent === undefined ? '' : ` for the agent ${quoted(agent)}`;
-  return { engine, containers, none: `there is no container${all === true ? '' : some}${whose}` };
+  return {
+    engine,
+    containers: own.filter(isMeant),
+    none: `there is no container${all === true ? '' : some}${whose}`,
+  };
 }

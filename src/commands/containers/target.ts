@@ -70,8 +70,8 @@ const endNoticeMs = 2_000;
 interface Wanted {
   readonly workspace: Workspace | undefined;
   readonly config: Config;
-  readonly agent: string;
   readonly settings: Settings;
+  readonly image: ImageRequest;
   readonly engine: Engine;
   readonly isFresh: boolean;
 }
@@ -84,8 +84,6 @@ export function briefly({ notices, repository }: WorkspaceConfig): readonly stri
 
 /** A container that may not be there yet. */
 export class Target {
-  #knownRequest: ImageRequest | undefined;
-
   private constructor(
     /** What it is to be. */
     readonly wanted: Wanted,
@@ -122,20 +120,20 @@ export class Target {
     const engine = await connecting;
     await keepFromEngine(address, settings.binds);
     for (const notice of settings.notices) voice.tell(notice);
-    const wanted = { workspace, config, agent, settings, engine, isFresh: options.fresh === true };
-    return new Target(wanted, host, voice);
+    const image = imageRequestOf(host, config, root, agent);
+    const isFresh = options.fresh === true;
+    return new Target({ workspace, config, settings, image, engine, isFresh }, host, voice);
   }
 
   /** Name of its image. */
   get imageName(): string {
-    return imageTagOf(this.#imageRequest());
+    return imageTagOf(this.wanted.image);
   }
 
   /** Its container, running: made or started if necessary. */
   async open(): Promise<RunningContainer> {
     const { host, voice } = this;
-    const { engine, settings, isFresh } = this.wanted;
-    const request = this.#imageRequest();
+    const { engine, settings, image: request, isFresh } = this.wanted;
     let isImageNoted = false;
     return await provideContainer(engine, {
       settings,
@@ -157,15 +155,20 @@ export class Target {
 
   /** The container may end for want of work just when it is wanted, so connecting is tried twice. */
   async connect(): Promise<{ container: RunningContainer; connection: SshConnection }> {
-    const container = await this.open();
+    const { engine } = this.wanted;
+    const first = await this.open();
     try {
-      return { container, connection: await this.#connectTo(container) };
+      return { container: first, connection: await this.#connectTo(first) };
     } catch (reason) {
       if (!isLost(reason)) throw reason;
-      const again = await this.open();
-      if (again.id === container.id && again.startedAt === container.startedAt)
-        throw (await noRoomIn(this.wanted.engine, container, reason)) ?? reason;
-      return { container: again, connection: await this.#connectAgainTo(again) };
+      const container = await this.open();
+      if (container.id === first.id && container.startedAt === first.startedAt)
+        throw (await noRoomIn(engine, first, reason)) ?? reason;
+      const connection = await this.#connectTo(container).catch(async (again: unknown) => {
+        const info = isLost(again) ? await engine.inspectContainer(container.id) : undefined;
+        throw info === undefined || info.isRunning ? again : await endedAtOnce(engine, info);
+      });
+      return { container, connection };
     }
   }
 
@@ -204,11 +207,6 @@ export class Target {
     }
   }
 
-  #imageRequest(): ImageRequest {
-    const { config, workspace, agent } = this.wanted;
-    return (this.#knownRequest ??= imageRequestOf(this.host, config, workspace?.root, agent));
-  }
-
   async #connectTo(container: RunningContainer): Promise<SshConnection> {
     const { privateKey } = await clientKey(this.host.folders.state);
     const { port, hostKey, name } = container;
@@ -218,15 +216,6 @@ export class Target {
       return await Promise.race([opening, this.#endOf(container, watch.signal)]);
     } finally {
       watch.abort();
-    }
-  }
-
-  async #connectAgainTo(container: RunningContainer): Promise<SshConnection> {
-    try {
-      return await this.#connectTo(container);
-    } catch (reason) {
-      const info = isLost(reason) ? await this.wanted.engine.inspectContainer(container.id) : undefined;
-      throw info === undefined || info.isRunning ? reason : await endedAtOnce(this.wanted.engine, info);
     }
   }
 
