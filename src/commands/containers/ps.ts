@@ -1,6 +1,6 @@
 /** `cai ps`: the containers of this user. */
 import type { Host } from '../../system/host';
-import { ownContainers, type OwnContainer } from '../../container/user-containers';
+import { ownContainers } from '../../container/user-containers';
 import type { Engine } from '../../container/engine/engine';
 import { CaiError } from '../../errors';
 import { common, declare } from '../support/command';
@@ -28,17 +28,27 @@ export const run = declare<Options>({
 async function list({ all, json, context }: Options, host: Host): Promise<number> {
   const engine = await connectEngine(host, context);
   const containers = await ownContainers(engine, host.user.uid);
-  const shown = containers.filter(({ state }) => all === true || isAlive(state));
-  const commands = await Promise.all(shown.map((container) => commandsIn(engine, container)));
+  const shown = containers.filter(
+    ({ state }) => all === true || ['running', 'paused', 'restarting'].includes(state),
+  );
   const now = Date.now();
-  if (json === true) writeJson(shown.map((each, index) => objectOf(each, commands[index]!, now)));
-  else process.stdout.write(asTable(shown, commands, now));
+  const rows = await Promise.all(
+    shown.map(async ({ id, name, agent, workspace = null, state, createdAt: createdMs }) => {
+      const commands = await commandsIn(engine, id, state);
+      const createdAt = new Date(createdMs).toISOString();
+      return { name, id, agent, workspace, state, createdAt, ageMs: Math.max(now - createdMs, 0), commands };
+    }),
+  );
+  if (json === true) writeJson(rows);
+  else {
+    const head = ['NAME', 'AGENT', 'WORKSPACE', 'STATE', 'AGE', 'COMMANDS'];
+    const lines = rows.map(({ name, agent, workspace, state, ageMs, commands }) => {
+      return [name, agent, workspace ?? '-', state, ageOf(ageMs), String(commands)];
+    });
+    process.stdout.write(table([head, ...lines], ['WORKSPACE']));
+  }
   if (shown.length === 0) tell(hint(containers.length));
   return 0;
-}
-
-function isAlive(state: string): boolean {
-  return ['running', 'paused', 'restarting'].includes(state);
 }
 
 function hint(hidden: number): string {
@@ -47,28 +57,10 @@ function hint(hidden: number): string {
 }
 
 /** How many commands of ours run in it. It may end meanwhile. */
-async function commandsIn(engine: Engine, { id, state }: OwnContainer): Promise<number> {
+async function commandsIn(engine: Engine, id: string, state: string): Promise<number> {
   if (state !== 'running' && state !== 'paused') return 0;
   return await engine.countCommands(id).catch((reason: unknown) => {
     if (reason instanceof CaiError && reason.code !== 'NO_ENGINE') return 0;
     throw reason;
   });
-}
-
-function asTable(containers: readonly OwnContainer[], commands: readonly number[], now: number): string {
-  const rows = containers.map(({ name, agent, workspace, state, createdAt }, index) => {
-    return [name, agent, workspace ?? '-', state, ageOf(now - createdAt), String(commands[index])];
-  });
-  const head = ['NAME', 'AGENT', 'WORKSPACE', 'STATE', 'AGE', 'COMMANDS'];
-  return table([head, ...rows], ['WORKSPACE']);
-}
-
-function objectOf(
-  { id, name, agent, workspace, state, createdAt }: OwnContainer,
-  commands: number,
-  now: number,
-) {
-  const ageMs = Math.max(now - createdAt, 0);
-  const at = new Date(createdAt).toISOString();
-  return { name, id, agent, workspace: workspace ?? null, state, createdAt: at, ageMs, commands };
 }

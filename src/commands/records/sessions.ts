@@ -18,9 +18,6 @@ interface Options {
   readonly json?: true;
 }
 
-/** A session, and whether a proxy has it open now. */
-type Listed = SessionRecord & { readonly isLive: boolean };
-
 /** How much of a title is shown, in characters. */
 const titleLength = 48;
 
@@ -43,18 +40,28 @@ async function list({ agent, workspace, json }: Options, host: Host): Promise<nu
     unlessGone(() => readFileSync(file));
     return new SessionFile(file, keepMs, openLog(host.env)).load();
   });
-  const all = [...(records?.values() ?? [])]
-    .map((each) => ({ ...each, isLive: each.openBy !== undefined && isRunning(each.openBy) === true }))
-    // One that was opened and never used, by an editor that does so at every start, is nothing to come back to.
-    .filter(({ isLive, updatedAt }) => isLive || updatedAt !== undefined)
-    .sort((one, other) => lastUseOf(other) - lastUseOf(one));
-  const shown = all.filter(
-    (each) => (agent ?? each.agent) === each.agent && (root ?? each.root) === each.root,
-  );
   const now = Date.now();
-  process.stdout.write(json === true ? asJson(shown, now) : asTable(shown, now));
+  const all = [...(records?.values() ?? [])]
+    .sort((one, other) => lastUseOf(other) - lastUseOf(one))
+    .map((record) => ({ record, isLive: record.openBy !== undefined && isRunning(record.openBy) === true }))
+    // One that was opened and never used, by an editor that does so at every start, is nothing to come back to.
+    .filter(({ isLive, record }) => isLive || record.updatedAt !== undefined)
+    .map(({ record, isLive }) => objectOf(record, isLive, now));
+  const shown = all.filter(
+    (each) => (agent ?? each.agent) === each.agent && (root ?? each.workspace) === each.workspace,
+  );
+  if (json !== true) process.stdout.write(asTable(shown));
+  // A session a line. Titles may be a stranger's words, so that even this is safe to look at.
+  else process.stdout.write(shown.length === 0 ? '[]\n' : `[\n${shown.map(quoted).join(',\n')}\n]\n`);
   if (shown.length === 0) tell(hint(all.length, persist));
   return 0;
+}
+
+function objectOf(record: SessionRecord, isLive: boolean, now: number) {
+  const { id, title = null, agent, root: workspace, cwd } = record;
+  const lastUsedAt = new Date(lastUseOf(record)).toISOString();
+  const ageMs = Math.max(now - lastUseOf(record), 0);
+  return { id, title, agent, workspace, cwd, isLive, lastUsedAt, ageMs };
 }
 
 function hint(hidden: number, isKept: boolean): string {
@@ -64,28 +71,11 @@ function hint(hidden: number, isKept: boolean): string {
   return 'no sessions: one is remembered once an editor has used it by "cai --acp"';
 }
 
-function asTable(sessions: readonly Listed[], now: number): string {
-  const rows = sessions.map((session) => {
-    const { id, title = '', agent, root, isLive } = session;
-    const used = `${ageOf(now - lastUseOf(session))} ago`;
-    const shown = shortened(printableLine(title) || '-', titleLength);
-    return [shown, agent, root, isLive ? 'open' : '-', used, id];
+function asTable(sessions: readonly ReturnType<typeof objectOf>[]): string {
+  const rows = sessions.map(({ id, title, agent, workspace, isLive, ageMs }) => {
+    const shown = shortened(printableLine(title ?? '') || '-', titleLength);
+    return [shown, agent, workspace, isLive ? 'open' : '-', `${ageOf(ageMs)} ago`, id];
   });
   const head = ['TITLE', 'AGENT', 'WORKSPACE', 'STATE', 'LAST USED', 'ID'];
   return table([head, ...rows], ['TITLE', 'WORKSPACE', 'ID']);
-}
-
-/** A session a line. Titles may be a stranger's words, so that even this is safe to look at. */
-function asJson(sessions: readonly Listed[], now: number): string {
-  const objects = sessions.map((session) => ({
-    id: session.id,
-    title: session.title ?? null,
-    agent: session.agent,
-    workspace: session.root,
-    cwd: session.cwd,
-    isLive: session.isLive,
-    lastUsedAt: new Date(lastUseOf(session)).toISOString(),
-    ageMs: Math.max(now - lastUseOf(session), 0),
-  }));
-  return objects.length === 0 ? '[]\n' : `[\n${objects.map(quoted).join(',\n')}\n]\n`;
 }
