@@ -10,7 +10,7 @@ import { AgentProcess, hastyStop } from '../../agent/process';
 import { CaiError, messageOf } from '../../errors';
 import { openLog } from '../../system/log';
 import { LineReader, type LineLimits } from '../../rpc/line';
-import { joined, type Line } from '../../rpc/splice';
+import type { Line } from '../../rpc/splice';
 import { printableLine } from '../../system/quoted';
 import { declare } from '../support/command';
 
@@ -121,7 +121,8 @@ async function playAgent(lines: readonly RecordedLine[], options: Options, host:
 
 /** Resolves when stdout has taken the line. */
 function toStdout(line: Line): Promise<void> {
-  return new Promise((resolve) => process.stdout.write(joined(line), () => resolve()));
+  const bytes = Buffer.isBuffer(line) ? line : Buffer.concat(line);
+  return new Promise((resolve) => process.stdout.write(bytes, () => resolve()));
 }
 
 /** To a process of `program`, which ends with the recording. */

@@ -45,7 +45,7 @@ describe('a program of this machine', () => {
       new Host({ ...process.env, HOME: newFolder() }),
     );
     const connection = {
-      listenAt: (_: string, take: (stream: Duplex) => void) => Promise.resolve((connect = take)),
+      listen: (_: string, take: (stream: Duplex) => void) => Promise.resolve((connect = take)),
     };
     const binds = [{ source: workspace, target: workspace, isReadOnly: false, identity: '', isRoot: true }];
     await program.listen(connection as unknown as SshConnection, { binds });
