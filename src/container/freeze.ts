@@ -192,17 +192,16 @@ export class Frozen {
       ({ isAlive, name, note }) => isAlive && (name === info.id || note !== keptThawed),
     );
     if (isServed) this.#giveUpAt = undefined;
-    else if (info.state === 'paused') this.#checkPatience(info);
-    else return left.includes(info.id);
+    else if (info.state !== 'paused') return left.includes(info.id);
+    // Docker may tell of a pause that is over.
+    else this.#giveUpAt ??= performance.now() + settleMs;
+    if (performance.now() >= (this.#giveUpAt ?? Infinity))
+      throw new CaiError(
+        'CONTAINER_START',
+        `the container ${info.name} is paused: docker unpause ${info.name}`,
+      );
     await aMoment();
     return true;
-  }
-
-  /** Docker may tell of a pause that is over. */
-  #checkPatience({ name }: ContainerInfo): void {
-    this.#giveUpAt ??= performance.now() + settleMs;
-    if (performance.now() < this.#giveUpAt) return;
-    throw new CaiError('CONTAINER_START', `the container ${name} is paused: docker unpause ${name}`);
   }
 
   /** Thaws what processes have left frozen that have died; resolves with the containers that go on now. */

@@ -61,7 +61,7 @@ export async function makeContainer(
     const failure = await failureOf(engine, id, name, reason);
     // Half made it would be in everybody's way.
     if (failure !== undefined && failure.code !== 'NOT_READY')
-      await engine.removeContainer(id, { force: true }).catch(() => undefined);
+      await engine.removeContainer(id).catch(() => undefined);
     if (failure !== undefined) throw failure;
   }
 }

@@ -87,7 +87,7 @@ class Provision {
     } else if (action.kind === 'replace') {
       if (action.because !== 'asked for')
         tell(`the container ${info.name} is made anew, because ${reasonOf(action.because, info, settings)}`);
-      await engine.removeContainer(info.id, { force: true });
+      await engine.removeContainer(info.id);
     } else if (action.kind === 'wait') {
       // A look at whether it is frozen has waited already.
       if (action.until === 'removed') await sleep(50);
@@ -211,5 +211,5 @@ async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> 
     const now = await engine.inspectContainer(info.id);
     if (now?.state !== 'created') return;
   }
-  await engine.removeContainer(info.id, { force: true });
+  await engine.removeContainer(info.id);
 }

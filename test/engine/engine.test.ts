@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const { id } of await engine.listContainers(labels)) {
-    await engine.removeContainer(id, { force: true });
+    await engine.removeContainer(id);
   }
   for (const { name } of await engine.listVolumes(labels)) await engine.removeVolume(name);
   for (const tag of tags) await engine.removeImage(tag);
@@ -94,8 +94,8 @@ describe('Engine', () => {
       },
     ]);
 
-    await engine.removeContainer(id, { force: false });
-    await engine.removeContainer(id, { force: true });
+    await engine.removeContainer(id);
+    await engine.removeContainer(id);
     await engine.stopContainer(id, 0);
 
     expect(await engine.inspectContainer(name)).toBeUndefined();
@@ -162,7 +162,7 @@ describe('Engine', () => {
       pids: 100,
       publishedOn: ['127.0.0.1'],
     });
-    await engine.removeContainer(id, { force: true });
+    await engine.removeContainer(id);
   });
 
   test.each([
@@ -301,7 +301,7 @@ describe('Engine', () => {
       HostConfig: { Mounts: [{ Type: 'volume', Source: name, Target: '/v' }] },
     });
     const inUse = await failure(engine.removeVolume(name));
-    await engine.removeContainer(id, { force: true });
+    await engine.removeContainer(id);
     await engine.removeVolume(name);
 
     expect(found).toContainEqual({ name, labels });

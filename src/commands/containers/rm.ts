@@ -45,7 +45,7 @@ async function remove(options: Options, host: Host, names: readonly string[]): P
   const volumes = await volumesOf(engine, containers, options, host.user.uid);
   const going = volumes.filter(({ users }) => users.length === 0);
   if (going.length > 0 && !isForced && options.yes !== true && !(await mayRemove(going))) return 1;
-  const end = ({ id }: OwnContainer) => engine.removeContainer(id, { force: true });
+  const end = ({ id }: OwnContainer) => engine.removeContainer(id);
   if (!(await endContainers(engine, containers, { isForced, done: 'removed', end }))) return 1;
   for (const { name, users } of volumes) {
     if (users.length === 0) await engine.removeVolume(name);

@@ -123,10 +123,10 @@ export class Engine {
     );
   }
 
-  /** With its volumes that have no name. One that is not there is fine, and one that somebody else removes. */
-  async removeContainer(id: string, { force }: { force: boolean }): Promise<void> {
+  /** Ends it first if it runs; its volumes that have no name go with it. One that is not there is fine, and one that somebody else removes. */
+  async removeContainer(id: string): Promise<void> {
     await this.#askContainer(id, 'remove', (container) =>
-      container.remove({ force, v: true }).catch(unless(404, isRemovalUnderWay)),
+      container.remove({ force: true, v: true }).catch(unless(404, isRemovalUnderWay)),
     );
   }
 

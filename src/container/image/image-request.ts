@@ -68,16 +68,12 @@ export function checkPossible(
   { addition }: ReturnType<typeof readRecipe>,
 ): void {
   if (packages.length === 0 && addition === undefined && Object.hasOwn(catalog, agent)) {
-    throw new CaiError(
-      'IMAGE',
-      `${agent} cannot be installed from npm: write a Dockerfile that adds it, and name that file as "dockerfile" below [image] in the configuration`,
-    );
+    const remedy = `write a Dockerfile that adds it, and name that file as "dockerfile" below [image] in the configuration`;
+    throw new CaiError('IMAGE', `${agent} cannot be installed from npm: ${remedy}`);
   }
   if (addition !== undefined && !/^\s*FROM\s.*\bCAI_IMAGE\b/im.test(addition)) {
-    throw new CaiError(
-      'IMAGE',
-      `${image.dockerfile} does not build on our image: it has to begin with the lines "ARG CAI_IMAGE" and "FROM \${CAI_IMAGE}"`,
-    );
+    const remedy = 'it has to begin with the lines "ARG CAI_IMAGE" and "FROM ${CAI_IMAGE}"';
+    throw new CaiError('IMAGE', `${image.dockerfile} does not build on our image: ${remedy}`);
   }
 }
 
@@ -92,9 +88,10 @@ export function readSetting(key: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (reason) {
+    const remedy = 'put it there, or correct or remove that key ("cai config" tells the line)';
     throw new CaiError(
       'IMAGE',
-      `"${key}" names ${path}, which cannot be read: ${messageOf(reason)}: put it there, or correct or remove that key ("cai config" tells the line)`,
+      `"${key}" names ${path}, which cannot be read: ${messageOf(reason)}: ${remedy}`,
     );
   }
 }

@@ -59,13 +59,14 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
   if (workspace !== undefined && !isOnlyLookedAt) {
     const readOnly = (protection?.binds ?? []).filter((bind) => bind.isReadOnly).map(({ source }) => source);
     recordBaseline(host.folders.state, workspace, { readOnly, patterns: patterns.get(workspace) });
-    const beside = writable.filter(({ source, isRoot }) => isRoot && source !== workspace);
-    const besideFolders = beside.map(({ source }) => ({
-      folder: source,
-      isGit: source === git?.folder,
-      patterns: patterns.get(source),
-    }));
-    recordBeside(host.folders.state, workspace, besideFolders, readOnly);
+    const beside = writable
+      .filter(({ source, isRoot }) => isRoot && source !== workspace)
+      .map(({ source: folder }) => ({
+        folder,
+        isGit: folder === git?.folder,
+        patterns: patterns.get(folder),
+      }));
+    recordBeside(host.folders.state, workspace, beside, readOnly);
   }
   const { hostname, settings: agentSettings } = ownValue(catalog, agent) ?? {};
   return {

@@ -16,6 +16,7 @@ const maxPorts = 4;
 /** How long what is under way when the command has ended may take to arrive, in milliseconds. */
 const lingerMs = 1_000;
 
+type LoopbackAddress = '127.0.0.1' | '::1';
 type MirroredConnection = Pick<SshConnection, 'run' | 'openTunnel'>;
 
 /** The ports of one command. */
@@ -70,7 +71,7 @@ export class PortMirror {
     const [, sign, digits, rest] = /^([+-])(\d{4,5})(?: (.*))?$/.exec(line) ?? [];
     const port = Number(digits);
     if (!(port >= 1024 && port <= 65_535)) return;
-    const addresses = (rest ?? '').split(' ').filter(isLoopback);
+    const addresses = (rest ?? '').split(' ').filter((each) => each === '127.0.0.1' || each === '::1');
     this.#work = this.#work.then(() => (sign === '-' ? this.#drop(port) : this.#add(port, addresses)));
   }
 
@@ -110,10 +111,4 @@ export class PortMirror {
       ? tunnel
       : tunnel.catch(() => this.connection.openTunnel(port, second)));
   }
-}
-
-type LoopbackAddress = '127.0.0.1' | '::1';
-
-function isLoopback(text: string): text is LoopbackAddress {
-  return text === '127.0.0.1' || text === '::1';
 }

@@ -243,16 +243,16 @@ describe('Engine.removeContainer', () => {
     const { address, requests } = await fakeEngine({ ...docker20, 'DELETE /containers/x': answer });
     const engine = await Engine.connect(address);
 
-    await engine.removeContainer('x', { force: true });
+    await engine.removeContainer('x');
 
     expect(requests.at(-1)).toBe('DELETE /v1.41/containers/x?force=true&v=true');
   });
 
-  test('fails for one that runs', async () => {
+  test('fails for one that the engine keeps', async () => {
     const { address } = await fakeEngine({ ...docker20, 'DELETE /containers/x': stillRuns });
     const engine = await Engine.connect(address);
 
-    expect(await failure(engine.removeContainer('x', { force: false }))).toEqual({
+    expect(await failure(engine.removeContainer('x'))).toEqual({
       code: 'CONTAINER_START',
       message: 'cannot remove the container x: cannot remove a running container x',
     });
