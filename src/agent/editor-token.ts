@@ -48,8 +48,8 @@ const fileForm = /^[0-9a-f]{32}\.(?:command|login|taken)$/;
 export const hostVariables =
   /^(?:HOME|XDG_(?:CONFIG|STATE|DATA|CACHE)_HOME|XDG_RUNTIME_DIR|(?:DOCKER|CAI)_.*)$/;
 
-/** The content of a file; `owner` is the identity of the process that wrote it. */
-type StoredOrder = TerminalOrder & { readonly owner: string };
+/** The content of a file, and the time until which it is good; `owner` is the identity of the process that wrote it. */
+type StoredOrder = TerminalOrder & { readonly owner: string; readonly untilMs: number };
 
 /**
  * Writes an order and returns its token, of `[0-9a-f]`, good for `lifetimeMs` (default: 10 minutes); a sign-in, as long
@@ -86,8 +86,8 @@ export function takeToken(host: Host, token: string): TerminalOrder {
   for (const folder of foldersOf(host)) {
     const stored = takeCommand(join(folder, token)) ?? readOrder(join(folder, `${token}.login`));
     if (stored === undefined) continue;
-    const { owner, ...order } = stored.order;
-    if (order.kind === 'login' ? !isWanted(owner) : stored.untilMs < Date.now())
+    const { owner, untilMs, ...order } = stored;
+    if (order.kind === 'login' ? isRunning(owner) !== true : untilMs < Date.now())
       throw refuse('this token is too old');
     return order;
   }
@@ -135,7 +135,7 @@ function folderToWrite(host: Host): string {
 }
 
 /** Takes an order for a command by renaming its file, so that a second caller finds nothing. */
-function takeCommand(path: string): Found | undefined {
+function takeCommand(path: string): StoredOrder | undefined {
   const taken = `${path}.taken`;
   const isThere = unlessMissing(() => {
     fs.renameSync(`${path}.command`, taken);
@@ -149,14 +149,8 @@ function takeCommand(path: string): Found | undefined {
   }
 }
 
-/** An order, and the time until which it is good. */
-interface Found {
-  readonly order: StoredOrder;
-  readonly untilMs: number;
-}
-
 /** The order in a file; undefined if there is none. */
-function readOrder(path: string): Found | undefined {
+function readOrder(path: string): StoredOrder | undefined {
   const flags = fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK;
   const file = unlessMissing(() => fs.openSync(path, flags));
   if (file === undefined) return undefined;
@@ -164,7 +158,7 @@ function readOrder(path: string): Found | undefined {
     const stats = fs.fstatSync(file);
     if (!stats.isFile() || !isOurs(stats) || stats.size > maxOrderBytes)
       throw refuse('its file is not yours alone');
-    return { order: parseOrder(fs.readFileSync(file, 'utf8')), untilMs: stats.mtimeMs };
+    return { ...parseOrder(fs.readFileSync(file, 'utf8')), untilMs: stats.mtimeMs };
   } finally {
     fs.closeSync(file);
   }
@@ -174,7 +168,9 @@ function readOrder(path: string): Found | undefined {
 function parseOrder(text: string): StoredOrder {
   try {
     const order = JSON.parse(text) as StoredOrder;
-    if (order.argv.length >= 0 && order.env.length >= 0 && typeof order.agent === 'string') return order;
+    const { argv, env, agent, owner } = order;
+    if (argv.length >= 0 && env.length >= 0 && [agent, owner].every((each) => typeof each === 'string'))
+      return order;
   } catch {
     // As below.
   }
@@ -199,15 +195,10 @@ function sweep(folder: string): void {
 function isWantedIn(file: string): boolean {
   try {
     const found = readOrder(file);
-    return found === undefined || isWanted(found.order.owner);
+    return found === undefined || isRunning(found.owner) === true;
   } catch {
     return fs.statSync(file).mtimeMs >= Date.now() - writingMs;
   }
-}
-
-/** Whether the process that wrote an order still runs; false for orders of earlier versions, which do not name it. */
-function isWanted(owner: unknown): boolean {
-  return typeof owner === 'string' && isRunning(owner) === true;
 }
 
 /** Whether a file is the user's, and nobody else may read or write it. */

@@ -38,7 +38,7 @@ export class Recorder {
   readonly #log: Log;
   readonly #maxBytes: number;
   readonly #startedAt = performance.now();
-  #waiting: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
   #childCount = 0;
   #isOver = false;
   #bytes = 0;
@@ -46,12 +46,7 @@ export class Recorder {
   /** Makes a new file: `path`, or with the first free number before its last dot. Fails with `CaiError('USAGE')`. */
   constructor(
     path: string,
-    about: {
-      readonly agent: string;
-      readonly version: string;
-      readonly log: Log;
-      readonly maxBytes?: number;
-    },
+    about: Readonly<{ agent: string; version: string; log: Log; maxBytes?: number }>,
   ) {
     const { agent, version, log } = about;
     const { file, descriptor } = create(posix.resolve(path));

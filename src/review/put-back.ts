@@ -12,21 +12,20 @@ import { errorCodeOf } from '../system/real-path';
 /** Longer files are not moved, in bytes. */
 const maxBytes = 64 * 1_024 * 1_024;
 
-/** The outcome for one change. */
-export interface PutBack {
-  /** Where the content that was taken away is kept; `undefined`: there was none. */
-  readonly aside: string | undefined;
-  /** Why nothing was done; `undefined`: the change was taken back. */
-  readonly failure: string | undefined;
-}
-
 /** The folder for all contents that are taken away at that time. */
 export function asideFolder(state: string, root: string, at: Date): string {
   return posix.join(folderFor(state, root), 'aside', at.toISOString().replace(/[:.]/g, '-'));
 }
 
-/** Takes a change back; the content is kept below the folder `aside`, under the change's name. */
-export function putBack(state: string, change: Change, aside: string): PutBack {
+/**
+ * Takes a change back. The content that is taken away, if there is any, is kept below the folder `aside`, and where is
+ * returned as `aside`; `failure` says why nothing was done.
+ */
+export function putBack(
+  state: string,
+  change: Change,
+  aside: string,
+): { readonly aside: string | undefined; readonly failure: string | undefined } {
   const { folder, path, name, before, now } = change;
   try {
     if (now?.state === crowd)

@@ -188,7 +188,7 @@ export function wishOf(message: Message): TerminalWish {
   return { argv: [command, ...args], env: variablesOf(params.env ?? []), cwd, shell: args.length === 0 };
 }
 
-/** Edits that have the editor run `host` in `cwd`, a folder of its machine. All other params stay. */
+/** Edits that have the editor run `host` in `cwd`: it gets no command, argument, variable or folder of the agent. */
 export function editsOfCreate(message: Message, host: ReturnType<typeof hostCommand>, cwd: string): Edit[] {
   const env = fieldOf(message, 'terminalEnv');
   const edits = env === undefined ? [] : [replacing(env, '[]')];

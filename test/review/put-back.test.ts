@@ -19,7 +19,6 @@ import { Host } from '../../src/system/host';
 import { folderFor, recordBaseline } from '../../src/protect/baseline';
 import { changesIn } from '../../src/review/changes';
 import { asideFolder, putBack } from '../../src/review/put-back';
-import type { PutBack } from '../../src/review/put-back';
 import { newFolder } from '../support/temp-folder';
 
 let state: string;
@@ -40,7 +39,7 @@ function write(path: string, text = path): void {
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 /** Puts all back; what came of each, by name. */
-function putAllBack(before: () => void = () => undefined): Record<string, PutBack> {
+function putAllBack(before: () => void = () => undefined): Record<string, ReturnType<typeof putBack>> {
   const changes = changesIn(state, root);
   before();
   return Object.fromEntries(changes.map((change) => [change.name, putBack(state, change, aside)]));
