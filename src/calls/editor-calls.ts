@@ -108,7 +108,7 @@ export class EditorCalls {
     else if (session === undefined && aboutRecord.has(message.method))
       await hold(() => this.#ender.serveClosed(call, editorId));
     else if (session === undefined && row.route === 'fork')
-      await hold(() => this.#opener.forkRemembered(call, this.#ender.recordOf(editorId)));
+      await hold(() => this.#opener.openNew(call, this.#ender.recordOf(editorId)));
     else if (owner?.lost !== undefined) await this.#restorer.serve(call, owner);
     else if (session === undefined) throw unknownSession(editorId);
     else if (row.route === 'close') await hold(() => this.#ender.close(call, session));

@@ -52,10 +52,16 @@ export class SessionOpener {
     this.#places = new SessionPlaces(children, options.host);
   }
 
-  /** `session/new`: in the child of the workspace that `cwd` lies in. Settles once it is sent, or has failed. */
-  async openNew(call: Call): Promise<void> {
-    await this.#places.use(call.message, undefined, async ({ workspace, place }) => {
-      const sent = await this.prepare(call, workspace.root, place);
+  /**
+   * `session/new`, and `session/fork` of a session that is remembered: in the child of the workspace that `cwd` lies in,
+   * which of a fork is that of the session. Settles once it is sent, or has failed.
+   */
+  async openNew(call: Call, forked?: SessionRecord): Promise<void> {
+    const folder = fieldOf(call.message, 'cwd') === undefined ? forked?.cwd : undefined;
+    await this.#places.use(call.message, folder, async ({ workspace, place }) => {
+      const { root } = workspace;
+      if (forked !== undefined && root !== forked.root) throw forkElsewhere(forked.root);
+      const sent = await this.#prepare(call, root, place);
       this.#sendOpening(this.#childFor(workspace), sent, place, undefined);
     });
   }
@@ -68,17 +74,7 @@ export class SessionOpener {
     await this.#places.use(call.message, undefined, async ({ workspace, place }) => {
       if (canRelearn(this.core, editorId))
         await relearn(this.core, editorId, this.children.forWorkspace(workspace), place.map);
-      this.#reopen(await this.prepare(call, workspace.root, place), editorId, workspace, place);
-    });
-  }
-
-  /** `session/fork` of a session that is not open but remembered, in the child of its workspace. */
-  async forkRemembered(call: Call, { root, cwd }: SessionRecord): Promise<void> {
-    const folder = fieldOf(call.message, 'cwd') === undefined ? cwd : undefined;
-    await this.#places.use(call.message, folder, async ({ workspace, place }) => {
-      if (workspace.root !== root) throw forkElsewhere(root);
-      const sent = await this.prepare(call, root, place);
-      this.#sendOpening(this.#childFor(workspace), sent, place, undefined);
+      this.#reopen(await this.#prepare(call, workspace.root, place), editorId, workspace, place);
     });
   }
 
@@ -86,7 +82,7 @@ export class SessionOpener {
   async fork(call: Call, session: AgentSession): Promise<void> {
     const { child } = session;
     const send = async (place: Place): Promise<void> => {
-      const sent = await this.prepare(call, child.root, place);
+      const sent = await this.#prepare(call, child.root, place);
       this.#sendOpening(child, sent, place, session);
     };
     if (fieldOf(call.message, 'cwd') === undefined) {
@@ -100,19 +96,17 @@ export class SessionOpener {
   }
 
   /**
-   * A call that opens a session of the workspace of `root`, as its agent gets it once what its MCP servers need
-   * is there. A promise only where that is to be waited for. Whoever sends it tells the observers of `onOpen`
-   * with the call's original message, or calls `drop`.
+   * A call that opens a session of the workspace of `root`, as its agent gets it once what its MCP servers need is
+   * there. Whoever sends it calls `#tellOpen` or `#drop`.
    */
-  prepare(call: Call, root: string | undefined, place: Place): Call | Promise<Call> {
+  async #prepare(call: Call, root: string | undefined, place: Place): Promise<Call> {
     const original = call.message;
-    const prepared = this.options.mcp.prepare(original, planOf(call.row.params), root, place);
-    const sent = (message: Message): Call => ({ ...call, message, original });
-    return prepared instanceof Promise ? prepared.then(sent) : sent(prepared);
+    const message = await this.options.mcp.prepare(original, planOf(call.row.params), root, place);
+    return { ...call, message, original };
   }
 
   /** The call has opened no session. */
-  drop({ message, original = message }: Call): void {
+  #drop({ message, original = message }: Call): void {
     this.options.mcp.drop(original);
   }
 
@@ -134,10 +128,10 @@ export class SessionOpener {
     // An agent that counts anew after its end has given the id to another session: no agent knows this one.
     const known = isNew ? undefined : sessions.of(child).byAgentId.get(agentId);
     if (known !== undefined && known.editorId !== editorId) throw unknownSession(editorId);
-    const sent = await this.prepare(call, workspace.root, place);
+    const sent = await this.#prepare(call, workspace.root, place);
     const isWanted = (): boolean => this.core.requests.isWanted(call.request!);
     if (!isWanted()) {
-      this.drop(sent);
+      this.#drop(sent);
       return { session: lost, failure: cancelled() };
     }
     const at = { ...place, child, openParams };
@@ -164,11 +158,11 @@ export class SessionOpener {
             this.#tellOpen(session, sent, result);
             tellState(session, result, this.core.log);
           } else {
-            this.drop(sent);
+            this.#drop(sent);
           }
         },
         onNoResult: (failure) => {
-          this.drop(sent);
+          this.#drop(sent);
           if (isWanted()) sessions.lose(session);
           // What an agent offers that has not got that far is not known; what the one before it did, is.
           if (isWanted() && child.hello === undefined) sessions.lose(lost);
@@ -193,7 +187,7 @@ export class SessionOpener {
         this.#tellOpen(session, call, result);
       },
       onNoResult: () => {
-        this.drop(call);
+        this.#drop(call);
         sessions.undo(session);
         this.children.stopWhenIdle(child);
       },
@@ -210,7 +204,7 @@ export class SessionOpener {
     openings.push(place);
     const over = (): void => {
       openings.splice(openings.indexOf(place), 1);
-      this.drop(call);
+      this.#drop(call);
       if (openings.length === 0) this.#closeEarly(child);
       this.children.stopWhenIdle(child);
     };

@@ -1,9 +1,7 @@
-import { messageOf } from '../errors';
-import type { CaiError } from '../errors';
+import { messageOf, type CaiError } from '../errors';
 import type { Log } from '../system/log';
 import { notificationLine } from '../rpc/answer';
-import { bodyOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
+import { bodyOf, type Message } from '../rpc/message';
 import type { JsonObject } from '../child/child-data';
 import type { AgentSession } from '../sessions/session';
 import type { Setting } from '../sessions/session-settings';
@@ -54,17 +52,14 @@ export function tellState(session: AgentSession, answer: Message, log: Log, mode
   if (session.owner.open !== session) return;
   const { modes, configOptions } = (bodyOf(answer) ?? {}) as JsonObject;
   const currentModeId = modeId ?? (modes as JsonObject | null | undefined)?.currentModeId;
-  const tell = (update: JsonObject): void => {
-    try {
-      child.deliver(notificationLine('session/update', JSON.stringify({ sessionId, update })));
-    } catch (reason) {
-      // As options that are nested more deeply than can be written.
-      log.warn(
-        { root: child.root, reason: messageOf(reason) },
-        'the editor cannot be told of a restored session',
-      );
-    }
-  };
-  if (typeof currentModeId === 'string') tell({ sessionUpdate: 'current_mode_update', currentModeId });
-  if (Array.isArray(configOptions)) tell({ sessionUpdate: 'config_option_update', configOptions });
+  const tell = (update: JsonObject): void =>
+    child.deliver(notificationLine('session/update', JSON.stringify({ sessionId, update })));
+  try {
+    if (typeof currentModeId === 'string') tell({ sessionUpdate: 'current_mode_update', currentModeId });
+    if (Array.isArray(configOptions)) tell({ sessionUpdate: 'config_option_update', configOptions });
+  } catch (reason) {
+    // As options that are nested more deeply than can be written.
+    const about = { root: child.root, reason: messageOf(reason) };
+    log.warn(about, 'the editor cannot be told of a restored session');
+  }
 }

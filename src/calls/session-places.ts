@@ -3,13 +3,11 @@ import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { Host } from '../system/host';
 import { CaiError } from '../errors';
-import { bodyTextOf, stringOf, textOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
+import { bodyTextOf, stringOf, textOf, type Message } from '../rpc/message';
 import { patternsFor } from '../protect/git-named-paths';
 import { kernelPlaceOn } from '../paths/kernel-place';
 import { isInside } from '../paths/path-map';
-import { checkSamePins, identify, pinFolder } from '../paths/pinned-folder';
-import type { PinnedFolder } from '../paths/pinned-folder';
+import { checkSamePins, identify, pinFolder, type PinnedFolder } from '../paths/pinned-folder';
 import { allProtectedIn } from '../protect/protected-paths';
 import { quoted } from '../system/quoted';
 import { isFilePath, resolvePath } from '../system/real-path';
@@ -29,17 +27,14 @@ export interface Found {
 /** A call whose place is being found, or that waits for those before it. */
 interface Turn {
   readonly cwd: string;
-  /** Of its workspace; undefined if it has none. */
-  readonly root: Promise<string | undefined>;
+  /** Undefined if it has none. */
+  readonly workspace: Promise<Workspace | undefined>;
   /** It has been sent, or has failed. */
   readonly over: Promise<void>;
 }
 
-/** A folder that agents are given, without links. */
-interface Given {
-  readonly real: string;
-  readonly isReadOnly: boolean;
-}
+/** A folder that agents are given. */
+type Given = Pick<PinnedFolder, 'real' | 'isReadOnly'>;
 
 /** Finds the places of sessions. */
 export class SessionPlaces {
@@ -69,15 +64,13 @@ export class SessionPlaces {
       throw new CaiError('INVALID_PARAMS', `${message.method}: cwd must be an absolute path`);
     const before = [...this.#turns].filter((turn) => this.#mayShare(turn.cwd, cwd));
     let setOver = (): void => undefined;
-    const root = this.#lookUp(cwd).then(
-      (workspace) => workspace.root,
-      () => undefined,
-    );
-    const turn: Turn = { cwd, root, over: new Promise((resolve) => (setOver = resolve)) };
+    const over = new Promise<void>((resolve) => (setOver = resolve));
+    const turn: Turn = { cwd, workspace: this.#lookUp(cwd).catch(() => undefined), over };
     this.#turns.add(turn);
     try {
       const found = await this.#find(message, cwd);
-      for (const earlier of before) if ((await earlier.root) === found.workspace.root) await earlier.over;
+      for (const earlier of before)
+        if ((await earlier.workspace)?.root === found.workspace.root) await earlier.over;
       await step(found);
     } finally {
       this.#turns.delete(turn);
@@ -123,25 +116,24 @@ export class SessionPlaces {
   async #pinsFor(workspace: Workspace, further: readonly string[]): Promise<PinnedFolder[]> {
     const { root, cwd, realCwd, identity } = workspace;
     const given = [{ real: root, isReadOnly: false }, ...(await this.#mounts(workspace))];
-    const pinned =
-      cwd === root
-        ? { spelled: root, real: root, identity, isReadOnly: false }
-        : await this.#pinCwd(cwd, realCwd, root);
+    if (cwd !== realCwd) await refuseLinks('cwd', cwd, realCwd, [root]);
+    const own = { spelled: root, real: root, identity, isReadOnly: false };
+    const pinned = cwd === root ? own : await pinFolder(cwd, realCwd);
     const others = await Promise.all(further.map((folder) => this.#pinFurther(folder, workspace, given)));
     const pins = [pinned, ...others.filter((pin) => pin !== undefined)];
-    const unwritable = given.filter(
+    const fixed = given.filter(
       ({ real, isReadOnly }) => isReadOnly && pins.some((pin) => isInside(real, pin.real)),
     );
+    const below = fixed.map(async ({ real }) => {
+      const { identity: itself } = await identify(real);
+      return { spelled: real, real, identity: itself, isReadOnly: true };
+    });
     const writable = given.filter(
       ({ real, isReadOnly }) =>
         !isReadOnly && pins.some((pin) => isInside(real, pin.real) || isInside(pin.real, real)),
     );
-    const protectedHere = await Promise.all(writable.map(({ real }) => this.#protectedIn(real, workspace)));
-    const below = unwritable.map(async ({ real }) => {
-      const { identity: itself } = await identify(real);
-      return { spelled: real, real, identity: itself, isReadOnly: true };
-    });
-    return [...pins, ...(await Promise.all(below)), ...protectedHere.flat()];
+    const protectedHere = writable.map(({ real }) => this.#protectedIn(real, workspace));
+    return [...pins, ...(await Promise.all(below)), ...(await Promise.all(protectedHere)).flat()];
   }
 
   /** What cannot be written inside cannot be written through the editor either. */
@@ -153,11 +145,6 @@ export class SessionPlaces {
       const real = posix.join(folder, path);
       return { spelled: real, real, identity: '', isReadOnly: true };
     });
-  }
-
-  async #pinCwd(cwd: string, realCwd: string, root: string): Promise<PinnedFolder> {
-    if (cwd !== realCwd) await refuseLinks('cwd', cwd, realCwd, [root]);
-    return await pinFolder(cwd, realCwd);
   }
 
   /**

@@ -19,8 +19,8 @@ const maxPages = 20;
 const derivedId = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** Whether an id is not remembered, and may be one of ours all the same. */
-export function canRelearn(core: Core, editorId: string): boolean {
-  return derivedId.test(editorId) && core.sessions.records.recall(editorId) === undefined;
+export function canRelearn({ sessions }: Core, editorId: string): boolean {
+  return derivedId.test(editorId) && sessions.records.recall(editorId) === undefined;
 }
 
 /**
@@ -35,19 +35,17 @@ export async function relearn(
 ): Promise<void> {
   await new Promise<void>((done) => child.whenReady({ bytes: 0, run: done, onFailure: () => done() }));
   if (child.state !== 'ready' || !offers(child.hello?.capabilities, 'sessionCapabilities.list')) return;
-  await within(listMs, listUntil(core, editorId, child, map));
-}
-
-async function listUntil(core: Core, editorId: string, child: WorkspaceChild, map: PathMap): Promise<void> {
+  const resultPlan = planOf(editorMethods['session/list']!.result);
+  const endsAt = performance.now() + listMs;
   let params = '{}';
   for (let page = 0; page < maxPages; page++) {
-    const resultPlan = planOf(editorMethods['session/list']!.result);
-    const answer = await child.ask('session/list', params, { resultPlan }).catch(() => undefined);
+    const asked = child.ask('session/list', params, { resultPlan }).catch(() => undefined);
+    const answer = await within(endsAt - performance.now(), asked);
     if (answer === undefined || answer.isError) return;
     // Each session of the list is given its id by this.
     core.agentLines.editsOf(child, answer, { map });
     const cursor = answer.fields.find(({ kind, isString }) => kind === 'cursor' && isString);
-    if (cursor === undefined || core.sessions.records.recall(editorId) !== undefined) return;
+    if (cursor === undefined || !canRelearn(core, editorId)) return;
     params = `{"cursor":${jsonOf(answer, cursor)}}`;
   }
 }
