@@ -81,10 +81,8 @@ function mapped(map: (kind: keyof TokenCounts) => number): TokenCounts {
 
 /** A record under its key. By model, one with several models becomes a part for each, and one for the rest. */
 function partsOf(record: UsageRecord, by: Grouping): [string, UsageRecord][] {
-  if (by === 'session') return [[record.session, record]];
-  if (by === 'agent') return [[record.agent, record]];
-  if (by === 'workspace') return [[record.root, record]];
-  const { models } = record;
+  const { session, agent, root: workspace, models } = record;
+  if (by !== 'model') return [[{ session, agent, workspace }[by], record]];
   if (models.length < 2) return [[models[0]?.model ?? unknownModel, record]];
   const none = { durationMs: 0, tools: 0, failedTools: 0, timedTools: 0, toolMs: 0, models: [] };
   const { tokens: all, cost, ...rest } = record;
