@@ -3,13 +3,13 @@ import { AgentProcess } from '../agent/process';
 import type { AgentProcessOptions, StopLadder } from '../agent/process';
 import { CaiError } from '../errors';
 
-/** How it is started, and who is told what. */
+/** How the process is started, and what is called on the way. */
 export interface AgentStartsOptions extends AgentProcessOptions {
   /** How long the next start is to wait, in milliseconds. */
   delayMs(): number;
   /** A process has been started: the first one, or another in its place. */
   onStart(process: AgentProcess): void;
-  /** A process has ended: undefined if another is to be started, else the reason that is told as the end. */
+  /** A process has ended. Returns undefined if another is to be started, else the reason for `onEnd`. */
   onFailure(reason: CaiError): CaiError | undefined;
 }
 
@@ -19,11 +19,11 @@ const lateStop: StopLadder = { termAfterMs: 0, killAfterMs: 1_000 };
 /** The starts of one child. */
 export class AgentStarts {
   #process: AgentProcess | undefined;
-  /** Until the next start. */
+  /** Runs until the next start. */
   #wait: NodeJS.Timeout | undefined;
-  /** Until it should have started. */
+  /** Runs until the start fails. */
   #limit: NodeJS.Timeout | undefined;
-  /** Why it was ended, if its limit has ended it. */
+  /** Why the process was ended, if the limit has ended it. */
   #failure: CaiError | undefined;
 
   /** Nothing is started yet. */
@@ -51,14 +51,14 @@ export class AgentStarts {
     clearTimeout(this.#limit);
   }
 
-  /** As of `AgentProcess`. One that waits for its start is not started any more. */
+  /** As `AgentProcess.stop`. A process that waits for its start is not started any more. */
   async stop(ladder: StopLadder): Promise<void> {
     this.lift();
     if (this.#wait !== undefined) {
       clearTimeout(this.#wait);
       this.#wait = undefined;
       const { name } = this.options.agent;
-      // Not at once: nobody expects the end within a call.
+      // Later than this call: its caller does not expect the end yet.
       await new Promise<void>((resolve) => void setImmediate(resolve));
       this.options.onEnd(new CaiError('AGENT_EXITED', `agent "${name}" is not needed any more: try again`));
     }

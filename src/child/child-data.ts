@@ -4,12 +4,12 @@ import type { LineWriter } from '../rpc/writer';
 import type { PathMap } from '../paths/path-map';
 import type { Attempts } from './retry';
 
-/** Capabilities and the like, as far as the proxy reads them. */
+/** A JSON object whose members are not checked yet, such as capabilities. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What an agent has answered to `initialize`. */
 export interface AgentHello {
-  /** `agentCapabilities` as it gave them. */
+  /** Its `agentCapabilities`. */
   readonly capabilities: JsonObject;
   /** The result as the editor may see it, JSON text. */
   readonly editorResult: string;
@@ -21,20 +21,20 @@ export interface AgentHello {
 export interface WorkspaceChildOptions {
   /** How its process is started. */
   readonly process: Omit<AgentProcessOptions, 'onLine' | 'onLines' | 'onMute' | 'onEnd'>;
-  /** It is being ended, and does nothing more for its sessions. May be called several times. */
+  /** The child is being ended, and does nothing more for its sessions. May be called several times. */
   onStopping(): void;
   /** Real path of the workspace's root; undefined for the child that serves none. */
   readonly root: string | undefined;
-  /** What that root is, as `identify` says it. */
+  /** Identity of that folder, from `identify`. */
   readonly identity?: string | undefined;
-  /** Between the editor's paths and the agent's, for what is about no session. */
+  /** Between the editor's paths and the agent's, for messages that name no session. */
   readonly map: PathMap;
   /** Writes to the editor. */
   readonly writer: LineWriter;
   /** Bytes that may wait for an agent that does not read. */
   readonly inputBudgetBytes: number;
-  /** What has failed to serve its workspace before it. */
+  /** Counts the failed starts of its workspace. */
   readonly attempts: Attempts;
-  /** For what the agent makes impossible. */
+  /** For messages that had to be dropped. */
   readonly log: Log;
 }

@@ -1,12 +1,12 @@
-/** What is open at one agent: who is to be told of which answer. */
+/** The requests that one agent has not answered yet. */
 import type { CaiError } from '../errors';
 import { findById } from '../rpc/answer';
 import type { Plan } from '../rpc/json';
 import type { Message } from '../rpc/message';
 
-/** A request that the agent has to answer. Exactly one of the two callbacks comes, once. */
+/** A request that the agent has to answer. Exactly one of the two callbacks is called, once. */
 export interface ChildRequest {
-  /** What is wanted of its result. */
+  /** The plan for its result. */
   readonly resultPlan?: Plan | undefined;
   /** The editor's request on whose behalf it was sent, JSON text; the agent may refer to it. */
   readonly editorId?: string | undefined;
@@ -40,7 +40,7 @@ export class OpenRequests {
 
   /** A request was sent under `childId`, JSON text, which was not open, after so many bytes. */
   add(childId: string, request: ChildRequest, sentAt = 0): void {
-    // In this order: a member behind what is copied costs a microsecond more.
+    // In this order: a member behind the spread costs a microsecond more.
     this.#requests.set(childId, { childId, sentAt, ...request });
   }
 
@@ -50,8 +50,8 @@ export class OpenRequests {
   }
 
   /**
-   * An answer has come for `childId`: hands it to who asked; false when nobody did. Where that throws, the request
-   * is still open, for whoever catches it to fail.
+   * Gives an answer to the request that it is for; false if there is none. If `onAnswer` throws, the request is still
+   * open, so that whoever catches the error can fail it.
    */
   settle(childId: string, answer: Message): boolean {
     return this.#end(childId, (request) => {
@@ -64,23 +64,23 @@ export class OpenRequests {
     });
   }
 
-  /** What came for `childId` is no answer; false when nobody asked. */
+  /** Fails one request; false if it is not open. */
   fail(childId: string, reason: CaiError): boolean {
     return this.#end(childId, (request) => request.onFailure(reason));
   }
 
-  /** No answer will come for any of them. */
+  /** Fails all requests. */
   failAll(reason: CaiError): void {
     for (const childId of [...this.#requests.keys()]) this.fail(childId, reason);
   }
 
-  /** The agent was sent no more than so many bytes: what came after them will not be answered. */
+  /** Fails the requests that were sent after so many bytes. */
   failAfter(sentBytes: number, reason: CaiError): void {
     for (const { childId, sentAt } of [...this.#requests.values()])
       if (sentAt >= sentBytes) this.fail(childId, reason);
   }
 
-  /** Forgets all of them, without a word to those that asked. */
+  /** Forgets all requests without calling anybody. */
   clear(): void {
     this.#requests.clear();
   }

@@ -1,6 +1,6 @@
 /**
- * Whether an agent that could not be started, or ended before it was of any use, is started again, and when.
- * About starts alone: what a prompt has begun is never repeated. Why: docs/decisions/0015-recovery.md.
+ * Whether an agent that could not be started, or ended before it had answered anything, is started again, and when.
+ * Only starts are repeated, never a prompt. Why: docs/decisions/0015-recovery.md.
  */
 import { AgentEnd, loggedFailure } from '../agent/agent-end';
 import { CaiError } from '../errors';
@@ -11,7 +11,7 @@ import type { Log } from '../system/log';
 export interface RetryClass {
   /** For the log and the documentation. */
   readonly name: string;
-  /** Whether the same attempt may go better a moment later. */
+  /** Whether the same attempt may succeed a moment later. */
   readonly isRetried: boolean;
   /** What to do when it does not. */
   readonly remedy: string;
@@ -41,12 +41,12 @@ function retried(name: string, remedy: string, ...codes: FailureCode[]): RetryCl
   return { name, isRetried: true, remedy, codes, statuses: [] };
 }
 
-/** The message of such a failure says itself what to do. */
+/** A failure that is told at once, because its message says what to do. */
 function final(name: string, codes: readonly FailureCode[], statuses: readonly number[]): RetryClass {
   return { name, isRetried: false, remedy: '', codes, statuses };
 }
 
-/** The class of a failed attempt. `hasStarted`: the agent had, and what its exit status means then is its own affair. */
+/** The class of a failed attempt. `hasStarted`: the agent ran, so its exit status says nothing about the start. */
 export function classOf(reason: CaiError, hasStarted = false): RetryClass {
   const end = reason.cause instanceof AgentEnd ? reason.cause : undefined;
   const code: string = end?.failure ?? reason.code;
@@ -83,8 +83,8 @@ export class Attempts {
   }
 
   /**
-   * An attempt has failed, `hasStarted` as of `classOf`. Undefined: there may be another after `delayMs`. Otherwise
-   * the failure to tell; whoever asks after that begins anew.
+   * An attempt has failed; `hasStarted` as in `classOf`. Returns undefined if there is to be another attempt after
+   * `delayMs`, else the failure to tell. The next attempt after that is a first one again.
    */
   failed(reason: CaiError, hasStarted = false): CaiError | undefined {
     const { name, isRetried, remedy } = classOf(reason, hasStarted);
@@ -97,13 +97,13 @@ export class Attempts {
     if (isAgain) return undefined;
     this.#failures = 0;
     if (attempt === 1) return reason;
-    // Where an agent has left no words, the message says it already.
+    // For an agent that wrote nothing, the message ends with the remedy already.
     const advice = reason.message.endsWith(remedy) ? '' : `: ${remedy}`;
     const text = `${reason.message} (attempt ${attempt} of ${attempts}${advice})`;
     return new CaiError(reason.code, text, reason.data, { cause: reason.cause });
   }
 
-  /** It works: what failed before is forgotten. */
+  /** The agent works: earlier failures are forgotten. */
   succeeded(): void {
     this.#failures = 0;
   }

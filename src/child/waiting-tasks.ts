@@ -1,4 +1,4 @@
-/** What waits for an agent to start, in the order of its arrival and bounded. */
+/** What waits for an agent to start: in order, and limited. */
 import type { CaiError } from '../errors';
 
 /** Something to send once the agent has started. */
@@ -19,10 +19,10 @@ export class HeldTasks {
   #tasks: HeldTask[] = [];
   #bytes = 0;
 
-  /** `budgetBytes` is what all of them may take together; one that writes may wait in any case. */
+  /** `budgetBytes`: what all tasks may take together. A single task that writes may wait in any case. */
   constructor(private readonly budgetBytes: number) {}
 
-  /** Adds one at the end; false if there is no room for it. */
+  /** Adds a task at the end; false if there is no room for it. */
   add(task: HeldTask): boolean {
     const isTooMuch = this.#bytes + task.bytes + taskBytes > this.budgetBytes;
     if (isTooMuch && (task.bytes === 0 || this.#tasks.some(({ bytes }) => bytes > 0))) return false;
@@ -31,7 +31,7 @@ export class HeldTasks {
     return true;
   }
 
-  /** Takes all of them out. */
+  /** Takes all tasks out. */
   takeAll(): HeldTask[] {
     const tasks = this.#tasks;
     this.#tasks = [];

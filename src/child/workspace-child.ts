@@ -1,6 +1,6 @@
 /**
- * One child: an agent that serves one workspace. It knows what is open at the agent and what waits for
- * the agent's start; what lines mean is decided above.
+ * One child: an agent that serves one workspace. It knows which requests are open at the agent and what waits for
+ * the agent's start. What lines mean is not decided here.
  */
 import type { AgentProcess, StopLadder } from '../agent/process';
 import type { StatusLink } from '../agent/status';
@@ -23,9 +23,9 @@ import type { ChildRequest } from './open-requests';
 export class WorkspaceChild {
   /** Real path of the workspace's root; undefined for the child that serves none. */
   readonly root: string | undefined;
-  /** What that root was when this was made, as `identify` says it. */
+  /** Identity of that folder when the child was made, from `identify`. */
   readonly identity: string | undefined;
-  /** Between the editor's paths and the agent's, for what is about no session. */
+  /** Between the editor's paths and the agent's, for messages that name no session. */
   readonly map: PathMap;
   /** Its lane to the editor. */
   readonly lane: Lane;
@@ -35,16 +35,16 @@ export class WorkspaceChild {
   hello: AgentHello | undefined;
   /** Whether it has been told that it may use the editor's files. */
   files: 'editor' | 'off' = 'off';
-  /** What its program told of the image that it runs in, once it runs; for a direct child undefined. */
+  /** The image that the agent runs in, once it runs; undefined for an agent on this machine. */
   image: { readonly id: string | undefined; readonly name: string | undefined } | undefined;
   /**
    * What kept the agent from starting soon, as the building of an image, and since when (milliseconds since 1970); once
    * it runs, for how long. Undefined once the user has been told.
    */
   delay: { readonly what: string; readonly beganAt: number; tookMs?: number } | undefined;
-  /** Told what keeps the agent from starting soon. */
+  /** Called with what keeps the agent from starting soon. */
   onDelay: ((reason: string) => void) | undefined;
-  /** No other takes up what it had to do: its failure is none that is retried, or the attempts are used up. */
+  /** It is not started again: its failure is not one that is retried, or the attempts are used up. */
   isGivenUp = false;
   /** Why it ended. */
   endReason: CaiError | undefined;
@@ -58,7 +58,7 @@ export class WorkspaceChild {
   #isHeldBack = false;
   #hasServed = false;
   #isCutOff = false;
-  /** How much it was sent before the last cancel. */
+  /** How many bytes it was sent before the last cancel. */
   #cancelledAt = -1;
 
   /** Makes a child that has not been started. */
@@ -74,7 +74,7 @@ export class WorkspaceChild {
   }
 
   /**
-   * Starts the agent, later if others have failed before it, and again where a start fails that may go better.
+   * Starts the agent, with a delay if earlier starts have failed, and again if the start fails and may succeed later.
    * `onStart` comes with each start, `onEnd` once, after its last line, when everything open has failed.
    */
   start(
@@ -118,12 +118,12 @@ export class WorkspaceChild {
     return this.#process?.pid;
   }
 
-  /** To the command that runs the agent, which can be asked; undefined for an agent that we start itself. */
+  /** The connection to the program that runs the agent; undefined for an agent on this machine. */
   get link(): StatusLink | undefined {
     return this.#process?.link;
   }
 
-  /** It has answered a request of the editor: its start has been a success. */
+  /** It has answered a request of the editor: its start was a success. */
   setServed(): void {
     if (!this.#hasServed) this.options.attempts.succeeded();
     this.#hasServed = true;
@@ -159,9 +159,9 @@ export class WorkspaceChild {
   }
 
   /**
-   * Sends a request of our own, once the agent has started; `params` is JSON text. Rejects with a `CaiError` if there is
-   * no answer. The promise settles after all lines that came together with the answer: what has to happen before the
-   * next of them is for `onAnswer`.
+   * Sends a request of our own, once the agent has started; `params` is JSON text. Rejects with a `CaiError` if there
+   * is no answer. The promise settles only after all lines that came in the same chunk; `onAnswer` is called before
+   * the next line is read.
    */
   ask(
     method: string,
@@ -215,7 +215,7 @@ export class WorkspaceChild {
     this.#process?.resume();
   }
 
-  /** The agent is no use: everything open fails, and it is ended. */
+  /** Fails everything open and ends the agent, which is of no use. */
   abandon(reason: CaiError, ladder: StopLadder): void {
     this.endReason = reason;
     this.#setStopping();
@@ -224,8 +224,8 @@ export class WorkspaceChild {
   }
 
   /**
-   * The way to the agent is lost; it may have got so many bytes. It is given no more work, and what it has not got
-   * fails with `UNDELIVERED`, unless some of that cancels something. One that had done nothing yet just ends.
+   * The connection to the agent is lost; it may have received so many bytes. It gets no more work. Requests after these
+   * bytes fail with `UNDELIVERED`, unless a cancel is among them. An agent that had done nothing yet just ends.
    */
   cutOff(takenBytes: number): void {
     if (this.#state !== 'ready' || !this.#hasServed) return;
@@ -245,27 +245,27 @@ export class WorkspaceChild {
     this.options.onStopping();
   }
 
-  /** More waits to be read by the agent than the budget allows, or than so many of them. */
+  /** More waits to be read by the agent than so many budgets. */
   #isOverBudget(budgets = 1): boolean {
     return (this.#process?.unreadBytes ?? 0) > budgets * this.options.inputBudgetBytes;
   }
 
   /** Answers and cancels are never dropped, so an agent that takes none of them has to go. */
   #endIfHopeless(): void {
-    // Asked again, it would only get more time.
+    // A second stop would only give it more time.
     if (!this.isUsable || !this.#isOverBudget(2)) return;
     this.options.log.error({ root: this.root }, 'agent does not read its input: it is ended');
     void this.stop({ termAfterMs: 0, killAfterMs: 1_000 });
   }
 
-  /** Its process has ended: undefined if another takes its place, else why none does. */
+  /** Its process has ended. Returns undefined if it is started again, else why not. */
   #failed(reason: CaiError): CaiError | undefined {
     const { attempts } = this.options;
     if (!this.isUsable || this.#hasServed) return reason;
     const final = attempts.failed(reason, this.#state === 'ready');
     this.isGivenUp = final !== undefined;
     if (this.#state === 'ready') return final ?? reason;
-    // Who asked asks again.
+    // The next process is asked again.
     if (final === undefined) this.open.clear();
     return final;
   }

@@ -1,6 +1,7 @@
 /**
- * What an agent asks of the editor and does not simply get: files inside the session's roots, terminals, questions
- * to the user, the editor's MCP servers, and news about signing in.
+ * Requests and notifications of agents. Most pass to the editor as they are. Some are checked, changed or refused
+ * first: files, terminals, questions to the user, MCP messages, news about signing in, and methods that would act on
+ * the host.
  */
 import { rpcCode } from '../errors';
 import { resultLine } from '../rpc/answer';
@@ -27,10 +28,10 @@ import { isMessageChunk, updateKindOf } from '../sessions/session-update';
 import { methodNotFound, offers } from '../protocol/refusals';
 import type { Terminals } from '../terminals/terminals';
 
-/** Routes of notifications. Nobody has them as requests: such a one is answered so, and has no effect. */
+/** Routes of methods that exist only as notifications. As a request, such a method is refused and has no effect. */
 const notified: ReadonlySet<AgentRoute> = new Set(['elicitationComplete', 'status', 'cancel']);
 
-/** The variants that tell how things are now. All others tell what has happened. */
+/** Updates that tell the current state of a session. All other updates tell what has happened in it. */
 const ofPresent = new Set([
   'current_mode_update',
   'config_option_update',
@@ -39,7 +40,7 @@ const ofPresent = new Set([
   'session_info_update',
 ]);
 
-/** What an agent is told that asks faster than it is answered. */
+/** The error for an agent that has too many requests open. */
 const tooMany: RpcError = {
   code: rpcCode.internalError,
   message: 'too many requests of this agent are open',
@@ -50,10 +51,10 @@ export class AgentRequests {
   readonly #elicitations = new ElicitationTable();
   readonly #files: FileRequests;
   readonly #mcp: McpMessages;
-  /** The params sent last, by method: some agents use both. */
+  /** The params of the last sign-in status that was passed on, by method: some agents use both methods. */
   readonly #lastStatus = new Map<string, string>();
 
-  /** `maxFileBytes`: of a file, what fits into a line of the editor. */
+  /** `maxFileBytes`: the largest file that still fits into one line of the editor. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,
@@ -67,7 +68,7 @@ export class AgentRequests {
   /** Serves a request or notification of an agent. */
   serve(child: WorkspaceChild, message: Message): void {
     const row = agentRow(message.method);
-    // A question about signing in again is answered below; nothing else can be asked yet.
+    // While a sign-in is repeated, an agent may ask the user about it. Nothing else can be asked before initialize.
     if (child.state === 'starting' && message.kind === 'request' && row.route !== 'elicitation') {
       const text = 'Invalid request: answer initialize first';
       this.core.refuse(child, message, { code: rpcCode.invalidRequest, message: text });
@@ -75,7 +76,7 @@ export class AgentRequests {
     }
     const session = this.core.ids.sessionOf(child, message);
     if (session === undefined && fieldOf(message, 'session') !== undefined && !this.#isOwn(row, message)) {
-      // Of a session that was closed, or that was never opened.
+      // The session was closed, or was never opened.
       this.core.log.debug({ method: message.method }, 'from an agent, for no open session');
       this.core.refuse(child, message, { code: rpcCode.resourceNotFound, message: 'Session not found' });
       return;
@@ -93,7 +94,7 @@ export class AgentRequests {
     request.child.answer(splice(message.line, [edit]));
   }
 
-  /** A method of an agent's own may name a session of its own, but not one that we gave to somebody. */
+  /** An extension method may name a session that only the agent knows, but none that the editor knows. */
   #isOwn(row: Method<AgentRoute>, message: Message): boolean {
     const named = sessionIdOf(message);
     const isUnknown = row === unknownAgentMethod || row === actingAgentMethod;
@@ -136,7 +137,7 @@ export class AgentRequests {
     }
   }
 
-  /** What acts on files or commands and has no row: as it is, as only the editor knows what is in it. */
+  /** A method that acts on files or commands and has no row: passed unchanged, if the editor has announced it. */
   #announced(call: AgentCall): void {
     const { child, message } = call;
     if (isAnnounced(message.method, this.core.editorCapabilities)) {
@@ -148,7 +149,7 @@ export class AgentRequests {
     this.core.refuse(child, message, methodNotFound(method));
   }
 
-  /** Passes a message on to the editor; a request under an id of ours, which it returns. */
+  /** Passes a message on to the editor. A request gets a new id, which is returned. */
   #pass(
     call: AgentCall,
     edits: readonly Edit[] = [],
@@ -183,8 +184,8 @@ export class AgentRequests {
   }
 
   /**
-   * Tells the observers of an update of a session. False: it is not for the editor, nor for them, since it is
-   * history, which an agent tells when it restores a session of ours.
+   * Tells the observers about an update. False while the session is restored and the update is history: the editor has
+   * seen it already.
    */
   #observe(session: AgentSession, update: Message): boolean {
     const kind = updateKindOf(update);
@@ -197,7 +198,7 @@ export class AgentRequests {
     return true;
   }
 
-  /** `elicitation/create`: in a mode that the editor offers, under ids that are unique for it. */
+  /** `elicitation/create`: refused in a mode that the editor does not offer; passed with ids that are unique for it. */
   #elicitation(call: AgentCall): void {
     const { child, message } = call;
     const fault = this.#elicitationFault(message);
@@ -211,7 +212,7 @@ export class AgentRequests {
     if (about !== undefined) {
       const asked = child.open.find(jsonOf(message, about))?.editorId;
       if (asked === undefined) {
-        // It is about a request that the editor does not know, such as a repeated sign-in.
+        // The agent asks about a request of ours, such as a repeated sign-in, which the editor does not know.
         child.answer(resultLine(message.id!, '{"action":"cancel"}'));
         return;
       }
@@ -239,12 +240,12 @@ export class AgentRequests {
     const name = stringOf(message, 'elicitationMode') ?? '';
     if (!offers(this.core.editorCapabilities, `elicitation.${name}`))
       return `the client does not offer the mode "${name}"`;
-    // The editor opens it on the host: with another scheme that could start a program.
+    // The editor opens the address on the host. Another scheme could start a program there.
     const isSafe = fieldOf(message, 'url') === undefined || /^https?:/i.test(stringOf(message, 'url') ?? '');
     return isSafe ? undefined : 'only http and https addresses are passed on';
   }
 
-  /** `elicitation/complete`: under the id that the elicitation has at the editor. */
+  /** `elicitation/complete`: passed with the editor's id of the elicitation. */
   #elicitationComplete(call: AgentCall): void {
     const { child, message } = call;
     const id = fieldOf(message, 'elicitationId');
@@ -254,12 +255,12 @@ export class AgentRequests {
     this.core.toEditor(child, message, { map: child.map }, [edit]);
   }
 
-  /** As of `McpMessages`. */
+  /** As `McpMessages.fromEditor`. */
   mcpFromEditor(call: Call): void {
     this.#mcp.fromEditor(call);
   }
 
-  /** `auth/status_update`: all children say the same, so the first one speaks, and does not repeat itself. */
+  /** `auth/status_update`: all children say the same, so only the first child's is passed on, and only changes. */
   #status(call: AgentCall): void {
     const { child, message } = call;
     const status = bodyTextOf(message) ?? '';
@@ -268,7 +269,7 @@ export class AgentRequests {
     this.#pass(call);
   }
 
-  /** `$/cancel_request`: of a request that the editor has open, under its id there. */
+  /** `$/cancel_request` of a request that the editor has open: passed with the editor's id of that request. */
   #cancel(call: AgentCall): void {
     const { child, message } = call;
     const id = fieldOf(message, 'requestId');
@@ -279,7 +280,7 @@ export class AgentRequests {
     child.deliver(splice(message.line, [replacing(id, request.editorId)]));
   }
 
-  /** The child is gone, and its elicitations and terminals with it. */
+  /** Forgets the elicitations and terminals of a child that has ended. */
   forget(child: WorkspaceChild): void {
     this.#elicitations.forget(child);
     this.terminals.forget(child);

@@ -1,6 +1,6 @@
 /**
- * Lines that are no messages. An editor is told; an agent's are kept from the editor. Either way a
- * request that such a line would have answered gets an error, so that nobody waits for ever.
+ * Lines that are not valid messages. The editor is told of its own; an agent's are never passed to the editor. If
+ * such a line would have answered a request, that request gets an error, so that nobody waits for ever.
  */
 import { hastyStop } from '../agent/process';
 import { CaiError, rpcCode } from '../errors';
@@ -34,7 +34,7 @@ export class Defects {
     this.core.lane.queue(errorLine(id, error));
   }
 
-  /** A line of the editor that is no message. Source: ACP SDK: -32700 and -32600, `id` null if unknown. */
+  /** A line of the editor that is not a message. Source: ACP SDK: -32700 and -32600, `id` null if unknown. */
   fromEditor(message: Message): void {
     const defect = message.defect!;
     const { id } = message;
@@ -45,10 +45,10 @@ export class Defects {
     this.core.lane.queue(errorLine(id ?? 'null', { code, message: texts[defect] }));
   }
 
-  /** A line of an agent that is no message: logged without its content, which could be anything. */
+  /** A line of an agent that is not a message. It is logged without its content, which could be secret. */
   fromAgent(child: WorkspaceChild, { line, defect }: Message): void {
     this.core.log.warn({ root: child.root, bytes: line.length, defect }, 'a line of the agent was dropped');
-    // What begins otherwise is a log line, which may quote a message.
+    // A line that begins otherwise is not meant as a message, even if it quotes one, as a log line may.
     if (line[skipSpace(line, 0)] !== openBrace) return;
     const skim = new Skim();
     skim.push(line);
@@ -56,7 +56,7 @@ export class Defects {
     this.#refuseFromAgent(child, skim, { code, message: texts[defect!] });
   }
 
-  /** A line of the editor above the limit. */
+  /** A line of the editor that is longer than the limit. */
   overlongFromEditor(skim: Skim): void {
     this.core.log.warn({ bytes: skim.length }, 'an over-long line of the editor was refused');
     const { id } = skim;
@@ -64,7 +64,10 @@ export class Defects {
     if (id !== undefined || !skim.isMethod) this.refuse(id ?? 'null', overlong);
   }
 
-  /** A line of an agent above the limit. One that does not say whom it is for cannot be made good. */
+  /**
+   * A line of an agent that is longer than the limit. If its id is unknown, nobody can be answered: the agent is
+   * ended.
+   */
   overlongFromAgent(child: WorkspaceChild, skim: Skim): void {
     this.core.log.error({ root: child.root }, 'an over-long line of the agent was refused');
     if (skim.isKnown) {
@@ -84,14 +87,14 @@ export class Defects {
     if (isMethod && id !== undefined && failed.length === 0) child.answer(errorLine(id, error));
   }
 
-  /** A line of an agent over which we have failed: a bug of ours. Nobody knows what the agent is owed now. */
+  /** A bug of ours in serving a line of an agent. What the agent now waits for is unknown, so it is ended. */
   unservedFromAgent(child: WorkspaceChild, reason: unknown): void {
     this.core.log.error({ root: child.root, err: reason }, 'internal error: the agent is ended');
     const text = 'what the agent has sent could not be served, and the agent was ended: try again';
     end(child, new CaiError('AGENT_ANSWER', text));
   }
 
-  /** An agent waits for the editor's answer with that id: it gets an error. */
+  /** Fails the agent's request that the editor knows by that id; false if there is none. */
   #failAgentRequest(editorId: string): boolean {
     const request = this.core.requests.take(editorId);
     if (request === undefined) return false;
@@ -109,8 +112,8 @@ export class Defects {
 const maxCode = 2 ** 31 - 1;
 
 /**
- * An agent's error that is none of JSON-RPC, as a line with one that is: strict editors fail over the other, and their
- * request would stay open. Without its line end; undefined for an error that is well-formed.
+ * The line of an agent's error answer, with an error that JSON-RPC allows: strict editors ignore an answer with
+ * another, and their request would stay open. Without a line end; undefined if the error is allowed as it is.
  */
 export function repairedError(answer: Message): Buffer | undefined {
   const code = fieldOf(answer, 'errorCode');
@@ -134,12 +137,12 @@ function errorOf(answer: Message): { code?: unknown; message?: unknown; data?: u
     const error = bodyOf(answer);
     return typeof error === 'object' && error !== null ? error : { message: error };
   } catch {
-    // Nested too deeply for the parser.
+    // It is nested too deeply for the parser.
     return {};
   }
 }
 
-/** The agent is no use any more. One that is being ended already would only get more time. */
+/** Ends an agent that is of no use any more. One that is being ended already would only get more time. */
 function end(child: WorkspaceChild, reason: CaiError): void {
   if (child.isUsable) child.abandon(reason, hastyStop);
 }

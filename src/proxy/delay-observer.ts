@@ -1,4 +1,7 @@
-/** Tells the user why the first session with an agent took long: there is no session yet to tell it in while it waits. */
+/**
+ * Tells the user afterwards why the first session with an agent took long: before that, there is no thread to tell it
+ * in.
+ */
 import type { Core } from '../relay/core';
 import { tellInThread } from '../relay/thread';
 import type { SessionObserver } from '../sessions/observer';
@@ -6,10 +9,10 @@ import type { AgentSession } from '../sessions/session';
 
 /** Follows the sessions of one proxy. */
 export class DelayObserver implements SessionObserver {
-  /** Tells by way of `core`. */
+  /** Writes to the editor of `core`. */
   constructor(private readonly core: Pick<Core, 'isEditorGone' | 'editorCapabilities'>) {}
 
-  /** The note stands behind the answer that opens the session. */
+  /** The note follows the answer that opens the session. */
   onOpen(session: AgentSession): void {
     const { child } = session;
     if (child.delay === undefined) return;

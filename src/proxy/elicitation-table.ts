@@ -1,4 +1,4 @@
-/** The elicitations that users have open: agents choose their ids, and the editor sees those of all. */
+/** The open elicitations. Each agent chooses its own ids; the editor needs ids that are unique among all agents. */
 import { newOwnId } from '../rpc/answer';
 import { maxOpenRequests } from '../sessions/request-table';
 import type { WorkspaceChild } from '../child/workspace-child';
@@ -17,14 +17,14 @@ export class ElicitationTable {
     if (own.size >= maxOpenRequests) return undefined;
     let editorId = agentId;
     while (this.#editorIds.has(editorId)) editorId = JSON.parse(newOwnId()) as string;
-    // The agent has used its id again: what was meant before is over.
+    // The agent uses its id again: the earlier elicitation is over.
     this.end(child, agentId);
     this.#byChild.set(child, own.set(agentId, editorId));
     this.#editorIds.add(editorId);
     return editorId;
   }
 
-  /** Ends an elicitation; the editor's id for it, if it was open. */
+  /** Ends an elicitation; returns the editor's id of it, if it was open. */
   end(child: WorkspaceChild, agentId: string): string | undefined {
     const own = this.#byChild.get(child);
     const editorId = own?.get(agentId);
@@ -34,7 +34,7 @@ export class ElicitationTable {
     return editorId;
   }
 
-  /** The child is gone, and its elicitations with it. */
+  /** Forgets the elicitations of a child that has ended. */
   forget(child: WorkspaceChild): void {
     for (const editorId of this.#byChild.get(child)?.values() ?? []) this.#editorIds.delete(editorId);
     this.#byChild.delete(child);

@@ -1,6 +1,6 @@
 /**
- * Files that agents ask the editor for, `fs/*`. The editor opens by name what we have checked by name: what could put
- * something else there in between stands still until the editor has answered.
+ * Files that agents ask the editor for, `fs/*`. We check a path, and the editor opens it by name a moment later. So
+ * that nothing can put another file there in between, all containers are paused until the editor has answered.
  */
 import type { StatusLink } from '../agent/status';
 import { CaiError, rpcCode } from '../errors';
@@ -17,20 +17,20 @@ import type { Core } from '../relay/core';
 import { methodNotFound, offers } from '../protocol/refusals';
 import { within } from '../system/time-limit';
 
-/** How long an agent may wait for one file, and nothing in its container go on, in milliseconds. */
+/** How long an agent may wait for one file, while the containers are paused, in milliseconds. */
 const limitMs = 5_000;
-/** How long it may then take until everything goes on, in milliseconds. */
+/** How long it may take to resume the containers, in milliseconds. */
 const thawMs = 2_000;
 
-/** Passes a request on to the editor; returns its id there, `undefined` if it is answered already. */
+/** Passes a request on to the editor; returns its id there, or `undefined` if it was refused. */
 type Pass = (call: AgentCall, edits: readonly Edit[], onOver: () => void) => string | undefined;
 
 /** Serves `fs/*`. */
 export class FileRequests {
-  /** Agents for which the editor was late to write: it may do so when they run. What it reads late, nobody gets. */
+  /** Agents for which the editor was late to write: it may write while they run. A late read has no effect. */
   readonly #late = new WeakSet<WorkspaceChild>();
 
-  /** `maxBytes`: of a file. */
+  /** `maxBytes`: of the largest file that is served. */
   constructor(
     private readonly core: Core,
     private readonly maxBytes: number,
@@ -38,8 +38,8 @@ export class FileRequests {
   ) {}
 
   /**
-   * Only what the editor offers, only inside the session's roots. The agent is not read on meanwhile, so that its
-   * messages keep their order.
+   * Serves what the editor offers, inside of the session's roots. Meanwhile the agent is not read, so that its messages
+   * keep their order.
    */
   serve(call: AgentCall): void {
     const { child, message, row, session } = call;
@@ -61,7 +61,7 @@ export class FileRequests {
     const { link } = child;
     const deadline = performance.now() + limitMs;
     try {
-      // Without a link nothing is isolated: the agent can open any file itself.
+      // An agent without a link runs on this machine, and can open any file itself.
       const failure = link === undefined ? undefined : await freeze(link, deadline);
       if (failure === undefined) await this.#ask(call, deadline);
       else this.#refuse(call, off(message, failure));
@@ -74,7 +74,7 @@ export class FileRequests {
     }
   }
 
-  /** Passes the request on if the file may be had; with a link, resolves when that is over. */
+  /** Passes the request on if the path is allowed. With a link, resolves when the editor has answered. */
   async #ask(call: AgentCall, deadline: number): Promise<void> {
     const { child, message } = call;
     const path = fieldOf(message, 'path')!;
@@ -85,7 +85,7 @@ export class FileRequests {
       const real = await within(deadline - performance.now(), looking);
       if (real === undefined)
         throw new CaiError('OUTSIDE', `the path could not be looked up in ${limitMs / 1_000} s`);
-      // Meanwhile the session may have been closed, or opened anew with other roots.
+      // Meanwhile the session may have been closed, or opened again with other roots.
       const now = this.core.sessions.of(child).byAgentId.get(session.agentId);
       if (now === undefined) {
         this.#refuse(call, { code: rpcCode.resourceNotFound, message: 'Session not found' });
@@ -127,13 +127,13 @@ export class FileRequests {
   }
 }
 
-/** Why not everything stands still; undefined: it does. */
+/** Pauses all containers. Returns why that was not possible; undefined if it was. */
 async function freeze(link: StatusLink, deadline: number): Promise<string | undefined> {
   const answer = await link.ask('freeze', deadline - performance.now());
   return answer === undefined ? 'what could change them cannot be stopped meanwhile' : answer.error;
 }
 
-/** Files are not to be had, as if the editor did not offer them. */
+/** The error that an agent also gets from an editor that offers no files, with the reason. */
 function off({ method }: Message, reason: string): RpcError {
   const text = `${method} is off, use the files on the disk: ${reason}`;
   return { code: rpcCode.methodNotFound, message: text, data: { method } };
@@ -143,7 +143,7 @@ function howOf({ method }: Message): 'read' | 'write' {
   return method === 'fs/read_text_file' ? 'read' : 'write';
 }
 
-/** The message without a field that is rewritten by hand. */
+/** The message without a field, so that the field is not rewritten again. */
 function withoutField(message: Message, field: unknown): Message {
   return { ...message, fields: message.fields.filter((each) => each !== field) };
 }

@@ -17,11 +17,11 @@ export interface ProxyOptions {
   readonly agent: AgentCommand;
   /** The user's configuration. */
   readonly config: Config;
-  /** Where the agents run, with its environment; the current folder is the proxy's. */
+  /** This machine. Agents get its environment; its current folder is the proxy's. */
   readonly host: Host;
-  /** Where commands run that agents give to a terminal of the editor; `off`: nowhere. */
+  /** Where the commands run that agents start in the editor's terminals; `off`: agents get no terminals. */
   readonly terminals: Config['acp']['terminal'];
-  /** What becomes of sign-ins in a terminal. */
+  /** Rewrites the agent's ways to sign in. */
   readonly signIn: SignIn;
   /** What `initialize` may be answered with before an agent runs. */
   readonly profiles: Profiles;
@@ -31,13 +31,13 @@ export interface ProxyOptions {
   readonly sessions: SessionTable;
   /** Writes to the editor. */
   readonly writer: LineWriter;
-  /** Writes down all that passes; undefined: nobody asked for it. */
+  /** Records all messages; undefined: nothing is recorded. */
   readonly recorder: Recorder | undefined;
-  /** For everything that is not for the editor. */
+  /** The log. */
   readonly log: Log;
-  /** Who else follows its sessions. */
+  /** What else follows its sessions. */
   observers(core: Core): readonly SessionObserver[];
-  /** Whether agents in a workspace have data, and so sign-ins, of their own; undefined: in none. */
+  /** Whether the agents of a workspace have data, and so sign-ins, of their own. `undefined`: of no workspace. */
   hasOwnData(root: string | undefined): boolean;
   /** As in `ChildStartOptions`. */
   filesOf(root: string | undefined): Config['acp']['fs'];

@@ -1,6 +1,6 @@
 /**
- * The flow. `fromEditor` and `fromAgent` take one line each and pass it on, in the same turn, to where
- * the tables say; what a method needs beyond that is in the files named after it.
+ * The flow. `fromEditor` and `fromAgent` each take one line and pass it on in the same turn of the event loop, to where
+ * the tables of `protocol/` say. What a method needs beyond that is in the files of `calls/` and of this folder.
  */
 import { planOf } from '../rpc/json';
 import type { OverlongLine } from '../rpc/line';
@@ -115,7 +115,7 @@ export class Proxy {
     else this.#defects.fromEditor(message);
   }
 
-  /** Takes one line of an agent. What goes wrong with it costs that agent and no other. */
+  /** Takes one line of an agent. If serving it fails, only that agent is ended. */
   fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine, records?: ChildRecorder): void {
     try {
       this.#fromAgent(child, line, records);
@@ -195,7 +195,7 @@ export class Proxy {
     return scanner;
   }
 
-  /** What is wanted of the editor's answer to an agent's request. */
+  /** The plan for the editor's answer to an agent's request. */
   #resultPlan(editorId: string): Plan | undefined {
     const method = this.#core.requests.peek(editorId)?.method;
     return method === undefined ? undefined : planOf(agentRow(method).result);

@@ -1,4 +1,4 @@
-/** The end of a connection: nobody is left waiting, what is due is still written, no agent stays. */
+/** The end of a connection: every open request is answered, every due line is written, and no agent stays. */
 import { CaiError, rpcCode } from '../errors';
 import { errorLine, resultLine, rpcErrorOf } from '../rpc/answer';
 import type { WorkspaceChild } from '../child/workspace-child';
@@ -9,17 +9,17 @@ import { within } from '../system/time-limit';
 
 /** How long agents may still answer what is open once the editor is gone, in milliseconds. */
 export const dueMs = 2_000;
-/** How long it may take after that editor's end until its agents are killed, in milliseconds. */
+/** How long after the end of the editor its agents are killed, in milliseconds. */
 const endMs = 3_000;
-/** The least of that which agents get to end by themselves, in milliseconds. */
+/** How much of that time the agents get in any case to end by themselves, in milliseconds. */
 const minStopMs = 1_000;
-/** How long the agents may take to be gone: longer than they are given, and what they leave, in milliseconds. */
+/** How long the end of all agents and of what they started is waited for, in milliseconds. */
 const stopMs = 8_000;
 
 /**
- * Ends everything: what agents ask is answered for the editor, turns are cancelled, then the agents are ended. Until
- * `hurry` resolves, the agents may first answer what is still open. `goneAt` is when the editor's end was noticed, by
- * `performance.now()`. Resolves when nothing is left.
+ * Ends everything: what agents have asked is answered in the editor's place, turns are cancelled, then the agents are
+ * ended. Until `hurry` resolves, the agents may first answer what is still open. `goneAt` is when the editor's end
+ * was noticed, by `performance.now()`. Resolves when nothing is left.
  */
 export async function endAll(
   core: Core,
@@ -37,7 +37,7 @@ export async function endAll(
   await Promise.race([hurry, core.requests.whenNone()]);
   const leftMs = Math.max(endMs - (performance.now() - goneAt), minStopMs);
   const ladder = { termAfterMs: (leftMs * 2) / 3, killAfterMs: leftMs / 3 };
-  // An editor that lives and does not read keeps what agents have said, and so their ends, waiting.
+  // If the editor lives but does not read, lines of the agents wait, and with them the agents' ends.
   await within(stopMs, children.stopAll(ladder));
   const reason = proxyEnding();
   for (const request of core.requests.openOfEditor()) {
@@ -45,13 +45,13 @@ export async function endAll(
   }
 }
 
-/** The failure of what comes too late, or has waited in vain. */
+/** The failure of requests that are still open at the end, or that come after it. */
 export function proxyEnding(): CaiError {
   return new CaiError('AGENT_EXITED', 'the proxy is ending');
 }
 
 /**
- * Answers what an agent asks of an editor that is gone. Source: ACP v1, tool calls: a client that cancels
+ * Answers a request of an agent in place of an editor that is gone. Source: ACP v1, tool calls: a client that cancels
  * answers open permission requests with `cancelled`.
  */
 export function answerForEditor(child: WorkspaceChild, childId: string, method: string): void {

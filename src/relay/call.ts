@@ -1,4 +1,4 @@
-/** Calls as they pass through the relay: those of agents, and what passing one of the editor on involves. */
+/** Calls of agents, and what else happens when a call of the editor is passed on. */
 import type { CaiError } from '../errors';
 import type { Message } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
@@ -18,14 +18,14 @@ export interface AgentCall {
   readonly session: AgentSession | undefined;
 }
 
-/** What passing a call of the editor on involves beyond the rewriting of its fields. */
+/** How a call of the editor is passed on. */
 export interface CallContext {
   /** Whose ids and paths the call's fields are in. */
   readonly map: PathMap;
   /** The session that it is about, if it is open. */
   readonly session?: AgentSession | undefined;
-  /** Sees a result before it is passed on to the editor. */
+  /** Called with a result before that is passed on to the editor. */
   onResult?(result: Message): void;
-  /** Is told that there will be no result, but an error answer or none; of a notification with `undefined`. */
+  /** Called if there is no result: with the error answer, or with why there is none; `undefined` for a notification. */
   onNoResult?(reason: CaiError | Message | undefined): void;
 }

@@ -1,38 +1,41 @@
 /**
- * Whether children that have something to do can do it at all. An agent that is silent is none of this: a turn may think
- * for an hour. Why, and with which limits: docs/decisions/0023-hangs.md.
+ * Notices agents that can never answer, because they or the programs that run them are stopped. An agent that is only
+ * silent is well: a turn may think for an hour. Why, and with which limits: docs/decisions/0023-hangs.md.
  */
 import { processStat } from '../system/process-identity';
 import { CaiError } from '../errors';
 import type { WorkspaceChild } from '../child/workspace-child';
 
-/** How often they are looked at, and how long an answer may take, in milliseconds. */
+/** How often the children are checked, and how long an answer may take, in milliseconds. */
 const periodMs = 5_000;
-/** So many answers in succession must be missing: a busy machine, or a proxy that was stopped itself, misses one. */
+/**
+ * How many answers in a row must be missing. One can be missing on a busy machine, or if the proxy itself was
+ * stopped.
+ */
 const maxMissed = 2;
-/** In so many looks in succession an agent of our own must be stopped: whoever stops it for a moment is not meant. */
+/** In how many checks in a row an agent on this machine must be stopped. Somebody may stop it for a moment. */
 const maxStopped = 3;
 
 const nextStep = 'It was ended: send the next prompt, which starts the agent again';
 
-/** Looks after the children of one proxy. */
+/** Checks the children of one proxy. */
 export class Vitals {
-  /** Of children that are not well: in how many looks in succession. */
+  /** In how many checks in a row a child was not well. */
   readonly #bad = new WeakMap<WorkspaceChild, number>();
   #isWatching = false;
 
-  /** `giveUp` is called for a child that will never go on. */
+  /** `giveUp` is called for a child that can never answer. */
   constructor(
     private readonly children: readonly WorkspaceChild[],
     private readonly giveUp: (child: WorkspaceChild, reason: CaiError) => void,
   ) {}
 
-  /** Looks after them until there is none any more. */
+  /** Checks the children until none is left. */
   watch(): void {
     if (!this.#isWatching) this.#later();
   }
 
-  /** The program of a child tells that the agent is stopped, and has been for some seconds, or that it may be. */
+  /** The program that runs an agent says that the agent has been stopped for some seconds, or that it may be. */
   isStopped(child: WorkspaceChild, kind: 'stopped' | 'unwatchable' = 'stopped'): void {
     const what =
       kind === 'stopped'
@@ -54,18 +57,18 @@ export class Vitals {
     this.#later();
   }
 
-  /** An agent that we have started ourselves. */
+  /** Checks an agent that runs on this machine. */
   #lookAt(child: WorkspaceChild): void {
     const isStopped = child.pid !== undefined && processStat(child.pid)?.isStopped === true;
     if (this.#count(child, isStopped) >= maxStopped) this.isStopped(child);
   }
 
-  /** The program that runs an agent answers at once, if it works. */
+  /** Checks the program that runs an agent, which answers at once if it works. */
   async #ask(child: WorkspaceChild): Promise<void> {
     const { link, pid } = child;
     const askedAt = performance.now();
     const answer = await link!.ask('alive', periodMs);
-    // That our own timer is as late as that means that it is we who were stopped.
+    // If our own timer was so late, it was the proxy that was stopped.
     const isOurFault = performance.now() - askedAt > 2 * periodMs;
     const isGone = child.link !== link || !child.isUsable;
     const missed = this.#count(child, answer === undefined && !isOurFault && !isGone);

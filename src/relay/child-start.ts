@@ -1,4 +1,7 @@
-/** What an agent is told when it has been started, and has to answer before it is given work. What its program tells. */
+/**
+ * The start of an agent: `initialize` and earlier sign-ins, before it gets work; and what the program that runs it
+ * says.
+ */
 import type { AgentCommand } from '../agent/catalog';
 import { hastyStop } from '../agent/process';
 import type { AgentStatus } from '../agent/status';
@@ -19,23 +22,23 @@ import { tellInThread } from './thread';
 /** `initialize` params, JSON text, for a child that may use the editor's files, and for one that may not. */
 export type Hellos = Readonly<Record<Config['acp']['fs'], string>>;
 
-/** What is told to whom. */
+/** How a child is started, and what is called on the way. */
 export interface ChildStartOptions {
   /** The command that is started. */
   readonly agent: AgentCommand;
   /** The user's configuration. */
   readonly config: Config;
-  /** For what delays it, and what could not be repeated. */
+  /** For what delays the start, and for sign-ins that could not be repeated. */
   readonly log: Log;
   /** Whether agents in a workspace, or without one, may use the editor's files. */
   filesOf(root: string | undefined): Config['acp']['fs'];
   /** The answer to `initialize`, or the image that the agent runs in, has become known. */
   onHello(child: WorkspaceChild): void;
-  /** It has been given what waited for it. */
+  /** The agent has got the calls that waited for it. */
   onReady(child: WorkspaceChild): void;
-  /** Its program tells that the agent is stopped, or that nobody can know whether it is. */
+  /** The program that runs the agent says that the agent is stopped, or that this cannot be known. */
   onStopped(child: WorkspaceChild, kind: 'stopped' | 'unwatchable'): void;
-  /** Its program tells that the way to the agent is lost, and how much of its input may have got there. */
+  /** The program that runs the agent has lost the connection to it; so many bytes of input may have got there. */
   onLost(child: WorkspaceChild, takenBytes: number): void;
 }
 
@@ -43,12 +46,12 @@ const helloPlan = planOf(fields.initializeResult);
 
 /** The start of one child. */
 export class ChildStart {
-  /** Requests that come from now on are sent to this child as to the others, so they are not repeated. */
+  /** The sign-ins before this child. Later ones are sent to it as to all children. */
   readonly #repeats: readonly Repeat[];
   /** The agent itself runs. */
   #hasStarted = false;
 
-  /** `repeats`: what children are told of earlier sign-ins. */
+  /** `repeats`: the earlier sign-ins. */
   constructor(
     private readonly core: Core,
     private readonly child: WorkspaceChild,
@@ -58,7 +61,7 @@ export class ChildStart {
     this.#repeats = repeats.all();
   }
 
-  /** The process is there: it is asked the first thing. */
+  /** The process runs: it gets `initialize`. */
   greet(hellos: Hellos): void {
     this.child.files = this.options.filesOf(this.child.root);
     this.#ask('initialize', hellos[this.child.files], (answer) => this.#onHello(answer), helloPlan);
@@ -66,7 +69,9 @@ export class ChildStart {
     this.#limit();
   }
 
-  /** What the program of the agent tells. What it says that it takes, as building an image, has no limit of time. */
+  /**
+   * What the program that runs the agent says. While it reports a delay, as of building an image, there is no limit.
+   */
   hear(status: AgentStatus): void {
     const { child } = this;
     if (status.kind === 'started') {
@@ -92,7 +97,7 @@ export class ChildStart {
     child.onDelay?.(status.text);
   }
 
-  /** A container that never gets ready, or an agent that never answers `initialize`, fails what waits for it. */
+  /** Fails the start if the container is not ready, or the agent has not answered `initialize`, in time. */
   #limit(limitMs = this.options.config.acp.startTimeoutMs): void {
     const { agent } = this.options;
     const inTime = `in ${limitMs / 1_000} s`;
@@ -108,12 +113,12 @@ export class ChildStart {
     this.child.limitStart(limitMs, reason);
   }
 
-  /** A child that did not get through its start is no use. */
+  /** Ends a child whose start has failed. */
   #abandon(reason: CaiError): void {
     if (this.child.isUsable) this.child.abandon(reason, hastyStop);
   }
 
-  /** The agent has answered `initialize`: it is told of sign-ins, then gets what waits for it. */
+  /** The agent has answered `initialize`: it gets the earlier sign-ins, then the calls that wait for it. */
   #onHello(answer: Message): void {
     const { child, core, options } = this;
     try {
@@ -143,7 +148,7 @@ export class ChildStart {
     );
   }
 
-  /** What the agent says behind its answer is read with what `onAnswer` has learned from that. */
+  /** `onAnswer` runs before the agent's next line is read. */
   #ask(
     method: string,
     params: string | undefined,

@@ -1,6 +1,6 @@
-/** The requests that are repeated to later children: sign-ins, and the choice of providers. */
+/** The requests that every new child gets again: sign-ins, and the choice of providers. */
 
-/** One of them. Held in memory only: params may be secret. */
+/** A request that is repeated. It is in memory only: params may be secret. */
 export interface Repeat {
   /** Its method. */
   readonly method: string;
@@ -11,34 +11,34 @@ export interface Repeat {
 /** How many requests are repeated to a new child: more than there are sign-ins and providers. */
 const maxRepeats = 100;
 
-/** Those of one proxy, in the order in which a new child gets them. */
+/** The repeated requests of one proxy, in the order in which a new child gets them. */
 export class Repeats {
   readonly #repeats: Repeat[] = [];
 
-  /** All of them, as they are now. */
+  /** A copy of the list as it is now. */
   all(): Repeat[] {
     return [...this.#repeats];
   }
 
-  /** Whether a new child is still sent this one, which `all` has given. */
+  /** Whether a request from `all` is still to be repeated. */
   has(repeat: Repeat): boolean {
     return this.#repeats.includes(repeat);
   }
 
-  /** Children that start from now on are sent this request too, after those before it. */
+  /** Later children get this request too, after the earlier ones. */
   remember(repeat: Repeat): void {
     this.forget(repeat);
     this.#repeats.push(repeat);
     if (this.#repeats.length > maxRepeats) this.#repeats.shift();
   }
 
-  /** Later children are not sent this request. */
+  /** Later children do not get this request. */
   forget(repeat: Repeat): void {
     const index = this.#repeats.findIndex((known) => isSame(known, repeat));
     if (index >= 0) this.#repeats.splice(index, 1);
   }
 
-  /** Later children are sent none of the requests so far; returns these. */
+  /** Later children get none of the requests so far, which are returned. */
   forgetAll(): readonly Repeat[] {
     return this.#repeats.splice(0);
   }

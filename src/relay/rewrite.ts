@@ -28,17 +28,17 @@ export interface Rewrites {
   readonly uri: (uri: string) => string;
 }
 
-/** Longest message of an error, in bytes of JSON text: editors show it whole, some where nothing can be scrolled. */
+/** Longest error message, in bytes of JSON text: editors show all of it, some in a place that cannot be scrolled. */
 const maxMessageBytes = 16 * 1024;
 
-/** The edit of an error's message: of a longer one the first characters are left, and `hint` is added. */
+/** The edit of an error's message: a long one is shortened, and `hint` is added. */
 export function messageEdits(answer: Message, hint?: string): Edit[] {
   const field = answer.fields.find(({ kind }) => kind === 'errorMessage');
   if (field?.isString !== true) return [];
   const isLong = field.end - field.start > maxMessageBytes;
   if (!isLong && hint === undefined) return [];
   const text = textOf(answer, field);
-  // Half of a pair is no character.
+  // A surrogate pair is not cut in two.
   const shown = isLong ? `${text.slice(0, maxMessageBytes / 4).replace(/[\ud800-\udbff]$/, '')} …` : text;
   return [replacing(field, JSON.stringify(hint === undefined ? shown : `${shown} (${hint})`))];
 }
@@ -55,7 +55,7 @@ export function pathsToEditor(map: PathMap): Pick<Rewrites, 'path' | 'uri'> | un
   return { path: (path) => map.toEditor(path), uri: (uri) => map.uriToEditor(uri) };
 }
 
-/** Edits for the fields that change, in order. A place that stays the same keeps its very bytes. */
+/** Edits for the fields that change, in order. A field that stays the same keeps its bytes. */
 export function editsOf(message: Message, rewrites: Partial<Rewrites>): Edit[] {
   const edits: Edit[] = [];
   let rowCwd = '';
@@ -103,7 +103,9 @@ function cwdOfRow(message: Message, index: number): string {
   return '';
 }
 
-/** The edits of a child's last message. They hold for every message of the session with the same `fields` array. */
+/**
+ * The edits of a child's last message, which are right for every message of the session with the same `fields` array.
+ */
 interface KnownEdits {
   readonly session: AgentSession;
   readonly fields: readonly Field[];
@@ -113,15 +115,15 @@ interface KnownEdits {
   rewriter?: RunRewriter;
 }
 
-/** What lines of agents become for the editor. */
+/** Turns lines of agents into lines for the editor. */
 export class AgentLines {
-  /** By child. A `Scanner` gives lines that differ in one free string the same `fields` array. */
+  /** By child. `Scanner` gives lines that differ only in one string without a field the same `fields` array. */
   readonly #last = new WeakMap<WorkspaceChild, KnownEdits>();
 
-  /** `ids` know the editor's ids of sessions. */
+  /** `ids` has the editor's ids of sessions. */
   constructor(private readonly ids: SessionIds) {}
 
-  /** The edits that make a message of an agent one for the editor, in order. */
+  /** The edits that turn a message of an agent into one for the editor, in order. */
   editsOf(
     child: WorkspaceChild,
     message: Message,

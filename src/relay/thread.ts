@@ -1,4 +1,4 @@
-/** What `cai` itself says in a session's thread. */
+/** Notes of `cai` itself in a session's thread. */
 import { randomUUID } from 'node:crypto';
 import { notificationLine } from '../rpc/answer';
 import type { JsonObject } from '../child/child-data';
@@ -6,19 +6,18 @@ import type { AgentSession } from '../sessions/session';
 import type { Core } from './core';
 import { offers } from '../protocol/refusals';
 
-/** Something that the user is to know of a session while it is open. */
+/** A note to the user. */
 export interface ThreadNote {
   /** One sentence that can stand alone. */
   readonly title: string;
-  /** What there is to know or to do besides; text without markup but for code between backticks. */
+  /** Further sentences; the only markup is code between backticks. */
   readonly description: string;
 }
 
 /**
- * Tells the user, behind all that the session's agent has said so far; in this turn of the event loop. An editor that
- * offers notices gets one, any other a message of its own, as if the agent had written it. Nothing is said where
- * nobody would read it: without an editor, in a session that is no longer open, or while its past is told again.
- * Source: ACP v1, `Notice`.
+ * Writes a note at the end of the session's thread, in this turn of the event loop. An editor that offers notices
+ * gets a notice, any other a message as if the agent had written it. Nothing is written without an editor, in a
+ * session that is not open, or while a session is restored. Source: ACP v1, `Notice`.
  */
 export function tellInThread(
   core: Pick<Core, 'isEditorGone' | 'editorCapabilities'>,
@@ -34,7 +33,7 @@ export function tellInThread(
   child.deliver(notificationLine('session/update', JSON.stringify({ sessionId, update })));
 }
 
-/** Its own id keeps it apart from the agent's text, where the editor knows such ids; empty lines do elsewhere. */
+/** The message's own id separates it from the agent's text; for editors that ignore such ids, empty lines do. */
 function message(text: string): JsonObject {
   return {
     sessionUpdate: 'agent_message_chunk',
