@@ -24,7 +24,7 @@ export interface OwnContainer {
 /** A volume of ours, with the data of an agent of that name. */
 export type OwnVolume = Pick<OwnContainer, 'name' | 'agent'>;
 
-/** Those of the host's user with that id, also the ones that do not run; by workspace, then agent. */
+/** The containers of the host's user with that id, running or not, sorted by workspace, then agent. */
 export async function ownContainers(engine: Engine, hostUser: number): Promise<OwnContainer[]> {
   const listed = await engine.listContainers(labelsOf(hostUser));
   const found = listed.filter(({ labels }) => isOwn(labels, hostUser));
@@ -38,7 +38,7 @@ export async function ownContainers(engine: Engine, hostUser: number): Promise<O
   return containers.sort((one, other) => (key(one) < key(other) ? -1 : 1));
 }
 
-/** Those of the host's user with that id, by name. */
+/** The volumes of the host's user with that id, sorted by name. */
 export async function ownVolumes(engine: Engine, hostUser: number): Promise<OwnVolume[]> {
   const listed = await engine.listVolumes(labelsOf(hostUser));
   const found = listed.filter(({ labels }) => isOwn(labels, hostUser));

@@ -44,13 +44,13 @@ export class Engine {
     return new Engine(docker, address, greeting);
   }
 
-  /** Asked for once. */
+  /** What the engine is and can do; the engine is asked once. */
   async about(): Promise<EngineAbout> {
     const ask = async () => aboutOf(await this.docker.info(), this.greeting, await this.#ofPodman('info'));
     return await (this.#about ??= this.#ask('tell what the engine is', ask, 'NO_ENGINE'));
   }
 
-  /** Those with the labels, newest first, also those that do not run. `createdAt` is in milliseconds since 1970. */
+  /** The containers with all these labels, running or not, newest first. `createdAt`: in milliseconds since 1970. */
   async listContainers(labels: Labels) {
     const found = await this.#ask('list the containers', () =>
       this.docker.listContainers({ all: true, filters: filterOf(labels) }),
@@ -61,7 +61,7 @@ export class Engine {
     });
   }
 
-  /** `undefined`: there is none, or it is just being made. */
+  /** `undefined`: there is no such container, or it is just being made. */
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
     const look = async (container: Docker.Container) => {
       const answer = await container.inspect();
@@ -80,8 +80,8 @@ export class Engine {
   }
 
   /**
-   * Its id; `undefined`: somebody else has a container of that name, or is making one. `request` is the body of
-   * ContainerCreate. Rejects with `CONTAINER_START`.
+   * Resolves with the id of the new container; with `undefined` if somebody else has a container of that name, or is
+   * making one. `request` is the body of ContainerCreate. Rejects with `CONTAINER_START`.
    */
   async createContainer(name: string, request: object): Promise<string | undefined> {
     // Not apart they would both be sent twice, in the address, too.
@@ -105,25 +105,25 @@ export class Engine {
     });
   }
 
-  /** One that runs stays as it is. */
+  /** Does nothing to a container that runs. */
   async startContainer(id: string): Promise<void> {
     await this.#askContainer(id, 'start', (container) => container.start().catch(unless(304)));
   }
 
-  /** Has all its processes stand still, or go on. Rejects with `CONTAINER_START`, also if they do already. */
+  /** Pauses all processes of a container, or lets them go on. Rejects with `CONTAINER_START`, also if that is so already. */
   async setPaused(id: string, isPaused: boolean): Promise<void> {
     const verb = isPaused ? 'pause' : 'unpause';
     await this.#askContainer(id, verb, (container) => container[verb]());
   }
 
-  /** Asks the first process to end, and ends it after `seconds`. One that is not there or does not run is fine. */
+  /** Asks the first process to end, and kills it after `seconds`. Does nothing to a container that does not run. */
   async stopContainer(id: string, seconds: number): Promise<void> {
     await this.#askContainer(id, 'stop', (container) =>
       container.stop({ t: seconds }).catch(unless(304, 404)),
     );
   }
 
-  /** Ends it first if it runs; its volumes that have no name go with it. One that is not there is fine, and one that somebody else removes. */
+  /** Kills what runs in it; its volumes without a name go with it. Fine, too, if there is none or somebody else removes it. */
   async removeContainer(id: string): Promise<void> {
     await this.#askContainer(id, 'remove', (container) =>
       container.remove({ force: true, v: true }).catch(unless(404, isRemovalUnderWay)),
@@ -155,13 +155,13 @@ export class Engine {
     return (answer as { pids_stats?: { current?: number } } | undefined)?.pids_stats?.current;
   }
 
-  /** Its exit status, as soon as it does not run. */
+  /** Resolves with the exit status of a container when it has ended. */
   async waitContainer(id: string): Promise<number> {
     const answer: unknown = await this.#askContainer(id, 'wait for', (container) => container.wait());
     return (answer as { StatusCode: number }).StatusCode;
   }
 
-  /** The last lines that its first process printed, at most so many of them. */
+  /** What the first process of a container printed last, at most so many lines. */
   async logsTail(id: string, lines: number): Promise<string> {
     const options = { stdout: true, stderr: true, follow: false, tail: lines } as const;
     return textOfFrames(
@@ -169,14 +169,14 @@ export class Engine {
     );
   }
 
-  /** `undefined`: there is none. */
+  /** `undefined`: there is no such image. */
   async inspectImage(ref: string): Promise<ImageInfo | undefined> {
     const look = () => this.docker.getImage(ref).inspect().catch(unless(404));
     const answer = await this.#ask(`look at the image ${ref}`, look, 'IMAGE');
     return answer && imageInfoOf(answer);
   }
 
-  /** One that is not there is fine; rejects with `IMAGE` for one in use. */
+  /** Does nothing if there is no such image. Rejects with `IMAGE` for one in use. */
   async removeImage(ref: string): Promise<void> {
     const remove = () => this.docker.getImage(ref).remove().catch(unless(404));
     await this.#ask(`remove the image ${ref}`, remove, 'IMAGE');
@@ -212,7 +212,7 @@ export class Engine {
     await this.#ask(what, async () => followBuild(await this.docker.pull(ref), what, onEvent), 'IMAGE');
   }
 
-  /** Those with the labels. */
+  /** The volumes with all these labels. */
   async listVolumes(labels: Labels) {
     const { Volumes } = await this.#ask('list the volumes', () =>
       this.docker.listVolumes({ filters: JSON.stringify(filterOf(labels)) }),
@@ -222,14 +222,14 @@ export class Engine {
     return found.map(({ Name: name, Labels }) => ({ name, labels: labelsIn(Labels) }));
   }
 
-  /** One that is there stays as it is. */
+  /** Does nothing to a volume that exists. */
   async createVolume(name: string, labels: Labels): Promise<void> {
     await this.#ask(`create the volume ${name}`, () =>
       this.docker.createVolume({ Name: name, Labels: { ...labels } }),
     );
   }
 
-  /** One that is not there is fine; rejects with `CONTAINER_START` for one in use. */
+  /** Does nothing if there is no such volume. Rejects with `CONTAINER_START` for one in use. */
   async removeVolume(name: string): Promise<void> {
     await this.#ask(`remove the volume ${name}`, () =>
       this.docker.getVolume(name).remove().catch(unless(404)),

@@ -15,11 +15,9 @@ export interface Modem {
   dial(options: DialOptions, done: Done): void;
 }
 
-/** A request. */
-export interface DialOptions {
-  /** Without the prefix. */
+interface DialOptions {
+  /** Without the prefix of the version. */
   readonly path: string;
-  /** Of HTTP. */
   readonly method: string;
   /** Whether the answer is given with its body still to be read. */
   readonly isStream?: boolean;

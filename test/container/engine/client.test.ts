@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import { describeNothing, readBodiesHere } from '../../../src/container/engine/client';
-import type { DialOptions, Modem } from '../../../src/container/engine/watch';
+import type { Modem } from '../../../src/container/engine/watch';
+
+type DialOptions = Parameters<Modem['dial']>[0];
 
 describe('readBodiesHere', () => {
   test.each([
