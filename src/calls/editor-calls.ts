@@ -20,15 +20,15 @@ import { sessionIdOf } from '../sessions/session-ids';
 import { SessionList } from './session-list';
 import { cancelled, methodNotFound, unknownSession } from '../protocol/refusals';
 
-/** Methods about what is kept of a session, which does not have to be open. */
+/** Methods about the stored session, which does not have to be open. */
 const aboutRecord = new Set(['session/archive', 'session/unarchive', 'session/set_title']);
 
-/** What the editor's calls are served with. */
+/** What `EditorCalls` is made from. */
 export interface EditorCallsOptions
   extends
     Pick<SessionOpenerOptions, 'host' | 'ownProcess' | 'mcp'>,
     Pick<SessionRestorerOptions, 'agent' | 'attempts' | 'limitMs'> {
-  /** Takes the editor's part of MCP over ACP. */
+  /** Serves `mcp/message`. */
   mcpFromEditor(call: Call): void;
 }
 
@@ -54,7 +54,7 @@ export class EditorCalls {
     this.#list = new SessionList(core, children, options.host);
   }
 
-  /** Sends a call where its method's row says; whatever goes wrong with that is its answer. */
+  /** Sends a call where its method's row says. If that fails, the failure is the answer. */
   serve(call: Call): void {
     this.#serve(call).catch((error: unknown) => this.core.fail(call, error));
   }
@@ -75,7 +75,7 @@ export class EditorCalls {
         await this.#list.serve(call);
         break;
       case 'cancel':
-        // Nobody has it as a request, and every request is answered.
+        // It exists only as a notification, but every request is answered.
         if (call.request === undefined) this.#cancel(call.message);
         else this.core.answer(call, errorLine(call.request.id, methodNotFound(call.message.method)));
         break;
@@ -117,7 +117,7 @@ export class EditorCalls {
     else this.core.toAgent(session.child, call, { map: session.map, session });
   }
 
-  /** Has a call wait for those of its session before it; false for one that need not. */
+  /** Has a call wait for the earlier calls of its session; false if it need not wait. */
   #waits(owner: Session, call: Call): boolean {
     const { message, request } = call;
     const isCancel = message.method === 'session/cancel' && request === undefined;
@@ -127,14 +127,14 @@ export class EditorCalls {
       this.#cancelPrompts(owner);
     } else if (!owner.wait(call)) {
       if (!isCancel) throw new CaiError('AGENT_STALLED', `too much waits for session ${owner.editorId}`);
-      // It may also be meant for a turn that is under way.
+      // It may also be meant for a turn that the agent is at.
       this.#cancelPrompts(owner);
       return false;
     }
     return true;
   }
 
-  /** Answers the prompts that wait, which no agent has got. Source: ACP v1, prompt turn, cancellation. */
+  /** Answers the waiting prompts, which no agent has got. Source: ACP v1, prompt turn, cancellation. */
   #cancelPrompts(owner: Session): void {
     for (const call of owner.takeWaiting(({ message }) => message.method === 'session/prompt'))
       if (call.request !== undefined)
@@ -142,8 +142,8 @@ export class EditorCalls {
   }
 
   /**
-   * A call for whoever its params name: a session, sessions, a folder. Without a name a request goes to
-   * the only child or to the one that was used last, and a notification to all.
+   * A call that goes where its params say: to a session, sessions or a folder. If they name none, a request goes to the
+   * only child or to the one that was used last, and a notification to all.
    */
   async #serveAny(call: Call): Promise<void> {
     const { message, request } = call;

@@ -1,6 +1,6 @@
 /**
- * `initialize`: answered once and for all, before any workspace is known. With what the agent is known to say,
- * else with what a first child says, if it says so in time, else with a promise of nothing.
+ * `initialize`: answered once, before any workspace is known. The answer is a profile of the agent, else the answer of a
+ * first child if it comes in time, else one that offers no capabilities.
  */
 import type { Host } from '../system/host';
 import { loggedFailure } from '../agent/agent-end';
@@ -37,13 +37,13 @@ export interface GreetingOptions {
   onRoom(): void;
 }
 
-/** What comes of a first child: its answer, or for the log why there is none. */
+/** The answer of a first child, or why there is none, for the log. */
 interface Outcome {
   readonly hello?: string;
   readonly why?: object;
 }
 
-/** How long `initialize` waits for an agent's answer before it promises nothing, in milliseconds. */
+/** How long `initialize` waits for an agent's answer before it is answered without capabilities, in milliseconds. */
 const bootstrapMs = 15_000;
 
 /** Answers `initialize`. */
@@ -51,7 +51,7 @@ export class Greeting {
   #isUnderWay = false;
   #workspace: Promise<Workspace | undefined> | undefined;
 
-  /** Works on the tables of `core`. */
+  /** `options` as in `ProxyOptions`. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,
@@ -59,14 +59,14 @@ export class Greeting {
   ) {}
 
   /**
-   * `initialize` is being answered, or the first child is about to be started, which the editor's next line will most
-   * likely need: do not read the editor until `onRoom`.
+   * `initialize` is being answered, or the first child is about to be started: do not read the editor until `onRoom`. Its
+   * next line will most likely need that child.
    */
   get isUnderWay(): boolean {
     return this.#isUnderWay;
   }
 
-  /** Serves a call; again, the answer is the same. */
+  /** Serves a call. A second `initialize` gets the same answer. */
   serve(call: Call): void {
     if (call.request !== undefined) this.#answer(call).catch((error: unknown) => this.core.fail(call, error));
   }
@@ -133,7 +133,10 @@ export class Greeting {
     return minimalResult;
   }
 
-  /** Starts what will most likely be wanted first, and does not wait for it. Its failure is told when it is. */
+  /**
+   * Starts the child that will most likely be needed first, and does not wait. A failure is told to the call that
+   * needs it.
+   */
   async #warmUp(): Promise<void> {
     const workspace = await this.#ownWorkspace();
     // A child that was started for no session is of no use to one.
@@ -141,12 +144,12 @@ export class Greeting {
     try {
       if (workspace !== undefined) this.children.forWorkspace(workspace);
     } catch (error) {
-      // As when the editor has gone meanwhile.
+      // For example, because the editor has gone meanwhile.
       this.core.log.info({ reason: messageOf(error) }, 'no agent is started yet');
     }
   }
 
-  /** Where the workspace that we are in has sign-ins of its own, one that no agent has offered yet is for that. */
+  /** If the current workspace has sign-ins of its own, a sign-in before any session is one for that workspace. */
   async #placeSignIns(): Promise<void> {
     const { config, host, signIn } = this.options;
     if (!mayHaveOwnData(config, host.cwd, host.home)) return;
@@ -154,7 +157,7 @@ export class Greeting {
     if (root !== undefined && this.options.hasOwnData(root)) signIn.ownRoot = root;
   }
 
-  /** Looked up once: `git` has to be asked for it. */
+  /** Looked up once, because `git` has to be started for it. */
   async #ownWorkspace(): Promise<Workspace | undefined> {
     return await (this.#workspace ??= this.#findWorkspace());
   }

@@ -1,12 +1,12 @@
 /**
- * Which methods without a row act, by their names, on files or commands of whoever serves them. An agent that calls
- * one would reach past its container, if the editor has it. Why: docs/decisions/0005-what-is-withheld.md.
+ * Which methods without a row act, by their names, on files or commands. If the editor had such a method, an agent
+ * could reach out of its container with it. Why: docs/decisions/0005-what-is-withheld.md.
  */
 import type { JsonObject } from '../child/child-data';
 import { actingAgentMethod, agentMethods, refusedAgentMethod, unknownAgentMethod } from './methods';
 import type { AgentRoute, Method } from './methods';
 
-/** ACP's own areas. What it has there has a row; an editor cannot offer more. */
+/** ACP's own areas. All methods that ACP has there have a row; an editor cannot offer more. */
 const ownAreas = words('fs terminal proxy');
 
 /** A method with one of these words acts. */
@@ -14,7 +14,7 @@ const acting = words(
   'fs file files filesystem folder folders directory directories dir terminal terminals tty pty shell process processes subprocess exec execute eval spawn',
 );
 
-/** So does one with a word of each. */
+/** So does a method with a word of `verbs` and one of `things`. */
 const verbs = words(
   'run start launch invoke send kill open show apply read write edit create delete remove rename move copy save replace patch',
 );
@@ -31,8 +31,8 @@ export function agentRow(method: string): Method<AgentRoute> {
 }
 
 /**
- * Whether a method without a row may be passed to an editor: not at all, if the editor has announced it, or
- * (undefined) always. Its name is read as words, of which nothing but the letters counts.
+ * When a method without a row may be passed to an editor: never, if the editor has announced it, or (undefined) always.
+ * Its name is read as words, of which only the letters count.
  */
 export function restrictionOf(method: string): 'never' | 'announced' | undefined {
   const named = wordsOf(method);

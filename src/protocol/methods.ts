@@ -43,12 +43,12 @@ export type AgentRoute =
   | 'editor'
   /** To the editor, if it offers this and the path lies inside the session's roots. */
   | 'file'
-  /** To the editor, if it offers this: what runs there is ours, and what the agent wanted runs in its container. */
+  /** To the editor, if it offers this. What runs there is `cai`, which runs the agent's command in its container. */
   | 'terminal'
   /** To the editor, in a mode it offers. */
   | 'elicitation'
   | 'elicitationComplete'
-  /** To the editor, owner remembered: MCP-over-ACP. */
+  /** To the editor; later messages about it find their way back: MCP-over-ACP. */
   | 'mcp'
   /** To the editor, from the first child only and only when it says something new. */
   | 'status'
@@ -176,8 +176,8 @@ export const unknownEditorMethod = extension<EditorRoute>('any', fields.unknownF
 /** The row of a method that an agent sent and no row describes. */
 export const unknownAgentMethod = extension<AgentRoute>('editor', fields.inSession);
 
-/** The row of one that acts, by its name, on files or commands; see `acting-methods.ts`. */
+/** The row of an agent's method that acts, by its name, on files or commands; see `acting-methods.ts`. */
 export const actingAgentMethod = extension<AgentRoute>('announced', fields.inSession);
 
-/** The row of one that would act on the host whatever the editor has announced. */
+/** The row of an agent's method that would act on the host, whatever the editor has announced. */
 export const refusedAgentMethod = extension<AgentRoute>('refuse', none);

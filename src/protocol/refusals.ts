@@ -1,4 +1,4 @@
-/** What is not to be had, and what a side is told that asks for it. */
+/** What is refused, and the errors for it. */
 import { CaiError, rpcCode } from '../errors';
 import type { Field } from '../rpc/json';
 import type { FieldKind } from './fields';
@@ -7,11 +7,11 @@ import { bodyOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import type { JsonObject } from '../child/child-data';
 
-/** Whether a dotted path of capabilities stands for something: neither absent, `null` nor `false`. */
+/** Whether capabilities offer what a dotted path names: it is neither absent, `null` nor `false`. */
 export function offers(capabilities: JsonObject | undefined, path: string): boolean {
   let value: unknown = capabilities;
   for (const key of path.split('.')) {
-    // An agent may choose the name, and must not find what every object inherits.
+    // An agent may choose the name, so inherited members do not count.
     if (value === undefined || value === null || !Object.hasOwn(value, key)) return false;
     value = (value as JsonObject)[key];
   }
@@ -54,7 +54,7 @@ export function cancelled(): CaiError {
   return new CaiError('CANCELLED', 'Request cancelled');
 }
 
-/** What an agent is told that calls something it was not offered. */
+/** The error for an agent that calls a method which it was not offered. */
 export function methodNotFound(method: string): RpcError {
   return { code: rpcCode.methodNotFound, message: `"Method not found": ${method}`, data: { method } };
 }

@@ -11,7 +11,7 @@ export interface RpcError {
   readonly data?: unknown;
 }
 
-/** Nobody can guess it, so that an id of ours meets none of the editor's. */
+/** A prefix that nobody can guess, so that our ids never equal one of the editor's. */
 const ownPrefix = `cai-${Math.random().toString(36).slice(2)}-`;
 let lastOwnId = 0;
 
@@ -20,7 +20,10 @@ export function newOwnId(): string {
   return `"${ownPrefix}${++lastOwnId}"`;
 }
 
-/** What is kept under an id, also when a peer has parsed it and wrote `5` as `5.0`, or a large integer rounded. */
+/**
+ * The entry of an id, also if a peer has parsed the id and writes it otherwise: `5.0` for `5`, a large integer
+ * rounded.
+ */
 export function findById<T>(byId: ReadonlyMap<string, T>, id: string): T | undefined {
   const exact = byId.get(id);
   if (exact !== undefined || byId.size === 0 || !isScalar(id)) return exact;
@@ -29,7 +32,7 @@ export function findById<T>(byId: ReadonlyMap<string, T>, id: string): T | undef
   return undefined;
 }
 
-/** All that an id can be: other values could be nested too deeply for the parser. */
+/** Whether it can be an id. Other values could be nested too deeply for the parser. */
 function isScalar(text: string): boolean {
   return !text.startsWith('{') && !text.startsWith('[');
 }

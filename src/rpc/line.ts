@@ -8,11 +8,11 @@ import { Skim } from './long-line';
 /** Pieces below this are gathered, in buffers of that size. */
 const smallPieceBytes = 4 * 1024;
 const gatherBytes = 64 * 1024;
-/** With more of its beginning held than this, a line is not offered, but joined and pulled. */
+/** A line is not offered to `take` if more of its beginning is held than this, in bytes. */
 const maxOfferedBytes = 32 * 1024;
 const nothing = Buffer.alloc(0);
 
-/** A line that was longer than allowed. What can be known of it is in `skim`; the rest is gone. */
+/** A line that is longer than allowed. It is not kept; `skim` has what was read of its envelope. */
 export interface OverlongLine {
   /** What its envelope says, as far as it was read. */
   readonly skim: Skim;
@@ -44,10 +44,10 @@ export class LineReader {
   /** Set while the rest of an over-long line is thrown away; `isReported` once it was returned. */
   #overlong: { skim: Skim; isReported: boolean } | undefined;
   #hasEnded = false;
-  /** There was one in what was pushed: few agents ever write any. */
+  /** A CR was pushed: few agents ever write one. */
   #hasReturns = false;
 
-  /** Takes limits that hold for every line. */
+  /** `limits` hold for every line. */
   constructor(private readonly limits: LineLimits) {}
 
   /** Adds bytes. They must not be changed afterwards. */
@@ -56,7 +56,7 @@ export class LineReader {
     this.#hasReturns ||= chunk.includes(carriageReturn);
   }
 
-  /** Bytes that were pushed and are in no line yet that was pulled, but for the beginning of one. */
+  /** Bytes that were pushed and not cut yet, without the beginning of a line that is held. */
   get waitingBytes(): number {
     return this.#chunks.reduce((sum, { length }) => sum + length, -this.#offset);
   }
@@ -96,7 +96,7 @@ export class LineReader {
     }
   }
 
-  /** What comes next lies there in the first chunk, or at the beginning of the next. */
+  /** Goes on at that offset of the first chunk, or with the next chunk if this one is over. */
   #goOnAt(offset: number): void {
     const isChunkOver = offset === this.#chunks[0]!.length;
     if (isChunkOver) this.#chunks.shift();
@@ -134,7 +134,7 @@ export class LineReader {
     return this.#heldBytes > 0 || this.#overlong !== undefined ? this.#finish(Buffer.alloc(0)) : undefined;
   }
 
-  /** Small pieces are gathered: a buffer of its own for each would cost many times what it holds. */
+  /** Small pieces are gathered, because a buffer for each would cost many times what it holds. */
   #keep(piece: Buffer): void {
     this.#heldBytes += piece.length;
     if (piece.length < smallPieceBytes && this.#gathered + piece.length <= this.#gather.length) {
@@ -188,7 +188,7 @@ function isBlank(line: Buffer): boolean {
 
 /**
  * A CR may stand between two tokens, but some readers take it for a line end: they would see other
- * messages than we do. There it means what a space means. In a string it stays, and is no JSON.
+ * messages than we do. So it becomes a space. In a string it stays, which is not valid JSON.
  */
 function withoutReturns(line: Buffer): Buffer {
   if (!line.includes(carriageReturn)) return line;

@@ -1,6 +1,6 @@
 /**
- * Reads the envelope of a line that is no message, because it is too long to keep or not legal: enough to answer or
- * fail the request that it belongs to. It may come in pieces, and its grammar is not checked.
+ * Reads the envelope of a line that cannot be passed on because it is too long or not a valid message: enough to answer
+ * or fail the request that it belongs to. The line may come in pieces, and its grammar is not checked.
  */
 import {
   backslash,
@@ -18,7 +18,9 @@ import {
 import { scalarEnd } from './json/tokens';
 import { stringEnd, unquote } from './json/string';
 
-/** Longest key or id that is kept, in bytes, and how many ids are: a line has more than one where the key is repeated. */
+/**
+ * Longest key or id that is kept, in bytes, and how many ids are: a line has more than one where the key is repeated.
+ */
 const maxWordBytes = 1_024;
 const maxIds = 8;
 
@@ -46,7 +48,7 @@ export class Skim {
     return this.ids.at(-1);
   }
 
-  /** The line is over for the asker: what it is and whom it concerns is known. */
+  /** What the line is and which request it concerns is known: no more has to be read. */
   get isKnown(): boolean {
     return this.id !== undefined && (this.isResponse || this.isMethod);
   }
@@ -110,7 +112,7 @@ export class Skim {
     this.#key = '';
   }
 
-  /** The word, if it was kept whole and is JSON: it may go into an answer. */
+  /** The word, if it was kept whole and is JSON, so that it may be written into an answer. */
   #takeWord(): Buffer | undefined {
     const word = Buffer.from(this.#word);
     this.#word = [];

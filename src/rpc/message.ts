@@ -10,7 +10,7 @@ import { Plan } from './json/wanted-places';
 import { Walk } from './json/walk';
 import type { Field } from './json/wanted-places';
 
-/** Why a line is no message that may be passed on. */
+/** Why a line may not be passed on. */
 export type Defect =
   /** Not JSON, or not UTF-8. */
   | 'json'
@@ -49,7 +49,7 @@ export interface Message {
   readonly fields: readonly Field[];
 }
 
-/** Says what is wanted of a message once its envelope tells which it is. */
+/** The plans for a message, which are asked for once its envelope tells which message it is. */
 export interface Plans {
   /** For the params of `method`. */
   params(method: string): Plan | undefined;
@@ -83,7 +83,7 @@ export function newWalk(line: Buffer): Walk {
   return new Walk(line, memberCount);
 }
 
-/** As `scan`; the walk, a new one, tells afterwards what else there is to know of the line. */
+/** As `scan`, with a new walk, which has more facts about the line afterwards. */
 export function read(walk: Walk, plans: Plans): Message {
   const line = walk.text;
   const first = skipSpace(line, 0);
@@ -137,7 +137,7 @@ export function bodyTextOf({ line, bodyStart, bodyEnd }: Message): string | unde
   return bodyStart < 0 ? undefined : line.toString('utf8', bodyStart, bodyEnd);
 }
 
-/** The same, parsed: only for what is rare or short. Fails with the parser's error where it is nested too deeply. */
+/** Params, result or error, parsed: only for rare or short messages. Throws the parser's error if nested too deeply. */
 export function bodyOf(message: Message): unknown {
   const text = bodyTextOf(message);
   return text === undefined ? undefined : JSON.parse(text);

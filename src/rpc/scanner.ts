@@ -1,7 +1,7 @@
 /**
- * The scanner of one stream of messages. What an agent says comes as hundreds of notifications that differ in one
- * string only, so each line is first compared with the one before: where both are the same up to that string and
- * after it, all else that is to be known of the line is known.
+ * The scanner of one stream of messages. An agent's text comes as hundreds of notifications that differ in one string
+ * only. So each line is first compared with the one before: if both are the same up to that string and after it, the
+ * line does not have to be read.
  */
 import { isUtf8 } from 'node:buffer';
 import { stringEnd } from './json/string';
@@ -9,11 +9,11 @@ import { newWalk, read } from './message';
 import type { Pattern } from './webassembly/repeated-lines';
 import type { Message, Plans } from './message';
 
-/** What is kept of longer lines is copied, since a part of what was read keeps all of it. In bytes. */
+/** Parts of longer lines are copied, because a slice keeps all of its line in memory. In bytes. */
 const maxKeptBytes = 16 * 1024;
-/** With more beside the string, it is not the string that takes the time. In bytes. */
+/** With more bytes beside the string than this, a comparison saves nothing. */
 const maxPartBytes = 4 * 1024;
-/** Fewer bytes are compared faster by ourselves. */
+/** Fewer bytes are compared faster one by one. */
 const minCompareBytes = 48;
 
 /** A pattern, and what else is known of its lines. */
@@ -32,8 +32,8 @@ export class Scanner {
   constructor(private readonly plans: Plans) {}
 
   /**
-   * What the last notification with a string in which nothing is wanted has beside that string: lines that have the
-   * same get the same fields.
+   * What the last notification has before and after its longest string without a field. Lines with the same bytes there
+   * get the same fields.
    */
   get pattern(): Pattern | undefined {
     return this.#known;
@@ -68,7 +68,7 @@ export class Scanner {
     };
   }
 
-  /** Reads all of a line, and keeps what the next may have in common with it. */
+  /** Reads a whole line, and keeps what the next line may have in common with it. */
   #scanned(line: Buffer): Message {
     const walk = newWalk(line);
     const message = read(walk, this.plans);
@@ -91,7 +91,7 @@ export class Scanner {
   }
 }
 
-/** Whether that part stands there in a line. */
+/** Whether a line has that part at that offset. */
 function isPartOf(line: Buffer, at: number, part: Buffer): boolean {
   const { length } = part;
   if (length >= minCompareBytes) return part.compare(line, at, at + length) === 0;

@@ -16,21 +16,21 @@ export type Line = Buffer | readonly Buffer[];
 
 /** Lines up to this many bytes are copied into one piece: cheaper than writing several. */
 const maxCopyBytes = 16 * 1024;
-/** A longer text of an edit is not written letter by letter. */
+/** Longer texts of edits are not written letter by letter. */
 const maxLetters = 64;
-/** In more pieces than this, a long line is joined as well. */
+/** A long line with more pieces than this is joined as well. */
 const maxPieces = 16;
 const lineEnd = Buffer.of(newline);
 
 /**
- * Where copies are made, one behind the other: so what is written in one turn lies side by side, and can be written
- * at once. A part of it that was given away never changes.
+ * Copies are made here, one behind the other, so that all lines of one turn lie side by side and can be written at
+ * once. A part that was returned never changes.
  */
 const copyAreaBytes = 128 * 1024;
 let copyArea = Buffer.allocUnsafeSlow(copyAreaBytes);
 let usedBytes = 0;
 
-/** The edit by which `text`, JSON, stands in place of a field. */
+/** The edit that replaces a field by `text`, JSON. */
 export function replacing(field: Pick<Edit, 'start' | 'end'>, text: string): Edit {
   return { start: field.start, end: field.end, text };
 }

@@ -89,7 +89,7 @@ export class LineWriter {
     }
   }
 
-  /** For lanes. */
+  /** Called by lanes. */
   accept(lane: QueuedLane, line: Line): void {
     if (this.#isBroken) return;
     const length = lengthOf(line);
@@ -100,7 +100,7 @@ export class LineWriter {
     this.#schedule();
   }
 
-  /** For lanes. A lane without queued lines is never full, whatever the others do. */
+  /** Called by lanes. A lane without queued lines is never full, whatever the others do. */
   isOverBudget(lane: QueuedLane): boolean {
     return lane.bytes >= this.budgetBytes / 2 || (lane.bytes > 0 && this.#bytes >= this.budgetBytes);
   }
@@ -139,7 +139,7 @@ export class LineWriter {
       else pieces.push(...line);
       taken += lengthOf(line);
     }
-    // Also of a lane that is never empty, nothing written is kept.
+    // Written lines are removed also from a lane that is never empty.
     if (count === lines.length) lines.length = 0;
     else lines.splice(0, count);
     lane.bytes -= taken;
@@ -154,7 +154,7 @@ export class LineWriter {
       return;
     }
     const last = pieces.length - 1;
-    // What is one piece is written faster without.
+    // A single piece is written faster without corking.
     if (last > 0) this.stream.cork();
     for (let i = 0; i < last; i++) this.stream.write(pieces[i]!);
     this.stream.write(pieces[last]!, done);
@@ -176,7 +176,7 @@ export class LineWriter {
   }
 }
 
-/** What lies side by side in memory, as `splice` copies it, becomes one piece; the bytes stay where they are. */
+/** Makes one piece of pieces that lie side by side in memory, as `splice` copies them; nothing is copied. */
 function joinedNeighbours(pieces: readonly Buffer[]): readonly Buffer[] {
   if (pieces.length === 1) return pieces;
   const joined: Buffer[] = [];

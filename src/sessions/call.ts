@@ -1,4 +1,4 @@
-/** A call of the editor on its way. */
+/** Calls of the editor while they are served. */
 import type { Message } from '../rpc/message';
 import type { EditorRequest } from './request-table';
 import type { EditorRoute, Method } from '../protocol/methods';
@@ -7,10 +7,10 @@ import type { EditorRoute, Method } from '../protocol/methods';
 export interface Call {
   /** The message. */
   readonly message: Message;
-  /** What the editor sent, where the agent gets another message instead. */
+  /** What the editor sent, if the agent gets another message instead. */
   readonly original?: Message;
   /** The row of its method. */
   readonly row: Method<EditorRoute>;
-  /** Its entry in the table; undefined for a notification, which is never answered. */
+  /** Its entry in `RequestTable`; undefined for a notification, which is never answered. */
   readonly request: EditorRequest | undefined;
 }

@@ -1,4 +1,4 @@
-/** Those who follow sessions without a part in what is passed on: titles, usage, what a crash must not lose. */
+/** Observers follow sessions without changing what is passed on: titles, usage, settings, notes. */
 import type { Message } from '../rpc/message';
 import type { AgentSession } from './session';
 import { isSetter } from './session-settings';
@@ -24,18 +24,18 @@ export interface SessionObserver {
    * has none.
    */
   onUpdate?(session: AgentSession, kind: string, update: Message): void;
-  /** It is open no longer: closed, deleted, or its agent has ended. */
+  /** The session is not open any more: closed, deleted, or its agent has ended. */
   onClose?(session: AgentSession): void;
   /** All sessions are closed, and the process is about to exit: resolves when nothing is left to write. */
   end?(): Promise<void>;
 }
 
-/** Notes in each session what is set in it, and whether it is used for more than that. */
+/** Notes in each session its settings, and whether it was used for more than settings. */
 export const settingsObserver: SessionObserver = {
   onOpen({ owner }, { method }, result, isRestored) {
-    // A session may be used already if its agent has spoken of it before.
+    // A session may be used already, if its agent has sent updates before this answer.
     if (method === 'session/new') owner.isUnused ??= true;
-    // What a session begins with while it is restored is not what was set last, and a new one begins as any other.
+    // The settings in the answer to a restore are not those that were set last; a new session has the usual ones.
     else if (!isRestored) owner.settings.readResult(result);
   },
 

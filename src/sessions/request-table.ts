@@ -1,6 +1,6 @@
 /**
- * What is open between the editor and the agents. A request is in here from the moment it is read until
- * its one answer is queued; an answer to anything else is nobody's.
+ * The open requests between the editor and the agents. A request is in the table from the moment it is read until its
+ * one answer is queued. An answer to anything else is dropped.
  */
 import { findById } from '../rpc/answer';
 import type { WorkspaceChild } from '../child/workspace-child';
@@ -13,9 +13,9 @@ export interface EditorRequest {
   readonly method: string;
   /** The requests at children that serve it: none while the proxy itself holds it, several when fanned out. */
   readonly targets: { readonly child: WorkspaceChild; readonly childId: string }[];
-  /** The editor has cancelled it, or we ours: what no child has got of it yet, none gets. */
+  /** It is cancelled: a child that has not got it yet does not get it. */
   isCancelled: boolean;
-  /** It is one of our own in the editor's words: it is in no table, and its answer is for us. */
+  /** It is a request of ours, made from one of the editor: it is in no table, and its answer is for us. */
   readonly isOurs?: true;
 }
 
@@ -33,7 +33,7 @@ export interface AgentRequest {
   readonly onOver?: ((isAccepted: boolean) => void) | undefined;
 }
 
-/** How many requests one peer may have open: far more than any needs, and few enough to be kept. */
+/** How many requests one peer may have open: far more than any needs. */
 export const maxOpenRequests = 10_000;
 
 /** The requests of both sides. */
@@ -44,7 +44,7 @@ export class RequestTable {
   #waits: (() => void)[] = [];
   #lastEditorId = 0;
 
-  /** The editor has as many requests open as are kept. */
+  /** The editor has as many requests open as it may. */
   get isFull(): boolean {
     return this.#ofEditor.size >= maxOpenRequests;
   }
@@ -89,8 +89,7 @@ export class RequestTable {
   }
 
   /**
-   * A request of an agent is passed to the editor under an id of ours, never used before; undefined when
-   * that agent has too many open.
+   * Gives a request of an agent a new id of ours for the editor. Undefined if that agent has too many open.
    */
   pass(request: Omit<AgentRequest, 'editorId'>): AgentRequest | undefined {
     const open = this.#byChild.get(request.child) ?? new Set();

@@ -1,6 +1,6 @@
 /**
- * The sessions that an id stands for while an agent has them or has lost them: by the editor's id, which is unique on
- * its connection, and by an agent's, which is unique within one child. What is remembered beyond that is in `records`.
+ * The sessions that an agent has or has lost: by the editor's id, which is unique on its connection, and by the agent's
+ * id, which is unique within one child. What is remembered of other sessions is in `records`.
  */
 import type { WorkspaceChild } from '../child/workspace-child';
 import { Session } from './session';
@@ -8,14 +8,14 @@ import type { AgentSession, Place } from './session';
 import type { SessionRecords } from './session-records';
 import type { WaitingRoom } from './waiting-room';
 
-/** How many sessions of agents that have ended are kept: agents, which end as they like, open them by naming them. */
+/** How many lost sessions are kept. An agent could open any number by naming them, and end. */
 const maxLost = 10_000;
 
 /** The sessions of one child. */
 export class ChildSessions {
   /** By the agent's own ids. An id names only the session that was bound to it last. */
   readonly byAgentId = new Map<string, AgentSession>();
-  /** Where the sessions belong whose `session/new` is open, oldest first. */
+  /** The places of the sessions whose `session/new` is open, oldest first. */
   readonly openings: Place[] = [];
   /** Sessions that the agent spoke of before it answered `session/new`. */
   readonly early = new Set<AgentSession>();
@@ -28,14 +28,14 @@ export class ChildSessions {
 
 /** The sessions of one proxy, which runs one agent. */
 export class SessionTable {
-  /** Told of each session that no agent has any more. */
+  /** Called with each session that no agent has any more. */
   onClose: ((session: AgentSession) => void) | undefined;
   readonly #sessions = new Map<string, Session>();
-  /** Those that are lost, the one lost first at the beginning. */
+  /** The lost sessions, in the order in which they were lost. */
   readonly #lost = new Set<Session>();
   readonly #ofChildren = new WeakMap<WorkspaceChild, ChildSessions>();
 
-  /** What is opened is noted in `records`; calls that have to wait do so in `room`. */
+  /** Opened sessions are noted in `records`; calls that have to wait take their room from `room`. */
   constructor(
     readonly records: SessionRecords,
     readonly room: WaitingRoom,
@@ -65,12 +65,12 @@ export class SessionTable {
     return sessions;
   }
 
-  /** The child has no session and nothing open, and could have. */
+  /** The child can be used, and has no session and no open request. */
   isIdle(child: WorkspaceChild): boolean {
     return child.isUsable && child.open.size === 0 && this.of(child).isEmpty;
   }
 
-  /** Whether that id is an open or remembered session's, of whichever agent's process. */
+  /** Whether an open or remembered session of any process has that id. */
   isGiven(editorId: string): boolean {
     return this.find(editorId) !== undefined || this.records.has(editorId);
   }
@@ -85,7 +85,7 @@ export class SessionTable {
     }
   }
 
-  /** The session with that id is at an agent, as it says. Another session that had the agent's id is open no longer. */
+  /** Opens the session with that id at an agent. Another session that had the agent's id is closed. */
   open(
     editorId: string,
     place: Omit<AgentSession, 'owner' | 'editorId'>,
@@ -104,7 +104,7 @@ export class SessionTable {
     return session;
   }
 
-  /** The call that was to open it has failed: it is again what it was before. */
+  /** The call that opened the session has failed: the session is again what it was before. */
   undo(session: AgentSession): void {
     const { owner } = session;
     const isOpen = owner.open === session;
@@ -119,13 +119,13 @@ export class SessionTable {
     }
   }
 
-  /** No agent has it any more. What is remembered of it stays. */
+  /** No agent has the session any more. What is remembered of it stays. */
   close(session: AgentSession): void {
     this.#unname(session);
     if (session.owner.open === session) this.#end(session);
   }
 
-  /** Its agent has ended: no agent has it, and it can be restored if it is known what opened it. */
+  /** Its agent has ended. The session can be restored if the call that opened it is known. */
   lose(session: AgentSession): void {
     const { owner } = session;
     this.close(session);
@@ -143,7 +143,7 @@ export class SessionTable {
     for (const session of [...this.of(child).byAgentId.values()]) this.lose(session);
   }
 
-  /** A lost session is not wanted any more. */
+  /** A lost session is not to be restored any more. */
   giveUp(session: Session): void {
     if (!this.#lost.delete(session)) return;
     session.leave();
@@ -157,7 +157,7 @@ export class SessionTable {
     this.records.forget(editorId);
   }
 
-  /** From now on its id stands for another session: what still happens to this one is of no consequence. */
+  /** From now on its id names another session. Nothing that still happens to this one has an effect. */
   drop(session: Session): void {
     if (session.open !== undefined) this.close(session.open);
     this.giveUp(session);
@@ -181,7 +181,7 @@ export class SessionTable {
     this.onClose?.(session);
   }
 
-  /** Nothing has to be known of a session that no agent has and for which no call waits. */
+  /** Forgets a session that no agent has and for which no call waits. */
   #prune(session: Session): void {
     if (session.state === 'closed' && !session.isHeld && this.#sessions.get(session.editorId) === session)
       this.#sessions.delete(session.editorId);

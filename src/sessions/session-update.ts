@@ -1,4 +1,4 @@
-/** What a `session/update` of an agent says. */
+/** Reads `session/update`. */
 import { bodyOf, stringOf } from '../rpc/message';
 import type { Message } from '../rpc/message';
 import type { JsonObject } from '../child/child-data';

@@ -1,7 +1,7 @@
 /**
- * The one owner of a session of the editor: its state, what agents have of it, what was set in it, and the calls that
- * wait for it. Tables only find it. Calls of one session reach its agent in the order in which the editor sent them,
- * because whatever takes longer than a turn of the event loop holds the session, and what comes meanwhile waits here.
+ * The one owner of a session of the editor: its state, its place at each agent, its settings, and the calls that wait
+ * for it. Tables only find it. Calls of one session reach its agent in the order in which the editor sent them:
+ * whatever takes longer than a turn of the event loop holds the session, and calls that come meanwhile wait here.
  */
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { PathMap } from '../paths/path-map';
@@ -11,7 +11,7 @@ import { within } from '../system/time-limit';
 import { SessionSettings } from './session-settings';
 import type { WaitingRoom } from './waiting-room';
 
-/** A session as one agent has it. It never changes: another agent, or another folder, makes another of these. */
+/** A session as one agent has it. It never changes: with another agent or folder, there is another object. */
 export interface AgentSession {
   /** The session itself. */
   readonly owner: Session;
@@ -21,43 +21,43 @@ export interface AgentSession {
   readonly agentId: string;
   /** The child that has it. */
   readonly child: WorkspaceChild;
-  /** Its working directory and further roots, then read-only mounts: `fs/*` is confined to these as they were then. */
+  /** Its working directory and further roots, then what is read-only below them: `fs/*` is confined to these. */
   readonly roots: readonly PinnedFolder[];
   /** Between the editor's spelling of its paths and the agent's. */
   readonly map: PathMap;
   /**
-   * Params of the call that opened it, JSON text, the editor's own; undefined where that cannot be repeated.
-   * In memory only: there may be secrets in it.
+   * Params of the editor's call that opened it, JSON text; undefined if that call cannot be repeated. In memory only:
+   * they may hold secrets.
    */
   readonly openParams?: string | undefined;
 }
 
-/** Where a session belongs: its folders as they are now, the mapping of its paths, the params of the call. */
+/** What is known of a session before an agent has it: its folders, the mapping of its paths, the params of the call. */
 export type Place = Pick<AgentSession, 'roots' | 'map' | 'openParams'>;
 
 /**
- * - `closed`: no agent has it. It is remembered at most, or a call that opens it is on its way.
+ * - `closed`: no agent has it. It may be remembered, and a call that opens it may be on its way.
  * - `open`: an agent has it, or has been asked to open it.
- * - `restoring`: as `open`, by a call of ours: what its agent tells of the past is known to the editor.
+ * - `restoring`: as `open`, by a call of ours: the editor knows already what its agent tells of the past.
  * - `lost`: its agent has ended; its next call restores it.
  */
 export type SessionState = 'closed' | 'open' | 'restoring' | 'lost';
 
-/** How long an agent is silent once it has told all of the past, in milliseconds. */
+/** After so long without an update, an agent has told all of the past, in milliseconds. */
 const silenceMs = 250;
 
 /** One session of the editor. */
 export class Session {
-  /** What has been set in it. */
+  /** Its mode and options. */
   readonly settings = new SessionSettings();
-  /** Made by `session/new`, and no agent has got more for it than settings: none may have written it down. */
+  /** It was made by `session/new` and got nothing but settings since, so its agent may not have stored it. */
   isUnused: boolean | undefined;
   /** Ends the restore that is under way, because the editor closes the session. */
   endRestore: ((closing: Call) => void) | undefined;
   #state: SessionState = 'closed';
-  /** As agents have it. Each call that opens it again adds one, which takes the place of the others if it succeeds. */
+  /** Its places at agents. Each call that opens it again adds one, which replaces the others if the call succeeds. */
   #places: AgentSession[] = [];
-  /** Runs while the end of what its agent tells of the past is waited for. */
+  /** Runs while its agent may still tell of the past. */
   #silence: NodeJS.Timeout | undefined;
   #waiting: Call[] = [];
   #isHeld = false;
@@ -68,42 +68,42 @@ export class Session {
     private readonly room: WaitingRoom,
   ) {}
 
-  /** What has become of it. */
+  /** Its state. */
   get state(): SessionState {
     return this.#state;
   }
 
-  /** As its agent has it now; undefined while no agent has it. */
+  /** Its place at the agent that has it; undefined while no agent has it. */
   get open(): AgentSession | undefined {
     return this.#state === 'open' || this.#state === 'restoring' ? this.#places.at(-1) : undefined;
   }
 
-  /** As the agent had it that has ended. */
+  /** Its place at the agent that has ended; undefined unless it is lost. */
   get lost(): AgentSession | undefined {
     return this.#state === 'lost' ? this.#places.at(-1) : undefined;
   }
 
-  /** An agent has it, or is asked to open it. What it was before comes back with `dismiss`, unless `settle` is called. */
+  /** An agent has it, or is asked to open it. `settle` makes that final, `dismiss` takes it back. */
   enter(place: AgentSession, state: 'open' | 'restoring'): void {
     this.#places.push(place);
     this.#state = state;
   }
 
-  /** The call that opened it there has succeeded: what it was before is over. */
+  /** The call that opened it at that place has succeeded: its earlier places are over. */
   settle(place: AgentSession): void {
     const index = this.#places.indexOf(place);
     if (index > 0) this.#places.splice(0, index);
     if (this.#state === 'restoring' && this.open === place) this.#state = 'open';
   }
 
-  /** While it is restored, its agent has told something of the past. */
+  /** Its agent has told something of the past while the session is restored. */
   toldPast(): void {
     this.#silence?.refresh();
   }
 
   /**
-   * Settles `place` once the agent, which has answered our `session/load`, has told all of the past, at the latest after
-   * `limitMs`. By the protocol that comes before the answer, but Gemini CLI 0.61 goes on with it afterwards.
+   * Settles `place` once the agent has told all of the past, at the latest after `limitMs`. By the protocol an agent
+   * tells the past before it answers `session/load`, but Gemini CLI 0.61 goes on afterwards.
    */
   async settleQuiet(place: AgentSession, limitMs: number): Promise<void> {
     await within(limitMs, new Promise<void>((resolve) => (this.#silence = setTimeout(resolve, silenceMs))));
@@ -112,14 +112,14 @@ export class Session {
     this.settle(place);
   }
 
-  /** The call that opened it there has failed. Returns what it was before, if that was all that it was. */
+  /** The call that opened it at that place has failed. Returns its place before that, if there is one. */
   dismiss(place: AgentSession): AgentSession | undefined {
     const wasLast = this.#places.at(-1) === place;
     this.#places = this.#places.filter((each) => each !== place);
     return wasLast ? this.#places.at(-1) : undefined;
   }
 
-  /** No agent has it any more; `lost`: as the last one had it, for it to be restored. */
+  /** No agent has it any more. `lost`: its last place, if it can be restored. */
   leave(lost?: AgentSession): void {
     this.#state = lost === undefined ? 'closed' : 'lost';
     this.#places = lost === undefined ? [] : [lost];
@@ -130,14 +130,14 @@ export class Session {
     return this.#isHeld;
   }
 
-  /** Has a call wait behind those that wait already; false if there is no room for it. */
+  /** Has a call wait behind the others; false if there is no room for it. */
   wait(call: Call): boolean {
     if (!this.room.take(call)) return false;
     this.#waiting.push(call);
     return true;
   }
 
-  /** Takes the calls out that wait and that are wanted, in their order. */
+  /** Takes the waiting calls out that are wanted, in their order. */
   takeWaiting(isWanted: (call: Call) => boolean): Call[] {
     const taken = this.#waiting.filter(isWanted);
     this.#waiting = this.#waiting.filter((call) => !isWanted(call));
@@ -146,8 +146,8 @@ export class Session {
   }
 
   /**
-   * Has the calls that come from now on wait until `step` has settled, and then serves them in their order, up to one
-   * that holds the session itself. Settles as `step` does.
+   * Has calls wait until `step` has settled, then serves them in their order until one of them holds the session again.
+   * Settles as `step` does.
    */
   async hold(step: () => Promise<void>): Promise<void> {
     this.#isHeld = true;

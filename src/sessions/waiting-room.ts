@@ -3,13 +3,13 @@ import type { Call } from './call';
 /** What a call takes besides its line, in bytes. */
 const callBytes = 1_024;
 
-/** The room for all calls of one proxy that wait for their sessions. */
+/** Limits what all waiting calls of one proxy take together. */
 export class WaitingRoom {
   /** Serves a call that has waited. */
   serve: (call: Call) => void = () => undefined;
   #takenBytes = 0;
 
-  /** `sizeBytes` is what the calls that wait may take together; a single one may wait in any case. */
+  /** `sizeBytes`: for all waiting calls together; a single call may wait in any case. */
   constructor(private readonly sizeBytes: number) {}
 
   /** Takes a call in; false if there is no room for it. */
@@ -20,7 +20,7 @@ export class WaitingRoom {
     return true;
   }
 
-  /** A call that was taken in waits no longer. */
+  /** A call that was taken in does not wait any more. */
   leave(call: Call): void {
     this.#takenBytes -= bytesOf(call);
   }

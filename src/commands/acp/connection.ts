@@ -9,7 +9,7 @@ import type { Line } from '../../rpc/splice';
 import { LineWriter } from '../../rpc/writer';
 import { surroundings, type ConnectionOptions } from './surroundings';
 
-/** Signals that end the proxy as the end of its input does, only without patience. */
+/** Signals that end the proxy as the end of its input does, but without waiting. */
 const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /** What the editor may send while `initialize` is being answered before it is no longer read, in bytes. */
 const maxWaitingBytes = 1024 * 1024;
@@ -71,7 +71,7 @@ export class Connection {
       this.#reader.end();
       this.#isInputOver = true;
       this.#goneAt = performance.now();
-      // An agent that hangs keeps nobody: not who waits for initialize, and no other request.
+      // An agent that hangs keeps neither initialize nor any other request open.
       setTimeout(() => this.#endHastily(), dueMs).unref();
       this.#pull();
     });
@@ -88,7 +88,7 @@ export class Connection {
       this.#endHastily();
     });
     this.#pull();
-    // What a proxy has left that was killed.
+    // Removes what a killed proxy has left.
     setImmediate(() => sweepTokens(this.options.host));
     return new Promise((resolve) => (this.#resolve = resolve));
   }
@@ -114,7 +114,7 @@ export class Connection {
     return this.#proxy.stopIfBusy() || this.#recorder?.isFull === true;
   }
 
-  /** Without waiting for what agents still have to answer, also where that wait has begun. */
+  /** Ends without waiting for what agents still have to answer, also if that wait has begun. */
   #endHastily(): void {
     this.#hurry();
     void this.#end();
@@ -124,7 +124,7 @@ export class Connection {
     if (this.#isEnding) return;
     this.#isEnding = true;
     await this.#proxy.end(this.#hurried, this.#goneAt ?? performance.now());
-    // What has come and was not taken up is refused.
+    // Lines that have come and were not served are refused.
     for (let line = this.#reader.next(); line !== undefined; line = this.#reader.next()) {
       this.#recorder?.fromEditor(line);
       this.#proxy.fromEditor(line);

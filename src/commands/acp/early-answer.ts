@@ -1,6 +1,6 @@
 /**
- * The answer to `initialize` before the proxy is loaded, which takes longer than all of this. Whatever is not as usual
- * is left to the proxy, which gets everything that was read.
+ * The answer to `initialize` before the proxy is loaded, because loading takes longer. Everything unusual is left to
+ * the proxy, which gets all that was read.
  */
 import { readSync, writeSync } from 'node:fs';
 import * as fields from '../../protocol/fields';
@@ -65,7 +65,7 @@ function knownAnswer(
   }
 }
 
-/** Nothing if that would have to wait: the proxy then reads it as a stream. */
+/** Empty if the read would have to wait: the proxy then reads stdin as a stream. */
 function read(): Buffer {
   try {
     const bytes = Buffer.allocUnsafe(maxBytes);

@@ -58,9 +58,12 @@ export class Walk {
   /** Offset after that. */
   longestEnd = 0;
 
-  /** The open brackets in which something is wanted, always the outermost: if as many as `#depth`, in the innermost too. */
+  /**
+   * The open brackets in which something is wanted, which are always the outermost ones. If there are as many as
+   * `#depth`, something is wanted in the innermost bracket too.
+   */
   readonly #frames: Frame[] = [];
-  /** Where it is. */
+  /** Offset of what is read next. */
   #at = 0;
   #state: State = State.value;
   /** How many brackets are open. */
@@ -218,7 +221,7 @@ export class Walk {
     }
     if (index !== frame.plan.tag) frame.hasPassedKeys = true;
     if (index < 0) {
-      // Some parsers do not look at the case of keys: for them it is the one that is wanted.
+      // Some parsers ignore the case of keys: for them this is the wanted key.
       if (frame.plan.hasInOtherCase(this.text, start - 1, end + 1)) this.hasDuplicate = true;
       return -1;
     }

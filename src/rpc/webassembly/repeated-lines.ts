@@ -1,5 +1,5 @@
 /**
- * Runs of lines that differ in one string only, rewritten all at once: what an agent writes while it speaks. Line by
+ * Rewrites runs of lines that differ in one string only, as an agent writes them while it speaks, all at once. Line by
  * line it would take ten times as long.
  */
 import { isUtf8 } from 'node:buffer';
@@ -35,7 +35,7 @@ export interface Run {
   readonly lines: Buffer;
 }
 
-/** How much is looked at to begin with, in bytes: the run may soon be over. */
+/** How much is read at first, in bytes: the run may be short. */
 const firstWindowBytes = 2 * 1024;
 /** Most lines that are skipped. */
 const maxSkipLines = 64;
@@ -62,8 +62,8 @@ export class RunRewriter {
   }
 
   /**
-   * Rewrites whole lines at the beginning of what the pieces are together; undefined where the first is none of the
-   * pattern, or cannot be rewritten here. Each is one JSON text in UTF-8, as the line is that the pattern is of.
+   * Rewrites whole lines from the beginning of the pieces; undefined if the first line does not have the pattern or
+   * cannot be rewritten here. Each line that is rewritten is valid JSON in UTF-8, as the line of the pattern was.
    */
   take(pieces: readonly Buffer[]): Run | undefined {
     if (!this.#isPossible || !this.#mayBegin(pieces[0]!)) return undefined;
@@ -75,7 +75,7 @@ export class RunRewriter {
     for (;;) {
       const windowBytes = Math.min(bytes, this.#windowBytes);
       const run = this.#rewrite(pieces, windowBytes);
-      // The line, or the run, may go on behind the window.
+      // The line, or the run, may go on after the window.
       const isLonger =
         run === undefined ? windowBytes < Math.min(bytes, maxInputBytes) : run.bytes > windowBytes / 2;
       this.#windowBytes = isLonger ? Math.min(8 * this.#windowBytes, maxInputBytes) : firstWindowBytes;
