@@ -1,6 +1,7 @@
 /** What a command of ours and the program that started it say to each other on descriptor 3: a JSON object a line. */
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../errors';
+import { unlessFails } from '../system/state-folder';
 
 /** What the command tells unasked. */
 export type AgentStatus =
@@ -53,11 +54,7 @@ export function parseQuestion(line: string): { readonly ask: string; readonly id
 }
 
 function objectIn(line: string): Readonly<Partial<Record<string, unknown>>> | undefined {
-  try {
-    return (JSON.parse(line) as Readonly<Record<string, unknown>> | null) ?? undefined;
-  } catch {
-    return undefined;
-  }
+  return unlessFails(() => JSON.parse(line) as Readonly<Record<string, unknown>> | null) ?? undefined;
 }
 
 /** Gives `take` each line of a stream. An error of the stream only says that the other end is gone. */

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { identityNow } from './pinned-folder';
 import { PathResolver } from '../system/real-path';
-import { stateRemedy } from '../system/state-folder';
+import { stateRemedy, unlessFails } from '../system/state-folder';
 
 /** Tells of paths whether agents decide what they lead to. */
 export class AgentFolders {
@@ -99,31 +99,19 @@ function takeOver(state: string): void {
 /** The workspaces that earlier versions of ours have recorded. */
 function rootsBefore(state: string): string[] {
   const roots = join(state, 'roots');
-  try {
-    return [...new Set(fs.readdirSync(roots).flatMap((name) => rootIn(join(roots, name)) ?? []))];
-  } catch {
-    // There are none.
-    return [];
-  }
+  const names = unlessFails(() => fs.readdirSync(roots)) ?? [];
+  return [...new Set(names.flatMap((name) => rootIn(join(roots, name)) ?? []))];
 }
 
 /** The root in a record of `trust.ts`. */
 function rootIn(file: string): string | undefined {
-  try {
-    const { value } = JSON.parse(fs.readFileSync(file, 'utf8')) as { value?: unknown };
-    return typeof value === 'string' && value.startsWith('/') ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const record = unlessFails(() => JSON.parse(fs.readFileSync(file, 'utf8')) as { value?: unknown } | null);
+  return typeof record?.value === 'string' && record.value.startsWith('/') ? record.value : undefined;
 }
 
 function targetOf(record: string): string | undefined {
-  try {
-    // Most often there is none, and an error takes longer than all else.
-    return fs.lstatSync(record, { throwIfNoEntry: false }) && fs.readlinkSync(record);
-  } catch {
-    return undefined;
-  }
+  // Most often there is none, and an error takes longer than all else.
+  return unlessFails(() => fs.lstatSync(record, { throwIfNoEntry: false }) && fs.readlinkSync(record));
 }
 
 /** Replaces an earlier one by renaming. */
@@ -156,9 +144,5 @@ function placesOn(path: string): string[] {
 
 /** As `identityNow`; empty also for what is not for us to see. */
 function identityOf(place: string): string {
-  try {
-    return identityNow(place);
-  } catch {
-    return '';
-  }
+  return unlessFails(() => identityNow(place)) ?? '';
 }

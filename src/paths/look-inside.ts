@@ -1,6 +1,7 @@
 /** Looks into folders that agents can write: only at names, without following links, and only so far. */
 import { lstatSync, opendirSync, type Dirent, type Stats } from 'node:fs';
 import { posix } from 'node:path';
+import { unlessFails } from '../system/state-folder';
 
 /** Something in a workspace that is protected, or would have to be. */
 export interface ProtectedPath {
@@ -112,12 +113,8 @@ export function entriesIn(root: string, folder: string, most = mostNames): Diren
 
 /** What is there; undefined for nothing, and for what is not for us to see. */
 export function lookAt(root: string, path: string): Stats | undefined {
-  try {
-    return lstatSync(posix.join(root, path), { throwIfNoEntry: false });
-  } catch {
-    // Not for us to see: nothing that this user runs can see it either.
-    return undefined;
-  }
+  // What is not for us to see, nothing that this user runs can see either.
+  return unlessFails(() => lstatSync(posix.join(root, path), { throwIfNoEntry: false }));
 }
 
 /** Whether a read-only mount can protect it. */

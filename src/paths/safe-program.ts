@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Host } from '../system/host';
 import { AgentFolders } from './agent-folders';
 import { searchFolders } from './search-path';
+import { unlessFails } from '../system/state-folder';
 
 /** The file that PATH means by `name`, as if none were there that an agent could put there or change. */
 export function safeProgram(name: string, host: Host): string | undefined {
@@ -14,19 +15,14 @@ export function safeProgram(name: string, host: Host): string | undefined {
 
 /** Whether there is a program of that path. */
 export function isProgram(file: string): boolean {
-  try {
+  const isExecutable = (): boolean => {
     accessSync(file, constants.X_OK);
     return statSync(file).isFile();
-  } catch {
-    return false;
-  }
+  };
+  return unlessFails(isExecutable) === true;
 }
 
 /** Whether no agent decides what the path leads to; not where that cannot be known. */
 export function isOfNoAgent(path: string, folders: AgentFolders): boolean {
-  try {
-    return folders.onWayTo(path) === undefined;
-  } catch {
-    return false;
-  }
+  return unlessFails(() => folders.onWayTo(path) === undefined) === true;
 }

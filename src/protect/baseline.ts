@@ -9,6 +9,7 @@ import { isInside } from '../paths/path-map';
 import { identityNow } from '../paths/pinned-folder';
 import { ancestry } from '../system/real-path';
 import { replaceFile } from '../system/replace-file';
+import { unlessFails } from '../system/state-folder';
 import { contentOf, digestOf, identityOf, canBeKept, placesIn, placesOf, unitsIn } from './inventory';
 import type { Content, Scope } from './inventory';
 
@@ -129,15 +130,11 @@ export function readBaseline(state: string, folder: string): Baseline | undefine
 /** The baselines of folders below the root of a workspace in which sessions were opened, sorted by path. */
 export function innerBaselines(state: string, root: string): Baseline[] {
   const place = placeOf(state);
-  try {
-    return readdirSync(place)
-      .flatMap((name) => read(posix.join(place, name, fileName)) ?? [])
-      .filter((each) => each.root === root && each.folder !== root)
-      .sort((a, b) => (a.folder < b.folder ? -1 : 1));
-  } catch {
-    // There is no baseline yet.
-    return [];
-  }
+  const names = unlessFails(() => readdirSync(place)) ?? [];
+  return names
+    .flatMap((name) => read(posix.join(place, name, fileName)) ?? [])
+    .filter((each) => each.root === root && each.folder !== root)
+    .sort((a, b) => (a.folder < b.folder ? -1 : 1));
 }
 
 /** Writes a baseline in place of an earlier one, and copies of `contents`. Fails with `CaiError('CONFIG')`. */
@@ -159,12 +156,8 @@ export function writeBaseline(state: string, baseline: Baseline, contents: reado
 
 /** The bytes of the copy with that digest; `undefined` if none was kept, or it is damaged. */
 export function copyOf(state: string, folder: string, digest: string): Buffer | undefined {
-  try {
-    const bytes = readFileSync(posix.join(folderFor(state, folder), 'copies', digest));
-    return digestOf(bytes) === digest ? bytes : undefined;
-  } catch {
-    return undefined;
-  }
+  const bytes = unlessFails(() => readFileSync(posix.join(folderFor(state, folder), 'copies', digest)));
+  return bytes !== undefined && digestOf(bytes) === digest ? bytes : undefined;
 }
 
 /** What the user was told about files of a folder: by path, the state told; `undefined` if nothing is recorded. */
@@ -244,19 +237,11 @@ function read(file: string): Baseline | undefined {
 
 /** `undefined` where there is no such file, or a damaged one. */
 function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    return undefined;
-  }
+  return unlessFails<unknown>(() => JSON.parse(readFileSync(file, 'utf8')));
 }
 
 function tryToWrite(file: string, value: object): void {
-  try {
-    replaceFile(file, `${JSON.stringify(value)}\n`);
-  } catch {
-    // As in `recordBaseline`.
-  }
+  unlessFails(() => replaceFile(file, `${JSON.stringify(value)}\n`));
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

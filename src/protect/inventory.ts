@@ -8,6 +8,7 @@ import { identityNow } from '../paths/pinned-folder';
 import { inGitFolder } from './protected-git';
 import { parentsOf, protectedInGitFolder, protectedPathsIn, protectedPatterns } from './protected-paths';
 import { readRegularFile } from '../paths/read-regular-file';
+import { unlessFails } from '../system/state-folder';
 
 /** A file that is looked at, or what is in its place. */
 export interface Place {
@@ -157,12 +158,4 @@ function placeAt(folder: string, path: string, unit: string): Place[] {
   // A folder that was a file a moment ago is looked at next time.
   const kind = stats && kindOf(stats);
   return kind === undefined || kind === 'folder' ? [] : [{ path, unit, kind, stats }];
-}
-
-function unlessFails<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch {
-    return undefined;
-  }
 }

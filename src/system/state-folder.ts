@@ -39,6 +39,15 @@ export function tryState(state: string): void {
   for (const name of readdirSync(state)) accessSync(join(state, name), constants.R_OK | constants.W_OK);
 }
 
+/** What `look` finds; `undefined` if it fails, for whatever reason. */
+export function unlessFails<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch {
+    return undefined;
+  }
+}
+
 /** What `look` finds; `undefined` if it fails because nothing is there. */
 export function unlessGone<T>(look: () => T): T | undefined {
   try {
