@@ -80,7 +80,6 @@ const withoutTest: Readonly<Record<string, string>> = {
       'sessions/session-ids',
       'calls/session-places',
       'sessions/session-settings',
-      'calls/restore-setting',
       'proxy/shutdown',
       'usage/usage-observer',
     ].map((path) => [path, 'the flow: test/conformance and test/flow play it whole, with real processes']),

@@ -12,9 +12,8 @@ import { quoted } from '../system/quoted';
 import { findWorkspace } from '../workspace/root';
 import { recordedRoots } from '../workspace/trust';
 import type { Children } from '../relay/children';
-import { turnEndMs } from '../relay/core';
+import { turnEndMs, type Core } from '../relay/core';
 import type { Call } from '../sessions/call';
-import type { Core } from '../relay/core';
 import { isAgentError, offers, unknownSession } from '../protocol/refusals';
 import { within } from '../system/time-limit';
 

@@ -4,9 +4,12 @@
  * until the call is sent, and those of one workspace, because `SessionPlaces` finds their places in that order.
  */
 import { planOf } from '../rpc/json';
-import type { CaiError } from '../errors';
+import { messageOf, type CaiError } from '../errors';
+import type { Log } from '../system/log';
+import { notificationLine } from '../rpc/answer';
 import type { Host } from '../system/host';
-import { fieldOf, type Message } from '../rpc/message';
+import { bodyOf, fieldOf, type Message } from '../rpc/message';
+import type { JsonObject } from '../child/child-data';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Workspace } from '../workspace/root';
 import type { Children } from '../relay/children';
@@ -19,7 +22,6 @@ import { sessionIdOf } from '../sessions/session-ids';
 import type { SessionRecord } from '../sessions/session-file';
 import { canRelearn, relearn } from './unremembered-session';
 import { SessionPlaces } from './session-places';
-import { tellState } from './restore-setting';
 
 /** What has become of a session that was lost. */
 export interface Restored {
@@ -243,5 +245,27 @@ export class SessionOpener {
     const session = sessions.open(known.editorId, { ...place, agentId, child });
     session.owner.settle(session);
     return session;
+  }
+}
+
+/**
+ * Tells the editor what an answer to a request of ours says of a session's mode and options, as the agent's own
+ * updates would. `modeId`: the mode that the request has set. Source: ACP v1, `SessionUpdate`.
+ */
+export function tellState(session: AgentSession, answer: Message, log: Log, modeId?: unknown): void {
+  const { child, editorId: sessionId } = session;
+  // It may have been closed meanwhile.
+  if (session.owner.open !== session) return;
+  const { modes, configOptions } = (bodyOf(answer) ?? {}) as JsonObject;
+  const currentModeId = modeId ?? (modes as JsonObject | null | undefined)?.currentModeId;
+  const tell = (update: JsonObject): void =>
+    child.deliver(notificationLine('session/update', JSON.stringify({ sessionId, update })));
+  try {
+    if (typeof currentModeId === 'string') tell({ sessionUpdate: 'current_mode_update', currentModeId });
+    if (Array.isArray(configOptions)) tell({ sessionUpdate: 'config_option_update', configOptions });
+  } catch (reason) {
+    // As options that are nested more deeply than can be written.
+    const about = { root: child.root, reason: messageOf(reason) };
+    log.warn(about, 'the editor cannot be told of a restored session');
   }
 }

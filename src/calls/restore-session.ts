@@ -15,14 +15,16 @@ import { isAgentError, offers } from '../protocol/refusals';
 import type { Call } from '../sessions/call';
 import type { AgentSession, Session } from '../sessions/session';
 import type { EditorRequest } from '../sessions/request-table';
-import type { Restored, SessionOpener } from './open-session';
-import { setAgain } from './restore-setting';
+import type { Setting } from '../sessions/session-settings';
+import { tellState, type Restored, type SessionOpener } from './open-session';
 import { within } from '../system/time-limit';
 
 /** Methods that restore a session, the preferred one first: `resume` does not replay the history. */
 const reopeners = ['session/resume', 'session/load'] as const;
 /** How much of the details of an agent's error is told, in characters. */
 const maxDetails = 500;
+/** How long a mode or an option may take to be set again, in milliseconds. */
+const settingMs = 10_000;
 const serversPlan = planOf({ mcpServers: 'mcpServers' });
 
 /** What sessions are restored with. */
@@ -150,12 +152,9 @@ export class SessionRestorer {
     for (let attempt = 1; ; attempt++) {
       const { session, failure } = await this.#reopen(restore);
       if (failure === undefined) {
-        for (const setting of settings) {
-          // The agent may have said meanwhile what it begins with.
-          const onSet = (): void => owner.settings.keep(setting);
-          // One that does not answer is not waited for again and again.
-          if (restore.isOver || !(await setAgain(session, setting, this.core.log, onSet))) break;
-        }
+        // An agent that does not answer is not waited for again and again.
+        for (const setting of settings)
+          if (restore.isOver || !(await this.#setAgain(session, setting))) break;
         if (restore.isOver || owner.open === session) return { session };
       } else if (!(failure instanceof CaiError) || failure.code !== 'AGENT_EXITED') {
         return { session, failure };
@@ -200,6 +199,35 @@ export class SessionRestorer {
     if (failure === undefined && session.owner.state === 'restoring')
       await session.owner.settleQuiet(session, limitMs);
     return { session, failure };
+  }
+
+  /**
+   * Sets something again in a session, and tells the editor, which the agent may have told of what it begins with.
+   * What the agent does not want is only logged. False: it has not answered.
+   */
+  async #setAgain(session: AgentSession, setting: Setting): Promise<boolean> {
+    const { child, agentId, owner } = session;
+    const { log } = this.core;
+    const { method, params } = setting;
+    const text = JSON.stringify({ ...params, sessionId: agentId });
+    const failed = (reason: string): void => log.warn({ method, reason }, 'could not be set again');
+    const onAnswer = (answer: Message): void => {
+      if (answer.isError) {
+        failed('the agent refused it');
+      } else {
+        tellState(session, answer, log, method === 'session/set_mode' ? params.modeId : undefined);
+        // The agent may have said meanwhile what it begins with.
+        owner.settings.keep(setting);
+      }
+    };
+    try {
+      if ((await within(settingMs, child.ask(method, text, { onAnswer }))) !== undefined) return true;
+      failed(`no answer in ${settingMs / 1_000} s`);
+      return false;
+    } catch (reason) {
+      failed((reason as CaiError).code);
+      return true;
+    }
   }
 
   #lost(what: string): CaiError {

@@ -16,11 +16,9 @@ import { findCheckedWorkspace, recordedRoots } from '../workspace/trust';
 import type { Children } from '../relay/children';
 import type { AgentSession, Place } from '../sessions/session';
 
-/** What was found for a call. */
-export interface Found {
-  /** The workspace that its `cwd` lies in. */
+/** What was found for a call: the workspace that its `cwd` lies in, and what its session is to have. */
+interface Found {
   readonly workspace: Workspace;
-  /** What its session is to have. */
   readonly place: Place;
 }
 

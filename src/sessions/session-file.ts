@@ -7,8 +7,7 @@ import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync, st
 import { basename, dirname } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
-import { ProcessLocks } from '../system/process-lock';
-import type { Lock } from '../system/process-lock';
+import { ProcessLocks, type Lock } from '../system/process-lock';
 import { replaceFile } from '../system/replace-file';
 import { stateRemedy } from '../system/state-folder';
 import { endsWhole } from '../system/whole-lines';

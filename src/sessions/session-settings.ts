@@ -2,8 +2,7 @@
  * The mode and the options of a session as they were set last, by the user or by the agent itself: an agent that has
  * ended has forgotten them, and they are set again when the session is restored.
  */
-import { bodyOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
+import { bodyOf, type Message } from '../rpc/message';
 import type { JsonObject } from '../child/child-data';
 import { updateOf } from './session-update';
 
