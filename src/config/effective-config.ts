@@ -49,13 +49,11 @@ export interface WorkspaceConfig {
 /** More notices than these are told as a number: a stranger chooses how many there are. */
 const maxNotices = 20;
 
-/** A setting of the repository's file. */
+/** A setting of the repository's file; the user's that it would replace or add to; what holds if it counts. */
 interface Judged {
   readonly setting: Setting;
   readonly verdict: 'narrows' | 'widens' | 'never';
-  /** The user's setting that it would replace or add to. */
   readonly held: Setting | undefined;
-  /** The setting that holds if this one counts. */
   readonly effective: Setting;
 }
 

@@ -47,13 +47,10 @@ function objectionTo(git: OuterGitFolder, known: string | undefined, around: str
 }
 
 /**
- * The git folder that `root` (a real path) needs beside itself: the common folder of the
- * repository whose linked worktree it is, or the folder of a submodule in the repository above it.
- * `undefined`: none.
- *
- * `root/.git` is a file that the agent can write, so what it names counts only if it lies where git puts
- * such a folder and names `root` in return, in a file that the agent could not reach before. Its
- * `commondir` is not read: the agent can write it once the folder is mounted.
+ * The git folder that `root` (a real path) needs beside itself: the common folder of a linked worktree, or the folder of
+ * a submodule in the repository above it. `root/.git` is a file that the agent can write, so what it names counts only
+ * if it lies where git puts such a folder and names `root` in return, in a file that the agent could not reach before.
+ * Its `commondir` is not read: the agent can write it once the folder is mounted.
  */
 export async function outerGitFolder(root: string, host: Host): Promise<OuterGitFolder | undefined> {
   try {

@@ -15,11 +15,9 @@ const systemFolders = `${unixFolders} ${macFolders}`.split(' ').map((name) => `/
 type Guarded = ResolvedPath & { readonly path: string };
 
 /**
- * The rules for this environment and the file system as it is now: why a folder (a real path) cannot be the root of a
- * workspace, cannot be worked in whatever the root is, or cannot be mounted besides a workspace even where the user
- * wants it. Each gives a clause that follows "because"; `undefined`: nothing is wrong. A root is refused if it is `/`, the
- * home folder or an ancestor of it, a system folder itself, or holds a folder of ours or the socket of a
- * container engine. To hold means also: to hold a link on the way there, which the agent could redirect.
+ * Why a folder (a real path) cannot be the root of a workspace, be worked in whatever the root is, or be mounted besides
+ * a workspace, by this environment and the file system as it is now: clauses that follow "because"; `undefined`: it can.
+ * To hold a folder means also to hold a link on the way there, which the agent could redirect.
  * Looks without waiting, because one by one these waits took longer than all else of a `session/new`.
  */
 export function rootRules(host: Host) {

@@ -32,10 +32,8 @@ export interface Workspace {
 
 /**
  * The workspace of a working directory: the top level of its git work tree, else the nearest folder with
- * `.containai/config.toml` of the user or root, else the directory itself. A root that would give away
- * too much does not count, and the next rule decides. Rejects with `CaiError('WORKSPACE')` for a `cwd`
- * that is not an absolute path of an existing folder, or if that folder itself cannot be a workspace.
- * `options.env` also names the home folder, our folders and the engine's socket.
+ * `.containai/config.toml` of the user or root, else the directory itself; the next counts where one would give away
+ * too much. Rejects with `CaiError('WORKSPACE')` for a `cwd` that is no absolute path of a folder, or can be in none.
  */
 export async function findWorkspace(cwd: string, options: GitOptions): Promise<Workspace> {
   if (!cwd.startsWith('/')) throw refuse(cwd, 'is not an absolute path: send the full path of the folder');
@@ -84,14 +82,12 @@ async function realFolder(spelled: string): Promise<string> {
 }
 
 /**
- * The top level of the work tree that `folder` (a real path) lies in, if there is one that counts: of `folder` and
- * its ancestors one of those that are `possible`.
+ * The top level of the work tree that `folder` (a real path) lies in; `foreign`: the repository that git has refused
+ * because it is another user's. Whatever else fails is no answer.
  *
- * The repository is input from a stranger: `core.worktree` or a crafted `.git` file can name any folder
- * as top level. So the answer counts only if it is possible and holds the very `.git` that git used. Linked
- * worktrees and submodules hold a `.git` file and count. Whatever fails (no git, a git that hangs, a repository of
- * somebody else, a bare one) is no answer; `foreign` is that repository of somebody else, if it is possible too.
- * Git takes longer than all else, and is only asked where something named `.git` could count.
+ * The repository is input from a stranger: `core.worktree` or a crafted `.git` file can name any folder as top level.
+ * So the answer counts only if it is one of those that are `possible`, and holds the very `.git` that git used; linked
+ * worktrees and submodules hold a `.git` file. Git takes long, and is only asked where a `.git` could count.
  */
 async function gitRootOf(
   folder: string,

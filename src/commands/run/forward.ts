@@ -9,12 +9,8 @@ import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
 
-/** Two ports: one here, one in the container. */
-interface Pair {
-  /** 0: one that is free. */
-  readonly local: number;
-  readonly inside: number;
-}
+/** Two ports: one here (0: one that is free), one in the container. */
+type Pair = Readonly<{ local: number; inside: number }>;
 
 /** Resolves with 128 + N when signal N ends it. Rejects with `CaiError`, also when the connection is lost. */
 export const run = declare<TargetOptions>({
