@@ -1,6 +1,4 @@
-/**
- * Start here: which command is it? Its code is loaded only when it is wanted, because an editor waits for this process.
- */
+/** Start here: which command is it? No other code than its own is loaded, because an editor waits for it. */
 import { delimiter } from 'node:path';
 import { version } from '../package.json';
 import { signInToken } from './sign-in/sign-in-argument';

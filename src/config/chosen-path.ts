@@ -5,9 +5,7 @@ import type { AgentFolders } from '../paths/agent-folders';
 import { placeOfValue } from './effective-config';
 import { quoted } from '../system/quoted';
 
-/**
- * A path of the configuration, its key as in the docs (`mounts[].path`), and the workspace whose configuration it is.
- */
+/** A path of the configuration, its key as in the docs (`mounts[].path`), and the workspace that it is for. */
 interface ChosenPath {
   readonly key: string;
   readonly path: string;
@@ -21,7 +19,8 @@ interface ChosenPath {
 export function checkMountPath(host: Host, chosen: ChosenPath, folders: AgentFolders): void {
   const folder = folders.above(chosen.path);
   if (folder === undefined) return;
-  const [place, name] = [placeOf(host, chosen), quoted(folder)];
+  const place = placeOfValue(host, chosen.root, chosen.key, chosen.path);
+  const name = quoted(folder);
   throw new CaiError(
     'CONFIG',
     `${place} names ${chosen.path}, which cannot be mounted, because the way there leads through ${name}, where an agent could put a link to any other folder: mount ${name} itself, or move what is to be mounted; ${orForget(folder)}`,
@@ -32,17 +31,14 @@ export function checkMountPath(host: Host, chosen: ChosenPath, folders: AgentFol
 export function checkFilePath(host: Host, chosen: ChosenPath, folders: AgentFolders): void {
   const folder = folders.onWayTo(chosen.path);
   if (folder === undefined) return;
+  const place = placeOfValue(host, chosen.root, chosen.key, chosen.path);
   throw new CaiError(
     'CONFIG',
-    `${placeOf(host, chosen)} names ${chosen.path}, which is not read, because the way there leads through ${quoted(folder)}, where an agent could put any other file in its place: move it elsewhere; ${orForget(folder)}`,
+    `${place} names ${chosen.path}, which is not read, because the way there leads through ${quoted(folder)}, where an agent could put any other file in its place: move it elsewhere; ${orForget(folder)}`,
   );
 }
 
 /** The end of a message about a folder where an agent has worked: what to do if none does any more. */
 export function orForget(folder: string): string {
   return `if no agent works there any more, run: cai trust --forget ${quoted(folder)}`;
-}
-
-function placeOf(host: Host, { key, path, root }: ChosenPath): string {
-  return placeOfValue(host, root, key, path);
 }

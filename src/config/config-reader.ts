@@ -9,9 +9,7 @@ import type { placesIn, Path } from './toml-places';
 
 /** One key that a file may have. */
 export interface Key {
-  /**
-   * `['agents', '*', 'command']`, where `*` is a name of the user's choice; `['mounts', '[]', 'path']` for each of a list.
-   */
+  /** `['agents', '*', 'command']`, where the user chooses the name; `['mounts', '[]', 'path']` for a list. */
   readonly path: readonly string[];
   /** Name of the field that it sets, in the object that its table becomes. */
   readonly field: string;

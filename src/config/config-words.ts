@@ -20,9 +20,7 @@ const ownVariables = new Set(
 /** What loads code into every program or shell. */
 const loaders = /^(LD_|DYLD_)|^(ENV|BASH_ENV)$/;
 
-/**
- * Variables that a container can take from the host, also those made for one kind of program, such as `NODE_OPTIONS`.
- */
+/** Variables that a container can take from the host, also those for one kind of program, as `NODE_OPTIONS`. */
 export const variables = listOf(
   'a list of different names of variables, but for those that the container sets itself or that load code (PATH, HOME, LD_PRELOAD and the like)',
   (word) =>

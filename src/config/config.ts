@@ -102,9 +102,7 @@ export type Config = {
   readonly mounts: readonly Fields<Tables['mounts.[]']>[];
   /** `memoryAtMostBytes`: what an untrusted repository makes of the default for `memoryBytes`: no more than this. */
   readonly container: { readonly memoryAtMostBytes?: number };
-  /**
-   * `dockerfileText`: what the user trusted where the Dockerfile is the repository's, whatever the file holds by now.
-   */
+  /** `dockerfileText`: of a Dockerfile of the repository what the user trusted, whatever the file holds by now. */
   readonly image: { readonly dockerfileText?: string };
 };
 
@@ -121,9 +119,7 @@ export function configFileOf(host: Host): string {
   return posix.join(host.folders.config, 'config.toml');
 }
 
-/**
- * The user's configuration. Fails with `CaiError('CONFIG')` for a file that cannot be read or says something unknown.
- */
+/** Fails with `CaiError('CONFIG')` for a file that cannot be read or says something unknown. */
 export function loadConfig(host: Host): Config {
   return configOf(userSettings(host));
 }
@@ -184,23 +180,12 @@ type FieldOf<R, IsThere extends boolean> = R extends {
   : never;
 type ValueOf<R> = R extends { readonly kind: Kind<infer T> } ? T : never;
 
-function key<F extends string, T>(
+function key<F extends string, T, S extends Key['standard'] = undefined>(
   field: F,
   kind: Kind<T>,
   repository: rules.RepositoryRule<NoInfer<T>>,
-): Row<F, T, false>;
-function key<F extends string, T>(
-  field: F,
-  kind: Kind<T>,
-  repository: rules.RepositoryRule<NoInfer<T>>,
-  standard: NonNullable<Key['standard']>,
-): Row<F, T, true>;
-function key<F extends string, T>(
-  field: F,
-  kind: Kind<T>,
-  repository: rules.RepositoryRule<T>,
-  standard?: Key['standard'],
-): Row<F, T, boolean> {
+  standard?: S,
+): Row<F, T, S extends undefined ? false : true> {
   return { field, kind, repository, standard, isRequired: false };
 }
 

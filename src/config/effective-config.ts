@@ -176,9 +176,7 @@ function noticesOf(
   return [...all.slice(0, maxNotices), `${file}: ${all.length - maxNotices} more keys are ignored`];
 }
 
-/**
- * Where a key is set to `used`, for messages: `FILE:LINE: "mounts[0].path"`. `key` is as in the docs: `mounts[].path`.
- */
+/** `FILE:LINE: "mounts[0].path"`, where a key, `mounts[].path` in the docs, is set to `used`; for messages. */
 export function placeOfValue(host: Host, root: string | undefined, key: string, used: unknown): string {
   const { origins } = loadWorkspaceConfig(host, root);
   const origin = origins().find((each) => each.name.replace(/\[\d+\]/, '[]') === key && each.used === used);

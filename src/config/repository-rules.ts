@@ -1,9 +1,7 @@
 /** What a repository's config file may do with a key: a stranger wrote it, so by itself it may only narrow. */
 import { totalmem } from 'node:os';
 
-/**
- * `never`: a repository cannot set the key. Else what narrows counts, and anything else if the user trusts the file.
- */
+/** `never`: a repository cannot set the key. Else what narrows counts, and the rest if the user trusts the file. */
 export type RepositoryRule<T> = 'never' | Narrowing<T>;
 
 /** Tells whether a value narrows. */

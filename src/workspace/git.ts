@@ -36,9 +36,7 @@ export async function askGit(args: readonly string[], options: GitOptions): Prom
   return (await asking).stdout;
 }
 
-/**
- * The repository of another user that git has refused, by what `askGit` rejected with. Source: git 2.35.2 to 2.50, setup.c.
- */
+/** The other user's repository that git refused, by what `askGit` threw. Source: git 2.35.2 to 2.50, setup.c. */
 export function foreignRepositoryIn(reason: unknown): string | undefined {
   const { stderr } = reason as { readonly stderr?: unknown };
   const pattern = /^fatal: (?:detected dubious ownership in repository at |unsafe repository \()'(.*)'/m;
@@ -48,9 +46,7 @@ export function foreignRepositoryIn(reason: unknown): string | undefined {
 /** Longer than any path. */
 const maxGitFileBytes = 8_192;
 
-/**
- * A file of git that holds a path, empty if there is none. Fails with `CaiError('CONFIG')` for what is no such file.
- */
+/** A file of git that holds a path, empty if there is none. Fails with `CONFIG` for what is no such file. */
 export function readGitFile(file: string, maxBytes = maxGitFileBytes): string {
   return readRegularFile(file, maxBytes)?.toString() ?? '';
 }

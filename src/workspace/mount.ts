@@ -18,9 +18,7 @@ export function isMountable(path: string): boolean {
   return ![...imageFolders, agentHome].some((folder) => isInside(path, folder) || isInside(folder, path));
 }
 
-/**
- * A workspace's own path, if something can be mounted there: each path that an agent prints is then one of the host.
- */
+/** A workspace's own path, if it can be mounted there: what an agent prints is then a path of the host. */
 export function mountPointOf(root: string): string {
   return isMountable(root) ? root : fallbackMount;
 }

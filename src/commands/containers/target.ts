@@ -244,9 +244,7 @@ function endingOf({ isOomKilled, exitCode }: ContainerInfo): string {
   return `was ended, because it has used up its disk budget and something went on writing: ${diskRemedy}`;
 }
 
-/**
- * The agent of that name, or the default of the configuration in effect at `root`. An unknown one is a `USAGE` error.
- */
+/** The agent of that name, or the default of the configuration at `root`. Fails with `USAGE` for an unknown one. */
 export function chosenAgent(
   named: string | undefined,
   config: Config,

@@ -111,9 +111,7 @@ export function protection({ host, place, configured }: Facts): Finding | undefi
 const desktopPath =
   process.platform === 'darwin' ? '/usr/bin:/bin:/usr/sbin:/sbin' : '/usr/local/bin:/usr/bin:/bin';
 
-/**
- * Whether an editor started from the desktop finds `cai` and `node`: version managers change the PATH of shells only.
- */
+/** Whether an editor from the desktop finds `cai` and `node`: version managers change the PATH of shells only. */
 export function editor({ configured }: Facts): Finding {
   const cai = realpathSync(packageFile('bin/cai'));
   const args = ['--acp', ...(configured === undefined ? [] : [configured.agent.name])];

@@ -88,9 +88,7 @@ async function follow(logs: Logs): Promise<never> {
 class Logs {
   /** No line has been read, wanted or not. */
   isEmpty = true;
-  /**
-   * How far each file was read, by inode, because files of a log are renamed. `beginning` tells an inode that is reused.
-   */
+  /** How far each file was read, by inode, as logs are renamed. `beginning` tells an inode that is reused. */
   readonly #read = new Map<number, { beginning: string; bytes: number }>();
   readonly #heads = new Map<string, Entry>();
 

@@ -1,6 +1,4 @@
-/**
- * `cai bridge`, started by `cai --acp`: agents in a container reach a port of this machine, or a program that runs here.
- */
+/** `cai bridge`, for `cai --acp`: agents in a container reach a port of this machine, or a program that runs here. */
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -1,6 +1,4 @@
-/**
- * A program that the editor names as an MCP server and the user allows on this machine: a process for each connection.
- */
+/** An MCP server that the user allows on this machine: a process of its program for each connection. */
 import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../system/host';
@@ -63,9 +61,7 @@ export class HostProgram {
     this.#env = { ...host.env, ...Object.fromEntries(order.env) };
   }
 
-  /**
-   * Serves the socket inside from now on. Rejects with `WORKSPACE` if the program is not there, or agents can change it.
-   */
+  /** Serves the socket inside. Rejects with `WORKSPACE` if there is no such program, or agents can change it. */
   async listen(connection: SshConnection, { binds }: Pick<Settings, 'binds'>): Promise<void> {
     const writable = binds.filter(({ isReadOnly }) => !isReadOnly).map(({ source }) => source);
     this.#find(writable);
