@@ -15,13 +15,10 @@ import { SessionOpener } from './open-session';
 import type { SessionOpenerOptions } from './open-session';
 import { isClosing, SessionRestorer } from './restore-session';
 import type { SessionRestorerOptions } from './restore-session';
-import type { Session } from '../sessions/session';
+import type { AgentSession, Session } from '../sessions/session';
 import { sessionIdOf } from '../sessions/session-ids';
 import { SessionList } from './session-list';
 import { cancelled, methodNotFound, unknownSession } from '../protocol/refusals';
-
-/** Methods about the stored session, which does not have to be open. */
-const aboutRecord = new Set(['session/archive', 'session/unarchive', 'session/set_title']);
 
 /** What `EditorCalls` is made from. */
 export interface EditorCallsOptions
@@ -103,17 +100,35 @@ export class EditorCalls {
     const session = owner?.open;
     const hold = async (step: (held: Session) => Promise<void>): Promise<void> =>
       await sessions.hold(editorId, step);
-    if (row.route === 'open') await hold((held) => this.#opener.openKnown(call, held));
-    else if (row.route === 'delete') await hold(() => this.#ender.delete(call, editorId));
-    else if (session === undefined && aboutRecord.has(message.method))
-      await hold(() => this.#ender.serveClosed(call, editorId));
-    else if (session === undefined && row.route === 'fork')
-      await hold(() => this.#opener.openNew(call, this.#ender.recordOf(editorId)));
-    else if (owner?.lost !== undefined) await this.#restorer.serve(call, owner);
-    else if (session === undefined) throw unknownSession(editorId);
-    else if (row.route === 'close') await hold(() => this.#ender.close(call, session));
-    else if (row.route === 'end') await hold(() => this.#ender.end(call, session));
-    else if (row.route === 'fork') await hold(() => this.#opener.fork(call, session));
+    switch (row.route) {
+      case 'open':
+        await hold((held) => this.#opener.openKnown(call, held));
+        break;
+      case 'delete':
+        await hold(() => this.#ender.delete(call, editorId));
+        break;
+      case 'fork':
+        if (session === undefined)
+          await hold(() => this.#opener.openNew(call, this.#ender.recordOf(editorId)));
+        else await hold(() => this.#opener.fork(call, session));
+        break;
+      default:
+        if (session !== undefined) await this.#serveOpen(call, session, hold);
+        else if (row.isAboutStored === true) await hold(() => this.#ender.serveClosed(call, editorId));
+        else if (owner?.lost !== undefined) await this.#restorer.serve(call, owner);
+        else throw unknownSession(editorId);
+    }
+  }
+
+  /** A call for a session that an agent has. */
+  async #serveOpen(
+    call: Call,
+    session: AgentSession,
+    hold: (step: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    const { route } = call.row;
+    if (route === 'close') await hold(() => this.#ender.close(call, session));
+    else if (route === 'end') await hold(() => this.#ender.end(call, session));
     else this.core.toAgent(session.child, call, { map: session.map, session });
   }
 

@@ -45,7 +45,7 @@ export type AgentRoute =
   | 'file'
   /** To the editor, if it offers this. What runs there is `cai`, which runs the agent's command in its container. */
   | 'terminal'
-  /** To the editor, in a mode it offers. */
+  /** To the editor, in a mode that it offers; else -32602. */
   | 'elicitation'
   | 'elicitationComplete'
   /** To the editor; later messages about it find their way back: MCP-over-ACP. */
@@ -74,6 +74,10 @@ export interface Method<Route> {
   readonly params: FieldTree;
   /** The places in the result of a request; an error has `errorObject` instead. */
   readonly result: FieldTree;
+  /** It exists only as a notification: as a request it is refused, and has no effect. */
+  readonly isNotification?: true;
+  /** It is about what the agent has stored of a session, which need not be open. */
+  readonly isAboutStored?: true;
   /** For `all`: sent again to children that start later, in the order of arrival; `clear` empties that list. */
   readonly repeat?: 'keep' | 'clear';
 }
@@ -91,6 +95,12 @@ function unstable<Route>(route: Route, params: FieldTree, more: Partial<Method<R
 function extension<Route>(route: Route, params: FieldTree, more: Partial<Method<Route>> = {}): Method<Route> {
   return stable(route, params, { origin: 'extension', ...more });
 }
+
+function stored(capability: string): Method<EditorRoute> {
+  return unstable('session', fields.inSession, { capability, isAboutStored: true });
+}
+
+const isNotification = true;
 
 /** What the editor may send. */
 export const editorMethods: Readonly<Record<string, Method<EditorRoute>>> = {
@@ -120,16 +130,16 @@ export const editorMethods: Readonly<Record<string, Method<EditorRoute>>> = {
   }),
   'session/delete': stable('delete', fields.inSession, { capability: 'sessionCapabilities.delete' }),
   'session/close': stable('close', fields.inSession, { capability: 'sessionCapabilities.close' }),
-  'session/archive': unstable('session', fields.inSession, { capability: 'sessionCapabilities.archive' }),
-  'session/unarchive': unstable('session', fields.inSession, { capability: 'sessionCapabilities.archive' }),
-  'session/set_title': unstable('session', fields.inSession, { capability: 'sessionCapabilities.title' }),
+  'session/archive': stored('sessionCapabilities.archive'),
+  'session/unarchive': stored('sessionCapabilities.archive'),
+  'session/set_title': stored('sessionCapabilities.title'),
   'session/status': unstable('session', fields.inSession, { capability: 'sessionCapabilities.status' }),
   'session/set_mode': stable('session', fields.inSession),
   'session/set_config_option': stable('session', fields.inSession),
   'session/prompt': stable('session', fields.prompt),
   'session/cancel': stable('session', fields.inSession),
   'mcp/message': unstable('mcp', fields.mcpMessage),
-  '$/cancel_request': stable('cancel', { requestId: 'requestId' }),
+  '$/cancel_request': stable('cancel', { requestId: 'requestId' }, { isNotification }),
 
   // No schema has these. `session/end` never existed in ACP; early clients of ours were promised it.
   'session/end': extension('end', fields.inSession),
@@ -157,16 +167,17 @@ export const agentMethods: Readonly<Record<string, Method<AgentRoute>>> = {
   'terminal/release': stable('terminal', fields.inTerminal, { capability: 'terminal' }),
   'terminal/wait_for_exit': stable('terminal', fields.inTerminal, { capability: 'terminal' }),
   'terminal/kill': stable('terminal', fields.inTerminal, { capability: 'terminal' }),
-  'elicitation/create': stable('elicitation', fields.elicitation, {
-    capability: 'elicitation',
-    result: fields.elicitationResult,
-  }),
-  'elicitation/complete': stable('elicitationComplete', { elicitationId: 'elicitationId' }),
+  'elicitation/create': stable('elicitation', fields.elicitation, { result: fields.elicitationResult }),
+  'elicitation/complete': stable(
+    'elicitationComplete',
+    { elicitationId: 'elicitationId' },
+    { isNotification },
+  ),
   'mcp/message': unstable('mcp', fields.mcpMessage),
-  'auth/status_update': unstable('status', none),
-  '$/cancel_request': stable('cancel', { requestId: 'requestId' }),
+  'auth/status_update': unstable('status', none, { isNotification }),
+  '$/cancel_request': stable('cancel', { requestId: 'requestId' }, { isNotification }),
 
-  '_auth/status_update': extension('status', none),
+  '_auth/status_update': extension('status', none, { isNotification }),
   '_session/list/changes': extension('editor', fields.listChanges),
 };
 

@@ -28,9 +28,6 @@ import { isMessageChunk, updateKindOf } from '../sessions/session-update';
 import { methodNotFound, offers } from '../protocol/refusals';
 import type { Terminals } from '../terminals/terminals';
 
-/** Routes of methods that exist only as notifications. As a request, such a method is refused and has no effect. */
-const notified: ReadonlySet<AgentRoute> = new Set(['elicitationComplete', 'status', 'cancel']);
-
 /** Updates that tell the current state of a session. All other updates tell what has happened in it. */
 const ofPresent = new Set([
   'current_mode_update',
@@ -81,7 +78,10 @@ export class AgentRequests {
       this.core.refuse(child, message, { code: rpcCode.resourceNotFound, message: 'Session not found' });
       return;
     }
-    this.#serve({ child, message, row, session });
+    const isMisused = message.kind === 'request' && row.isNotification === true;
+    const isOffered = row.capability === undefined || offers(this.core.editorCapabilities, row.capability);
+    if (isMisused || !isOffered) this.core.refuse(child, message, methodNotFound(message.method));
+    else this.#serve({ child, message, row, session });
   }
 
   /** Passes the editor's answer to a request on to the agent that has asked. */
@@ -103,7 +103,7 @@ export class AgentRequests {
 
   #serve(call: AgentCall): void {
     const { message, row } = call;
-    switch (message.kind === 'request' && notified.has(row.route) ? 'refuse' : row.route) {
+    switch (row.route) {
       case 'file':
         this.#files.serve(call);
         break;

@@ -14,7 +14,7 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import { confine } from '../paths/confine';
 import type { AgentCall } from '../relay/call';
 import type { Core } from '../relay/core';
-import { methodNotFound, offers } from '../protocol/refusals';
+import { methodNotFound } from '../protocol/refusals';
 import { within } from '../system/time-limit';
 
 /** How long an agent may wait for one file, while the containers are paused, in milliseconds. */
@@ -42,8 +42,8 @@ export class FileRequests {
    * keep their order.
    */
   serve(call: AgentCall): void {
-    const { child, message, row, session } = call;
-    if (child.files === 'off' || !offers(this.core.editorCapabilities, row.capability!)) {
+    const { child, message, session } = call;
+    if (child.files === 'off') {
       this.core.refuse(child, message, methodNotFound(message.method));
     } else if (session === undefined || fieldOf(message, 'path')?.isString !== true) {
       const text = `${message.method}: an open session and a path are needed`;

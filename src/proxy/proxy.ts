@@ -52,7 +52,6 @@ export class Proxy {
       options.signIn,
     );
     this.#core = core;
-    core.observers.push(new SessionMemory(sessions), ...options.observers(core));
     this.#children = new Children(core, {
       ...options,
       onLine: (child, line, records) => this.fromAgent(child, line, records),
@@ -69,7 +68,13 @@ export class Proxy {
       config.acp.maxLineFromEditorBytes,
     );
     this.#mcp = new McpServers({ ...options, env: options.host.env });
-    core.observers.push(this.#mcp, settingsObserver);
+    core.observers.push(
+      new SessionMemory(sessions),
+      ...options.observers(core),
+      this.#terminals,
+      this.#mcp,
+      settingsObserver,
+    );
     this.#calls = new EditorCalls(core, this.#children, {
       host,
       mcpFromEditor: (call) => this.#agentRequests.mcpFromEditor(call),

@@ -10,11 +10,12 @@ import { bodyOf, fieldOf, stringOf, type Message } from '../rpc/message';
 import { replacing, type Edit } from '../rpc/splice';
 import type { JsonObject } from '../child/child-data';
 import type { WorkspaceChild } from '../child/workspace-child';
+import type { SessionObserver } from '../sessions/observer';
 import type { AgentSession } from '../sessions/session';
 import type { Config } from '../config/config';
 import type { AgentCall } from '../relay/call';
 import type { Core } from '../relay/core';
-import { methodNotFound, offers } from '../protocol/refusals';
+import { methodNotFound } from '../protocol/refusals';
 
 /** Passes a call on to the editor; returns the id that it has there, undefined if it could not be passed. */
 type PassOn = (edits: readonly Edit[]) => string | undefined;
@@ -36,14 +37,14 @@ interface Terminal {
 }
 
 /** The terminals of one proxy. */
-export class Terminals {
+export class Terminals implements SessionObserver {
   /** By the id that the editor gave. */
   readonly #terminals = new Map<string, Terminal>();
   /** Terminals that the editor was asked for and has not answered, by the id of the request. */
   readonly #opening = new Map<string, Terminal>();
   readonly #rates = new WeakMap<WorkspaceChild, RateLimit>();
 
-  /** Adds itself to the observers of sessions. */
+  /** No terminal exists yet. */
   constructor(
     private readonly core: Core,
     private readonly options: {
@@ -51,17 +52,17 @@ export class Terminals {
       readonly host: Host;
       readonly terminals: Config['acp']['terminal'];
     },
-  ) {
-    core.observers.push({
-      onClose: ({ child, editorId }) =>
-        this.#end((each) => each.child === child && each.sessionId === editorId),
-    });
+  ) {}
+
+  /** As in `SessionObserver`: the terminals of a session end with it. */
+  onClose({ child, editorId }: AgentSession): void {
+    this.#end((each) => each.child === child && each.sessionId === editorId);
   }
 
-  /** Passes a call on if the editor offers terminals and the session may use this one, else refuses it. */
+  /** Passes a call on if the session may use the terminal, else refuses it. */
   serve(call: Omit<AgentCall, 'row'>, passOn: PassOn): void {
     const { child, message, session } = call;
-    if (this.options.terminals === 'off' || !offers(this.core.editorCapabilities, 'terminal')) {
+    if (this.options.terminals === 'off') {
       this.core.refuse(child, message, methodNotFound(message.method));
       return;
     }

@@ -1,3 +1,5 @@
+import { AgentRequests } from '../../src/proxy/agent-requests';
+import type { Children } from '../../src/relay/children';
 import { planOf } from '../../src/rpc/json';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,6 +50,7 @@ beforeEach(() => {
   );
   core.editorCapabilities = { terminal: true };
   terminals = new Terminals(core, { agent: { name: 'claude' }, host, terminals: 'container' });
+  core.observers.push(terminals);
   toEditor = [];
   toAgent = [];
   lastId = 0;
@@ -361,10 +364,13 @@ describe('terminals', () => {
   ] as const)('are refused where %s', (_, capabilities, mode) => {
     core.editorCapabilities = capabilities;
     terminals = new Terminals(core, { agent: { name: 'claude' }, host, terminals: mode });
-    const session = newSession(newChild());
+    const { agentId: sessionId, child } = newSession(newChild());
+    const requests = new AgentRequests(core, {} as Children, terminals, 1_024);
 
-    for (const name of ['create', 'output', 'release', 'wait_for_exit', 'kill'])
-      call(session, `terminal/${name}`, { command: 'true', terminalId: 't' });
+    for (const name of ['create', 'output', 'release', 'wait_for_exit', 'kill']) {
+      const params = { sessionId, command: 'true', terminalId: 't' };
+      requests.serve(child, fromAgent(`terminal/${name}`, params, ++lastId));
+    }
 
     expect(toAgent.map(({ error }) => (error as { code: number }).code)).toEqual(Array(5).fill(-32601));
     expect(toEditor).toEqual([]);
