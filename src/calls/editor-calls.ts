@@ -43,7 +43,10 @@ export class EditorCalls {
     private readonly children: Children,
     private readonly options: EditorCallsOptions,
   ) {
-    core.sessions.room.serve = (call) => this.serve(call);
+    // A request that was cancelled while it waited has been answered.
+    core.sessions.room.serve = (call) => {
+      if (call.request === undefined || core.requests.isWanted(call.request)) this.serve(call);
+    };
     this.#opener = new SessionOpener(core, children, options);
     this.#restorer = new SessionRestorer(core, { ...options, opener: this.#opener });
     this.#ender = new SessionEnder(core, children, options.host);
@@ -151,7 +154,7 @@ export class EditorCalls {
 
   /** Answers the waiting prompts, which no agent has got. Source: ACP v1, prompt turn, cancellation. */
   #cancelPrompts(owner: Session): void {
-    for (const call of owner.takeWaiting(({ message }) => message.method === 'session/prompt'))
+    for (const call of owner.takePrompts())
       if (call.request !== undefined)
         this.core.answer(call, resultLine(call.request.id, '{"stopReason":"cancelled"}'));
   }

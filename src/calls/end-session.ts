@@ -53,6 +53,9 @@ export class SessionEnder {
    */
   async end(call: Call, session: AgentSession): Promise<void> {
     const { child } = session;
+    // Calls that wait for the agent's start come first.
+    const { length: bytes } = call.message.line;
+    await new Promise<void>((run, onFailure) => child.whenReady({ bytes, run, onFailure }));
     if (offers(child.hello?.capabilities, 'sessionCapabilities.close')) {
       const params = JSON.stringify({ sessionId: session.agentId });
       const asked = child.ask('session/close', params, { session });
@@ -64,7 +67,7 @@ export class SessionEnder {
     } else {
       await this.#endTurn(call, session);
     }
-    if (this.core.sessions.of(child).isEmpty) void child.stop(patientStop);
+    if (this.core.sessions.isIdle(child)) void child.stop(patientStop);
   }
 
   /** `session/delete`, also of a session that is not open. One that nobody knows is deleted already. */

@@ -51,7 +51,7 @@ export class SessionOpener {
     private readonly children: Children,
     private readonly options: SessionOpenerOptions,
   ) {
-    this.#places = new SessionPlaces(children, options.host);
+    this.#places = new SessionPlaces(children, options.host, core.sessions.room);
   }
 
   /**
@@ -60,7 +60,7 @@ export class SessionOpener {
    */
   async openNew(call: Call, forked?: SessionRecord): Promise<void> {
     const folder = fieldOf(call.message, 'cwd') === undefined ? forked?.cwd : undefined;
-    await this.#places.use(call.message, folder, async ({ workspace, place }) => {
+    await this.#places.use(call, folder, async ({ workspace, place }) => {
       const { root } = workspace;
       if (forked !== undefined && root !== forked.root) throw forkElsewhere(forked.root);
       const sent = await this.#prepare(call, root, place);
@@ -73,7 +73,7 @@ export class SessionOpener {
    * An id that we never gave is the agent's own.
    */
   async openKnown(call: Call, { editorId }: Session): Promise<void> {
-    await this.#places.use(call.message, undefined, async ({ workspace, place }) => {
+    await this.#places.use(call, undefined, async ({ workspace, place }) => {
       if (canRelearn(this.core, editorId))
         await relearn(this.core, editorId, this.children.forWorkspace(workspace), place.map);
       this.#reopen(await this.#prepare(call, workspace.root, place), editorId, workspace, place);
@@ -91,7 +91,7 @@ export class SessionOpener {
       await send(session);
       return;
     }
-    await this.#places.use(call.message, undefined, async ({ workspace, place }) => {
+    await this.#places.use(call, undefined, async ({ workspace, place }) => {
       if (workspace.root !== child.root) throw forkElsewhere(child.root);
       await send(place);
     });

@@ -185,7 +185,7 @@ export class SessionRestorer {
     const ready = new Promise<void>((resolve) => (setReady = resolve));
     const opened = opener.restore(call, lost, (session) => {
       restore.session = session;
-      session.child.whenReady({ bytes: 0, run: setReady, onFailure: () => undefined });
+      session.child.whenReady({ bytes: 0, run: setReady, onFailure: setReady });
     });
     const over = Promise.race([opened, givenUp]);
     await Promise.race([ready, over]);

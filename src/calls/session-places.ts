@@ -14,6 +14,8 @@ import { isFilePath, resolvePath } from '../system/real-path';
 import type { Workspace } from '../workspace/root';
 import { findCheckedWorkspace, recordedRoots } from '../workspace/trust';
 import type { Children } from '../relay/children';
+import type { Call } from '../sessions/call';
+import type { WaitingRoom } from '../sessions/waiting-room';
 import type { AgentSession, Place } from '../sessions/session';
 
 /** What was found for a call: the workspace that its `cwd` lies in, and what its session is to have. */
@@ -27,7 +29,7 @@ interface Turn {
   readonly cwd: string;
   /** Undefined if it has none. */
   readonly workspace: Promise<Workspace | undefined>;
-  /** It has been sent, or has failed. */
+  /** It and those before it in the same folder have been sent, or have failed. */
   readonly over: Promise<void>;
 }
 
@@ -38,13 +40,14 @@ type Given = Pick<PinnedFolder, 'real' | 'isReadOnly'>;
 export class SessionPlaces {
   /** The look-up that is going on for each folder. */
   readonly #lookUps = new Map<string, Promise<Workspace>>();
-  /** The calls that have not been sent yet, in the order in which they came. */
-  readonly #turns = new Set<Turn>();
+  /** By folder, the last call that has not been sent yet: those before it are over when it is. */
+  readonly #turns = new Map<string, Turn>();
 
   /** `children` know what their agents see of this machine. */
   constructor(
     private readonly children: Children,
     private readonly host: Host,
+    private readonly room: WaitingRoom,
   ) {}
 
   /**
@@ -52,27 +55,30 @@ export class SessionPlaces {
    * one workspace run one after the other, in the order in which their calls came. Fails as they do, and where the call
    * cannot be served.
    */
-  async use(
-    message: Message,
-    folder: string | undefined,
-    step: (found: Found) => Promise<void>,
-  ): Promise<void> {
+  async use(call: Call, folder: string | undefined, step: (found: Found) => Promise<void>): Promise<void> {
+    const { message } = call;
     const cwd = folder ?? cwdOf(message);
     if (cwd === undefined)
       throw new CaiError('INVALID_PARAMS', `${message.method}: cwd must be an absolute path`);
-    const before = [...this.#turns].filter((turn) => this.#mayShare(turn.cwd, cwd));
+    if (!this.room.take(call))
+      throw new CaiError('AGENT_STALLED', 'too many sessions are being opened: try again in a moment');
+    const before = [...this.#turns.values()].filter((turn) => this.#mayShare(turn.cwd, cwd));
     let setOver = (): void => undefined;
     const over = new Promise<void>((resolve) => (setOver = resolve));
+    const previous = this.#turns.get(cwd);
     const turn: Turn = { cwd, workspace: this.#lookUp(cwd).catch(() => undefined), over };
-    this.#turns.add(turn);
+    this.#turns.set(cwd, turn);
     try {
       const found = await this.#find(message, cwd);
       for (const earlier of before)
         if ((await earlier.workspace)?.root === found.workspace.root) await earlier.over;
       await step(found);
     } finally {
-      this.#turns.delete(turn);
-      setOver();
+      this.room.leave(call);
+      void Promise.resolve(previous?.over).then(() => {
+        if (this.#turns.get(cwd) === turn) this.#turns.delete(cwd);
+        setOver();
+      });
     }
   }
 

@@ -18,6 +18,9 @@ const maxPages = 20;
 /** A UUID of version 5: an id that `SessionTable` derives. Source: RFC 9562, section 5.5. */
 const derivedId = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
+/** Agents that did not list their sessions in time: nobody waits for them again. */
+const silent = new WeakSet<WorkspaceChild>();
+
 /** Whether an id is not remembered, and may be one of ours all the same. */
 export function canRelearn({ sessions }: Core, editorId: string): boolean {
   return derivedId.test(editorId) && sessions.records.recall(editorId) === undefined;
@@ -34,13 +37,15 @@ export async function relearn(
   map: PathMap,
 ): Promise<void> {
   await new Promise<void>((done) => child.whenReady({ bytes: 0, run: done, onFailure: () => done() }));
-  if (child.state !== 'ready' || !offers(child.hello?.capabilities, 'sessionCapabilities.list')) return;
+  const isOffered = offers(child.hello?.capabilities, 'sessionCapabilities.list');
+  if (child.state !== 'ready' || !isOffered || silent.has(child)) return;
   const resultPlan = planOf(editorMethods['session/list']!.result);
   const endsAt = performance.now() + listMs;
   let params = '{}';
   for (let page = 0; page < maxPages; page++) {
     const asked = child.ask('session/list', params, { resultPlan }).catch(() => undefined);
     const answer = await within(endsAt - performance.now(), asked);
+    if (answer === undefined) silent.add(child);
     if (answer === undefined || answer.isError) return;
     // Each session of the list is given its id by this.
     core.agentLines.editsOf(child, answer, { map });

@@ -31,7 +31,10 @@ export type OpenRequest = ChildRequest & {
 /** The requests that are open at one agent. */
 export class OpenRequests {
   readonly #requests = new Map<string, OpenRequest>();
-  #quietWaits: { session: object; resolve: () => void }[] = [];
+  /** How many prompts are open, by session. */
+  readonly #prompts = new Map<object, number>();
+  /** Who waits for the end of a session's last prompt. */
+  readonly #quietWaits = new Map<object, (() => void)[]>();
 
   /** How many are open. */
   get size(): number {
@@ -41,7 +44,7 @@ export class OpenRequests {
   /** A request was sent under `childId`, JSON text, which was not open, after so many bytes. */
   add(childId: string, request: ChildRequest, sentAt = 0): void {
     // In this order: a member behind the spread costs a microsecond more.
-    this.#requests.set(childId, { childId, sentAt, ...request });
+    this.#put({ childId, sentAt, ...request });
   }
 
   /** The open request that `childId` (JSON text) names, also when the agent has written it otherwise. */
@@ -54,19 +57,24 @@ export class OpenRequests {
    * open, so that whoever catches the error can fail it.
    */
   settle(childId: string, answer: Message): boolean {
-    return this.#end(childId, (request) => {
-      try {
-        request.onAnswer(answer);
-      } catch (reason) {
-        this.#requests.set(request.childId, request);
-        throw reason;
-      }
-    });
+    const request = this.#take(childId);
+    if (request === undefined) return false;
+    try {
+      request.onAnswer(answer);
+    } catch (reason) {
+      this.#put(request);
+      throw reason;
+    }
+    this.#wake(request.session);
+    return true;
   }
 
   /** Fails one request; false if it is not open. */
   fail(childId: string, reason: CaiError): boolean {
-    return this.#end(childId, (request) => request.onFailure(reason));
+    const request = this.#take(childId);
+    request?.onFailure(reason);
+    this.#wake(request?.session);
+    return request !== undefined;
   }
 
   /** Fails all requests. */
@@ -83,34 +91,45 @@ export class OpenRequests {
   /** Forgets all requests without calling anybody. */
   clear(): void {
     this.#requests.clear();
+    this.#prompts.clear();
   }
 
   /** Whether a prompt of the session is open: its turn goes on. */
   hasPrompt(session: object): boolean {
-    const requests = [...this.#requests.values()];
-    return requests.some((each) => each.session === session && each.method === 'session/prompt');
+    return this.#prompts.has(session);
   }
 
   /** Calls back when no prompt of the session is open, which may be at once. */
   whenQuiet(session: object, resolve: () => void): void {
-    this.#quietWaits.push({ session, resolve });
-    this.#wakeQuiet();
+    this.#quietWaits.set(session, [...(this.#quietWaits.get(session) ?? []), resolve]);
+    this.#wake(session);
   }
 
-  #end(childId: string, tell: (request: OpenRequest) => void): boolean {
+  #put(request: OpenRequest): void {
+    this.#requests.set(request.childId, request);
+    this.#count(request, 1);
+  }
+
+  #take(childId: string): OpenRequest | undefined {
     const request = this.find(childId);
-    if (request === undefined) return false;
+    if (request === undefined) return undefined;
     this.#requests.delete(request.childId);
-    tell(request);
-    this.#wakeQuiet();
-    return true;
+    this.#count(request, -1);
+    return request;
   }
 
-  #wakeQuiet(): void {
-    if (this.#quietWaits.length === 0) return;
-    const ready = this.#quietWaits.filter((wait) => !this.hasPrompt(wait.session));
-    if (ready.length === 0) return;
-    this.#quietWaits = this.#quietWaits.filter((wait) => !ready.includes(wait));
-    for (const wait of ready) wait.resolve();
+  #count({ method, session }: OpenRequest, more: 1 | -1): void {
+    if (session === undefined || method !== 'session/prompt') return;
+    const count = (this.#prompts.get(session) ?? 0) + more;
+    if (count > 0) this.#prompts.set(session, count);
+    else this.#prompts.delete(session);
+  }
+
+  #wake(session: object | undefined): void {
+    if (session === undefined || this.#prompts.has(session)) return;
+    const waits = this.#quietWaits.get(session);
+    if (waits === undefined) return;
+    this.#quietWaits.delete(session);
+    for (const resolve of waits) resolve();
   }
 }

@@ -13,6 +13,7 @@ import type { Edit, Line } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
 import { RequestTable } from '../sessions/request-table';
 import type { SessionTable } from '../sessions/session-table';
+import { WaitingRoom } from '../sessions/waiting-room';
 import type { JsonObject } from '../child/child-data';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession } from '../sessions/session';
@@ -24,6 +25,8 @@ import { AgentLines, editsOf, messageEdits, pathsToAgent } from './rewrite';
 import { SessionIds } from '../sessions/session-ids';
 import type { SignIn } from '../sign-in/sign-in';
 import { within } from '../system/time-limit';
+
+const nothing = Buffer.alloc(0);
 
 /** How long a session that is being closed may take to end its turn, in milliseconds. */
 export const turnEndMs = 5_000;
@@ -42,6 +45,8 @@ export class Core {
   readonly observers: SessionObserver[] = [];
   /** Which session an id stands for. */
   readonly ids: SessionIds;
+  /** The calls that are open at agents, and can be sent once more if they were not delivered. */
+  readonly #repeatable: WaitingRoom;
   /** What lines of agents become for the editor. */
   readonly agentLines: AgentLines;
 
@@ -54,6 +59,7 @@ export class Core {
     readonly signIn: SignIn,
   ) {
     this.ids = new SessionIds(sessions, log);
+    this.#repeatable = new WaitingRoom(sessions.room.sizeBytes);
     this.agentLines = new AgentLines(this.ids);
     sessions.onClose = (session) => {
       for (const observer of this.observers) observer.onClose?.(session);
@@ -194,23 +200,32 @@ export class Core {
     const childId = request.id === 'null' ? newOwnId() : request.id;
     if (childId !== request.id) edits.push({ start: message.idStart, end: message.idEnd, text: childId });
     request.targets.push({ child, childId });
+    // The line itself is kept only to be sent once more.
+    const sent: Call = { ...call, message: { ...message, line: nothing } };
+    const isRepeatable = session !== undefined && request.isOurs !== true && context.onNoResult === undefined;
+    const again = isRepeatable && this.#repeatable.take(call) ? call : undefined;
+    const forget = (): void => again && this.#repeatable.leave(again);
     child.request(childId, splice(message.line, edits), {
       method: message.method,
       resultPlan: planOf(row.result),
       editorId: request.isOurs ? undefined : request.id,
       session,
-      onAnswer: (answer) => this.#passAnswer(child, call, context, answer),
+      onAnswer: (answer) => {
+        forget();
+        this.#passAnswer(child, sent, context, answer);
+      },
       onFailure: (reason) => {
-        if (session !== undefined) for (const observer of this.observers) observer.onLost?.(session, message);
-        const isWanted = session !== undefined && !request.isCancelled && request.isOurs !== true;
-        if (isWanted && reason.code === 'UNDELIVERED' && context.onNoResult === undefined) {
+        forget();
+        if (session !== undefined)
+          for (const observer of this.observers) observer.onLost?.(session, sent.message);
+        if (again !== undefined && !request.isCancelled && reason.code === 'UNDELIVERED') {
           request.targets.length = 0;
           // Once its session is known to be lost.
-          queueMicrotask(() => this.sessions.room.serve(call));
+          queueMicrotask(() => this.sessions.room.serve(again));
           return;
         }
         context.onNoResult?.(reason);
-        this.fail(call, reason, child.lane);
+        this.fail(sent, reason, child.lane);
       },
     });
   }

@@ -14,3 +14,12 @@ export interface Call {
   /** Its entry in `RequestTable`; undefined for a notification, which is never answered. */
   readonly request: EditorRequest | undefined;
 }
+
+/**
+ * The message with a line of its own. A short line is a slice of the chunk that it came in, and would keep all of it in
+ * memory as long as its call waits or is open.
+ */
+export function withOwnLine(message: Message): Message {
+  const { line } = message;
+  return line.buffer.byteLength > 2 * line.length ? { ...message, line: Buffer.from(line) } : message;
+}

@@ -48,6 +48,10 @@ export const settingsObserver: SessionObserver = {
     if (isSetter(method)) owner.settings.readAnswer(answer);
   },
 
+  onLost({ owner }, call) {
+    if (isSetter(call.method)) owner.settings.forgetCall(call);
+  },
+
   onUpdate({ owner }, kind, update) {
     if (owner.state !== 'restoring') owner.settings.readUpdate(kind, update);
   },

@@ -81,9 +81,9 @@ export class SessionIds {
 
   /** A session whose `session/new` is still open: its updates may come before that is answered. */
   #openEarly(child: WorkspaceChild, agentId: string): AgentSession | undefined {
-    const { early, openings } = this.sessions.of(child);
+    const { closedIds, early, openings } = this.sessions.of(child);
     const opening = openings[0];
-    if (opening === undefined || early.size >= openings.length) return undefined;
+    if (opening === undefined || early.size >= openings.length || closedIds.has(agentId)) return undefined;
     const session = this.openNew(child, agentId, opening);
     early.add(session);
     return session;

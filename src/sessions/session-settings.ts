@@ -69,6 +69,11 @@ export class SessionSettings {
     if (!isError) this.keep(setting);
   }
 
+  /** The agent will not answer that. */
+  forgetCall({ id = '' }: Message): void {
+    this.#asked.delete(id);
+  }
+
   /** The agent has set something itself. */
   readUpdate(kind: string, update: Message): void {
     if (kind === 'current_mode_update' || kind === 'config_option_update') this.#keepState(updateOf(update));

@@ -11,6 +11,9 @@ import type { WaitingRoom } from './waiting-room';
 /** How many lost sessions are kept. An agent could open any number by naming them, and end. */
 const maxLost = 10_000;
 
+/** How many ids of closed sessions are kept for each child. */
+const maxClosed = 1_000;
+
 /** The sessions of one child. */
 export class ChildSessions {
   /** By the agent's own ids. An id names only the session that was bound to it last. */
@@ -19,6 +22,15 @@ export class ChildSessions {
   readonly openings: Place[] = [];
   /** Sessions that the agent spoke of before it answered `session/new`. */
   readonly early = new Set<AgentSession>();
+  /** The agent's ids of sessions that were closed: what it still says of these opens no other. */
+  readonly closedIds = new Set<string>();
+
+  /** The session with that id of the agent's was closed. */
+  noteClosed(agentId: string): void {
+    this.closedIds.add(agentId);
+    const [oldest] = this.closedIds;
+    if (this.closedIds.size > maxClosed) this.closedIds.delete(oldest!);
+  }
 
   /** It has no session, and none is being made. */
   get isEmpty(): boolean {
@@ -100,6 +112,7 @@ export class SessionTable {
     this.#lost.delete(owner);
     owner.enter(session, state);
     this.of(child).byAgentId.set(agentId, session);
+    this.of(child).closedIds.delete(agentId);
     this.records.opened(editorId);
     return session;
   }
@@ -121,17 +134,23 @@ export class SessionTable {
 
   /** No agent has the session any more. What is remembered of it stays. */
   close(session: AgentSession): void {
+    const { agentId, child, owner } = session;
     this.#unname(session);
-    if (session.owner.open === session) this.#end(session);
+    this.of(child).noteClosed(agentId);
+    if (owner.open === session) this.#end(session);
+    // A call that opens it again is on its way, and does not bring this back if it fails.
+    else owner.dismiss(session);
   }
 
   /** Its agent has ended. The session can be restored if the call that opened it is known. */
   lose(session: AgentSession): void {
     const { owner } = session;
-    this.close(session);
+    const settled = owner.settledBefore(session);
+    this.#unname(session);
+    if (owner.open === session) this.#end(session);
     const isReplaced = (this.get(owner.editorId) ?? owner) !== owner;
-    if (session.openParams === undefined || owner.open !== undefined || isReplaced) return;
-    owner.leave(session);
+    if (settled.openParams === undefined || owner.open !== undefined || isReplaced) return;
+    owner.leave(settled);
     this.#sessions.set(owner.editorId, owner);
     this.#lost.add(owner);
     const [oldest] = this.#lost;

@@ -60,6 +60,8 @@ export class Session {
   /** Runs while its agent may still tell of the past. */
   #silence: NodeJS.Timeout | undefined;
   #waiting: Call[] = [];
+  /** Some of these: a cancel must not have to look at all of them. */
+  readonly #waitingPrompts = new Set<Call>();
   #isHeld = false;
 
   /** A session that no agent has. `editorId`: its id on the editor's side. */
@@ -119,6 +121,11 @@ export class Session {
     return wasLast ? this.#places.at(-1) : undefined;
   }
 
+  /** What the session was before the call that opened it at `place`, if that call is still open; else `place`. */
+  settledBefore(place: AgentSession): AgentSession {
+    return this.#places.includes(place) ? this.#places[0]! : place;
+  }
+
   /** No agent has it any more. `lost`: its last place, if it can be restored. */
   leave(lost?: AgentSession): void {
     this.#state = lost === undefined ? 'closed' : 'lost';
@@ -134,14 +141,21 @@ export class Session {
   wait(call: Call): boolean {
     if (!this.room.take(call)) return false;
     this.#waiting.push(call);
+    if (call.message.method === 'session/prompt') this.#waitingPrompts.add(call);
     return true;
+  }
+
+  /** Takes the waiting prompts out, in their order. */
+  takePrompts(): Call[] {
+    const prompts = new Set(this.#waitingPrompts);
+    return prompts.size === 0 ? [] : this.takeWaiting((call) => prompts.has(call));
   }
 
   /** Takes the waiting calls out that are wanted, in their order. */
   takeWaiting(isWanted: (call: Call) => boolean): Call[] {
     const taken = this.#waiting.filter(isWanted);
     this.#waiting = this.#waiting.filter((call) => !isWanted(call));
-    for (const call of taken) this.room.leave(call);
+    for (const call of taken) this.#leaveRoom(call);
     return taken;
   }
 
@@ -159,14 +173,20 @@ export class Session {
     }
   }
 
+  #leaveRoom(call: Call): void {
+    this.#waitingPrompts.delete(call);
+    this.room.leave(call);
+  }
+
   #goOn(): void {
     const calls = this.#waiting;
     this.#waiting = [];
     let served = 0;
     for (; served < calls.length && !this.#isHeld; served++) {
-      this.room.leave(calls[served]!);
+      this.#leaveRoom(calls[served]!);
       this.room.serve(calls[served]!);
     }
-    this.#waiting = [...calls.slice(served), ...this.#waiting];
+    // A call that holds the session may wait in it itself, as the first.
+    this.#waiting = [...this.#waiting, ...calls.slice(served)];
   }
 }

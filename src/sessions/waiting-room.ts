@@ -3,14 +3,14 @@ import type { Call } from './call';
 /** What a call takes besides its line, in bytes. */
 const callBytes = 1_024;
 
-/** Limits what all waiting calls of one proxy take together. */
+/** Limits what the calls that are kept for one purpose take together. */
 export class WaitingRoom {
   /** Serves a call that has waited. */
   serve: (call: Call) => void = () => undefined;
   #takenBytes = 0;
 
-  /** `sizeBytes`: for all waiting calls together; a single call may wait in any case. */
-  constructor(private readonly sizeBytes: number) {}
+  /** `sizeBytes`: for all calls together; a single call is taken in any case. */
+  constructor(readonly sizeBytes: number) {}
 
   /** Takes a call in; false if there is no room for it. */
   take(call: Call): boolean {
@@ -20,7 +20,7 @@ export class WaitingRoom {
     return true;
   }
 
-  /** A call that was taken in does not wait any more. */
+  /** A call that was taken in is not kept any more. */
   leave(call: Call): void {
     this.#takenBytes -= bytesOf(call);
   }

@@ -38,7 +38,8 @@ describe('an editor that does not read', () => {
   test('L6 is not read on either when what it asks is answered at once, and gets each answer once', async () => {
     world = await World.initialized({ config: '[acp]\nqueue_to_editor = "64KiB"' });
     world.process.stdout.pause();
-    const ids = Array.from({ length: 10_000 }, () => world.ask('session/prompt', { sessionId: 'no' }));
+    const sessionId = 'no'.repeat(500);
+    const ids = Array.from({ length: 10_000 }, () => world.ask('session/prompt', { sessionId }));
     await untilIdle(world.process.pid!);
 
     expect(world.process.stdin.writableLength).toBeGreaterThan(0);
@@ -56,6 +57,18 @@ describe('an editor that does not read', () => {
     if (how === 'SIGTERM') world.process.kill('SIGTERM');
     else world.process.stdin.end();
     await untilGone(world.process.pid!, flood.agentPid);
+    world.process.stdout.resume();
+
+    expect(await world.exited()).toBe(0);
+  });
+
+  test('L6 can end the proxy all the same, by stdin, when it does not read what is answered at once', async () => {
+    world = await World.initialized({ config: '[acp]\nqueue_to_editor = "64KiB"', env: hastened });
+    world.process.stdout.pause();
+    for (let n = 0; n < 5_000; n++) world.ask('session/prompt', { sessionId: 'no' });
+    await untilIdle(world.process.pid!);
+    world.process.stdin.end();
+    await untilGone(world.process.pid!);
     world.process.stdout.resume();
 
     expect(await world.exited()).toBe(0);

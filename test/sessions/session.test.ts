@@ -1,5 +1,10 @@
+import { requestLine, resultLine } from '../../src/rpc/answer';
+import { planOf } from '../../src/rpc/json';
+import { scanCall } from '../../src/rpc/message';
+import { joined } from '../../src/rpc/splice';
 import type { Call } from '../../src/sessions/call';
-import { Session } from '../../src/sessions/session';
+import { settingsObserver } from '../../src/sessions/observer';
+import { Session, type AgentSession } from '../../src/sessions/session';
 import { WaitingRoom } from '../../src/sessions/waiting-room';
 
 let served: string[];
@@ -89,4 +94,18 @@ describe('calls for a session that is held', () => {
 
     expect(session.wait(callOf('prompt'))).toBe(true);
   });
+});
+
+test('what its agent never answered is not taken for a setting', () => {
+  const owner = new Session('e', new WaitingRoom(1_024));
+  const session = { owner } as AgentSession;
+  const params = '{"sessionId":"s","modeId":"m"}';
+  const call = scanCall(joined(requestLine('1', 'session/set_mode', params)), planOf({}));
+  const answer = scanCall(joined(resultLine('1', '{}')), planOf({}));
+
+  settingsObserver.onCall!(session, call);
+  settingsObserver.onLost!(session, call);
+  settingsObserver.onAnswer!(session, 'session/set_mode', answer);
+
+  expect(owner.settings.all()).toEqual([]);
 });

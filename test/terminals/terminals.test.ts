@@ -365,7 +365,7 @@ describe('terminals', () => {
     core.editorCapabilities = capabilities;
     terminals = new Terminals(core, { agent: { name: 'claude' }, host, terminals: mode });
     const { agentId: sessionId, child } = newSession(newChild());
-    const requests = new AgentRequests(core, {} as Children, terminals, 1_024);
+    const requests = new AgentRequests(core, {} as unknown as Children, terminals, 1_024);
 
     for (const name of ['create', 'output', 'release', 'wait_for_exit', 'kill']) {
       const params = { sessionId, command: 'true', terminalId: 't' };

@@ -11,7 +11,7 @@ import { surroundings, type ConnectionOptions } from './surroundings';
 
 /** Signals that end the proxy as the end of its input does, but without waiting. */
 const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
-/** What the editor may send while `initialize` is being answered before it is no longer read, in bytes. */
+/** How much of the editor's input may wait in memory before it is no longer read, in bytes. */
 const maxWaitingBytes = 1024 * 1024;
 /** How long the editor may take no byte of what is still due at the end, in milliseconds. */
 const stallMs = 5_000;
@@ -103,8 +103,8 @@ export class Connection {
     }
     if (this.#recorder?.isFull === true) this.#recorder.whenRoom(() => this.#pull());
     const isBusy = this.#stopIfBusy();
-    // While initialize is being answered, the end of the editor is to be noticed.
-    const isReadOn = this.#proxy.isGreeting && this.#reader.waitingBytes <= maxWaitingBytes;
+    // Some bytes are read all the same, so that the end of the editor is noticed.
+    const isReadOn = this.#reader.waitingBytes <= maxWaitingBytes;
     if (isBusy && !isReadOn) process.stdin.pause();
     else if (this.#isInputOver && !isBusy) void this.#end();
     else process.stdin.resume();
