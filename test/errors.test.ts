@@ -1,5 +1,4 @@
-import { CaiError, messageOf } from '../src/errors';
-import type { FailureCode } from '../src/errors';
+import { CaiError, messageOf, type FailureCode } from '../src/errors';
 
 describe('CaiError', () => {
   // Source of the codes: JSON-RPC 2.0 and ACP v1, `ErrorCode`.

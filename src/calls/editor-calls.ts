@@ -1,8 +1,7 @@
 /** Where the editor's requests and notifications go, by the route of their method. */
 import { CaiError } from '../errors';
 import { errorLine, resultLine, rpcErrorOf } from '../rpc/answer';
-import { fieldOf, jsonOf, textOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
+import { fieldOf, jsonOf, textOf, type Message } from '../rpc/message';
 import { replacing, splice } from '../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { findCheckedWorkspace } from '../workspace/trust';
@@ -11,10 +10,8 @@ import type { Call } from '../sessions/call';
 import type { Core } from '../relay/core';
 import { SessionEnder } from './end-session';
 import { FanOut } from './fan-out';
-import { SessionOpener } from './open-session';
-import type { SessionOpenerOptions } from './open-session';
-import { isClosing, SessionRestorer } from './restore-session';
-import type { SessionRestorerOptions } from './restore-session';
+import { SessionOpener, type SessionOpenerOptions } from './open-session';
+import { isClosing, SessionRestorer, type SessionRestorerOptions } from './restore-session';
 import type { AgentSession, Session } from '../sessions/session';
 import { sessionIdOf } from '../sessions/session-ids';
 import { SessionList } from './session-list';

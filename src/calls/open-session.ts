@@ -131,20 +131,33 @@ export class SessionOpener {
     const known = isNew ? undefined : sessions.of(child).byAgentId.get(agentId);
     if (known !== undefined && known.editorId !== editorId) throw unknownSession(editorId);
     const sent = await this.#prepare(call, workspace.root, place);
-    const isWanted = (): boolean => this.core.requests.isWanted(call.request!);
-    if (!isWanted()) {
+    if (!this.core.requests.isWanted(call.request!)) {
       this.#drop(sent);
       return { session: lost, failure: cancelled() };
     }
-    const at = { ...place, child, openParams };
+    return await this.#sendRestore(sent, { ...place, child, openParams }, lost, onSession);
+  }
+
+  #sendRestore(
+    sent: Call,
+    at: Place & { readonly child: WorkspaceChild },
+    lost: AgentSession,
+    onSession: (session: AgentSession) => void,
+  ): Promise<Restored> {
+    const { sessions } = this.core;
+    const { agentId, editorId } = lost;
+    const { child, map } = at;
+    const { method } = sent.message;
+    const isNew = method === 'session/new';
+    const isWanted = (): boolean => this.core.requests.isWanted(sent.request!);
     // One that is made anew has its id only when that is answered.
     let session: AgentSession = isNew
       ? { ...lost, ...at }
       : sessions.open(editorId, { ...at, agentId }, 'restoring');
     onSession(session);
-    return await new Promise((resolve) => {
+    return new Promise((resolve) => {
       this.core.toAgent(child, sent, {
-        map: place.map,
+        map,
         session: isNew ? undefined : session,
         onResult: (result) => {
           const given = isNew ? sessionIdOf(result) : agentId;
@@ -154,7 +167,7 @@ export class SessionOpener {
             onSession(session);
           }
           // An agent may go on telling the past after its answer to a load.
-          if (given !== undefined && call.message.method !== 'session/load') session.owner.settle(session);
+          if (given !== undefined && method !== 'session/load') session.owner.settle(session);
           resolve(given === undefined ? { session, failure: noSession() } : { session });
           if (given !== undefined && isWanted()) {
             this.#tellOpen(session, sent, result);

@@ -1,6 +1,5 @@
 /** The process of one child, which is started again when a start fails and another may go better. */
-import { AgentProcess } from '../agent/process';
-import type { AgentProcessOptions, StopLadder } from '../agent/process';
+import { AgentProcess, type AgentProcessOptions, type StopLadder } from '../agent/process';
 import { CaiError } from '../errors';
 
 /** How the process is started, and what is called on the way. */

@@ -3,8 +3,7 @@
  * Only starts are repeated, never a prompt. Why: docs/decisions/0015-recovery.md.
  */
 import { AgentEnd, loggedFailure } from '../agent/agent-end';
-import { CaiError } from '../errors';
-import type { FailureCode } from '../errors';
+import { CaiError, type FailureCode } from '../errors';
 import type { Log } from '../system/log';
 
 /** One kind of failure. */

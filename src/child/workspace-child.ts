@@ -12,12 +12,9 @@ import type { Lane } from '../rpc/writer';
 import type { PathMap } from '../paths/path-map';
 import { stalled, tooLate, undelivered } from './child-failures';
 import type { AgentHello, WorkspaceChildOptions } from './child-data';
-import { HeldTasks } from './waiting-tasks';
-import type { HeldTask } from './waiting-tasks';
-import { AgentStarts } from './agent-starts';
-import type { AgentStartsOptions } from './agent-starts';
-import { OpenRequests } from './open-requests';
-import type { ChildRequest } from './open-requests';
+import { HeldTasks, type HeldTask } from './waiting-tasks';
+import { AgentStarts, type AgentStartsOptions } from './agent-starts';
+import { OpenRequests, type ChildRequest } from './open-requests';
 
 /** An agent at work for one workspace. */
 export class WorkspaceChild {

@@ -1,8 +1,7 @@
 /** Whether a container is still what its labels say it was made as. */
 import { CaiError } from '../errors';
 import type { ContainerInfo } from './engine/container-info';
-import { label, mountText, objectIn } from './spec/spec';
-import type { Recorded, Settings } from './spec/spec';
+import { label, mountText, objectIn, type Recorded, type Settings } from './spec/spec';
 
 /**
  * The error `FOREIGN_CONTAINER`, unless the container is ours, for this workspace and agent, and its real mounts, user

@@ -6,8 +6,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError } from '../errors';
-import { ProcessLocks } from '../system/process-lock';
-import type { Lock } from '../system/process-lock';
+import { ProcessLocks, type Lock } from '../system/process-lock';
 import type { ContainerInfo } from './engine/container-info';
 import type { Engine } from './engine/engine';
 import { ownContainers } from './user-containers';

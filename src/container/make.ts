@@ -10,8 +10,14 @@ import type { ImageInfo } from './engine/engine-info';
 import { profileFor } from './engine/seccomp';
 import { createRequest } from './spec/create-request';
 import { containerFiles, mountIdentities, systemCaFile } from './spec/files';
-import { allBinds, containerUser, dataVolumeName, ownerLabels } from './spec/spec';
-import type { ContainerUser, Settings } from './spec/spec';
+import {
+  allBinds,
+  containerUser,
+  dataVolumeName,
+  ownerLabels,
+  type ContainerUser,
+  type Settings,
+} from './spec/spec';
 import { newHostKey } from './ssh/keys';
 
 /** What a container is made for. */

@@ -4,18 +4,14 @@ import { CaiError } from '../errors';
 import { quoted } from '../system/quoted';
 import { isRunning } from '../system/process-identity';
 import { tamperingOf } from './check';
-import { decide } from './decide';
-import type { Action, Found } from './decide';
+import { decide, type Action, type Found } from './decide';
 import type { ContainerInfo } from './engine/container-info';
 import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import { freezeLocks, Frozen } from './freeze';
-import { endedAtOnce, makeContainer, startContainer } from './make';
-import type { MakeRequest } from './make';
-import { changesOf, lostIn, replacedRoot } from './spec/changes';
-import type { Change } from './spec/changes';
-import { containerName, label } from './spec/spec';
-import type { Settings } from './spec/spec';
+import { endedAtOnce, makeContainer, startContainer, type MakeRequest } from './make';
+import { changesOf, lostIn, replacedRoot, type Change } from './spec/changes';
+import { containerName, label, type Settings } from './spec/spec';
 
 interface ContainerRequest extends MakeRequest {
   /** Its image, if it is there. */

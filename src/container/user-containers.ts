@@ -1,7 +1,6 @@
 /** The containers and volumes that `cai` has made for one user. Others do not exist for it. */
 import type { Engine } from './engine/engine';
-import { dataFolder, label, objectIn } from './spec/spec';
-import type { Recorded } from './spec/spec';
+import { dataFolder, label, objectIn, type Recorded } from './spec/spec';
 
 /** A container of ours. */
 export interface OwnContainer {

@@ -10,8 +10,17 @@ import { identityNow } from '../paths/pinned-folder';
 import { ancestry } from '../system/real-path';
 import { replaceFile } from '../system/replace-file';
 import { unlessFails } from '../system/state-folder';
-import { contentOf, digestOf, identityOf, canBeKept, placesIn, placesOf, unitsIn } from './inventory';
-import type { Content, Scope } from './inventory';
+import {
+  contentOf,
+  digestOf,
+  identityOf,
+  canBeKept,
+  placesIn,
+  placesOf,
+  unitsIn,
+  type Content,
+  type Scope,
+} from './inventory';
 
 /** What `cai review` compares a folder with. */
 export interface Baseline extends Scope {

@@ -3,8 +3,16 @@ import { realpathSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
 import { gitFoldersIn, workTreesIn } from './git-layout';
-import { kindOf, linksIn, lookAt, matches, mostInOnePlace, mostNames, namesIn } from '../paths/look-inside';
-import type { ProtectedPath } from '../paths/look-inside';
+import {
+  kindOf,
+  linksIn,
+  lookAt,
+  matches,
+  mostInOnePlace,
+  mostNames,
+  namesIn,
+  type ProtectedPath,
+} from '../paths/look-inside';
 import { isInside } from '../paths/path-map';
 import { inGitFolder, inGitFolders, itself } from './protected-git';
 import { quoted } from '../system/quoted';

@@ -3,8 +3,14 @@
  * could reach out of its container with it. Why: docs/decisions/0005-what-is-withheld.md.
  */
 import type { JsonObject } from '../child/child-data';
-import { actingAgentMethod, agentMethods, refusedAgentMethod, unknownAgentMethod } from './methods';
-import type { AgentRoute, Method } from './methods';
+import {
+  actingAgentMethod,
+  agentMethods,
+  refusedAgentMethod,
+  unknownAgentMethod,
+  type AgentRoute,
+  type Method,
+} from './methods';
 
 /** ACP's own areas. All methods that ACP has there have a row; an editor cannot offer more. */
 const ownAreas = words('fs terminal proxy');

@@ -3,8 +3,7 @@ import { CaiError, rpcCode } from '../errors';
 import type { Field } from '../rpc/json';
 import type { FieldKind } from './fields';
 import type { RpcError } from '../rpc/answer';
-import { bodyOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
+import { bodyOf, type Message } from '../rpc/message';
 import type { JsonObject } from '../child/child-data';
 
 /** Whether capabilities offer what a dotted path names: it is neither absent, `null` nor `false`. */

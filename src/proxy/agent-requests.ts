@@ -4,12 +4,9 @@
  * the host.
  */
 import { rpcCode } from '../errors';
-import { resultLine } from '../rpc/answer';
-import type { RpcError } from '../rpc/answer';
-import { bodyTextOf, fieldOf, jsonOf, stringOf, textOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
-import { replacing, splice } from '../rpc/splice';
-import type { Edit } from '../rpc/splice';
+import { resultLine, type RpcError } from '../rpc/answer';
+import { bodyTextOf, fieldOf, jsonOf, stringOf, textOf, type Message } from '../rpc/message';
+import { replacing, splice, type Edit } from '../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { agentRow, isAnnounced } from '../protocol/acting-methods';
 import type { AgentSession } from '../sessions/session';
@@ -17,8 +14,7 @@ import type { AgentCall } from '../relay/call';
 import type { Call } from '../sessions/call';
 import type { Children } from '../relay/children';
 import type { Core } from '../relay/core';
-import { actingAgentMethod, unknownAgentMethod } from '../protocol/methods';
-import type { AgentRoute, Method } from '../protocol/methods';
+import { actingAgentMethod, unknownAgentMethod, type AgentRoute, type Method } from '../protocol/methods';
 import { sessionIdOf } from '../sessions/session-ids';
 import { answerForEditor } from './shutdown';
 import { ElicitationTable } from './elicitation-table';

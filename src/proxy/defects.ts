@@ -4,10 +4,8 @@
  */
 import { hastyStop } from '../agent/process';
 import { CaiError, rpcCode } from '../errors';
-import { errorLine } from '../rpc/answer';
-import type { RpcError } from '../rpc/answer';
-import { bodyOf, fieldOf, jsonOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
+import { errorLine, type RpcError } from '../rpc/answer';
+import { bodyOf, fieldOf, jsonOf, type Message } from '../rpc/message';
 import { openBrace, skipSpace } from '../rpc/json';
 import { Skim } from '../rpc/long-line';
 import type { WorkspaceChild } from '../child/workspace-child';

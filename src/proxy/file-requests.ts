@@ -4,12 +4,9 @@
  */
 import type { StatusLink } from '../agent/status';
 import { CaiError, rpcCode } from '../errors';
-import { notificationLine, rpcErrorOf } from '../rpc/answer';
-import type { RpcError } from '../rpc/answer';
-import { fieldOf, textOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
-import { replacing } from '../rpc/splice';
-import type { Edit } from '../rpc/splice';
+import { notificationLine, rpcErrorOf, type RpcError } from '../rpc/answer';
+import { fieldOf, textOf, type Message } from '../rpc/message';
+import { replacing, type Edit } from '../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { confine } from '../paths/confine';
 import type { AgentCall } from '../relay/call';

@@ -2,9 +2,8 @@
  * The flow. `fromEditor` and `fromAgent` each take one line and pass it on in the same turn of the event loop, to where
  * the tables of `protocol/` say. What a method needs beyond that is in the files of `calls/` and of this folder.
  */
-import { planOf } from '../rpc/json';
+import { planOf, type Plan } from '../rpc/json';
 import type { OverlongLine } from '../rpc/line';
-import type { Plan } from '../rpc/json';
 import type { Message } from '../rpc/message';
 import { Scanner } from '../rpc/scanner';
 import { settingsObserver } from '../sessions/observer';
@@ -20,8 +19,7 @@ import { errorObject } from '../protocol/fields';
 import { isTooLong } from '../protocol/refusals';
 import { Greeting } from '../calls/greeting';
 import { McpServers } from '../mcp/mcp-servers';
-import { editorMethods, unknownEditorMethod } from '../protocol/methods';
-import type { EditorRoute, Method } from '../protocol/methods';
+import { editorMethods, unknownEditorMethod, type EditorRoute, type Method } from '../protocol/methods';
 import type { ChildRecorder } from '../recording/recorder';
 import { SessionMemory } from '../sessions/session-memory';
 import type { ProxyOptions } from './proxy-options';

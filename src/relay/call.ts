@@ -27,5 +27,5 @@ export interface CallContext {
   /** Called with a result before that is passed on to the editor. */
   onResult?(result: Message): void;
   /** Called if there is no result: with the error answer, or with why there is none; `undefined` for a notification. */
-  onNoResult?(reason: CaiError | Message | undefined): void;
+  readonly onNoResult?: (reason: CaiError | Message | undefined) => void;
 }

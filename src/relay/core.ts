@@ -4,12 +4,10 @@
  */
 import { CaiError } from '../errors';
 import type { Log } from '../system/log';
-import { errorLine, newOwnId, notificationLine, requestLine, rpcErrorOf } from '../rpc/answer';
-import type { RpcError } from '../rpc/answer';
+import { errorLine, newOwnId, notificationLine, requestLine, rpcErrorOf, type RpcError } from '../rpc/answer';
 import { planOf } from '../rpc/json';
 import type { Message } from '../rpc/message';
-import { splice } from '../rpc/splice';
-import type { Edit, Line } from '../rpc/splice';
+import { splice, type Edit, type Line } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
 import { RequestTable } from '../sessions/request-table';
 import type { SessionTable } from '../sessions/session-table';
@@ -200,11 +198,11 @@ export class Core {
     const childId = request.id === 'null' ? newOwnId() : request.id;
     if (childId !== request.id) edits.push({ start: message.idStart, end: message.idEnd, text: childId });
     request.targets.push({ child, childId });
-    // The line itself is kept only to be sent once more.
-    const sent: Call = { ...call, message: { ...message, line: nothing } };
     const isRepeatable = session !== undefined && request.isOurs !== true && context.onNoResult === undefined;
     const again = isRepeatable && this.#repeatable.take(call) ? call : undefined;
     const forget = (): void => again && this.#repeatable.leave(again);
+    // Until the answer, the line itself is kept only to be sent once more.
+    const sent: Call = { ...call, message: { ...message, line: nothing } };
     child.request(childId, splice(message.line, edits), {
       method: message.method,
       resultPlan: planOf(row.result),
@@ -216,18 +214,30 @@ export class Core {
       },
       onFailure: (reason) => {
         forget();
-        if (session !== undefined)
-          for (const observer of this.observers) observer.onLost?.(session, sent.message);
-        if (again !== undefined && !request.isCancelled && reason.code === 'UNDELIVERED') {
-          request.targets.length = 0;
-          // Once its session is known to be lost.
-          queueMicrotask(() => this.sessions.room.serve(again));
-          return;
-        }
-        context.onNoResult?.(reason);
-        this.fail(sent, reason, child.lane);
+        this.#failAtAgent(child, sent, context, reason, again);
       },
     });
+  }
+
+  /** There will be no answer to a request. One that was not delivered is served `again`. */
+  #failAtAgent(
+    child: WorkspaceChild,
+    sent: Call,
+    { session, onNoResult }: CallContext,
+    reason: CaiError,
+    again: Call | undefined,
+  ): void {
+    if (session !== undefined)
+      for (const observer of this.observers) observer.onLost?.(session, sent.message);
+    const { isCancelled, targets } = sent.request!;
+    if (again !== undefined && !isCancelled && reason.code === 'UNDELIVERED') {
+      targets.length = 0;
+      // Once its session is known to be lost.
+      queueMicrotask(() => this.sessions.room.serve(again));
+      return;
+    }
+    onNoResult?.(reason);
+    this.fail(sent, reason, child.lane);
   }
 
   #passAnswer(child: WorkspaceChild, call: Call, context: CallContext, answer: Message): void {

@@ -1,11 +1,8 @@
 /** The rewriting of a message's fields: ids and paths of one side become those of the other. */
-import { textOf } from '../rpc/message';
+import { textOf, type Message } from '../rpc/message';
 import type { Field } from '../rpc/json';
-import type { Message } from '../rpc/message';
-import { joined, replacing, splice } from '../rpc/splice';
-import type { Edit } from '../rpc/splice';
-import { RunRewriter } from '../rpc/webassembly/repeated-lines';
-import type { Pattern } from '../rpc/webassembly/repeated-lines';
+import { joined, replacing, splice, type Edit } from '../rpc/splice';
+import { RunRewriter, type Pattern } from '../rpc/webassembly/repeated-lines';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { PathMap } from '../paths/path-map';
 import type { AgentSession } from '../sessions/session';

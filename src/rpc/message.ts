@@ -6,9 +6,8 @@ import { isUtf8 } from 'node:buffer';
 import { minus, nine, openBrace, openBracket, quote, smallN, zero } from './json/bytes';
 import { skipSpace } from './json/tokens';
 import { unquote } from './json/string';
-import { Plan } from './json/wanted-places';
+import { Plan, type Field } from './json/wanted-places';
 import { Walk } from './json/walk';
-import type { Field } from './json/wanted-places';
 
 /** Why a line may not be passed on. */
 export type Defect =

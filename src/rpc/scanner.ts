@@ -5,9 +5,8 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { stringEnd } from './json/string';
-import { newWalk, read } from './message';
+import { newWalk, read, type Message, type Plans } from './message';
 import type { Pattern } from './webassembly/repeated-lines';
-import type { Message, Plans } from './message';
 
 /** Parts of longer lines are copied, because a slice keeps all of its line in memory. In bytes. */
 const maxKeptBytes = 16 * 1024;

@@ -5,8 +5,7 @@
  */
 import type { Writable } from 'node:stream';
 import PQueue from 'p-queue';
-import { lengthOf } from './splice';
-import type { Line } from './splice';
+import { lengthOf, type Line } from './splice';
 
 /** What a lane may write before the next has its turn, in bytes; one line may be longer. */
 const turnBytes = 80 * 1024;

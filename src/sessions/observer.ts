@@ -17,7 +17,7 @@ export interface SessionObserver {
   onCall?(session: AgentSession, call: Message): void;
   /** Its agent has answered a request of the editor, with a result or an error. */
   onAnswer?(session: AgentSession, method: string, answer: Message): void;
-  /** Its agent has ended without an answer to a request of the editor. */
+  /** Its agent has ended without an answer to a request of the editor, given without its line. */
   onLost?(session: AgentSession, call: Message): void;
   /**
    * Its agent sends a `session/update` that is no message chunk; `kind` is the value of `sessionUpdate`, empty if it

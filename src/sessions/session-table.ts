@@ -3,8 +3,7 @@
  * id, which is unique within one child. What is remembered of other sessions is in `records`.
  */
 import type { WorkspaceChild } from '../child/workspace-child';
-import { Session } from './session';
-import type { AgentSession, Place } from './session';
+import { Session, type AgentSession, type Place } from './session';
 import type { SessionRecords } from './session-records';
 import type { WaitingRoom } from './waiting-room';
 

@@ -1,6 +1,5 @@
 /** Reads `session/update`. */
-import { bodyOf, stringOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
+import { bodyOf, stringOf, type Message } from '../rpc/message';
 import type { JsonObject } from '../child/child-data';
 
 /** `update` of a `session/update`, parsed; empty where there is none. */

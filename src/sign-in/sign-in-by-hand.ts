@@ -1,10 +1,8 @@
 /** What somebody does to sign in to an agent in a container where the agent's own way cannot work: `cai login`. */
-import { catalog } from '../agent/catalog';
-import type { AgentCommand, SignInCommands } from '../agent/catalog';
+import { catalog, type AgentCommand, type SignInCommands } from '../agent/catalog';
 import { ownValue } from '../config/own-property';
 import { rpcCode } from '../errors';
-import { bodyOf, fieldOf } from '../rpc/message';
-import type { Message } from '../rpc/message';
+import { bodyOf, fieldOf, type Message } from '../rpc/message';
 import type { Log } from '../system/log';
 import { quoted } from '../system/quoted';
 

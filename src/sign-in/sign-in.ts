@@ -8,14 +8,12 @@ import type { AgentCommand } from '../agent/catalog';
 import { isPassable, isVariableName } from '../agent/argument-text';
 import { signInArgument } from './sign-in-argument';
 import { SignInByHand } from './sign-in-by-hand';
-import { dropToken, hostCommand, sweepTokens, writeToken } from '../agent/editor-token';
-import type { TerminalOrder } from '../agent/editor-token';
+import { dropToken, hostCommand, sweepTokens, writeToken, type TerminalOrder } from '../agent/editor-token';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import { Walk, planOf, openBracket } from '../rpc/json';
 import type { Message } from '../rpc/message';
-import { replacing } from '../rpc/splice';
-import type { Edit } from '../rpc/splice';
+import { replacing, type Edit } from '../rpc/splice';
 import type { JsonObject } from '../child/child-data';
 
 /** The keys of a sign-in method that we look at; a method that has one twice is refused, as parsers may differ. */

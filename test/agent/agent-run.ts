@@ -2,12 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { AgentCommand } from '../../src/agent/catalog';
-import { AgentProcess } from '../../src/agent/process';
-import type { AgentProcessOptions } from '../../src/agent/process';
+import { AgentProcess, type AgentProcessOptions } from '../../src/agent/process';
 import type { CaiError } from '../../src/errors';
 import { openLog } from '../../src/system/log';
-import { killIfThere, markedProcesses, markerName, waitForLeftovers } from '../agents/leftovers';
-import type { MarkedProcess } from '../agents/leftovers';
+import {
+  killIfThere,
+  markedProcesses,
+  markerName,
+  waitForLeftovers,
+  type MarkedProcess,
+} from '../agents/leftovers';
 
 /** A log that nobody reads. */
 export const noLog = openLog({ CAI_LOG_LEVEL: 'silent' });

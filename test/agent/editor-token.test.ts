@@ -19,8 +19,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { ownIdentity } from '../../src/system/process-identity';
-import { dropToken, hostCommand, sweepTokens, takeToken, writeToken } from '../../src/agent/editor-token';
-import type { TerminalOrder } from '../../src/agent/editor-token';
+import {
+  dropToken,
+  hostCommand,
+  sweepTokens,
+  takeToken,
+  writeToken,
+  type TerminalOrder,
+} from '../../src/agent/editor-token';
 
 const order: TerminalOrder = {
   kind: 'command',

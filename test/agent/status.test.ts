@@ -2,8 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import * as stream from 'node:stream';
 import type { Duplex } from 'node:stream';
-import { answerQuestions, parseQuestion, parseStatus, StatusLink, statusLine } from '../../src/agent/status';
-import type { AgentStatus, Answer } from '../../src/agent/status';
+import {
+  answerQuestions,
+  parseQuestion,
+  parseStatus,
+  StatusLink,
+  statusLine,
+  type AgentStatus,
+  type Answer,
+} from '../../src/agent/status';
 
 describe('parseStatus', () => {
   it.each<AgentStatus | Answer>([

@@ -1,5 +1,4 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 
 /** An HTTP proxy that connects to nothing and remembers who was asked for. */
 export interface Outside {

@@ -6,11 +6,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { markedProcesses, markerName, waitForLeftovers } from './leftovers';
-import { openOutside } from './outside';
-import type { Outside } from './outside';
+import { openOutside, type Outside } from './outside';
 import { patienceMs, Program } from './program';
-import { badLines, readable, readTranscripts } from './transcript';
-import type { Transcript } from './transcript';
+import { badLines, readable, readTranscripts, type Transcript } from './transcript';
 
 const repository = resolve(__dirname, '../..');
 const fixture = (path: string) => join(repository, 'fixtures', path);

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDirect, Stage } from './stage';
-import type { AgentName } from './stage';
+import { isDirect, Stage, type AgentName } from './stage';
 
 jest.setTimeout(180_000);
 

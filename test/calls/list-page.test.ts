@@ -1,8 +1,7 @@
 import { listParams, listResult } from '../../src/protocol/fields';
 import { pageParams, pageText } from '../../src/calls/list-page';
 import { planOf } from '../../src/rpc/json/wanted-places';
-import { scan, scanCall } from '../../src/rpc/message';
-import type { Message } from '../../src/rpc/message';
+import { scan, scanCall, type Message } from '../../src/rpc/message';
 import { createPathMap } from '../../src/paths/path-map';
 
 const map = createPathMap({ hostRoots: ['/w'], agentRoots: ['/mount'] });

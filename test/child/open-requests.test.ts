@@ -1,9 +1,7 @@
 import { CaiError } from '../../src/errors';
 import { planOf } from '../../src/rpc/json/wanted-places';
-import { scan } from '../../src/rpc/message';
-import type { Message } from '../../src/rpc/message';
-import { OpenRequests } from '../../src/child/open-requests';
-import type { ChildRequest } from '../../src/child/open-requests';
+import { scan, type Message } from '../../src/rpc/message';
+import { OpenRequests, type ChildRequest } from '../../src/child/open-requests';
 
 const reason = new CaiError('AGENT_EXITED', 'gone');
 const session = {};

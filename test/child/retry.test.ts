@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentEnd } from '../../src/agent/agent-end';
-import { CaiError } from '../../src/errors';
-import type { FailureCode } from '../../src/errors';
+import { CaiError, type FailureCode } from '../../src/errors';
 import type { Log } from '../../src/system/log';
 import { Attempts, classOf, retryClasses } from '../../src/child/retry';
 

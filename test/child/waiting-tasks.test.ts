@@ -1,5 +1,4 @@
-import { HeldTasks } from '../../src/child/waiting-tasks';
-import type { HeldTask } from '../../src/child/waiting-tasks';
+import { HeldTasks, type HeldTask } from '../../src/child/waiting-tasks';
 
 function task(bytes: number): HeldTask {
   return { bytes, run: () => undefined, onFailure: () => undefined };

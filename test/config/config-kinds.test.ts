@@ -12,8 +12,8 @@ import {
   text,
   url,
   wholeNumber,
+  type Kind,
 } from '../../src/config/config-kinds';
-import type { Kind } from '../../src/config/config-kinds';
 
 const base = { folder: '/folder', home: '/home/u' };
 

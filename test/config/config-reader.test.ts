@@ -1,7 +1,6 @@
 import { flag, oneOf, path, text } from '../../src/config/config-kinds';
 import { placesIn } from '../../src/config/toml-places';
-import { assemble, nameOf, readSettings } from '../../src/config/config-reader';
-import type { Key } from '../../src/config/config-reader';
+import { assemble, nameOf, readSettings, type Key } from '../../src/config/config-reader';
 
 const common = { standard: undefined, isRequired: false, repository: 'never' } as const;
 const keys: readonly Key[] = [

@@ -2,9 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { configKeys, loadConfig } from '../../src/config/config';
-import { nameOf } from '../../src/config/config-reader';
+import { nameOf, type Key } from '../../src/config/config-reader';
 import { more, trusted } from '../../src/config/repository-rules';
-import type { Key } from '../../src/config/config-reader';
 import { newFolder } from '../support/temp-folder';
 
 const defaults = {

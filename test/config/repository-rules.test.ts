@@ -8,8 +8,8 @@ import {
   lowerMemory,
   only,
   sooner,
+  type Narrowing,
 } from '../../src/config/repository-rules';
-import type { Narrowing } from '../../src/config/repository-rules';
 
 const gibibyte = 2 ** 30;
 const half = totalmem() / 2;

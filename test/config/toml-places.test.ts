@@ -1,5 +1,4 @@
-import { placesIn } from '../../src/config/toml-places';
-import type { Path } from '../../src/config/toml-places';
+import { placesIn, type Path } from '../../src/config/toml-places';
 
 const placeOf = (path: Path, ...lines: string[]): [number, number] => {
   const { line, column } = placesIn(lines.join('\n'))(path);

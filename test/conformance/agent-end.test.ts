@@ -3,8 +3,7 @@ import { endAgent, sentBy, sentTo } from '../support/dialogue';
 import { hastened } from '../support/hastened';
 import { failure, success } from '../support/messages';
 import { isAlive, untilGone } from '../support/processes';
-import { permissionParams, startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { permissionParams, startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 describe('an agent that ends', () => {

@@ -5,8 +5,7 @@ import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import { residentBytes, untilGone, untilIdle, writtenBytes } from '../support/processes';
-import { startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 const mebibyte = 1024 * 1024;

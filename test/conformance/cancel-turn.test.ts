@@ -1,7 +1,6 @@
 /** Statements P: how a turn is cancelled. */
 import { sentBy, sentTo } from '../support/dialogue';
-import { askEditor, chunk, permissionParams, startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { askEditor, chunk, permissionParams, startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 describe('session/cancel', () => {

@@ -5,8 +5,7 @@ import { endAgent, exchange, leave, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { hastened } from '../support/hastened';
 import { failure, success } from '../support/messages';
-import { startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { startTurn, type OpenSession } from '../support/turn';
 import type { World } from '../support/world';
 import { Worlds } from '../support/worlds';
 

@@ -2,8 +2,7 @@
 import { sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import type { Puppet } from '../support/puppet';
-import { chunk, startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { chunk, startTurn, type OpenSession } from '../support/turn';
 import { fullAgent, World } from '../support/world';
 
 describe('the prompts of two sessions', () => {

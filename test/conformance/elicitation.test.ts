@@ -3,8 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { endAgent, sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
-import { askEditor } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { askEditor, type OpenSession } from '../support/turn';
 import { toAgent, toEditor } from '../support/verbatim';
 import { World } from '../support/world';
 

@@ -4,8 +4,7 @@ import { mkdirSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { exchange, sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
-import { askEditor } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { askEditor, type OpenSession } from '../support/turn';
 import { fullEditor, World } from '../support/world';
 
 const mount = '/home/agent/workspace';

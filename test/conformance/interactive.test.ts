@@ -1,6 +1,5 @@
 /** Statement A5: an agent with arguments in a terminal, as an editor starts it to sign in. */
-import { runInTerminal, userWith } from '../support/cli';
-import type { CliResult } from '../support/cli';
+import { runInTerminal, userWith, type CliResult } from '../support/cli';
 
 /** Runs an agent that is this shell script, with the usual arguments of an editor. */
 async function signIn(script: string, env: NodeJS.ProcessEnv = {}): Promise<CliResult> {

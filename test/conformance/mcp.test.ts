@@ -1,8 +1,7 @@
 /** Statements M: MCP servers of a session, and MCP messages over ACP. */
 import { exchange, sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
-import { askEditor } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { askEditor, type OpenSession } from '../support/turn';
 import { toAgent } from '../support/verbatim';
 import { fullAgent, World } from '../support/world';
 

@@ -1,8 +1,7 @@
 /** Invariant 3: what one side sends to the other keeps its order, whatever the proxy has to look up. */
 import { sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
-import { chunk, startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { chunk, startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 describe('order', () => {

@@ -7,8 +7,8 @@ import {
   editorMethods,
   unknownAgentMethod,
   unknownEditorMethod,
+  type Method,
 } from '../../src/protocol/methods';
-import type { Method } from '../../src/protocol/methods';
 import { exchange } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import type { OpenSession } from '../support/turn';

@@ -3,8 +3,7 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { exchange } from '../support/dialogue';
 import type { Json } from '../support/inbox';
-import { startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 const mount = '/home/agent/workspace';

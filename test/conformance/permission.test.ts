@@ -1,8 +1,7 @@
 /** Statements C: permission requests, and what an agent may not ask of the host. */
 import { sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
-import { askEditor, permissionParams } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { askEditor, permissionParams, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 const method = 'session/request_permission';

@@ -3,8 +3,7 @@ import { exchange, sentBy, sentTo } from '../support/dialogue';
 import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
-import { startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 const cancelledTurn = { stopReason: 'cancelled' };

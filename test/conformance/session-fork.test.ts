@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { exchange, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
-import { startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { startTurn, type OpenSession } from '../support/turn';
 import { nextLine, toAgent } from '../support/verbatim';
 import { World } from '../support/world';
 

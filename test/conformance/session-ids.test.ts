@@ -2,8 +2,7 @@
 import { endAgent, exchange, sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
-import type { OpenSession } from '../support/turn';
-import { use } from '../support/turn';
+import { use, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 const derived = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -4,9 +4,8 @@ import { dirname, join } from 'node:path';
 import { exchange, leave, sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { success } from '../support/messages';
-import type { World } from '../support/world';
+import type { World, WorldOptions } from '../support/world';
 import { Worlds } from '../support/worlds';
-import type { WorldOptions } from '../support/world';
 
 describe('the next process', () => {
   const worlds = new Worlds();

@@ -2,8 +2,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { runCli } from '../support/cli';
-import type { CliResult } from '../support/cli';
+import { runCli, type CliResult } from '../support/cli';
 import { leave } from '../support/dialogue';
 import { failure } from '../support/messages';
 import { fullAgent, World } from '../support/world';

@@ -1,7 +1,6 @@
 /** Statements T1 and T9, invariant 1: what is on stdout, and what is not. */
 import { leave, sentBy } from '../support/dialogue';
-import { World } from '../support/world';
-import type { WorldOptions } from '../support/world';
+import { World, type WorldOptions } from '../support/world';
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent', 'no level'];
 

@@ -1,8 +1,7 @@
 /** Statements U: sessions that an agent opens by itself, below another one. */
 import { sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
-import { askEditor, chunk, permissionParams, startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { askEditor, chunk, permissionParams, startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 describe('a subagent', () => {

@@ -1,5 +1,4 @@
-import { decide } from '../../src/container/decide';
-import type { Action, Found } from '../../src/container/decide';
+import { decide, type Action, type Found } from '../../src/container/decide';
 import type { Change } from '../../src/container/spec/changes';
 
 type Facts = Found & Parameters<typeof decide>[1];

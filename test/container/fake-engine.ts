@@ -1,6 +1,5 @@
 /** A server on a Unix socket that answers as an engine would, for what no engine at hand does. */
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { EngineAddress } from '../../src/container/engine/context';
 import { newFolder } from '../support/temp-folder';

@@ -1,5 +1,4 @@
-import { containerInfoOf } from '../../src/container/engine/container-info';
-import type { ContainerInfo } from '../../src/container/engine/container-info';
+import { containerInfoOf, type ContainerInfo } from '../../src/container/engine/container-info';
 import { createRequest } from '../../src/container/spec/create-request';
 import type { Circumstances, Settings } from '../../src/container/spec/spec';
 

@@ -2,8 +2,15 @@ import { cpSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Json } from '../support/inbox';
 import { Editor } from './editor';
-import { childrenOf, containerOf, measured, processesIn, untilOnly, untilRuns } from './inside';
-import type { InnerProcess } from './inside';
+import {
+  childrenOf,
+  containerOf,
+  measured,
+  processesIn,
+  untilOnly,
+  untilRuns,
+  type InnerProcess,
+} from './inside';
 import { modelConfig, modelEnv, provideImages, startModel } from './model';
 import { buildTimeoutMs } from './place';
 import { Cai, docker, newWorkspace } from './support';

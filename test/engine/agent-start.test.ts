@@ -6,8 +6,7 @@ import { Editor } from './editor';
 import { containerOf, measured } from './inside';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
-import { Cai, docker, folder, newWorkspace } from './support';
-import type { RunOptions } from './support';
+import { Cai, docker, folder, newWorkspace, type RunOptions } from './support';
 
 /** From the request to the error, in milliseconds: everything is known at once in these cases. */
 const secondsMs = 10_000;

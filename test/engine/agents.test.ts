@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'; // prettier-ignore
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
-import { agentAnswers, agentParams, badLines } from '../agents/transcript';
-import type { Transcript } from '../agents/transcript';
+import { agentAnswers, agentParams, badLines, type Transcript } from '../agents/transcript';
 import { acpx, provideClients, twoWorkspaces } from './clients';
 import { Editor } from './editor';
 import { containerOf } from './inside';

@@ -2,12 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readTranscripts } from '../agents/transcript';
-import type { Transcript } from '../agents/transcript';
+import { readTranscripts, type Transcript } from '../agents/transcript';
 import { modelEnv } from './model';
 import type { Running } from './running';
-import { folder, ownFolder } from './support';
-import type { Cai } from './support';
+import { folder, ownFolder, type Cai } from './support';
 
 const fixtures = resolve(__dirname, '../../fixtures');
 const peers = join(folder, 'peers');

@@ -1,8 +1,6 @@
 import { once } from 'node:events';
-import { Inbox } from '../support/inbox';
-import type { Json } from '../support/inbox';
-import { patienceMs } from './running';
-import type { Running } from './running';
+import { Inbox, type Json } from '../support/inbox';
+import { patienceMs, type Running } from './running';
 import type { Cai, RunOptions } from './support';
 
 /** What an editor does when an agent asks something: gives the result, or throws. */

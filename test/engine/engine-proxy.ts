@@ -1,7 +1,6 @@
 import { chownSync } from 'node:fs';
 import { once } from 'node:events';
-import { createServer, request } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { folder, user } from './support';
 

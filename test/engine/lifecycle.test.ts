@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { interferingEngine } from './engine-proxy';
 import { Place, buildTimeoutMs } from './place';
 import { Cai, docker } from './support';

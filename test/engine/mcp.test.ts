@@ -1,7 +1,6 @@
 /** MCP servers that the editor names, and that are on this machine. */
 import { chownSync, copyFileSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';

@@ -1,7 +1,6 @@
 import { chownSync, copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { folder, user } from './support';
-import type { Cai } from './support';
+import { folder, user, type Cai } from './support';
 import { Place } from './place';
 import type { Running } from './running';
 

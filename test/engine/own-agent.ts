@@ -6,8 +6,7 @@ import { catalog } from '../../src/agent/catalog';
 import { containerOf, untilRuns } from './inside';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
-import { Cai, docker, user } from './support';
-import type { RunOptions } from './support';
+import { Cai, docker, user, type RunOptions } from './support';
 import type { Running } from './running';
 
 /** Name of the agent. Its image is the one of `claude`. */

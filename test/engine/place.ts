@@ -2,8 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ProcessLocks } from '../../src/system/process-lock';
 import type { Ended, Running } from './running';
-import { Cai, docker, newWorkspace } from './support';
-import type { RunOptions } from './support';
+import { Cai, docker, newWorkspace, type RunOptions } from './support';
 
 /** How long a first use may take, in milliseconds: it builds the image if there is none. */
 export const buildTimeoutMs = 900_000;

@@ -1,8 +1,7 @@
 /** Repositories of the user on the host. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { newWorkspace, ownFile, user } from './support';
-import type { Cai } from './support';
+import { newWorkspace, ownFile, user, type Cai } from './support';
 
 /** What git prints for this user, without white space around it; fails when git does. */
 export function git(cai: Cai, ...args: readonly string[]): string {

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { watch } from 'node:fs';
-import { measured, processesIn, untilEnded, untilOnly, untilRuns } from './inside';
-import type { InnerProcess } from './inside';
+import { measured, processesIn, untilEnded, untilOnly, untilRuns, type InnerProcess } from './inside';
 import { buildTimeoutMs, Place } from './place';
 import type { Running } from './running';
 

@@ -18,8 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { Running } from './running';
-import type { Ended } from './running';
+import { Running, type Ended } from './running';
 
 const repository = resolve(__dirname, '../..');
 

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { testUnless, toldOfCapabilities } from './engines';
-import type { Exception } from './engines';
+import { testUnless, toldOfCapabilities, type Exception } from './engines';
 import { Place, buildTimeoutMs } from './place';
 import { Cai, docker, folder, ownFolder, user } from './support';
 

@@ -6,8 +6,7 @@ import type { Running } from '../engine/running';
 import { Cai, ownFile, ownFolder } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
 import { handsFolder, receivesFolder } from './handed-folder';
-import { agent, hostileConfig, Scene, sceneFor } from './hostile-agent';
-import type { Outcome } from './hostile-agent';
+import { agent, hostileConfig, Scene, sceneFor, type Outcome } from './hostile-agent';
 
 /** How often the agent asks, in each attack; before containers stood still meanwhile, 3 of 10 had the secret. */
 const tries = Number(process.env.CAI_TEST_TRIES ?? 200);

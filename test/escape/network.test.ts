@@ -3,8 +3,7 @@
  * of this machine that listen on all addresses, and what neighbours listen on: nothing here says otherwise.
  */
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { Place } from '../engine/place';
 import { attempt, reachedIf } from './attempt';
 import { sceneFor } from './hostile-agent';

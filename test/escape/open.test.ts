@@ -5,8 +5,7 @@
 import { once } from 'node:events';
 import { existsSync, linkSync, readFileSync, renameSync, statfsSync, writeFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { Editor } from '../engine/editor';

@@ -9,8 +9,7 @@ import { Cai, newWorkspace, ownFile, user } from '../engine/support';
 import type { Json } from '../support/inbox';
 import { attempt, reachedIf } from './attempt';
 import { Canary } from './canary';
-import { agent, hostileConfig } from './hostile-agent';
-import type { Claims } from './hostile-agent';
+import { agent, hostileConfig, type Claims } from './hostile-agent';
 
 /** What an editor says that can run sign-ins in every known way. */
 const clientCapabilities = { auth: { terminal: true }, _meta: { 'terminal-auth': true }, terminal: true };

@@ -1,8 +1,7 @@
 /** A flood of one session costs the others a turn, not its length; and nothing of it is lost. */
 import type { Json } from '../support/inbox';
 import { untilIdle } from '../support/processes';
-import { chunk, startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { chunk, startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 const lineBytes = 8 * 1024;

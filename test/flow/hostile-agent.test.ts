@@ -5,8 +5,7 @@ import { exchange, leave, sentBy, sentTo } from '../support/dialogue';
 import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { failure } from '../support/messages';
-import { chunk, startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { chunk, startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 let world: World;

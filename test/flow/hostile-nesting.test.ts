@@ -1,8 +1,7 @@
 /** An agent that nests values deeper than they can be written again: it costs the others nothing. */
 import { endAgent, exchange, sentBy } from '../support/dialogue';
 import { failure } from '../support/messages';
-import { startTurn, use } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { startTurn, use, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;

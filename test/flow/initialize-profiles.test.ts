@@ -14,8 +14,7 @@ import { sentTo } from '../support/dialogue';
 import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import type { Puppet } from '../support/puppet';
-import { fullAgent, fullEditor, World } from '../support/world';
-import type { WorldOptions } from '../support/world';
+import { fullAgent, fullEditor, World, type WorldOptions } from '../support/world';
 
 const hello = {
   protocolVersion: 1,

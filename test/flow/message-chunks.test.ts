@@ -1,7 +1,6 @@
 /** What an agent says in many chunks, which the proxy passes on without looking at each: the same comes out. */
 import type { Json } from '../support/inbox';
-import { chunk, startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { chunk, startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 describe('chunks of messages', () => {

@@ -3,9 +3,8 @@ import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { endAgent, exchange, sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
-import { askEditor, use } from '../support/turn';
+import { askEditor, use, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
-import type { OpenSession } from '../support/turn';
 
 let world: World;
 let root: string;

@@ -1,10 +1,8 @@
 /** What `--record` writes down, and that `cai replay` says it again. */
-import { spawnSync } from 'node:child_process';
-import type { SpawnSyncReturns } from 'node:child_process';
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readRecording } from '../../src/recording/recording';
-import type { Side } from '../../src/recording/recording';
+import { readRecording, type Side } from '../../src/recording/recording';
 import { cai } from '../support/cli';
 import { exchange, leave } from '../support/dialogue';
 import { startTurn } from '../support/turn';

@@ -3,10 +3,8 @@ import { endAgent, sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
-import { startTurn, use } from '../support/turn';
-import type { OpenSession } from '../support/turn';
-import { fullAgent, World } from '../support/world';
-import type { WorldOptions } from '../support/world';
+import { startTurn, use, type OpenSession } from '../support/turn';
+import { fullAgent, World, type WorldOptions } from '../support/world';
 
 const noDelay = '[restart]\nfirst_delay = "0s"\n';
 

@@ -4,8 +4,7 @@ import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
-import { askEditor, permissionParams, startTurn, use } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { askEditor, permissionParams, startTurn, use, type OpenSession } from '../support/turn';
 import { fullAgent, World } from '../support/world';
 
 const config = '[restart]\nfirst_delay = "0s"\n';

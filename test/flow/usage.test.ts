@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import type { UsageRecord } from '../../src/usage/usage';
 import { leave } from '../support/dialogue';
 import { runCli } from '../support/cli';
-import { startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 const tokens = { input: 0, output: 0, cachedRead: 0, cachedWrite: 0, thought: 0, total: 0 };

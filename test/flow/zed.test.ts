@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import type { Json } from '../support/inbox';
 import { success } from '../support/messages';
 import { untilGone } from '../support/processes';
-import { chunk, permissionParams, startTurn } from '../support/turn';
-import type { OpenSession } from '../support/turn';
+import { chunk, permissionParams, startTurn, type OpenSession } from '../support/turn';
 import { fullAgent, World } from '../support/world';
 
 const zed: Json = {

@@ -1,6 +1,5 @@
 import { tmpdir } from 'node:os';
-import { Helper } from '../../src/mcp/helper';
-import type { HelperOptions } from '../../src/mcp/helper';
+import { Helper, type HelperOptions } from '../../src/mcp/helper';
 import { noLog } from '../agent/agent-run';
 
 const started: Helper[] = [];

@@ -3,8 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { confine } from '../../src/paths/confine';
-import { pinFolder } from '../../src/paths/pinned-folder';
-import type { PinnedFolder } from '../../src/paths/pinned-folder';
+import { pinFolder, type PinnedFolder } from '../../src/paths/pinned-folder';
 import { newFolder } from '../support/temp-folder';
 
 const hows = ['read', 'write'] as const;

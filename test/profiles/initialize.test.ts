@@ -1,10 +1,8 @@
 import * as fields from '../../src/protocol/fields';
-import { minimalResult, readAgentHello, readHello } from '../../src/profiles/initialize';
-import type { HelloOptions } from '../../src/profiles/initialize';
+import { minimalResult, readAgentHello, readHello, type HelloOptions } from '../../src/profiles/initialize';
 import { CaiError } from '../../src/errors';
 import { planOf } from '../../src/rpc/json/wanted-places';
-import { scan } from '../../src/rpc/message';
-import type { Message } from '../../src/rpc/message';
+import { scan, type Message } from '../../src/rpc/message';
 
 const withFiles = { config: { acp: { fs: 'editor' } } } as const;
 const withSignIn = { signIn: { isPossible: true } };

@@ -10,8 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { ProfileStore } from '../../src/profiles/profile';
-import type { ProfileKey } from '../../src/profiles/profile';
+import { ProfileStore, type ProfileKey } from '../../src/profiles/profile';
 import { openLog } from '../../src/system/log';
 import { compiled, run } from '../support/program';
 import { newFolder } from '../support/temp-folder';

@@ -1,10 +1,8 @@
 import { Host } from '../../src/system/host';
 import { shippedProfile } from '../../src/profiles/profiles';
-import { catalog, resolveAgent } from '../../src/agent/catalog';
-import type { AgentCommand } from '../../src/agent/catalog';
+import { catalog, resolveAgent, type AgentCommand } from '../../src/agent/catalog';
 import recorded from '../../src/profiles/shipped-profiles.json';
-import { loadConfig } from '../../src/config/config';
-import type { Config } from '../../src/config/config';
+import { loadConfig, type Config } from '../../src/config/config';
 import { newFolder } from '../support/temp-folder';
 
 const config = loadConfig(new Host({ HOME: newFolder() }));

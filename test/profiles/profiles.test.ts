@@ -1,12 +1,10 @@
 import { Host } from '../../src/system/host';
-import { Profiles } from '../../src/profiles/profiles';
-import { shippedProfile } from '../../src/profiles/profiles';
+import { Profiles, shippedProfile } from '../../src/profiles/profiles';
 import { SignIn } from '../../src/sign-in/sign-in';
 import type { AgentCommand } from '../../src/agent/catalog';
 import { signInToken } from '../../src/sign-in/sign-in-argument';
 import { takeToken } from '../../src/agent/editor-token';
-import { openLog } from '../../src/system/log';
-import type { Log } from '../../src/system/log';
+import { openLog, type Log } from '../../src/system/log';
 import type { WorkspaceChild } from '../../src/child/workspace-child';
 import { loadConfig } from '../../src/config/config';
 import { newFolder } from '../support/temp-folder';

@@ -1,8 +1,6 @@
 import * as fields from '../../src/protocol/fields';
-import { editsOf, pathsToAgent, pathsToEditor } from '../../src/relay/rewrite';
-import type { Rewrites } from '../../src/relay/rewrite';
-import { planOf } from '../../src/rpc/json/wanted-places';
-import type { PlanSource } from '../../src/rpc/json/wanted-places';
+import { editsOf, pathsToAgent, pathsToEditor, type Rewrites } from '../../src/relay/rewrite';
+import { planOf, type PlanSource } from '../../src/rpc/json/wanted-places';
 import { scan } from '../../src/rpc/message';
 import { editedText } from '../../src/rpc/splice';
 import { createPathMap } from '../../src/paths/path-map';

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { LineReader } from '../../src/rpc/line';
-import type { OverlongLine } from '../../src/rpc/line';
+import { LineReader, type OverlongLine } from '../../src/rpc/line';
 import { runs } from '../support/properties';
 import { chunksOf, cuts } from './chunks';
 import { numberText, stringText } from './json-text';

@@ -1,5 +1,4 @@
-import { LineReader } from '../../src/rpc/line';
-import type { LineLimits, OverlongLine } from '../../src/rpc/line';
+import { LineReader, type LineLimits, type OverlongLine } from '../../src/rpc/line';
 import type { Skim } from '../../src/rpc/long-line';
 
 const limit = 64;

@@ -1,15 +1,11 @@
 import fc from 'fast-check';
 import * as fields from '../../src/protocol/fields';
-import { planOf } from '../../src/rpc/json/wanted-places';
-import type { PlanSource } from '../../src/rpc/json/wanted-places';
-import { scan } from '../../src/rpc/message';
-import type { Plans } from '../../src/rpc/message';
-import { splice } from '../../src/rpc/splice';
-import type { Line } from '../../src/rpc/splice';
+import { planOf, type PlanSource } from '../../src/rpc/json/wanted-places';
+import { scan, type Plans } from '../../src/rpc/message';
+import { splice, type Line } from '../../src/rpc/splice';
 import { runs } from '../support/properties';
 import { mutated, valueText } from './json-text';
-import { expectedOf } from './json-tree';
-import type { Seen } from './json-tree';
+import { expectedOf, type Seen } from './json-tree';
 import { messageText, planSource } from './message-text';
 
 /** Every tree of places that the proxy really uses. */

@@ -1,6 +1,5 @@
 import { planOf } from '../../src/rpc/json/wanted-places';
-import { fieldOf, scan, textOf } from '../../src/rpc/message';
-import type { Message, Plans } from '../../src/rpc/message';
+import { fieldOf, scan, textOf, type Message, type Plans } from '../../src/rpc/message';
 
 /** Each side of the message wants something else. */
 const plans: Plans = {

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import * as fields from '../../src/protocol/fields';
-import { planOf } from '../../src/rpc/json/wanted-places';
-import type { PlanSource } from '../../src/rpc/json/wanted-places';
-import { scan } from '../../src/rpc/message';
-import type { Plans } from '../../src/rpc/message';
+import { planOf, type PlanSource } from '../../src/rpc/json/wanted-places';
+import { scan, type Plans } from '../../src/rpc/message';
 import { Scanner } from '../../src/rpc/scanner';
 import { runs } from '../support/properties';
 import { mutated, stringText, valueText } from './json-text';

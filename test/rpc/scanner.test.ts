@@ -1,8 +1,6 @@
 import * as fields from '../../src/protocol/fields';
-import { planOf } from '../../src/rpc/json/wanted-places';
-import type { PlanSource } from '../../src/rpc/json/wanted-places';
-import { scan } from '../../src/rpc/message';
-import type { Plans } from '../../src/rpc/message';
+import { planOf, type PlanSource } from '../../src/rpc/json/wanted-places';
+import { scan, type Plans } from '../../src/rpc/message';
 import { Scanner } from '../../src/rpc/scanner';
 
 const file: PlanSource = { '?type': { resource_link: {}, other: { path: 'path' } } };

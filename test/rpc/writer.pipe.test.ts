@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { LineWriter } from '../../src/rpc/writer';
-import type { Lane } from '../../src/rpc/writer';
+import { LineWriter, type Lane } from '../../src/rpc/writer';
 
 const budgetBytes = 1024 * 1024;
 

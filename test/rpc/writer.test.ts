@@ -1,8 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { LineWriter } from '../../src/rpc/writer';
-import type { Lane } from '../../src/rpc/writer';
+import { LineWriter, type Lane } from '../../src/rpc/writer';
 import { runs } from '../support/properties';
 import { timersLeftBy } from '../support/timers';
 import { Gate } from './gate';

@@ -6,8 +6,7 @@ import { signInToken } from '../../src/sign-in/sign-in-argument';
 import { takeToken } from '../../src/agent/editor-token';
 import { openLog } from '../../src/system/log';
 import { planOf } from '../../src/rpc/json/wanted-places';
-import { scan, scanCall } from '../../src/rpc/message';
-import type { Message } from '../../src/rpc/message';
+import { scan, scanCall, type Message } from '../../src/rpc/message';
 import { editedText } from '../../src/rpc/splice';
 import { newFolder } from '../support/temp-folder';
 

@@ -7,8 +7,7 @@ import { signInToken } from '../../src/sign-in/sign-in-argument';
 import { hostCommand, takeToken } from '../../src/agent/editor-token';
 import { openLog } from '../../src/system/log';
 import { planOf } from '../../src/rpc/json/wanted-places';
-import { scan } from '../../src/rpc/message';
-import type { Message } from '../../src/rpc/message';
+import { scan, type Message } from '../../src/rpc/message';
 import { editedText } from '../../src/rpc/splice';
 import { newFolder } from '../support/temp-folder';
 

@@ -1,7 +1,6 @@
 /** A proxy whose agent says as much as it is asked for (`fixtures/agents/floods.mjs`). */
 import { resolve } from 'node:path';
-import { World } from './world';
-import type { WorldOptions } from './world';
+import { World, type WorldOptions } from './world';
 
 /** Starts one, initialized; resolves with it, the agent's process id and a session's id. */
 export async function startFlood(

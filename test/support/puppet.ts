@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Passage } from './fault';
-import { Inbox } from './inbox';
-import type { Json } from './inbox';
+import { Inbox, type Json } from './inbox';
 
 /** One started agent, played by the test. */
 export class Puppet {

@@ -2,8 +2,7 @@
  * The built `bin/cai` between an editor and agents that a test plays by hand, byte by byte: the proxy is a
  * real process, and so is every agent (`fixtures/agents/puppet.pl`).
  */
-import { spawn } from 'node:child_process';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -15,13 +14,11 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { Passage } from './fault';
-import { Inbox, patienceMs } from './inbox';
-import type { Json } from './inbox';
+import { Inbox, patienceMs, type Json } from './inbox';
 import { Puppet } from './puppet';
 
 const repository = resolve(__dirname, '../..');

@@ -1,6 +1,5 @@
 /** Several proxies of one user, one after the other or at once. */
-import { World } from './world';
-import type { WorldOptions } from './world';
+import { World, type WorldOptions } from './world';
 
 /** The worlds of one test, which share the folder of the first one. */
 export class Worlds {

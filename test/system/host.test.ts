@@ -1,7 +1,6 @@
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { Host } from '../../src/system/host';
-import { passwdUser } from '../../src/system/host';
+import { Host, passwdUser } from '../../src/system/host';
 
 describe('ownFolders', () => {
   test('lie where the environment says', () => {

@@ -1,8 +1,7 @@
 import * as fields from '../../src/protocol/fields';
 import { editsOfCreate, wishOf } from '../../src/terminals/terminals';
 import { planOf } from '../../src/rpc/json/wanted-places';
-import { scan } from '../../src/rpc/message';
-import type { Message } from '../../src/rpc/message';
+import { scan, type Message } from '../../src/rpc/message';
 import { splice } from '../../src/rpc/splice';
 
 const plan = planOf(fields.terminalCreate);

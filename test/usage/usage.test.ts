@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readUsage, UsageFile } from '../../src/usage/usage';
-import type { NewRecord, UsageRecord } from '../../src/usage/usage';
+import { readUsage, UsageFile, type NewRecord, type UsageRecord } from '../../src/usage/usage';
 import { newFolder } from '../support/temp-folder';
 
 const dayMs = 24 * 60 * 60 * 1_000;

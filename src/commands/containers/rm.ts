@@ -1,8 +1,12 @@
 /** `cai rm`: removes containers, and their agents' data only when that is asked for. */
 import type { Host } from '../../system/host';
 import type { Engine } from '../../container/engine/engine';
-import { ownContainers, ownVolumes } from '../../container/user-containers';
-import type { OwnContainer, OwnVolume } from '../../container/user-containers';
+import {
+  ownContainers,
+  ownVolumes,
+  type OwnContainer,
+  type OwnVolume,
+} from '../../container/user-containers';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { mayGoOn, tell } from '../support/terminal';

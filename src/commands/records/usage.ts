@@ -2,8 +2,14 @@
 import { Option } from 'commander';
 import { CaiError } from '../../errors';
 import { readUsage } from '../../usage/usage';
-import { averageOf, sumOf, sumsBy } from '../../usage/usage-sums';
-import type { Grouping, UsageAverage, UsageSum } from '../../usage/usage-sums';
+import {
+  averageOf,
+  sumOf,
+  sumsBy,
+  type Grouping,
+  type UsageAverage,
+  type UsageSum,
+} from '../../usage/usage-sums';
 import { duration } from '../../config/config-kinds';
 import { quotedLines } from '../../system/quoted';
 import { readState } from '../../system/state-folder';

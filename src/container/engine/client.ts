@@ -1,6 +1,5 @@
 /** dockerode for one engine, and what its own client of HTTP lacks. */
-import { Agent } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { Agent, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import Docker from 'dockerode';
@@ -8,8 +7,7 @@ import { CaiError, messageOf } from '../../errors';
 import type { EngineAddress } from './context';
 import { engineError, noEngineThere, pingTimeoutMs, sentenceOf, statusOf } from './engine-error';
 import type { EngineAbout } from './engine-info';
-import { get, watchRequests } from './watch';
-import type { Modem } from './watch';
+import { get, watchRequests, type Modem } from './watch';
 
 /** What dockerode would else take from `DOCKER_HOST` and its like, even for another engine. */
 const nothing = {

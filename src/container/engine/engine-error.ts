@@ -1,8 +1,6 @@
 /** What people are told when the engine cannot be reached or refuses something. */
-import { CaiError, messageOf } from '../../errors';
-import type { FailureCode } from '../../errors';
-import { originOf } from './context';
-import type { EngineAddress } from './context';
+import { CaiError, messageOf, type FailureCode } from '../../errors';
+import { originOf, type EngineAddress } from './context';
 
 /** The failure of a request that the engine leaves without an answer. */
 export class EngineSilent extends Error {

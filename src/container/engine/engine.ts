@@ -2,21 +2,15 @@
 import type { Readable } from 'node:stream';
 import { buffer, json } from 'node:stream/consumers';
 import type Docker from 'dockerode';
-import { CaiError, messageOf } from '../../errors';
-import type { FailureCode } from '../../errors';
-import { followBuild } from './build-stream';
-import type { BuildEvent } from './build-stream';
-import { containerInfoOf } from './container-info';
-import type { ContainerInfo } from './container-info';
-import { countSupervisors, processColumns, processesOf } from './container-processes';
-import type { ContainerProcess } from './container-processes';
+import { CaiError, messageOf, type FailureCode } from '../../errors';
+import { followBuild, type BuildEvent } from './build-stream';
+import { containerInfoOf, type ContainerInfo } from './container-info';
+import { countSupervisors, processColumns, processesOf, type ContainerProcess } from './container-processes';
 import type { EngineAddress } from './context';
 import { engineClient, greet } from './client';
 import { engineError, isNameTaken, isRemovalUnderWay, statusOf } from './engine-error';
-import { aboutOf, fileIn, imageInfoOf, textOfFrames } from './engine-info';
-import type { EngineAbout, ImageInfo } from './engine-info';
-import { get } from './watch';
-import type { Modem } from './watch';
+import { aboutOf, fileIn, imageInfoOf, textOfFrames, type EngineAbout, type ImageInfo } from './engine-info';
+import { get, type Modem } from './watch';
 
 /** Labels that all have to be there. */
 type Labels = Readonly<Record<string, string>>;

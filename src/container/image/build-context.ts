@@ -5,8 +5,7 @@ import { lstat, readFile, readdir, readlink } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { pack } from 'tar-stream';
-import type { Pack } from 'tar-stream';
+import { pack, type Pack } from 'tar-stream';
 
 /** An archive of these texts, by path. */
 export function textContext(texts: Readonly<Record<string, string>>): Readable {

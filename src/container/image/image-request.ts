@@ -4,13 +4,11 @@ import type { Host } from '../../system/host';
 import { catalog } from '../../agent/catalog';
 import { AgentFolders } from '../../paths/agent-folders';
 import { checkFilePath } from '../../config/chosen-path';
-import { loadConfig } from '../../config/config';
-import type { Config } from '../../config/config';
+import { loadConfig, type Config } from '../../config/config';
 import { ownValue } from '../../config/own-property';
 import { CaiError, messageOf } from '../../errors';
 import { packageFile } from '../../system/package-file';
-import { shortHash } from './image-tag';
-import type { ImageOwner } from './image-tag';
+import { shortHash, type ImageOwner } from './image-tag';
 
 /** What decides about an image. */
 export interface ImageRequest extends ImageOwner, Pick<Config, 'image' | 'network'> {

@@ -6,12 +6,10 @@ import type { Config } from '../../config/config';
 import { ProcessLocks } from '../../system/process-lock';
 import { quoted } from '../../system/quoted';
 import { folderContext, textContext } from './build-context';
-import { withStepName } from '../engine/build-stream';
-import type { BuildEvent } from '../engine/build-stream';
+import { withStepName, type BuildEvent } from '../engine/build-stream';
 import type { Engine } from '../engine/engine';
 import type { ImageInfo } from '../engine/engine-info';
-import { checkPossible, newest, readRecipe, readSetting } from './image-request';
-import type { ImageRequest } from './image-request';
+import { checkPossible, newest, readRecipe, readSetting, type ImageRequest } from './image-request';
 import { baseSuffix, imageTagOf } from './image-tag';
 import type { Progress } from './progress';
 

@@ -4,8 +4,7 @@
  * renamed, moved or removed on the host.
  */
 import { quoted } from '../../system/quoted';
-import { configHash, label, objectIn } from './spec';
-import type { Bind, Settings } from './spec';
+import { configHash, label, objectIn, type Bind, type Settings } from './spec';
 
 /**
  * `folder`: another folder than the one that is mounted has its name now; `settings`: the configuration or the image is

@@ -3,8 +3,18 @@ import { ownIdentity } from '../../system/process-identity';
 import { agentHome } from '../../workspace/mount';
 import { protectionText, rootsText } from './changes';
 import { engineProfile } from '../engine/seccomp';
-import { caFile, configHash, label, mountsOf, ownerLabels, recordedOf } from './spec';
-import type { Circumstances, ContainerUser, Recorded, Settings } from './spec';
+import {
+  caFile,
+  configHash,
+  label,
+  mountsOf,
+  ownerLabels,
+  recordedOf,
+  type Circumstances,
+  type ContainerUser,
+  type Recorded,
+  type Settings,
+} from './spec';
 
 /** Where a container's sshd listens, inside. */
 const sshPort = '2222/tcp';

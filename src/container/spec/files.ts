@@ -3,13 +3,11 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { pack } from 'tar-stream';
-import type { Header } from 'tar-stream';
+import { pack, type Header } from 'tar-stream';
 import { packageFile } from '../../system/package-file';
 import { agentHome, fallbackMount } from '../../workspace/mount';
 import { seccompFile } from '../engine/seccomp';
-import { caFile, dataFolder } from './spec';
-import type { Bind, ContainerUser, Settings } from './spec';
+import { caFile, dataFolder, type Bind, type ContainerUser, type Settings } from './spec';
 
 /** Our own files inside, owned by root: what runs there cannot change them. */
 const ownFolder = '/run/cai';

@@ -1,8 +1,7 @@
 /** A command that runs in a container, on a channel of its SSH connection. */
 import { once } from 'node:events';
 import { constants } from 'node:os';
-import { Readable } from 'node:stream';
-import type { Duplex, Writable } from 'node:stream';
+import { Readable, type Duplex, type Writable } from 'node:stream';
 import { CaiError } from '../../errors';
 
 /** The signals that can be sent to a command. */

@@ -1,18 +1,14 @@
 /** The SSH side of a container: a connection to its sshd, commands on it, and ways to its ports. */
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Client } from 'ssh2';
-import type { Algorithms, ClientChannel, ExecOptions } from 'ssh2';
+import { Client, type Algorithms, type ClientChannel, type ExecOptions } from 'ssh2';
 import { CaiError, messageOf } from '../../errors';
 import { printableLine } from '../../system/quoted';
 import { userName } from '../spec/files';
 import { fingerprintOf } from './keys';
-import { encodeHeader } from './remote-command';
-import type { RemoteCommand } from './remote-command';
-import { startProcess } from './remote-process';
-import type { RemoteProcess, RemoteSignal } from './remote-process';
+import { encodeHeader, type RemoteCommand } from './remote-command';
+import { startProcess, type RemoteProcess, type RemoteSignal } from './remote-process';
 
 /** The one command that sshd is ever asked to run. */
 const supervisor = 'exec /run/cai/supervisor';

@@ -1,8 +1,6 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { Server } from 'node:net';
-import { pipeline } from 'node:stream';
-import type { Duplex } from 'node:stream';
+import { createServer, type Server } from 'node:net';
+import { pipeline, type Duplex } from 'node:stream';
 
 /**
  * Listens on a port of 127.0.0.1 (0: one that is free) for connections that lead elsewhere: `reach` gives the other end

@@ -6,8 +6,7 @@
  * possible.
  */
 import { backslash, caseBit, firstNoControl, nine, quote, smallA, smallF, smallU, zero } from './bytes';
-import { inputAt, maxInputBytes, vectors } from '../webassembly/vectors';
-import type { Vectors } from '../webassembly/vectors';
+import { inputAt, maxInputBytes, vectors, type Vectors } from '../webassembly/vectors';
 
 /** 1: ends a run of ordinary bytes in a string (quote, backslash, control character). */
 const stringStop = new Uint8Array(256);

@@ -1,8 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { takeRecordOption } from '../../../src/commands/acp/acp';
 import { failure } from '../../support/messages';
-import { World } from '../../support/world';
-import type { WorldOptions } from '../../support/world';
+import { World, type WorldOptions } from '../../support/world';
 
 const hello = { protocolVersion: 1, clientCapabilities: {} };
 

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { cai, runCli, userWith } from '../../support/cli';
-import type { CliOptions } from '../../support/cli';
+import { cai, runCli, userWith, type CliOptions } from '../../support/cli';
 import { untilIdle } from '../../support/processes';
 import { newFolder } from '../../support/temp-folder';
 

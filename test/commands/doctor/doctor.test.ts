@@ -5,8 +5,7 @@ import { Host } from '../../../src/system/host';
 import type { Check } from '../../../src/commands/doctor/checks';
 import { filesFinding, installedBy, userFinding } from '../../../src/commands/doctor/engine';
 import { record } from '../../../src/workspace/trust';
-import { cai, runCli, userWith } from '../../support/cli';
-import type { CliOptions } from '../../support/cli';
+import { cai, runCli, userWith, type CliOptions } from '../../support/cli';
 import { newFolder } from '../../support/temp-folder';
 
 const nowhere = { DOCKER_HOST: 'unix:///no/such/engine.sock' };

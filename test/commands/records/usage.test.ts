@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { timeOf } from '../../../src/commands/records/usage';
-import { runCli, userWith } from '../../support/cli';
-import type { CliOptions } from '../../support/cli';
+import { runCli, userWith, type CliOptions } from '../../support/cli';
 
 const now = Date.parse('2026-03-04T05:06:07Z');
 

@@ -3,8 +3,7 @@ import { dirname, join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { recordBaseline } from '../../../src/protect/baseline';
 import { record } from '../../../src/workspace/trust';
-import { runCli, userWith } from '../../support/cli';
-import type { CliOptions, CliResult } from '../../support/cli';
+import { runCli, userWith, type CliOptions, type CliResult } from '../../support/cli';
 import { newFolder } from '../../support/temp-folder';
 
 let user: CliOptions;

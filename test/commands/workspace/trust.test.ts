@@ -6,8 +6,7 @@ import { AgentFolders, rememberAgentFolders } from '../../../src/paths/agent-fol
 import { loadWorkspaceConfig } from '../../../src/config/effective-config';
 import { findOuterGit } from '../../../src/workspace/git-folder';
 import { checkRoot, record } from '../../../src/workspace/trust';
-import { runCli, runInTerminal, userWith } from '../../support/cli';
-import type { CliOptions } from '../../support/cli';
+import { runCli, runInTerminal, userWith, type CliOptions } from '../../support/cli';
 import { newFolder } from '../../support/temp-folder';
 
 let root: string;

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { followBuild, withStepName } from '../../../src/container/engine/build-stream';
-import type { BuildEvent } from '../../../src/container/engine/build-stream';
+import { followBuild, withStepName, type BuildEvent } from '../../../src/container/engine/build-stream';
 import { CaiError } from '../../../src/errors';
 
 describe('followBuild', () => {

@@ -1,5 +1,8 @@
-import { countSupervisors, processesOf } from '../../../src/container/engine/container-processes';
-import type { ContainerProcess } from '../../../src/container/engine/container-processes';
+import {
+  countSupervisors,
+  processesOf,
+  type ContainerProcess,
+} from '../../../src/container/engine/container-processes';
 
 const listener = 'sshd: /usr/sbin/sshd -D -e -f /run/cai/sshd_config [listener] 0 of 300-300 startups';
 const supervisor = '/usr/bin/perl /run/cai/supervisor';

@@ -1,6 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { pack } from 'tar-stream';
-import type { Header } from 'tar-stream';
+import { pack, type Header } from 'tar-stream';
 import { aboutOf, fileIn, imageInfoOf, textOfFrames } from '../../../src/container/engine/engine-info';
 
 test.each([

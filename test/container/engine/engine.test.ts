@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { Engine } from '../../../src/container/engine/engine';
 import { CaiError } from '../../../src/errors';
 import { newFolder } from '../../support/temp-folder';
-import { addressOf, fakeEngine } from '../fake-engine';
-import type { Answers } from '../fake-engine';
+import { addressOf, fakeEngine, type Answers } from '../fake-engine';
 
 /*
  * The answers are written from the documentation of the Docker Engine API (SystemPing, ContainerInspect,

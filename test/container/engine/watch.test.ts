@@ -1,7 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { EngineSilent } from '../../../src/container/engine/engine-error';
-import { watchRequests } from '../../../src/container/engine/watch';
-import type { Modem } from '../../../src/container/engine/watch';
+import { watchRequests, type Modem } from '../../../src/container/engine/watch';
 
 type DialOptions = Parameters<Modem['dial']>[0];
 

@@ -5,8 +5,7 @@ import { Host } from '../../../src/system/host';
 import { catalog } from '../../../src/agent/catalog';
 import { imageRequestOf } from '../../../src/container/image/image-request';
 import { forgetAgentFolder, rememberAgentFolders } from '../../../src/paths/agent-folders';
-import { loadConfig } from '../../../src/config/config';
-import type { Config } from '../../../src/config/config';
+import { loadConfig, type Config } from '../../../src/config/config';
 
 let home: string;
 let host: Host;

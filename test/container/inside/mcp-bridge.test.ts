@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { newFolder } from '../../support/temp-folder';

@@ -1,9 +1,7 @@
-import { execFileSync, spawn } from 'node:child_process';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { networkInterfaces, platform } from 'node:os';
 import { join, resolve } from 'node:path';
 import { encodeHeader } from '../../../src/container/ssh/remote-command';

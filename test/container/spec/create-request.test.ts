@@ -1,7 +1,6 @@
 import { createRequest } from '../../../src/container/spec/create-request';
 import { engineProfile } from '../../../src/container/engine/seccomp';
-import { label, recordedOf } from '../../../src/container/spec/spec';
-import type { Settings } from '../../../src/container/spec/spec';
+import { label, recordedOf, type Settings } from '../../../src/container/spec/spec';
 import { circumstances, settings } from '../given';
 
 describe('createRequest', () => {

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { mountOf, settingsOf } from '../../../src/container/spec/settings';
 import type { Settings } from '../../../src/container/spec/spec';
-import { loadConfig } from '../../../src/config/config';
-import type { Config } from '../../../src/config/config';
+import { loadConfig, type Config } from '../../../src/config/config';
 import { newFolder } from '../../support/temp-folder';
 
 const isLinux = process.platform === 'linux';

@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { diskWarning, limitedText, memoryKills } from '../../../src/container/ssh/inside';
 import { SshConnection } from '../../../src/container/ssh/ssh';
-import { startServer } from './ssh-server';
-import type { Played, SshServer } from './ssh-server';
+import { startServer, type Played, type SshServer } from './ssh-server';
 
 let server: SshServer;
 let connection: SshConnection;

@@ -1,5 +1,4 @@
-import { encodeHeader } from '../../../src/container/ssh/remote-command';
-import type { RemoteCommand } from '../../../src/container/ssh/remote-command';
+import { encodeHeader, type RemoteCommand } from '../../../src/container/ssh/remote-command';
 
 const command: RemoteCommand = { argv: ['run', 'a b', ''], cwd: '/w', env: [['NAME', 'x=y\n']] };
 

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { SshConnection } from '../../../src/container/ssh/ssh';
 import type { RemoteProcess } from '../../../src/container/ssh/remote-process';
-import { startServer } from './ssh-server';
-import type { Played, SshServer } from './ssh-server';
+import { startServer, type Played, type SshServer } from './ssh-server';
 
 let server: SshServer;
 let connection: SshConnection;

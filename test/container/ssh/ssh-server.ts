@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { Server } from 'ssh2';
-import type { Connection, ServerChannel, Session } from 'ssh2';
+import { Server, type Connection, type ServerChannel, type Session } from 'ssh2';
 import { newHostKey } from '../../../src/container/ssh/keys';
 import type { SshConnection } from '../../../src/container/ssh/ssh';
 

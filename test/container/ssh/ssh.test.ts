@@ -1,13 +1,11 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { newHostKey } from '../../../src/container/ssh/keys';
 import { SshConnection } from '../../../src/container/ssh/ssh';
-import { startServer } from './ssh-server';
-import type { Played, SshServer } from './ssh-server';
+import { startServer, type Played, type SshServer } from './ssh-server';
 
 let server: SshServer | undefined;
 const connections: SshConnection[] = [];

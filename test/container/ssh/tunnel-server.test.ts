@@ -1,8 +1,6 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { PassThrough } from 'node:stream';
+import { connect, type AddressInfo } from 'node:net';
+import { PassThrough, type Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { openTunnelServer } from '../../../src/container/ssh/tunnel-server';
 

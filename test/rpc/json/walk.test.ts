@@ -1,5 +1,4 @@
-import { planOf } from '../../../src/rpc/json/wanted-places';
-import type { PlanSource } from '../../../src/rpc/json/wanted-places';
+import { planOf, type PlanSource } from '../../../src/rpc/json/wanted-places';
 import { Walk } from '../../../src/rpc/json/walk';
 
 describe('Walk.value', () => {

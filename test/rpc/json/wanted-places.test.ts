@@ -1,5 +1,4 @@
-import { planOf } from '../../../src/rpc/json/wanted-places';
-import type { Plan } from '../../../src/rpc/json/wanted-places';
+import { planOf, type Plan } from '../../../src/rpc/json/wanted-places';
 
 describe('planOf', () => {
   test('compiles a leaf to its kind', () => {
