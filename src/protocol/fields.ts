@@ -3,7 +3,7 @@
  * must check or rewrite, as data. Everything that is not named here leaves the proxy byte for byte.
  *
  * Source: the JSON schemas of `@agentclientprotocol/sdk` (v1, stable and unstable); the extensions are
- * those that today's agents use without a schema. `test/acp/schema.test.ts` compares both ways.
+ * those that today's agents use without a schema. `test/protocol/schema.test.ts` compares both ways.
  */
 
 /** What the string (for `requestId`: any scalar) at a place means, and so how it is rewritten. */

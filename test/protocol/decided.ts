@@ -1,6 +1,6 @@
 /**
  * What somebody looked at and decided to leave out of `src/protocol/methods.ts` and `src/protocol/fields.ts`, and
- * what those have beyond the schemas. `test/acp/schema.test.ts` fails for an entry that nothing needs.
+ * what those have beyond the schemas. `test/protocol/schema.test.ts` fails for an entry that nothing needs.
  *
  * A place is the tail of `<method>/<params|result>/<pointer>`, in whole segments: `toolCallId` is any place
  * of that name. Pointers are those of `FieldTree`, with `?tag=value` for a variant, `?tag=` for the variant

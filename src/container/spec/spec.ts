@@ -130,7 +130,7 @@ function nameOf({ workspace = '', agent, hostUser }: Settings, more: readonly st
   return `cai-${folder.replace(/^[^a-z0-9]+/, '') || 'none'}-${id}`;
 }
 
-/** Two containers with the same hash, the same image and the same protection are alike. */
+/** Containers that one version of `cai` made with the same hash, image and protection are alike. */
 export function configHash(settings: Settings): string {
   const binds = settings.binds.map((bind) => mountText({ type: 'bind', ...bind }));
   const entries = Object.entries({ ...settings, binds, protection: undefined, notices: [] });
