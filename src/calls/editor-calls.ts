@@ -6,7 +6,7 @@ import { replacing, splice } from '../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from '../relay/children';
-import type { Call } from '../sessions/call';
+import { withOwnLine, type Call } from '../sessions/call';
 import type { Core } from '../relay/core';
 import { SessionEnder } from './end-session';
 import { FanOut } from './fan-out';
@@ -52,7 +52,9 @@ export class EditorCalls {
   }
 
   /** Sends a call where its method's row says. If that fails, the failure is the answer. */
-  serve(call: Call): void {
+  serve(given: Call): void {
+    // All but calls of open sessions may take long.
+    const call = given.row.route === 'session' ? given : withOwnLine(given);
     this.#serve(call).catch((error: unknown) => this.core.fail(call, error));
   }
 

@@ -101,7 +101,7 @@ export class SessionEnder {
     const child = await this.#childOf(record);
     if (child === undefined) {
       const what = `${call.message.method}: ${quoted(record.root)}, the workspace of the session`;
-      const why = 'is not there, belongs to a larger one now, or is none that you have worked in';
+      const why = 'does not exist, is part of a larger one now, or was never used';
       throw new CaiError('WORKSPACE', `${what}, ${why}: restore it, or delete the session`);
     }
     this.core.toAgent(child, call, { map: child.map });

@@ -15,7 +15,7 @@ import { within } from '../system/time-limit';
 const listMs = 5_000;
 /** How many pages are asked for. */
 const maxPages = 20;
-/** A UUID of version 5: an id that `SessionTable` derives. Source: RFC 9562, section 5.5. */
+/** A UUID of version 5: an id that `SessionRecords` derives. Source: RFC 9562, section 5.5. */
 const derivedId = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** Agents that did not list their sessions in time: nobody waits for them again. */

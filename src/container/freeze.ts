@@ -19,7 +19,7 @@ const mostFrozenMs = 6_000;
 const settleMs = 1_000;
 /** How long to wait before another look, in milliseconds: a file is served in some tens of them. */
 const pollMs = 3;
-/** What stands in the lock of who only keeps others from freezing a container; in one for a served file: nothing. */
+/** The note in a lock that only keeps others from pausing the container. A lock for a served file has no note. */
 const keptThawed = 'kept thawed';
 
 /**

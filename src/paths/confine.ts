@@ -86,7 +86,7 @@ async function lookAt(real: string, spelled: string): Promise<BigIntStats | unde
 function whyNoFolder(what: BigIntStats, real: string): string | undefined {
   if (what.isSymbolicLink())
     return `leads through the link ${quoted(real)}: name the file itself, or use the disk instead of the editor`;
-  return what.isDirectory() ? undefined : `needs a folder at ${quoted(real)}, and that is none`;
+  return what.isDirectory() ? undefined : `needs a folder at ${quoted(real)}, which is not one`;
 }
 
 function whyNoFile(what: BigIntStats, real: string, maxBytes: number): string | undefined {

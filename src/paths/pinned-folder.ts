@@ -90,6 +90,6 @@ export function checkSamePins(then: readonly PinnedFolder[], now: readonly Pinne
 export function replaced(spelled: string): CaiError {
   return new CaiError(
     'REPLACED',
-    `${quoted(spelled)} is not the folder any more that the session was opened with: if you have moved or replaced it yourself, start a new session; if not, look for what has done that`,
+    `${quoted(spelled)} is no longer the folder that the session was opened with: if you have moved or replaced it yourself, start a new session; if not, find out what has done that`,
   );
 }

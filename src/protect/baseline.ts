@@ -26,7 +26,7 @@ import {
 export interface Baseline extends Scope {
   /** Real path of the folder. */
   readonly folder: string;
-  /** Which folder had that path when the baseline was taken, as `folderNow` says it. */
+  /** Identity of the folder that had that path when the baseline was taken, from `folderNow`. */
   readonly was: string;
   /** Root of the workspace that the folder lies in, or is. */
   readonly root: string;

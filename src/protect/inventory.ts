@@ -44,7 +44,7 @@ const gitHooks = /(?:^|\/)\.git\/(?:.*\/)?hooks$/;
 export interface Scope {
   /** The folder is a git folder outside of the workspace that uses it. */
   readonly isGit?: boolean;
-  /** Looked at besides the list: what our configuration and git's name, as `patternsFor` tells it. */
+  /** Patterns besides the list, which our configuration and git's name (`patternsFor`). */
   readonly patterns?: readonly string[] | undefined;
 }
 

@@ -11,7 +11,7 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import { AgentRequests } from './agent-requests';
 import { Children } from '../relay/children';
 import { Core } from '../relay/core';
-import { withOwnLine, type Call } from '../sessions/call';
+import type { Call } from '../sessions/call';
 import { Defects, repairedError } from './defects';
 import { EditorCalls } from '../calls/editor-calls';
 import { agentRow } from '../protocol/acting-methods';
@@ -163,7 +163,7 @@ export class Proxy {
       this.#defects.refuse(id, 'a request with this id is still open');
       return;
     }
-    const call: Call = { message: withOwnLine(message), row: editorRow(method), request };
+    const call: Call = { message, row: editorRow(method), request };
     if (this.#hasEnded) this.#core.fail(call, proxyEnding());
     else if (call.row.route === 'initialize') {
       this.#greeting.serve(call);

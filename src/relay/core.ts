@@ -16,7 +16,7 @@ import type { JsonObject } from '../child/child-data';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession } from '../sessions/session';
 import type { CallContext } from './call';
-import type { Call } from '../sessions/call';
+import { withOwnLine, type Call } from '../sessions/call';
 import type { SessionObserver } from '../sessions/observer';
 import { cancelled, notOffered, offers } from '../protocol/refusals';
 import { AgentLines, editsOf, messageEdits, pathsToAgent } from './rewrite';
@@ -100,7 +100,8 @@ export class Core {
   }
 
   /** Passes a call on to a child, now or when it has started. */
-  toAgent(child: WorkspaceChild, call: Call, context: CallContext): void {
+  toAgent(child: WorkspaceChild, given: Call, context: CallContext): void {
+    const call = child.state === 'starting' ? withOwnLine(given) : given;
     child.whenReady({
       bytes: call.message.line.length,
       run: () => {
@@ -201,8 +202,8 @@ export class Core {
     const isRepeatable = session !== undefined && request.isOurs !== true && context.onNoResult === undefined;
     const again = isRepeatable && this.#repeatable.take(call) ? call : undefined;
     const forget = (): void => again && this.#repeatable.leave(again);
-    // Until the answer, the line itself is kept only to be sent once more.
-    const sent: Call = { ...call, message: { ...message, line: nothing } };
+    // Until the answer, a line is kept only to be sent once more.
+    const sent = again ?? { ...call, message: { ...message, line: nothing } };
     child.request(childId, splice(message.line, edits), {
       method: message.method,
       resultPlan: planOf(row.result),

@@ -19,7 +19,7 @@ const maxNameLength = 200;
 export class ReviewObserver implements SessionObserver {
   readonly #watches = new Map<string, Watch>();
 
-  /** `env` says where our records are. */
+  /** `host` has the folder of our records. */
   constructor(
     private readonly core: Pick<Core, 'isEditorGone' | 'editorCapabilities' | 'log'>,
     private readonly host: Host,

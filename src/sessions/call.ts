@@ -16,10 +16,14 @@ export interface Call {
 }
 
 /**
- * The message with a line of its own. A short line is a slice of the chunk that it came in, and would keep all of it in
- * memory as long as its call waits or is open.
+ * The call with a line of its own, for whoever keeps it longer than this turn of the event loop: most lines are slices,
+ * which would keep the whole chunk that it came in.
  */
-export function withOwnLine(message: Message): Message {
-  const { line } = message;
-  return line.buffer.byteLength > 2 * line.length ? { ...message, line: Buffer.from(line) } : message;
+export function withOwnLine(call: Call): Call {
+  const { line } = call.message;
+  if (line.buffer.byteLength === line.length) return call;
+  // Not from the pool that small buffers share.
+  const own = Buffer.allocUnsafeSlow(line.length);
+  line.copy(own);
+  return { ...call, message: { ...call.message, line: own } };
 }

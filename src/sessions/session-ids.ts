@@ -112,7 +112,7 @@ export class SessionIds {
     this.#told.add(child);
     this.log.warn(
       { root: child.root, maxSessions },
-      'the agent has too many sessions open: what it names besides is not served, and has its own id for the editor',
+      'the agent has too many sessions open: further sessions are not served, and keep the ids of the agent',
     );
   }
 }

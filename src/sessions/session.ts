@@ -6,7 +6,7 @@
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { PathMap } from '../paths/path-map';
 import type { PinnedFolder } from '../paths/pinned-folder';
-import type { Call } from './call';
+import { withOwnLine, type Call } from './call';
 import { within } from '../system/time-limit';
 import { SessionSettings } from './session-settings';
 import type { WaitingRoom } from './waiting-room';
@@ -139,9 +139,10 @@ export class Session {
 
   /** Has a call wait behind the others; false if there is no room for it. */
   wait(call: Call): boolean {
-    if (!this.room.take(call)) return false;
-    this.#waiting.push(call);
-    if (call.message.method === 'session/prompt') this.#waitingPrompts.add(call);
+    const kept = withOwnLine(call);
+    if (!this.room.take(kept)) return false;
+    this.#waiting.push(kept);
+    if (kept.message.method === 'session/prompt') this.#waitingPrompts.add(kept);
     return true;
   }
 

@@ -26,6 +26,7 @@ export class WaitingRoom {
   }
 }
 
+/** A slice keeps all of its buffer in memory. */
 function bytesOf({ message }: Call): number {
-  return message.line.length + callBytes;
+  return message.line.buffer.byteLength + callBytes;
 }

@@ -69,7 +69,7 @@ describe('the limit of memory', () => {
     const { status, stderr } = await place.run(['perl', '-e', '$x = "x" x (400 << 20); print length $x']);
 
     expect(status).toBe(137);
-    expect(stderr).toMatch(/^cai: the command was killed; for want of memory .* raise container.memory in the configuration\n$/); // prettier-ignore
+    expect(stderr).toMatch(/^cai: the command was killed; the container has run out of memory.* raise container.memory in the configuration\n$/); // prettier-ignore
   });
 
   test('leaves the container and the others in it alone', async () => {

@@ -116,7 +116,7 @@ describe('cai exec for a caller that has decided about a folder', () => {
 
     const refused = await place.run(['true'], { options: ['--root-identity', '1:1'] });
 
-    expect(refused).toMatchObject({ status: 11, stderr: expect.stringContaining('is not the folder any more') as string }); // prettier-ignore
+    expect(refused).toMatchObject({ status: 11, stderr: expect.stringContaining('is no longer the folder') as string }); // prettier-ignore
     expect(await place.containers()).toEqual([]);
   });
 });

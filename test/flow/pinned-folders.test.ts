@@ -67,7 +67,7 @@ function swap(folder: string, target: string): void {
   symlinkSync(target, folder);
 }
 
-const another = 'is not the folder any more';
+const another = 'is no longer the folder';
 
 describe('a folder that is swapped during its session', () => {
   test.each([

@@ -118,7 +118,7 @@ describe.each(hows)('confine, to %s,', (how) => {
     test.each([
       ['the root itself', '', 'is a folder'],
       ['a folder', 'src', 'is a folder'],
-      ['a name below a file', 'src/file/below', 'that is none'],
+      ['a name below a file', 'src/file/below', 'which is not one'],
       ['a name that is too long to look up', 'x'.repeat(300), 'ENAMETOOLONG'],
     ])('%s', async (_, path, why) => {
       await refused(how, join(root, path), why);

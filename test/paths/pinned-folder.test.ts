@@ -89,6 +89,6 @@ describe('a pinned folder', () => {
     checkSamePins([], [pin]);
     const others = [[], [below], [{ ...pin, identity: '0:0' }], [{ ...pin, real: below.real }]];
 
-    for (const now of others) expect(() => checkSamePins([pin], now)).toThrow('is not the folder any more');
+    for (const now of others) expect(() => checkSamePins([pin], now)).toThrow('is no longer the folder');
   });
 });

@@ -35,7 +35,7 @@ history) lies in volumes, which stay. The workspace itself is not touched.`,
     ['-y, --yes', 'do not ask whether what they keep may go'],
   ],
   footer: `
-Images stay, too. One that no container needs any more goes with: docker rmi containai:AGENT`,
+Images stay, too. To remove one that is not needed any more: docker rmi containai:AGENT`,
   action: remove,
 });
 

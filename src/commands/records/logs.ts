@@ -56,7 +56,7 @@ above, whatever CAI_LOG_LEVEL says, but for "silent". The text of prompts, files
     process.stdout.write(shown.slice(-lines).join(''));
     if (rest.follow === true) await follow(logs);
     else if (logs.isEmpty) tell('nothing is logged');
-    else if (shown.length === 0) tell('none of what is logged is of that: "cai logs" shows all');
+    else if (shown.length === 0) tell('no line of the log matches: "cai logs" shows all');
     return 0;
   },
 });

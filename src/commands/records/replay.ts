@@ -71,7 +71,7 @@ files it writes without --files, which stderr says; all else reaches the editor.
 /** Fails with `CaiError('USAGE')` for what numbers no agent. */
 function numberOf(text: string): number {
   if (/^[1-9]\d*$/.test(text)) return Number(text);
-  throw new CaiError('USAGE', `--child: "${text}" is no number of an agent: the first one is 1`);
+  throw new CaiError('USAGE', `--child: "${text}" is not the number of an agent: they count from 1`);
 }
 
 function read(file: string): string {

@@ -64,7 +64,7 @@ function objectOf(record: SessionRecord, isLive: boolean, now: number) {
 }
 
 function hint(hidden: number, isKept: boolean): string {
-  if (hidden > 0) return 'none of your sessions is one of those: "cai sessions" lists all';
+  if (hidden > 0) return 'no session matches: "cai sessions" lists all';
   if (!isKept)
     return 'no sessions: your configuration has persist = false below [sessions], so none are remembered';
   return 'no sessions: one is remembered once an editor has used it by "cai --acp"';

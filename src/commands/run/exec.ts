@@ -216,6 +216,6 @@ async function explainKill(connection: SshConnection, diskBytes: number | undefi
   const count = await memoryKills(connection);
   if (count === 0) return;
   tell(
-    `the command was killed; for want of memory the system has killed ${count} of this container's processes so far: raise container.memory in the configuration`,
+    `the command was killed; the container has run out of memory, and ${count} of its processes were killed so far: raise container.memory in the configuration`,
   );
 }

@@ -100,7 +100,7 @@ async function runSignIn(
   const end = tty ? '\r\n' : '\n';
   const tell = (sentence: string) => void process.stderr.write(`cai: ${printable(sentence)}${end}`);
   if (options.quiet !== true) {
-    tell('no browser opens from a container: open the page that is named in one on this machine');
+    tell('no browser opens from a container: open the printed address in a browser on this machine');
     if (options.guide !== undefined) tell(`in the screen that opens, ${options.guide}`);
   }
   const beside = (connection: SshConnection) => PortMirror.open(connection, tell);

@@ -32,7 +32,7 @@ interface SettingsRequest {
   /** Our public key, as a line of `authorized_keys`. */
   readonly authorizedKey: string;
   readonly host: Host;
-  /** Whether nothing in the workspace is protected, whatever the configuration says. */
+  /** Turns protection off, whatever the configuration says. */
   readonly isWritable?: boolean;
   /** Whether no container is made of them: then nothing is recorded, and nothing made in the workspace. */
   readonly isOnlyLookedAt?: boolean;

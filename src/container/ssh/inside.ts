@@ -89,6 +89,6 @@ export function diskWarning(
   return {
     kind: 'warning',
     title: `The agent's container has ${what} of disk that it may have.`,
-    description: `${until}, whatever writes in it is ended. Remove what is not needed, or raise \`container.disk\` in the configuration.`,
+    description: `${until}, any process that writes there is ended. Remove what is not needed, or raise \`container.disk\` in the configuration.`,
   };
 }

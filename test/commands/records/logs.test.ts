@@ -102,7 +102,7 @@ describe('cai logs', () => {
     expect(await runCli(['logs', '-a', 'nope'], options)).toEqual({
       status: 0,
       stdout: '',
-      stderr: 'cai: none of what is logged is of that: "cai logs" shows all\n',
+      stderr: 'cai: no line of the log matches: "cai logs" shows all\n',
     });
   });
 

@@ -121,7 +121,7 @@ describe('cai replay', () => {
 
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: `cai: --child: "${child}" is no number of an agent: the first one is 1\n`,
+      stderr: `cai: --child: "${child}" is not the number of an agent: they count from 1\n`,
     });
   });
 

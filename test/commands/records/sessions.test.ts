@@ -93,7 +93,7 @@ describe('cai sessions', () => {
   test.each([
     ['there are none', '', [], /^cai: no sessions: one is remembered once an editor has used it/],
     ['none are kept', '[sessions]\npersist = false\n', [], /^cai: no sessions: .*persist = false/],
-    ['there are only others', '', [record('a', { updatedAt: ago(0) })], /^cai: none of your sessions/],
+    ['there are only others', '', [record('a', { updatedAt: ago(0) })], /^cai: no session matches/],
   ])('says why there is nothing where %s', async (_, config, records, hint) => {
     user = userWith(config);
     remember(...records);

@@ -182,7 +182,7 @@ describe('cai trust', () => {
     rememberAgentFolders(new Host(user.env!).folders.state, [join(root, 'src')]);
 
     expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe(
-      `Forgotten:\n  "${join(root, 'src')}" counts as written by no agent\n`,
+      `Forgotten:\n  "${join(root, 'src')}" counts as a folder that no agent has written in\n`,
     );
     expect(new AgentFolders(new Host(user.env!).folders.state).onWayTo(join(root, 'src'))).toBeUndefined();
     expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe(

@@ -75,7 +75,7 @@ describe('limitedText', () => {
 
 describe('diskWarning', () => {
   it.each([
-    ['80', 67108864, /80 % of the 64 MiB/, /is used up, whatever writes in it is ended/],
+    ['80', 67108864, /80 % of the 64 MiB/, /is used up, any process that writes there is ended/],
     ['100', 21474836480, /used up the 20\.0 GiB/, /Until it has less/],
     // The watcher of an earlier version says a budget, too.
     ['100 5', 67108864, /used up the 64 MiB/, /Until it has less/],
