@@ -107,7 +107,8 @@ async function forgetAll(folder: string, host: Host): Promise<number> {
     forget(state, 'roots', cwd) && `the workspace of ${quoted(cwd)} is recorded anew at its next use`,
     forget(state, 'git-folders', root) &&
       `a git folder of ${quoted(root)} that lies elsewhere is no longer known`,
-    forgetAgentFolder(state, realOrSame(folder)) && `${quoted(folder)} counts as a folder that no agent has written in`,
+    forgetAgentFolder(state, realOrSame(folder)) &&
+      `${quoted(folder)} counts as a folder that no agent has written in`,
   ].filter((each) => each !== false);
   const lines =
     forgotten.length === 0 ? [`Nothing is recorded of ${quoted(folder)}.`] : ['Forgotten:', ...forgotten];
