@@ -202,20 +202,21 @@ export class Core {
     const isRepeatable = session !== undefined && request.isOurs !== true && context.onNoResult === undefined;
     const again = isRepeatable && this.#repeatable.take(call) ? call : undefined;
     const forget = (): void => again && this.#repeatable.leave(again);
+    const line = splice(message.line, edits);
     // Until the answer, a line is kept only to be sent once more.
-    const sent = again ?? { ...call, message: { ...message, line: nothing } };
-    child.request(childId, splice(message.line, edits), {
+    if (isRepeatable && again === undefined) message.line = nothing;
+    child.request(childId, line, {
       method: message.method,
       resultPlan: planOf(row.result),
       editorId: request.isOurs ? undefined : request.id,
       session,
       onAnswer: (answer) => {
         forget();
-        this.#passAnswer(child, sent, context, answer);
+        this.#passAnswer(child, call, context, answer);
       },
       onFailure: (reason) => {
         forget();
-        this.#failAtAgent(child, sent, context, reason, again);
+        this.#failAtAgent(child, call, context, reason, again);
       },
     });
   }
@@ -223,14 +224,14 @@ export class Core {
   /** There will be no answer to a request. One that was not delivered is served `again`. */
   #failAtAgent(
     child: WorkspaceChild,
-    sent: Call,
+    call: Call,
     { session, onNoResult }: CallContext,
     reason: CaiError,
     again: Call | undefined,
   ): void {
     if (session !== undefined)
-      for (const observer of this.observers) observer.onLost?.(session, sent.message);
-    const { isCancelled, targets } = sent.request!;
+      for (const observer of this.observers) observer.onLost?.(session, call.message);
+    const { isCancelled, targets } = call.request!;
     if (again !== undefined && !isCancelled && reason.code === 'UNDELIVERED') {
       targets.length = 0;
       // Once its session is known to be lost.
@@ -238,7 +239,7 @@ export class Core {
       return;
     }
     onNoResult?.(reason);
-    this.fail(sent, reason, child.lane);
+    this.fail(call, reason, child.lane);
   }
 
   #passAnswer(child: WorkspaceChild, call: Call, context: CallContext, answer: Message): void {
