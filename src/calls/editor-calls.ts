@@ -12,7 +12,7 @@ import { SessionEnder } from './end-session';
 import { FanOut } from './fan-out';
 import { SessionOpener, type SessionOpenerOptions } from './open-session';
 import { isClosing, SessionRestorer, type SessionRestorerOptions } from './restore-session';
-import type { AgentSession, Session } from '../sessions/session';
+import type { Session } from '../sessions/session';
 import { sessionIdOf } from '../sessions/session-ids';
 import { SessionList } from './session-list';
 import { cancelled, methodNotFound, unknownSession } from '../protocol/refusals';
@@ -115,23 +115,19 @@ export class EditorCalls {
         else await hold(() => this.#opener.fork(call, session));
         break;
       default:
-        if (session !== undefined) await this.#serveOpen(call, session, hold);
-        else if (row.isAboutStored === true) await hold(() => this.#ender.serveClosed(call, editorId));
-        else if (owner?.lost !== undefined) await this.#restorer.serve(call, owner);
-        else throw unknownSession(editorId);
+        if (session === undefined) await this.#serveAbsent(call, editorId, owner);
+        else if (row.route === 'close') await hold(() => this.#ender.close(call, session));
+        else if (row.route === 'end') await hold(() => this.#ender.end(call, session));
+        else this.core.toAgent(session.child, call, { map: session.map, session });
     }
   }
 
-  /** A call for a session that an agent has. */
-  async #serveOpen(
-    call: Call,
-    session: AgentSession,
-    hold: (step: () => Promise<void>) => Promise<void>,
-  ): Promise<void> {
-    const { route } = call.row;
-    if (route === 'close') await hold(() => this.#ender.close(call, session));
-    else if (route === 'end') await hold(() => this.#ender.end(call, session));
-    else this.core.toAgent(session.child, call, { map: session.map, session });
+  /** A call for a session that no agent has. */
+  async #serveAbsent(call: Call, editorId: string, owner: Session | undefined): Promise<void> {
+    if (call.row.isAboutStored === true)
+      await this.core.sessions.hold(editorId, () => this.#ender.serveClosed(call, editorId));
+    else if (owner?.lost !== undefined) await this.#restorer.serve(call, owner);
+    else throw unknownSession(editorId);
   }
 
   /** Has a call wait for the earlier calls of its session; false if it need not wait. */

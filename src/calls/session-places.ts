@@ -43,7 +43,7 @@ export class SessionPlaces {
   /** By folder, the last call that has not been sent yet: those before it are over when it is. */
   readonly #turns = new Map<string, Turn>();
 
-  /** `children` know what their agents see of this machine. */
+  /** `children` know what their agents see of this machine. `room`: for the calls that have not been sent yet. */
   constructor(
     private readonly children: Children,
     private readonly host: Host,
