@@ -55,6 +55,7 @@ describe('a lock', () => {
 
   test('is waited for while another process has it, which is told once, and others are not', async () => {
     const other = await held('a.b');
+    const closed = once(other, 'close');
     const told: number[] = [];
 
     expect(locks.tryTake('a')).toBeDefined();
@@ -70,7 +71,7 @@ describe('a lock', () => {
 
     expect(await waiting).toMatchObject({ isLeft: false });
     expect(told).toEqual([other.pid]);
-    await once(other, 'close');
+    await closed;
   });
 
   test('is told to have been left where its process was killed, until somebody has settled that', async () => {
