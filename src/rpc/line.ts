@@ -35,6 +35,7 @@ export class LineReader {
   /** Chunks not yet cut; the first from `#offset` on. */
   readonly #chunks: Buffer[] = [];
   #offset = 0;
+  #waitingBytes = 0;
   /** The beginning of a line whose end has not come. */
   #held: Buffer[] = [];
   #heldBytes = 0;
@@ -53,12 +54,13 @@ export class LineReader {
   /** Adds bytes. They must not be changed afterwards. */
   push(chunk: Buffer): void {
     this.#chunks.push(chunk);
+    this.#waitingBytes += chunk.length;
     this.#hasReturns ||= chunk.includes(carriageReturn);
   }
 
   /** Bytes that were pushed and not cut yet, without the beginning of a line that is held. */
   get waitingBytes(): number {
-    return this.#chunks.reduce((sum, { length }) => sum + length, -this.#offset);
+    return this.#waitingBytes;
   }
 
   /** No more bytes will come: a last line without a line end counts. */
@@ -98,6 +100,7 @@ export class LineReader {
 
   /** Goes on at that offset of the first chunk, or with the next chunk if this one is over. */
   #goOnAt(offset: number): void {
+    this.#waitingBytes -= offset - this.#offset;
     const isChunkOver = offset === this.#chunks[0]!.length;
     if (isChunkOver) this.#chunks.shift();
     this.#offset = isChunkOver ? 0 : offset;

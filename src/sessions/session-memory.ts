@@ -21,6 +21,8 @@ const maxInfoBytes = 64 * 1_024;
 /** What is still to be written of a session; times in milliseconds since 1970. */
 interface Unsaved {
   changes: SessionChanges;
+  /** When the session was used last: of a hundred of these one is written. */
+  usedAt: number | undefined;
   /** When something was written last, and when a title was. */
   savedAt: number;
   titledAt: number;
@@ -77,18 +79,29 @@ export class SessionMemory implements SessionObserver {
     return this.sessions.records.recall(editorId)?.updatedAt !== undefined;
   }
 
-  /** It is said again that it is open here, because another process may have had it open meanwhile. */
   #used(editorId: string): void {
-    const use = { updatedAt: new Date().toISOString(), openBy: this.#self };
-    this.#note(editorId, use, this.#wasUsed(editorId) ? activityMs : 0);
+    const unsaved = this.#unsavedOf(editorId);
+    unsaved.usedAt = Date.now();
+    this.#saveAt(editorId, unsaved, unsaved.savedAt + (this.#wasUsed(editorId) ? activityMs : 0));
   }
 
   /** Writes changes, with what waits, but not sooner than `intervalMs` after those of their kind before. */
   #note(editorId: string, changes: SessionChanges, intervalMs: number): void {
-    const unsaved = this.#unsaved.get(editorId) ?? { changes: {}, savedAt: 0, titledAt: 0, dueAt: Infinity };
-    this.#unsaved.set(editorId, unsaved);
+    const unsaved = this.#unsavedOf(editorId);
     Object.assign(unsaved.changes, changes);
-    const dueAt = ('title' in changes ? unsaved.titledAt : unsaved.savedAt) + intervalMs;
+    const before = 'title' in changes ? unsaved.titledAt : unsaved.savedAt;
+    this.#saveAt(editorId, unsaved, before + intervalMs);
+  }
+
+  #unsavedOf(editorId: string): Unsaved {
+    const known = this.#unsaved.get(editorId);
+    if (known !== undefined) return known;
+    const unsaved = { changes: {}, usedAt: undefined, savedAt: 0, titledAt: 0, dueAt: Infinity };
+    this.#unsaved.set(editorId, unsaved);
+    return unsaved;
+  }
+
+  #saveAt(editorId: string, unsaved: Unsaved, dueAt: number): void {
     if (dueAt >= unsaved.dueAt) return;
     clearTimeout(unsaved.timer);
     unsaved.dueAt = dueAt;
@@ -98,13 +111,15 @@ export class SessionMemory implements SessionObserver {
   }
 
   #save(editorId: string, unsaved: Unsaved): void {
-    const { changes } = unsaved;
+    const { changes, usedAt } = unsaved;
     const savedAt = Date.now();
     const titledAt = 'title' in changes ? savedAt : unsaved.titledAt;
-    Object.assign(unsaved, { changes: {}, savedAt, titledAt, dueAt: Infinity });
+    Object.assign(unsaved, { changes: {}, usedAt: undefined, savedAt, titledAt, dueAt: Infinity });
+    // That it is open is said again, because another process may have had it open meanwhile.
+    const use = usedAt !== undefined && { updatedAt: new Date(usedAt).toISOString(), openBy: this.#self };
     // Another process may have written of the same session since.
     this.sessions.records.refresh();
-    this.sessions.records.update(editorId, changes);
+    this.sessions.records.update(editorId, { ...use, ...changes });
   }
 }
 

@@ -89,18 +89,22 @@ export class UsageFile {
     clearTimeout(this.#timer);
     try {
       if (!this.#isTidy) this.#tidy();
+      // A file is opened once for all of its records.
+      const texts = new Map<string, string>();
       for (const { atMs, make } of waiting) {
-        const record = { at: new Date(atMs).toISOString(), ...make() };
-        this.#appendLine(join(this.folder, nameOf(atMs)), `${JSON.stringify(record)}\n`);
+        const name = nameOf(atMs);
+        const line = JSON.stringify({ at: new Date(atMs).toISOString(), ...make() });
+        texts.set(name, `${texts.get(name) ?? ''}${line}\n`);
       }
+      for (const [name, text] of texts) this.#appendText(join(this.folder, name), text);
     } catch (error) {
       const remedy = stateRemedy(dirname(this.folder));
       this.#warn({ folder: this.folder, reason: messageOf(error), remedy }, 'usage could not be written');
     }
   }
 
-  /** Adds a line in one write, as others may write at the same time. */
-  #appendLine(path: string, text: string): void {
+  /** Adds whole lines in one write, as others may write at the same time. */
+  #appendText(path: string, text: string): void {
     const file = fs.openSync(path, 'a+', 0o600);
     try {
       const { size } = fs.fstatSync(file);

@@ -104,8 +104,7 @@ export class Connection {
     if (this.#recorder?.isFull === true) this.#recorder.whenRoom(() => this.#pull());
     const isBusy = this.#stopIfBusy();
     // Some bytes are read all the same, so that the end of the editor is noticed.
-    const isReadOn = this.#reader.waitingBytes <= maxWaitingBytes;
-    if (isBusy && !isReadOn) process.stdin.pause();
+    if (isBusy && this.#reader.waitingBytes > maxWaitingBytes) process.stdin.pause();
     else if (this.#isInputOver && !isBusy) void this.#end();
     else process.stdin.resume();
   }
