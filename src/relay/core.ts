@@ -204,7 +204,7 @@ export class Core {
     const forget = (): void => again && this.#repeatable.leave(again);
     const line = splice(message.line, edits);
     // Until the answer, a line is kept only to be sent once more.
-    if (isRepeatable && again === undefined) message.line = nothing;
+    const sent = !isRepeatable || again ? call : { ...call, message: { ...message, line: nothing } };
     child.request(childId, line, {
       method: message.method,
       resultPlan: planOf(row.result),
@@ -212,11 +212,11 @@ export class Core {
       session,
       onAnswer: (answer) => {
         forget();
-        this.#passAnswer(child, call, context, answer);
+        this.#passAnswer(child, sent, context, answer);
       },
       onFailure: (reason) => {
         forget();
-        this.#failAtAgent(child, call, context, reason, again);
+        this.#failAtAgent(child, sent, context, reason, again);
       },
     });
   }

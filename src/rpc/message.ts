@@ -24,8 +24,8 @@ export type Defect =
 
 /** What one line is. Offsets are into `line`. */
 export interface Message {
-  /** The line as received, without its line end. It is emptied where a message is kept for what else is known of it. */
-  line: Buffer;
+  /** The line as received, without its line end. Empty where a message is kept only for what else is known of it. */
+  readonly line: Buffer;
   /** By its envelope: `method` with or without `id`, or `id` with `result` or `error`. */
   readonly kind: 'request' | 'notification' | 'response' | 'defect';
   /** Set when `kind` is `defect`. */
