@@ -19,13 +19,12 @@ export interface OuterGitFolder {
 
 /**
  * The git folder outside of the workspace at `root` (a real path); `refused` does not count until the user says so,
- * which `notice` tells. It counts if `root` had it when it was first used, which is recorded here unless it is only
- * looked at, and no agent could write around `root` then: two agents could otherwise agree on it, one on each side.
+ * which `notice` tells. It counts if `root` had it when it was first used (`recordOuterGit`), and no agent could write
+ * around `root` then: two agents could otherwise agree on it, one on each side.
  */
 export async function findOuterGit(
   root: string,
   host: Host,
-  isOnlyLookedAt = false,
 ): Promise<{ git: OuterGitFolder | undefined; refused?: string; notice?: string }> {
   const { state } = host.folders;
   const git = await outerGitFolder(root, host);
@@ -35,8 +34,12 @@ export async function findOuterGit(
     const notice = `${quoted(root)} names the git folder ${quoted(git.folder)}, which it ${why}, so it is not mounted: if that is right, run: cai trust ${quoted(root)}`;
     return { git: undefined, refused: git.folder, notice };
   }
-  if (!isOnlyLookedAt) recordFirst(state, 'git-folders', root, git?.folder ?? '');
   return { git };
+}
+
+/** Records at the first use of a workspace what `findOuterGit` has found for it, unless that was refused. */
+export function recordOuterGit(root: string, host: Host, git: OuterGitFolder | undefined): void {
+  recordFirst(host.folders.state, 'git-folders', root, git?.folder ?? '');
 }
 
 /** `known`: the git folder that is recorded; `around`: the folder around the workspace that agents can write. */

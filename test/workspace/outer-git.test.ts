@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { rememberAgentFolders } from '../../src/paths/agent-folders';
-import { findOuterGit } from '../../src/workspace/git-folder';
+import { findOuterGit, recordOuterGit } from '../../src/workspace/git-folder';
 import { record } from '../../src/workspace/trust';
 import { newFolder } from '../support/temp-folder';
 
@@ -30,13 +30,18 @@ function collude(root: string): void {
   writeFileSync(join(root, '.git'), `gitdir: ${evil}\n`);
 }
 
+/** As the first use of a workspace does. */
+async function use(root: string): Promise<void> {
+  recordOuterGit(root, host, (await findOuterGit(root, host)).git);
+}
+
 describe('findOuterGit', () => {
   test('counts a worktree from its first use on', async () => {
     const tree = join(newFolder(), 'tree');
     git(main, 'worktree', 'add', '-q', tree);
     const wanted = { git: { folder: join(main, '.git'), worktree: 'worktrees/tree' } };
 
-    expect(await findOuterGit(tree, host)).toEqual(wanted);
+    await use(tree);
     rememberAgentFolders(host.folders.state, [tree, main]);
     expect(await findOuterGit(tree, host)).toEqual(wanted);
   });
@@ -44,6 +49,7 @@ describe('findOuterGit', () => {
   test('does not count one that a workspace has become', async () => {
     const unrelated = newFolder();
     expect(await findOuterGit(unrelated, host)).toEqual({ git: undefined });
+    await use(unrelated);
     collude(unrelated);
 
     const { git: found, notice } = await findOuterGit(unrelated, host);
@@ -68,7 +74,7 @@ describe('findOuterGit', () => {
 
   test('counts what the user has agreed to', async () => {
     const unrelated = newFolder();
-    await findOuterGit(unrelated, host);
+    await use(unrelated);
     collude(unrelated);
     record(host.folders.state, 'git-folders', unrelated, join(main, '.git'));
 

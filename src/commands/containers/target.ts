@@ -16,7 +16,7 @@ import { imageTagOf } from '../../container/image/image-tag';
 import { clientKey } from '../../container/ssh/keys';
 import { endedAtOnce, noRoomIn } from '../../container/make';
 import { provideContainer, type RunningContainer } from '../../container/provide';
-import { settingsOf } from '../../container/spec/settings';
+import { settingsForUse } from '../../container/spec/settings';
 import type { Settings } from '../../container/spec/spec';
 import { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
@@ -108,7 +108,7 @@ export class Target {
     connecting.catch(() => undefined);
     const { publicKey: authorizedKey } = await clientKey(host.folders.state);
     const { rootIdentity = workspace?.identity } = options;
-    const settings = await settingsOf({
+    const settings = await settingsForUse({
       config,
       workspace: root,
       rootIdentity,

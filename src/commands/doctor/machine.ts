@@ -89,7 +89,6 @@ export async function configuration(facts: Facts): Promise<Finding> {
     agent: agent.name,
     authorizedKey: key?.publicKey ?? '',
     host,
-    isOnlyLookedAt: true,
   });
   facts.configured = { config, agent, settings };
   if (notices.length > 0) return { status: 'warn', detail: notices.join('\n') };

@@ -49,7 +49,7 @@ async function trust(folder: string, isAgreed: boolean, host: Host): Promise<num
   const waits = repository?.isTrusted === false && repository.widening.length > 0;
   const request = {
     outgrown: outgrownRoot(state, workspace.cwd, workspace.root) ?? (await rootLeftByLink(state, workspace)),
-    git: (await findOuterGit(workspace.root, host, true)).refused,
+    git: (await findOuterGit(workspace.root, host)).refused,
     file: waits ? repository : undefined,
   };
   if (Object.values(request).every((each) => each === undefined)) {

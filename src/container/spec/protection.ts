@@ -28,23 +28,21 @@ interface ProtectionRequest {
   readonly git: OuterGitFolder | undefined;
   readonly binds: readonly Bind[];
   readonly patterns: ReadonlyMap<string, readonly string[]>;
-  readonly isOnlyLookedAt: boolean;
 }
 
 /**
  * A read-only mount for each protected path in what the agent can write, and one for each folder on the way, on itself:
  * a folder can be renamed with all that is mounted in it, unless something is mounted on it, too. `binds` are all that is
- * mounted; `patterns` tell by their sources what is protected besides the list, as `patternsFor` has it; with
- * `isOnlyLookedAt` nothing is made in the workspace. Fails with `CaiError('WORKSPACE')` for what is just being replaced,
- * and for more than can be protected.
+ * mounted; `patterns` tell by their sources what is protected besides the list, as `patternsFor` has it. Fails with
+ * `CaiError('WORKSPACE')` for what is just being replaced, and for more than can be protected.
  */
-export function protectionOf({ git, binds, patterns, isOnlyLookedAt }: ProtectionRequest): Protection {
+export function protectionOf({ git, binds, patterns }: ProtectionRequest): Protection {
   const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
   const parts = writable.map((bind) => {
-    const isGitFolder = bind.source === git?.folder;
-    if (!isOnlyLookedAt) makeHooks(isGitFolder ? bind.source : posix.join(bind.source, '.git'));
     const more = patterns.get(bind.source) ?? [];
-    return isGitFolder ? ofGitFolder(bind, git, more) : ofFolder(bind, allProtectedIn(bind.source, more));
+    return bind.source === git?.folder
+      ? ofGitFolder(bind, git, more)
+      : ofFolder(bind, allProtectedIn(bind.source, more));
   });
   const mounts = parts.flatMap((part) => part.binds);
   const all = [...mounts, ...elsewhere(binds, mounts)];
@@ -126,8 +124,11 @@ function ofGitFolder(folder: Mounted, { worktree }: OuterGitFolder, patterns: re
   return { binds: mounts, notices: [...common.notices, ...inOwn.notices] };
 }
 
-/** A repository without hooks has most often this folder all the same; where it is missing, the agent could make it. */
-function makeHooks(gitFolder: string): void {
+/**
+ * Makes the folder of hooks where a repository lacks it, so that it can be protected: else an agent could make it. Most
+ * have it, also without hooks.
+ */
+export function makeHooks(gitFolder: string): void {
   let folder: number | undefined;
   try {
     if (!lstatSync(posix.join(gitFolder, 'HEAD')).isFile()) return;

@@ -10,7 +10,7 @@ import { checkFilePath, checkMountPath } from '../../config/chosen-path';
 import { placeOfValue } from '../../config/effective-config';
 import { kernelPlaceOn } from '../../paths/kernel-place';
 import { agentHome, fallbackMount, isMountable, mountPointOf } from '../../workspace/mount';
-import { findOuterGit, type OuterGitFolder } from '../../workspace/git-folder';
+import { findOuterGit, recordOuterGit, type OuterGitFolder } from '../../workspace/git-folder';
 import { ownValue } from '../../config/own-property';
 import { patternsFor } from '../../protect/git-named-paths';
 import { isInside } from '../../paths/path-map';
@@ -18,7 +18,7 @@ import { identify, replaced } from '../../paths/pinned-folder';
 import { quoted } from '../../system/quoted';
 import { rootRules } from '../../workspace/refused-root';
 import { packagedFilesHash } from './files';
-import { protectionOf } from './protection';
+import { makeHooks, protectionOf } from './protection';
 import type { Bind, Settings } from './spec';
 
 interface SettingsRequest {
@@ -34,39 +34,59 @@ interface SettingsRequest {
   readonly host: Host;
   /** Turns protection off, whatever the configuration says. */
   readonly isWritable?: boolean;
-  /** Whether no container is made of them: then nothing is recorded, and nothing made in the workspace. */
-  readonly isOnlyLookedAt?: boolean;
+}
+
+/** What of this machine a container gets, and what is protected besides the list in each folder that it can write. */
+interface Given {
+  readonly certificates: string | undefined;
+  readonly binds: readonly Bind[];
+  readonly writable: readonly Bind[];
+  readonly outer: Awaited<ReturnType<typeof findOuterGit>>;
+  readonly patterns: ReadonlyMap<string, string[]>;
 }
 
 /**
  * The settings of a container. Rejects with `CaiError('CONFIG')` for a folder or file that is not there, and with
  * `REPLACED` for another root than the one that is meant: several processes look at it, and each at several moments.
+ * Changes nothing.
  */
 export async function settingsOf(request: SettingsRequest): Promise<Settings> {
-  const { config, workspace, agent, authorizedKey, host, isOnlyLookedAt = false } = request;
+  return settingsWith(request, await givenTo(request));
+}
+
+/**
+ * As `settingsOf`, for a container that is going to be used: records first what agents can write from now on and how it
+ * is now, and makes what has to be there to be protected.
+ */
+export async function settingsForUse(request: SettingsRequest): Promise<Settings> {
+  const { workspace, host } = request;
+  const given = await givenTo(request);
+  const { outer, writable } = given;
+  const sources = writable.map(({ source }) => source);
+  if (workspace !== undefined && outer.refused === undefined) recordOuterGit(workspace, host, outer.git);
+  rememberAgentFolders(host.folders.state, sources);
+  if (!isUnprotected(request))
+    for (const source of sources)
+      makeHooks(source === outer.git?.folder ? source : posix.join(source, '.git'));
+  const settings = settingsWith(request, given);
+  if (workspace !== undefined) recordBaselines(host.folders.state, workspace, given, settings);
+  return settings;
+}
+
+async function givenTo(request: SettingsRequest): Promise<Given> {
+  const { workspace, host } = request;
   const folders = await foldersOf(request);
   const certificates = await certificatesOf(request, folders);
-  const { git, notice } =
-    workspace === undefined ? { git: undefined } : await findOuterGit(workspace, host, isOnlyLookedAt);
-  const binds = [...(await ofWorkspace(request, git)), ...(await chosenMounts(request, folders))];
+  const outer = workspace === undefined ? { git: undefined } : await findOuterGit(workspace, host);
+  const binds = [...(await ofWorkspace(request, outer.git)), ...(await chosenMounts(request, folders))];
   const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
-  const sources = writable.map(({ source }) => source);
-  if (!isOnlyLookedAt) rememberAgentFolders(host.folders.state, sources);
-  const isOff = config.protect.isOff || request.isWritable === true;
-  const patterns = await patternsOf(request, sources, git);
-  const protection = isOff ? undefined : protectionOf({ binds, git, patterns, isOnlyLookedAt });
-  if (workspace !== undefined && !isOnlyLookedAt) {
-    const readOnly = (protection?.binds ?? []).filter((bind) => bind.isReadOnly).map(({ source }) => source);
-    recordBaseline(host.folders.state, workspace, { readOnly, patterns: patterns.get(workspace) });
-    const beside = writable
-      .filter(({ source, isRoot }) => isRoot && source !== workspace)
-      .map(({ source: folder }) => ({
-        folder,
-        isGit: folder === git?.folder,
-        patterns: patterns.get(folder),
-      }));
-    recordBeside(host.folders.state, workspace, beside, readOnly);
-  }
+  return { certificates, outer, binds, writable, patterns: await patternsOf(request, writable, outer.git) };
+}
+
+function settingsWith(request: SettingsRequest, given: Given): Settings {
+  const { config, workspace, agent, authorizedKey, host } = request;
+  const { outer, binds, patterns, certificates } = given;
+  const protection = isUnprotected(request) ? undefined : protectionOf({ binds, git: outer.git, patterns });
   const { hostname, settings: agentSettings } = ownValue(catalog, agent) ?? {};
   return {
     agent,
@@ -77,13 +97,36 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
     hostUser: host.user,
     binds,
     protection: protection?.binds,
-    notices: [...(notice === undefined ? [] : [notice]), ...(protection?.notices ?? [])],
+    notices: [outer.notice ?? [], protection?.notices ?? []].flat(),
     data: config.agent.data,
     ...config.container,
     certificates,
     authorizedKey,
     filesHash: packagedFilesHash(),
   };
+}
+
+function isUnprotected({ config, isWritable }: SettingsRequest): boolean {
+  return config.protect.isOff || isWritable === true;
+}
+
+/** Of the workspace and the folders beside it that agents can write: `cai review` compares with this. */
+function recordBaselines(
+  state: string,
+  workspace: string,
+  { outer, writable, patterns }: Given,
+  { protection = [] }: Settings,
+): void {
+  const readOnly = protection.filter((bind) => bind.isReadOnly).map(({ source }) => source);
+  recordBaseline(state, workspace, { readOnly, patterns: patterns.get(workspace) });
+  const beside = writable
+    .filter(({ source, isRoot }) => isRoot && source !== workspace)
+    .map(({ source: folder }) => ({
+      folder,
+      isGit: folder === outer.git?.folder,
+      patterns: patterns.get(folder),
+    }));
+  recordBeside(state, workspace, beside, readOnly);
 }
 
 /** Where the workspace is inside. Fails with `CaiError('CONFIG')` for a mount point that cannot be. */
@@ -118,10 +161,10 @@ async function ofWorkspace(
 /** What is protected besides the list in each folder that the container can write. */
 async function patternsOf(
   { config, workspace, host }: SettingsRequest,
-  writable: readonly string[],
+  writable: readonly Bind[],
   git: OuterGitFolder | undefined,
 ): Promise<Map<string, string[]>> {
-  const found = writable.map(async (source) => {
+  const found = writable.map(async ({ source }) => {
     const isGit = source === git?.folder;
     const workTree = isGit && workspace !== undefined ? workspace : source;
     const paths = isGit ? [] : config.protect.paths;

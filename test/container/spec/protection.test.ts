@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { protectionOf } from '../../../src/container/spec/protection';
+import { makeHooks, protectionOf } from '../../../src/container/spec/protection';
 import { newFolder } from '../../support/temp-folder';
 
 const isLinux = process.platform === 'linux';
@@ -31,7 +31,6 @@ function protect(changes: Partial<Parameters<typeof protectionOf>[0]> = {}): Pro
     git: undefined,
     binds: [bindOf(root)],
     patterns: new Map(),
-    isOnlyLookedAt: false,
     ...changes,
   });
 }
@@ -92,26 +91,26 @@ describe('protectionOf', () => {
     expect(notices).toEqual([expect.stringContaining(`${join(root, '.vscode')}" cannot be protected`)]);
   });
 
-  test('makes nothing for somebody who only looks, not in a git folder elsewhere either', () => {
+  test('makes nothing, not in a git folder elsewhere either', () => {
     put('.git/HEAD');
     const folder = join(root, '.git');
     const git = { folder };
 
-    protect({ isOnlyLookedAt: true });
-    protect({ isOnlyLookedAt: true, git, binds: [bindOf(folder)] });
+    protect();
+    protect({ git, binds: [bindOf(folder)] });
 
     expect(existsSync(join(folder, 'hooks'))).toBe(false);
   });
 
-  test('makes the folder of hooks where a repository lacks it, and nowhere else', () => {
+  test('protects the folder of hooks that was made where a repository lacks it, and nowhere else', () => {
     put('.git/HEAD');
     put('.git/config');
+    makeHooks(join(root, '.git'));
     expect(lines(protect())).toEqual(['rw .git', 'ro .git/config', 'ro .git/hooks']);
-    expect(existsSync(join(root, '.git/hooks'))).toBe(true);
 
     root = newFolder();
     put('.git/');
-    protect();
+    makeHooks(join(root, '.git'));
     expect(existsSync(join(root, '.git/hooks'))).toBe(false);
   });
 

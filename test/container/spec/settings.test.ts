@@ -1,9 +1,12 @@
-import { mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
-import { mountOf, settingsOf } from '../../../src/container/spec/settings';
+import { mountOf, settingsForUse, settingsOf } from '../../../src/container/spec/settings';
 import type { Settings } from '../../../src/container/spec/spec';
 import { loadConfig, type Config } from '../../../src/config/config';
+import { AgentFolders } from '../../../src/paths/agent-folders';
+import { besidesOf, readBaseline } from '../../../src/protect/baseline';
+import { recorded } from '../../../src/workspace/trust';
 import { newFolder } from '../../support/temp-folder';
 
 const isLinux = process.platform === 'linux';
@@ -18,9 +21,9 @@ beforeEach(() => {
   host = new Host({ HOME: home, PATH: process.env.PATH });
 });
 
-function settings(changes: Partial<Config> = {}, workspace = root): Promise<Settings> {
+function settings(changes: Partial<Config> = {}, of = settingsOf, workspace = root): Promise<Settings> {
   const config = { ...loadConfig(host), ...changes };
-  return settingsOf({ config, workspace, agent: 'claude', authorizedKey: 'key', host });
+  return of({ config, workspace, agent: 'claude', authorizedKey: 'key', host });
 }
 
 function kernelLink(): string {
@@ -138,7 +141,7 @@ describe('settingsOf', () => {
       other = newFolder();
       mkdirSync(join(other, 'sub'));
       writeFileSync(join(home, 'secret'), 'SECRET');
-      await settings({}, other);
+      await settings({}, settingsForUse, other);
     });
 
     const refused = expect.objectContaining({
@@ -201,6 +204,45 @@ describe('settingsOf', () => {
 
     expect((await settings({ network: { caFile } })).certificates).toBe('PEM');
     await expect(settings({ network: { caFile: '/gone' } })).rejects.toMatchObject({ code: 'CONFIG' });
+  });
+});
+
+describe('settingsForUse', () => {
+  beforeEach(() => {
+    mkdirSync(join(root, '.git'));
+    writeFileSync(join(root, '.git/HEAD'), '');
+    writeFileSync(join(root, '.envrc'), '');
+  });
+
+  it('records what agents can write and how that is now, and makes what is to be protected', async () => {
+    const beside = newFolder();
+    const { state } = host.folders;
+
+    const { protection } = await settings({ mounts: [{ path: beside, isReadOnly: false }] }, settingsForUse);
+
+    expect(protection!.map(({ source }) => source)).toContain(join(root, '.git/hooks'));
+    const { kept, states } = readBaseline(state, root)!;
+    expect([...states.keys()]).toEqual(['.envrc']);
+    expect([...kept.keys()]).toContain('.envrc');
+    expect(besidesOf(state, root)).toEqual([beside]);
+    expect(new AgentFolders(state).above(join(beside, 'x'))).toBe(beside);
+    expect(recorded(state, 'git-folders', root)).toBe('');
+  });
+
+  it('makes nothing in a workspace that is not protected', async () => {
+    const protect = { isOff: true, paths: [] };
+
+    expect((await settings({ protect }, settingsForUse)).protection).toBeUndefined();
+
+    expect(existsSync(join(root, '.git/hooks'))).toBe(false);
+    expect(readBaseline(host.folders.state, root)!.kept.size).toBe(0);
+  });
+
+  it('is all that records: settings that are only looked at leave everything as it is', async () => {
+    await settings();
+
+    expect(existsSync(join(root, '.git/hooks'))).toBe(false);
+    expect(existsSync(host.folders.state)).toBe(false);
   });
 });
 
