@@ -3,8 +3,8 @@
  * processes may use it at once. It is a help and never a condition: whatever is wrong with it is logged
  * and the proxy goes on without.
  */
-import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs'; // prettier-ignore
+import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import { ProcessLocks, type Lock } from '../system/process-lock';
@@ -49,6 +49,9 @@ interface GoneRecord {
   readonly gone: true;
   readonly at?: string;
 }
+
+/** What `replaceFile` calls a file until it is whole. */
+const isDraft = /\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** The members of a `SessionRecord`, all of them texts. */
 const needed = ['id', 'agent', 'agentId', 'root', 'cwd', 'at'] as const;
@@ -145,6 +148,7 @@ export class SessionFile {
 
   /** Rewrites the file without what is outdated. */
   #compact(): void {
+    this.#removeDrafts();
     this.#withFile('r', (old) => {
       const { records, gone, size } = this.#read(old);
       replaceFile(this.path, lastOf([...records.values(), ...gone.values()].map(lineOf)));
@@ -152,6 +156,15 @@ export class SessionFile {
       const late = readFrom(old, size);
       if (late.length > 0) appendFileSync(this.path, late);
     });
+  }
+
+  /** What compactions have left that were killed: no other is under way. */
+  #removeDrafts(): void {
+    const folder = dirname(this.path);
+    const drafts = readdirSync(folder).filter(
+      (name) => name.startsWith(`${basename(this.path)}.`) && isDraft.test(name),
+    );
+    for (const name of drafts) rmSync(join(folder, name), { force: true });
   }
 
   /**

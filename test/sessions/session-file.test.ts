@@ -297,6 +297,21 @@ describe('compaction', () => {
     expect(readdirSync(dirname(path))).toEqual([basename(path)]);
   });
 
+  test('removes what one has left that was killed, and nothing else', () => {
+    fill(1_001, 2);
+    const id = '01234567-89ab-4cde-8f01-23456789abcd';
+    for (const name of [basename(path), 'other']) writeFileSync(join(dirname(path), `${name}.${id}`), 'half');
+    writeFileSync(`${path}.backup`, 'mine');
+
+    newFile().load();
+
+    expect(readdirSync(dirname(path)).sort()).toEqual([
+      `other.${id}`,
+      basename(path),
+      `${basename(path)}.backup`,
+    ]);
+  });
+
   test('that fails is told of in the log, and the records count all the same', () => {
     // The name of the new file, which is longer, is too long.
     path = join(dirname(path), 'x'.repeat(220));
