@@ -142,8 +142,9 @@ export class SessionPlaces {
 
   /** What cannot be written inside cannot be written through the editor either. */
   async #protectedIn(folder: string, workspace: Workspace): Promise<PinnedFolder[]> {
-    const { isOff, paths } = this.children.given.protect;
-    if (isOff || this.children.seesAll(workspace) || !this.children.servesFiles(workspace)) return [];
+    if (this.children.seesAll(workspace) || !this.children.servesFiles(workspace)) return [];
+    const { isOff, paths } = this.children.given(workspace).protect;
+    if (isOff) return [];
     const patterns = await patternsFor({ workTree: folder, within: folder, host: this.host }, paths);
     return allProtectedIn(folder, patterns).map(({ path }) => {
       const real = posix.join(folder, path);
@@ -182,11 +183,11 @@ export class SessionPlaces {
     return await pinFolder(spelled, real, holder?.isReadOnly);
   }
 
-  /** What the user has mounted for agents that do not see all of this machine, as far as it is there. */
+  /** What is mounted besides the workspace for agents that do not see all of this machine, as far as it is there. */
   async #mounts(workspace: Workspace): Promise<Given[]> {
     if (this.children.seesAll(workspace)) return [];
     const found = await Promise.all(
-      this.children.given.mounts.map(async ({ path, isReadOnly }) => {
+      this.children.given(workspace).mounts.map(async ({ path, isReadOnly }) => {
         const real = await realpath(path).catch(() => undefined);
         return real === undefined ? undefined : { real, isReadOnly };
       }),

@@ -30,6 +30,8 @@ export interface ChildrenOptions extends Pick<ChildStartOptions, 'filesOf'> {
   readonly agent: AgentCommand;
   /** The user's configuration. */
   readonly config: Config;
+  /** What is in effect for the workspace with that root, as its container has it. */
+  configOf(root: string): Config;
   /** Environment of every child. */
   readonly host: Host;
   /** Writes to the editor; each child gets a lane. */
@@ -132,9 +134,9 @@ export class Children {
     });
   }
 
-  /** What the user has mounted besides workspaces, and what is protected in these. */
-  get given(): Pick<Config, 'mounts' | 'protect'> {
-    return this.options.config;
+  /** What the agents of a workspace have besides it, and what is protected from them. */
+  given({ root }: Workspace): Pick<Config, 'mounts' | 'protect'> {
+    return this.options.configOf(root);
   }
 
   /** Whether the agents of a workspace see the files of this machine. */
@@ -151,7 +153,7 @@ export class Children {
   canSee(folder: string, workspace: Workspace): boolean {
     const { root, spelledRoot, cwd } = workspace;
     if (this.seesAll(workspace)) return true;
-    const mounted = this.options.config.mounts.map(({ path }) => path);
+    const mounted = this.given(workspace).mounts.map(({ path }) => path);
     return [root, spelledRoot, cwd, ...mounted].some((each) => isInside(posix.normalize(folder), each));
   }
 

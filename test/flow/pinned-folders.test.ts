@@ -1,6 +1,7 @@
 /** Folders of sessions that somebody swaps: what a session may touch is decided when it is opened, and never again. */
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { runCli } from '../support/cli';
 import { endAgent, exchange, sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { askEditor, use, type OpenSession } from '../support/turn';
@@ -175,6 +176,32 @@ describe('a folder that was swapped before its session', () => {
     world.file('project/later/file', '');
 
     await expectRefused(session, join(root, 'later/file'), "outside the session's folders");
+  });
+});
+
+describe('the configuration of a repository', () => {
+  test('protects its paths in the editor as in the container', async () => {
+    world.file('project/.containai/config.toml', '[protect]\npaths = ["app/file"]\n');
+    world.file('project/app/other', '');
+
+    const session = await open(root);
+
+    await expectServed(session, join(root, 'app/other'));
+    const params = { sessionId: 's', path: join(root, 'app/file'), content: '' };
+    session.agent.send({ id: ++lastId, method: 'fs/write_text_file', params });
+    expect(await session.agent.inbox.response(lastId)).toHaveProperty('error.code', -32602);
+  });
+
+  test('gives agents its mounts once it is trusted', async () => {
+    const outside = join(world.folder, 'outside');
+    world.file('project/.containai/config.toml', `[[mounts]]\npath = "${outside}"\n`);
+    expect(await refusalOf(root, [outside])).toHaveProperty('code', -32602);
+    const env = { HOME: join(world.folder, 'home'), PATH: process.env.PATH };
+    expect((await runCli(['trust', '--yes', root], { env })).status).toBe(0);
+
+    const session = await open(root, [outside]);
+
+    await expectServed(session, join(outside, 'file'));
   });
 });
 

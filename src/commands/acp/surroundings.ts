@@ -58,6 +58,7 @@ export function surroundings({ agent, config, host, isDirect, log }: ConnectionO
     ],
     hasOwnData: (root: string | undefined) =>
       !isDirect && configured(root, (its) => its.agent.data === 'workspace', true),
+    configOf: (root: string) => configured(root, (its) => its, config),
     filesOf: (root: string | undefined) => configured(root, ({ acp }) => acp.fs, 'off'),
     placesOf: (root: string) => placesOf(root, host, isDirect),
     commandFor: (workspace: Workspace | undefined) => (isDirect ? agent : contained(agent, workspace)),
