@@ -129,9 +129,7 @@ const sources = parse(
 );
 
 describe('the sources', () => {
-  test('import downwards only', () => {
-    expect(upwardImports(sources, layers)).toEqual([]);
-  });
+  test('import downwards only', () => expect(upwardImports(sources, layers)).toEqual([]));
 
   test('do not import each other in circles, not even for types', () => {
     expect(importCycles(sources)).toEqual([]);
@@ -141,17 +139,11 @@ describe('the sources', () => {
     expect(staticImports(sources, 'main', 'commands/')).toEqual([]);
   });
 
-  test('go into a room inside a room through its door', () => {
-    expect(backDoors(sources, doors)).toEqual([]);
-  });
+  test('go into a room inside a room through its door', () => expect(backDoors(sources, doors)).toEqual([]));
 
-  test('have at most 300 lines a file', () => {
-    expect(longFiles(sources, 300)).toEqual([]);
-  });
+  test('have at most 300 lines a file', () => expect(longFiles(sources, 300)).toEqual([]));
 
-  test('are at most 14 in a folder', () => {
-    expect(crowdedFolders(paths, 14)).toEqual([]);
-  });
+  test('are at most 14 in a folder', () => expect(crowdedFolders(paths, 14)).toEqual([]));
 
   test('document every export and every public member', () => {
     expect(undocumented(sources, Object.values(doors))).toEqual([]);
@@ -206,9 +198,7 @@ describe('the sources', () => {
     ).toEqual([]);
   });
 
-  test('never use the console', () => {
-    expect(strayUses(sources, 'console', [])).toEqual([]);
-  });
+  test('never use the console', () => expect(strayUses(sources, 'console', [])).toEqual([]));
 
   test('have a test file each, or a reason why not', () => {
     const hasTest = (path: string): boolean => existsSync(join(__dirname, `${path}.test.ts`));
@@ -382,8 +372,7 @@ describe('the rules', () => {
       a: 'this.process.kill(); options.console.open(); writer.writeLine(1); const write = 1;',
     });
 
-    const found = (['process', 'console', 'write'] as const).flatMap((use) => strayUses(tree, use, []));
-    expect(found).toEqual([]);
+    expect((['process', 'console', 'write'] as const).flatMap((use) => strayUses(tree, use, []))).toEqual([]);
   });
 
   test('tell a source without a test, and an exclusion that nothing needs', () => {

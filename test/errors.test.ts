@@ -44,7 +44,5 @@ describe('messageOf', () => {
     ['text', 'text'],
     [undefined, 'undefined'],
     [{ message: 'no error' }, '[object Object]'],
-  ])('of %p is its text', (reason, text) => {
-    expect(messageOf(reason)).toBe(text);
-  });
+  ])('of %p is its text', (reason, text) => expect(messageOf(reason)).toBe(text));
 });

@@ -11,9 +11,7 @@ describe('isPassable', () => {
 });
 
 describe('isVariableName', () => {
-  test.each(['A', 'my.name', 'ä'])('takes %j', (text) => {
-    expect(isVariableName(text)).toBe(true);
-  });
+  test.each(['A', 'my.name', 'ä'])('takes %j', (text) => expect(isVariableName(text)).toBe(true));
 
   test.each(['', 'A=B', '=', 'A\0', '\ud83d', 1, undefined])('refuses %j', (value) => {
     expect(isVariableName(value)).toBe(false);

@@ -3,12 +3,7 @@ import { CaiError } from '../../src/errors';
 
 type CatalogOptions = Parameters<typeof resolveAgent>[2];
 
-const usual: CatalogOptions = {
-  agents: {},
-  isTestMode: false,
-  configFile: '/c/config.toml',
-  cwd: '/srv',
-};
+const usual: CatalogOptions = { agents: {}, isTestMode: false, configFile: '/c/config.toml', cwd: '/srv' };
 
 describe('catalog', () => {
   test.each(Object.entries(catalog))('%s has a name for people and commands without a shell', (_, entry) => {

@@ -55,11 +55,7 @@ let folder: string;
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'cai-token-'));
-  env = {
-    HOME: join(root, 'home'),
-    XDG_RUNTIME_DIR: join(root, 'run'),
-    XDG_STATE_HOME: join(root, 'state'),
-  };
+  env = { HOME: join(root, 'home'), XDG_RUNTIME_DIR: join(root, 'run'), XDG_STATE_HOME: join(root, 'state') };
   host = Object.fromEntries(Object.entries(env)) as Record<string, string>;
   mkdirSync(join(root, 'run'));
   folder = join(root, 'run/containai/terminals');
@@ -179,9 +175,7 @@ describe('takeToken', () => {
 
   test.each(['', 'x', '../../../etc/passwd', '-'.repeat(32), 'A'.repeat(32), `${'a'.repeat(32)}\n`])(
     'looks for no file for %j',
-    (token) => {
-      expect(() => takeToken(new Host(env), token)).toThrow(/this is no token/);
-    },
+    (token) => expect(() => takeToken(new Host(env), token)).toThrow(/this is no token/),
   );
 
   test('refuses a token of the right form that nobody wrote', () => {

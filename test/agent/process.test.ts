@@ -116,9 +116,7 @@ describe('an agent that ends by itself', () => {
   test('is told of with its status and the end of its stderr', async () => {
     run = new AgentRun(fixture('exits-at-once'));
 
-    const reason = await run.ended;
-
-    expect(reason).toMatchObject({
+    expect(await run.ended).toMatchObject({
       code: 'AGENT_EXITED',
       message: `agent "exits-at-once" exited with status 3: no API key: set ACME_KEY`,
       data: { details: 'loading\nno API key: set ACME_KEY' },

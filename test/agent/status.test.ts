@@ -98,9 +98,7 @@ describe('what is asked of a command', () => {
   });
 
   it('stays without an answer where the program knows no questions', async () => {
-    const link = new StatusLink(newEnds()[0], () => undefined);
-
-    expect(await link.ask('alive', 20)).toBeUndefined();
+    expect(await new StatusLink(newEnds()[0], () => undefined).ask('alive', 20)).toBeUndefined();
   });
 
   it('stays without an answer when the command ends, and afterwards', async () => {

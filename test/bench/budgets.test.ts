@@ -6,13 +6,9 @@ import { join, resolve } from 'node:path';
 const root = resolve(__dirname, '../..');
 let folder: string;
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'cai-bench-test-'));
-});
+beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'cai-bench-test-'))));
 
-afterEach(() => {
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => rmSync(folder, { recursive: true }));
 
 /** The benchmark's list of measures, from a copy with these budgets. */
 function listWith(budgets: unknown): { status: number | null; stdout: string; stderr: string } {

@@ -120,7 +120,5 @@ describe('quantile', () => {
     [0.5, 3],
     [0.99, 4.96],
     [1, 5],
-  ])('%d of 1 to 5', (share, expected) => {
-    expect(quantile(upTo(5), share)).toBeCloseTo(expected);
-  });
+  ])('%d of 1 to 5', (share, expected) => expect(quantile(upTo(5), share)).toBeCloseTo(expected));
 });

@@ -9,9 +9,7 @@ let told: string[];
 let starts: AgentStarts;
 let ended: Promise<void>;
 
-afterEach(async () => {
-  await starts.stop(ladder);
-});
+afterEach(async () => await starts.stop(ladder));
 
 /** A process of that command, which is started anew `restarts` times, each time after a delay. */
 function processOf(command: [string, ...string[]], restarts: number, delayMs = 0): void {

@@ -34,9 +34,7 @@ describe('the class of a failed start', () => {
     ['another host key', ended(14, 'HOST_KEY'), 'distrust', false],
     ['a container of somebody else', ended(15, 'FOREIGN_CONTAINER'), 'distrust', false],
     ['anything else', new CaiError('AGENT_ANSWER', ''), 'other', false],
-  ])('of %s', (_, reason, name, isRetried) => {
-    expect(classOf(reason)).toMatchObject({ name, isRetried });
-  });
+  ])('of %s', (_, reason, name, isRetried) => expect(classOf(reason)).toMatchObject({ name, isRetried }));
 
   test.each([2, 64, 77, 78, 126, 127])(
     'of an agent that had started is no matter of its status %i',

@@ -4,9 +4,7 @@ import { ChildRun, megabyte } from './child-run';
 
 let run: ChildRun;
 
-afterEach(async () => {
-  await run.end();
-});
+afterEach(async () => await run.end());
 
 describe('an agent that does not read', () => {
   test('gets no more requests once so much waits for it', () => {

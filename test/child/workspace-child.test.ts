@@ -9,9 +9,7 @@ const echo = program('cat');
 
 let run: ChildRun;
 
-afterEach(async () => {
-  await run.end();
-});
+afterEach(async () => await run.end());
 
 describe('a child that starts', () => {
   beforeEach(() => (run = new ChildRun(echo)));

@@ -157,9 +157,7 @@ const cases: readonly (readonly [
 ];
 
 describe.each(cases)('%s', (_, kind, good, bad) => {
-  test.each(good)('reads %j as %j', (value, expected) => {
-    expect(kind.read(value, base)).toEqual(expected);
-  });
+  test.each(good)('reads %j as %j', (value, expected) => expect(kind.read(value, base)).toEqual(expected));
 
   test.each(bad.map((value) => [value]))('does not read %j', (value) => {
     expect(kind.read(value, base)).toBeUndefined();
@@ -174,7 +172,5 @@ describe('what is expected', () => {
     [wholeNumber(2).expected, 'a whole number, at least 2'],
     [decimal(0.5).expected, 'a number, at least 0.5'],
     [size('1MiB').expected, 'a size such as "64MiB" (whole number and KiB, MiB or GiB), at least 1MiB'],
-  ])('%s', (expected, sentence) => {
-    expect(expected).toBe(sentence);
-  });
+  ])('%s', (expected, sentence) => expect(expected).toBe(sentence));
 });

@@ -28,9 +28,7 @@ const read = (...lines: string[]) => assemble(settingsOf(...lines), keys);
 const defaults = { acp: { files: 'editor', idle: '10m' }, sessions: { persist: true } };
 
 describe('the settings of a text', () => {
-  test('completes an empty file', () => {
-    expect(read('')).toEqual(defaults);
-  });
+  test('completes an empty file', () => expect(read('')).toEqual(defaults));
 
   test('takes each value into its field, in whatever way the key is written', () => {
     const expected = { ...defaults, acp: { files: 'off', idle: '1h' } };
@@ -59,9 +57,7 @@ describe('the settings of a text', () => {
       'command = "a"',
       '[agents.constructor]',
       'command = "b"',
-    ) as {
-      agents: object;
-    };
+    ) as { agents: object };
 
     expect(Object.entries(agents)).toEqual([
       ['__proto__', { command: 'a' }],
@@ -227,7 +223,5 @@ describe('the name of a path', () => {
     [['mounts', '[]', 'path'], 'mounts[].path'],
     [['mounts', 12, 'path'], 'mounts[12].path'],
     [[], ''],
-  ])('%j is %s', (path, name) => {
-    expect(nameOf(path)).toBe(name);
-  });
+  ])('%j is %s', (path, name) => expect(nameOf(path)).toBe(name));
 });

@@ -89,11 +89,7 @@ const cases: readonly (readonly [string, Kind<readonly string[]>, readonly strin
 ];
 
 describe.each(cases)('%s', (_, list, good, bad) => {
-  test.each(good)('accepts %j', (word) => {
-    expect(list.read([word])).toEqual([word]);
-  });
+  test.each(good)('accepts %j', (word) => expect(list.read([word])).toEqual([word]));
 
-  test.each(bad)('refuses %j', (word) => {
-    expect(list.read([word])).toBeUndefined();
-  });
+  test.each(bad)('refuses %j', (word) => expect(list.read([word])).toBeUndefined());
 });

@@ -40,9 +40,7 @@ beforeEach(() => {
 });
 
 describe('loadConfig', () => {
-  test('does without a file', () => {
-    expect(loadConfig(host)).toEqual(defaults);
-  });
+  test('does without a file', () => expect(loadConfig(host)).toEqual(defaults));
 
   test('does with an empty file', () => {
     write('');
@@ -112,11 +110,7 @@ describe('loadConfig', () => {
     expect(loadConfig(host)).toEqual({
       agent: { default: 'mine', process: 'session', data: 'workspace' },
       agents: {
-        mine: {
-          command: ['my-agent', '--acp'],
-          name: 'Mine',
-          packages: ['my-agent@1.2.3', '@mine/tool'],
-        },
+        mine: { command: ['my-agent', '--acp'], name: 'Mine', packages: ['my-agent@1.2.3', '@mine/tool'] },
       },
       acp: {
         fs: 'off',

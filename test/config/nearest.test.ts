@@ -16,7 +16,5 @@ describe('nearest', () => {
     expect(nearest(word, ['sessions', 'acp.fs', 'agent', 'acp.idle'])).toBeUndefined();
   });
 
-  test('nothing was meant where nothing is known', () => {
-    expect(nearest('acp', [])).toBeUndefined();
-  });
+  test('nothing was meant where nothing is known', () => expect(nearest('acp', [])).toBeUndefined());
 });

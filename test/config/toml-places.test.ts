@@ -35,9 +35,7 @@ describe('placesIn', () => {
     ['what is not there: its beginning', ['[t]', 'a = 1'], ['t', 'b', 'c'], [1, 2]],
     ['the top of the text', ['', 'a = 1'], [], [1, 1]],
     ['nothing', [''], ['a'], [1, 1]],
-  ])('finds %s', (_, lines, path, place) => {
-    expect(placeOf(path, ...lines)).toEqual(place);
-  });
+  ])('finds %s', (_, lines, path, place) => expect(placeOf(path, ...lines)).toEqual(place));
 
   /** Each about 64 KiB, the longest that a repository's file can be. */
   test.each([

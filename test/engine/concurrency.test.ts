@@ -4,9 +4,7 @@ import { Cai, newWorkspace } from './support';
 
 const cai = new Cai();
 
-beforeAll(async () => {
-  await new Place(cai).opened();
-}, buildTimeoutMs);
+beforeAll(async () => await new Place(cai).opened(), buildTimeoutMs);
 
 /** Each prints its own number, and the container that it ran in. Resolves with the names of the containers. */
 async function runMany(place: Place, count: number, env: NodeJS.ProcessEnv = {}): Promise<string[]> {

@@ -10,9 +10,7 @@ const config = `[container]\ndisk = "${budgetMebibytes}MiB"\n`;
 
 let place: Place;
 
-beforeAll(async () => {
-  place = await new Place(new Cai(config)).opened();
-}, buildTimeoutMs);
+beforeAll(async () => (place = await new Place(new Cai(config)).opened()), buildTimeoutMs);
 
 /** Resolves when the keeper has noted that stage of the budget. */
 async function untilStage(stage: number, from = place): Promise<void> {

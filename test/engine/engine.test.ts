@@ -18,14 +18,10 @@ let count = 0;
 /** Of the images that were to be built. */
 const tags: string[] = [];
 
-beforeAll(async () => {
-  engine = await Engine.connect(resolveEngine(new Host(process.env)));
-});
+beforeAll(async () => (engine = await Engine.connect(resolveEngine(new Host(process.env)))));
 
 afterAll(async () => {
-  for (const { id } of await engine.listContainers(labels)) {
-    await engine.removeContainer(id);
-  }
+  for (const { id } of await engine.listContainers(labels)) await engine.removeContainer(id);
   for (const { name } of await engine.listVolumes(labels)) await engine.removeVolume(name);
   for (const tag of tags) await engine.removeImage(tag);
 });
@@ -274,10 +270,7 @@ describe('Engine', () => {
     expect(await failure(engine.processes(nowhere))).toMatchObject({ code: 'CONTAINER_NOT_FOUND' });
     expect(
       await failure(engine.createContainer(newName(), { ...running(''), Image: nowhere })),
-    ).toMatchObject({
-      code: 'IMAGE',
-      message: expect.stringContaining(nowhere) as string,
-    });
+    ).toMatchObject({ code: 'IMAGE', message: expect.stringContaining(nowhere) as string });
     expect(await engine.inspectImage(nowhere)).toBeUndefined();
     await engine.removeImage(nowhere);
     await engine.removeVolume(nowhere);

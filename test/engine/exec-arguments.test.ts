@@ -24,9 +24,7 @@ const script = '$status = shift; print "$_\\0" for scalar(@ARGV), @ARGV; exit $s
 
 let place: Place;
 
-beforeAll(async () => {
-  place = await new Place().opened();
-}, buildTimeoutMs);
+beforeAll(async () => (place = await new Place().opened()), buildTimeoutMs);
 
 async function argumentsInside(given: readonly string[], wanted = 0): Promise<string[]> {
   const { status, stdout, stderr } = await place.run(['perl', '-e', script, '--', String(wanted), ...given]);

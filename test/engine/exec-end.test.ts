@@ -3,9 +3,7 @@ import { ownFile } from './support';
 
 let place: Place;
 
-beforeAll(async () => {
-  place = await new Place().opened();
-}, buildTimeoutMs);
+beforeAll(async () => (place = await new Place().opened()), buildTimeoutMs);
 
 // Source: signal(7).
 const signals = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGUSR1: 10, SIGUSR2: 12, SIGTERM: 15 } as const;

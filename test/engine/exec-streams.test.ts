@@ -11,9 +11,7 @@ const mostMemoryBytes = 250 * 2 ** 20;
 
 let place: Place;
 
-beforeAll(async () => {
-  place = await new Place().opened();
-}, buildTimeoutMs);
+beforeAll(async () => (place = await new Place().opened()), buildTimeoutMs);
 
 function hashOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');

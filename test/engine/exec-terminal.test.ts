@@ -7,9 +7,7 @@ import { folder } from './support';
 
 let place: Place;
 
-beforeAll(async () => {
-  place = await new Place().opened();
-}, buildTimeoutMs);
+beforeAll(async () => (place = await new Place().opened()), buildTimeoutMs);
 
 /** `cai` in a terminal of 91 columns and 33 lines. */
 function inTerminal(args: readonly string[]): Running {

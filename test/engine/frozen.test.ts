@@ -17,9 +17,7 @@ let workspace: string;
 let place: Place;
 let editor: SlowEditor;
 
-beforeAll(async () => {
-  await provideImages(agent);
-}, buildTimeoutMs);
+beforeAll(async () => await provideImages(agent), buildTimeoutMs);
 
 beforeEach(async () => {
   cai = new Cai(hostileConfig());

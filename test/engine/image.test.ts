@@ -120,9 +120,7 @@ function tunnel(from: IncomingMessage, socket: NodeJS.ReadWriteStream): void {
     socket.write('HTTP/1.1 200 OK\r\n\r\n');
     socket.pipe(onward).pipe(socket);
   });
-  for (const end of [socket, onward]) {
-    end.on('error', () => onward.destroy());
-  }
+  for (const end of [socket, onward]) end.on('error', () => onward.destroy());
 }
 
 /** What a command prints in a container without any rights, as a user that nobody knows. */

@@ -8,9 +8,7 @@ const cai = new Cai();
 /** Less than what is given to one who lives. */
 const waitForDeadMs = 25_000;
 
-beforeAll(async () => {
-  await new Place(cai).opened();
-}, buildTimeoutMs);
+beforeAll(async () => await new Place(cai).opened(), buildTimeoutMs);
 
 const idOf = async (place: Place): Promise<string> => await place.inspect('{{.Id}}');
 

@@ -227,9 +227,7 @@ describe('a program', () => {
     const place = await given('[mcp]\nhost_servers = ["host-tool"]\n');
 
     const session = await open(place, [hostServer()]);
-    const told = JSON.parse(await does(session, { do: 'call', name: 'host-tool' })) as Json;
-
-    expect(told).toEqual({
+    expect(JSON.parse(await does(session, { do: 'call', name: 'host-tool' })) as Json).toEqual({
       host: hostname(),
       cwd: place.cai.home,
       uid: user.uid,

@@ -25,10 +25,7 @@ export const modelEnv = {
 export const modelConfig = `[env]\nimport = ${JSON.stringify(Object.keys(modelEnv))}\n`;
 
 /** Gemini's usage statistics go out without end when nothing answers. */
-const settings = {
-  privacy: { usageStatisticsEnabled: false },
-  general: { enableAutoUpdate: false },
-};
+const settings = { privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false } };
 const codexConfig = `model = "fake-model"
 model_provider = "fake"
 [model_providers.fake]

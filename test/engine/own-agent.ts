@@ -26,13 +26,9 @@ beforeAll(async () => {
   await docker('tag', 'containai:claude', `containai:${agent}`);
 }, buildTimeoutMs);
 
-afterEach(async () => {
-  await cai.run(['rm', '--all', '--agent', agent, '--volumes', '--force']);
-});
+afterEach(async () => await cai.run(['rm', '--all', '--agent', agent, '--volumes', '--force']));
 
-afterAll(async () => {
-  await docker('rmi', `containai:${agent}`);
-});
+afterAll(async () => await docker('rmi', `containai:${agent}`));
 
 /** A container in the output of `cai ps --json`. */
 export interface Listed {

@@ -68,8 +68,7 @@ describe('claude', () => {
 
     expect(status).not.toBe(0);
     expect(stdout.toString()).toContain('was killed by SIGKILL');
-    const answers = agentAnswers(session.transcript(), 'session/prompt');
-    expect(answers).toMatchObject([
+    expect(agentAnswers(session.transcript(), 'session/prompt')).toMatchObject([
       { result: { stopReason: 'end_turn' } },
       { error: { code: -32603 } },
       { result: { stopReason: 'end_turn' } },

@@ -5,9 +5,7 @@ import { Cai, newWorkspace, ownFile, ownFolder } from './support';
 
 const cai = new Cai();
 
-beforeAll(async () => {
-  await new Place(cai).opened();
-}, buildTimeoutMs);
+beforeAll(async () => await new Place(cai).opened(), buildTimeoutMs);
 
 /** A place whose workspace says which folder it is. */
 async function placeWith(text: string): Promise<Place> {

@@ -27,9 +27,7 @@ const editorHello = {
 interface Method {
   readonly args: string[];
   readonly env: Json;
-  readonly _meta: {
-    readonly 'terminal-auth': { command: string; args: string[]; env: Json; label: string };
-  };
+  readonly _meta: { readonly 'terminal-auth': { command: string; args: string[]; env: Json; label: string } };
 }
 
 beforeEach(() => cai.configure(config));

@@ -6,9 +6,7 @@ import { Cai, docker, folder, ownFolder, user } from './support';
 
 const cai = new Cai();
 
-beforeAll(async () => {
-  await new Place(cai).opened();
-}, buildTimeoutMs);
+beforeAll(async () => await new Place(cai).opened(), buildTimeoutMs);
 
 /** What a container was made with, as arguments of `docker create`. */
 interface Made {
@@ -183,9 +181,7 @@ describe('a container with our labels', () => {
     made = await takeAway(place);
   });
 
-  afterEach(async () => {
-    await docker('rm', '--force', made.name).catch(() => undefined);
-  });
+  afterEach(async () => await docker('rm', '--force', made.name).catch(() => undefined));
 
   for (const { what, change, told, exception } of changes) {
     testUnless(exception)(`is refused if it has ${what}`, async () => {

@@ -101,8 +101,7 @@ describe.each(Object.keys(ways))('a terminal of an editor that runs commands %s'
       `${hostname}\n/usr\nit's $HOME;" \`b\` "c"\n${user.split(':')[0]}\n`,
     );
     // The editor has none of it.
-    const { created } = host.all[0]!;
-    expect(created).toEqual({
+    expect(host.all[0]!.created).toEqual({
       sessionId: session,
       command: process.execPath,
       args: [join(folder, 'package/bin/cai'), 'terminal', expect.stringMatching(/^[0-9a-f]{32}$/)],

@@ -69,10 +69,7 @@ export type Step =
   | { readonly bytes: string }
   | { readonly flood: number };
 
-const everything: Json = {
-  fs: { readTextFile: true, writeTextFile: true },
-  terminal: true,
-};
+const everything: Json = { fs: { readTextFile: true, writeTextFile: true }, terminal: true };
 
 /** An editor, `cai --acp`, and a session with the hostile agent in a container. */
 export class Scene {

@@ -214,9 +214,7 @@ describe('an agent and the lines that it writes', () => {
 
   attempt('an agent has the editor open an address that is no web page', async () => {
     const urls = ['file:///etc/passwd', 'javascript:alert(1)', 'vscode://evil', ' FILE:///x', 'data:text/html,x', 'ssh://evil', '\\\\evil\\share']; // prettier-ignore
-    const asker = await Scene.open({
-      clientCapabilities: { elicitation: { form: {}, url: {} } },
-    });
+    const asker = await Scene.open({ clientCapabilities: { elicitation: { form: {}, url: {} } } });
     const before = asker.editor.messages.length;
     await asker.take(
       ...urls.map((url, index) => ({ ask: 'elicitation/create', params: { mode: 'url', message: mark, elicitationId: `e${index}`, url } })), // prettier-ignore

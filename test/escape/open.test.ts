@@ -22,15 +22,11 @@ cai.env.USERS_TOKEN = token;
 const scene = sceneFor({ cai });
 let neighbour: Place;
 
-beforeAll(async () => {
-  neighbour = await new Place(cai).opened();
-});
+beforeAll(async () => (neighbour = await new Place(cai).opened()));
 
 /** A thing that is open, as a sentence; `isSo` shows it. */
 function open(sentence: string, isSo: () => Promise<boolean>): void {
-  test(sentence, async () => {
-    expect(await isSo()).toBe(true);
-  });
+  test(sentence, async () => expect(await isSo()).toBe(true));
 }
 
 /** What an agent reads at a port of an address, which is a shell word. */

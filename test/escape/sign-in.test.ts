@@ -17,9 +17,7 @@ const clientCapabilities = { auth: { terminal: true }, _meta: { 'terminal-auth':
 /** Stands in everything that the agent wants to be run. */
 const mark = 'EVIL-PROGRAM';
 
-beforeAll(async () => {
-  await provideImages(agent);
-}, buildTimeoutMs);
+beforeAll(async () => await provideImages(agent), buildTimeoutMs);
 
 /** All of what an editor is told of sign-ins: by `initialize`, and by the refusal of a session. */
 async function toldOf(claims: Claims): Promise<{ cai: Cai; told: Json[]; leave: () => Promise<void> }> {

@@ -3,9 +3,7 @@ import { Helper, type HelperOptions } from '../../src/mcp/helper';
 import { noLog } from '../agent/agent-run';
 
 const started: Helper[] = [];
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((helper) => helper.stop()));
-});
+afterEach(async () => await Promise.all(started.splice(0).map((helper) => helper.stop())));
 
 /** A helper that runs a script of `sh`. */
 function start(script: string, more: Partial<HelperOptions> = {}): Helper {

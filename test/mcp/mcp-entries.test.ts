@@ -117,9 +117,7 @@ describe('loopbackOf', () => {
     ['http://[0:0::1]:8', { host: 'localhost', port: 8, url: 'http://127.0.0.1:8' }],
     ['http://127.0.0.53:8/?u=//[::1]', { host: '127.0.0.53', port: 8, url: 'http://127.0.0.1:8/?u=//[::1]' }],
     ['http://u:p@127.1.2.3:8/@x', { host: '127.1.2.3', port: 8, url: 'http://u:p@127.0.0.1:8/@x' }],
-  ])('takes %s', (url, loopback) => {
-    expect(loopbackOf(url)).toEqual(loopback);
-  });
+  ])('takes %s', (url, loopback) => expect(loopbackOf(url)).toEqual(loopback));
 
   test.each([
     ['http://host.docker.internal:3000'],
@@ -132,7 +130,5 @@ describe('loopbackOf', () => {
     ['ws://localhost:3000'],
     ['file://localhost/etc'],
     [''],
-  ])('leaves %s', (url) => {
-    expect(loopbackOf(url)).toBeUndefined();
-  });
+  ])('leaves %s', (url) => expect(loopbackOf(url)).toBeUndefined());
 });

@@ -279,8 +279,7 @@ describe('a program of the container', () => {
     void servers.prepare(message, plan, root, { roots: pins, map: createPathMap({ hostRoots: [root], agentRoots: [root] }) }); // prettier-ignore
     servers.drop(message);
 
-    const texts = [await lines.next(), await lines.next()].flatMap(({ value }) => value as string[]);
-    expect(texts).toEqual([
+    expect([await lines.next(), await lines.next()].flatMap(({ value }) => value as string[])).toEqual([
       expect.stringMatching(/^MCP server "p": the container has no program "no-such-program"/),
       expect.stringMatching(`^MCP server "p": the container does not have "${file}" of this machine`),
     ]);

@@ -30,15 +30,11 @@ describe.each(hows)('confine, to %s,', (how) => {
       ['a new file in a new folder', 'new/folder/file'],
       ['a name that begins with dots', '..file'],
       ['unicode, spaces and backslashes', 'ü ñ/日本/\\..\\x'],
-    ])('%s', async (_, path) => {
-      expect(await confine(join(root, path), pins, how)).toBe(join(root, path));
-    });
+    ])('%s', async (_, path) => expect(await confine(join(root, path), pins, how)).toBe(join(root, path)));
 
     test.each(['//src///file', '/./src/./file', '/src/../src/file', '/../root/src/file', '/src/file/'])(
       '%s, normalised',
-      async (path) => {
-        expect(await confine(`${root}${path}`, pins, how)).toBe(join(root, 'src/file'));
-      },
+      async (path) => expect(await confine(`${root}${path}`, pins, how)).toBe(join(root, 'src/file')),
     );
 
     test('both spellings of a root that a link leads to', async () => {
@@ -71,15 +67,11 @@ describe.each(hows)('confine, to %s,', (how) => {
       ['a file outside', '../outside/secret'],
       ['a way out through ..', 'src/../../outside/secret'],
       ['a folder whose name begins as the root', '../root2/file'],
-    ])('%s', async (_, path) => {
-      await refused(how, `${root}/${path}`, "outside the session's folders");
-    });
+    ])('%s', async (_, path) => await refused(how, `${root}/${path}`, "outside the session's folders"));
 
     test.each(['', 'src/file', './src/file', '~/src', 'C:\\root\\src', '/root/src/file\0.txt'])(
       'what is no absolute path: %j',
-      async (path) => {
-        await refused(how, path, 'is not an absolute path');
-      },
+      async (path) => await refused(how, path, 'is not an absolute path'),
     );
 
     test.each([
@@ -120,9 +112,7 @@ describe.each(hows)('confine, to %s,', (how) => {
       ['a folder', 'src', 'is a folder'],
       ['a name below a file', 'src/file/below', 'which is not one'],
       ['a name that is too long to look up', 'x'.repeat(300), 'ENAMETOOLONG'],
-    ])('%s', async (_, path, why) => {
-      await refused(how, join(root, path), why);
-    });
+    ])('%s', async (_, path, why) => await refused(how, join(root, path), why));
 
     test('a pipe, at once', async () => {
       execFileSync('mkfifo', [join(root, 'pipe')]);
@@ -200,9 +190,7 @@ describe.each(hows)('confine, to %s,', (how) => {
 
 describe('a folder that cannot be written', () => {
   let readOnly: PinnedFolder;
-  beforeEach(async () => {
-    readOnly = await pinFolder(join(root, 'src'), undefined, true);
-  });
+  beforeEach(async () => (readOnly = await pinFolder(join(root, 'src'), undefined, true)));
 
   test('is read, and its neighbours are written', async () => {
     pins.push(readOnly);

@@ -20,16 +20,11 @@ const mounted = (type: RegExp): string[] => {
 onLinux('kernelPlaceOn (of Linux)', () => {
   test.each(['/proc', '/proc/self', `/proc/${process.pid}/task`, '/sys', '/sys/class', '/dev', '/dev/pts'])(
     'tells that %s is of the kernel',
-    async (path) => {
-      expect(await placeOn(path)).toContain("is no file of anybody's");
-    },
+    async (path) => expect(await placeOn(path)).toContain("is no file of anybody's"),
   );
 
-  test.each(mounted(/^(?:proc|sysfs|cgroup2?|devpts|mqueue|debugfs)$/))(
-    'knows %s by its type',
-    async (at) => {
-      expect(await placeOn(at)).toBeDefined();
-    },
+  test.each(mounted(/^(?:proc|sysfs|cgroup2?|devpts|mqueue|debugfs)$/))('knows %s by its type', async (at) =>
+    expect(await placeOn(at)).toBeDefined(),
   );
 
   test.each(['/proc/self/cwd', `/proc/${process.pid}/root/tmp`, '/proc/self/root', '/proc/thread-self/cwd'])(

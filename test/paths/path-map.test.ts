@@ -28,9 +28,7 @@ describe('toAgent', () => {
     ['/ws/a b/%20/?x#y', '/agent/a b/%20/?x#y'],
     ['/ws/a\\..\\b', '/agent/a\\..\\b'],
     ['/ws/\ud800', '/agent/\ud800'],
-  ])('%j becomes %j', (path, expected) => {
-    expect(map.toAgent(path)).toBe(expected);
-  });
+  ])('%j becomes %j', (path, expected) => expect(map.toAgent(path)).toBe(expected));
 
   test.each([
     '',
@@ -55,9 +53,7 @@ describe('toAgent', () => {
     'C:\\ws\\a',
     'file:///ws/a',
     '--flag=/ws/a',
-  ])('%j stays as it is', (path) => {
-    expect(map.toAgent(path)).toBe(path);
-  });
+  ])('%j stays as it is', (path) => expect(map.toAgent(path)).toBe(path));
 });
 
 describe('toEditor', () => {
@@ -70,9 +66,7 @@ describe('toEditor', () => {
     ['/agent2/a', '/agent2/a'],
     ['/home/agent', '/home/agent'],
     ['/agent/../etc/passwd', '/agent/../etc/passwd'],
-  ])('%j becomes %j', (path, expected) => {
-    expect(map.toEditor(path)).toBe(expected);
-  });
+  ])('%j becomes %j', (path, expected) => expect(map.toEditor(path)).toBe(expected));
 });
 
 describe('uriToAgent', () => {
@@ -98,9 +92,7 @@ describe('uriToAgent', () => {
     ['file:////ws//a//', 'file:///agent/a/'],
     ['file:///ws/%ff%fe', 'file:///agent/%ff%fe'],
     ['file:///ws/a\nb', 'file:///agent/a\nb'],
-  ])('%j becomes %j', (uri, expected) => {
-    expect(map.uriToAgent(uri)).toBe(expected);
-  });
+  ])('%j becomes %j', (uri, expected) => expect(map.uriToAgent(uri)).toBe(expected));
 
   test.each([
     '',
@@ -135,9 +127,7 @@ describe('uriToAgent', () => {
     ' file:///ws/a',
     '/ws/a',
     'untitled:/ws/a',
-  ])('%j stays as it is', (uri) => {
-    expect(map.uriToAgent(uri)).toBe(uri);
-  });
+  ])('%j stays as it is', (uri) => expect(map.uriToAgent(uri)).toBe(uri));
 
   test('encodes what it puts in, and nothing that may stand in a path', () => {
     const root = '/a b/%20/ü#?[]^`{|}"<>\\/-._~!$&\'()*+,;=:@';
@@ -168,9 +158,7 @@ describe('uriToEditor', () => {
     ['file:///agent/a%20b#L1', 'file:///link/ws/a%20b#L1'],
     ['file:///home/agent/workspace', 'file:///link/ws'],
     ['file:///ws/a', 'file:///ws/a'],
-  ])('%j becomes %j', (uri, expected) => {
-    expect(map.uriToEditor(uri)).toBe(expected);
-  });
+  ])('%j becomes %j', (uri, expected) => expect(map.uriToEditor(uri)).toBe(expected));
 });
 
 describe('a path map', () => {
@@ -287,9 +275,7 @@ describe('isInside', () => {
     ['/', '/a', false],
     ['/a', '/', true],
     ['/', '/', true],
-  ])('%s in %s: %s', (path, folder, expected) => {
-    expect(isInside(path, folder)).toBe(expected);
-  });
+  ])('%s in %s: %s', (path, folder, expected) => expect(isInside(path, folder)).toBe(expected));
 });
 
 /** Segments that stay below where they start. */

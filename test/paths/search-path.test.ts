@@ -9,9 +9,7 @@ describe('searchFolders', () => {
 
   test.each([':/a', '/a:', '/a::', '.:/a', 'bin:/a', '../x:./y:~/z:/a'])(
     'leaves out of "%s" what depends on the current folder',
-    (path) => {
-      expect(searchFolders(path)).toEqual(['/a']);
-    },
+    (path) => expect(searchFolders(path)).toEqual(['/a']),
   );
 
   // For the system, an empty PATH is the current folder.
@@ -38,9 +36,7 @@ describe('projectAround', () => {
   test.each([
     ['the outermost repository', '/src/outer/a/inner', '/src/outer'],
     ['the folder itself, without one', '/src', '/src'],
-  ])('is %s', (_, folder, project) => {
-    expect(projectAround(home + folder, home)).toBe(home + project);
-  });
+  ])('is %s', (_, folder, project) => expect(projectAround(home + folder, home)).toBe(home + project));
 
   test.each([home, '/', '/tmp'])('is nothing for %s, where the user has programs', (folder) => {
     expect(projectAround(folder, home)).toBeUndefined();

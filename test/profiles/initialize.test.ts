@@ -19,9 +19,7 @@ describe('readHello', () => {
       '{"_x":1.0, "protocolVersion": 7 ,"clientCapabilities":{"terminal":true,"auth":{"terminal":true,"x":1},' +
       '"_meta":{"terminal-auth":{"a":1},"y":[]},"fs":{"readTextFile":true,"writeTextFile":false}},"clientInfo":null}';
 
-    const { childParams } = readHello(hello(params), { ...none, ...withFiles });
-
-    expect(childParams).toBe(
+    expect(readHello(hello(params), { ...none, ...withFiles }).childParams).toBe(
       '{"_x":1.0, "protocolVersion": 1 ,"clientCapabilities":{"terminal":false,"auth":{"terminal":false,"x":1},' +
         '"_meta":{"terminal-auth":false,"y":[]},"fs":{"readTextFile":true,"writeTextFile":false}},"clientInfo":null}',
     );
@@ -56,9 +54,7 @@ describe('readHello', () => {
 
   test.each(['{"protocolVersion":1}', '{"protocolVersion":1,"clientCapabilities":null}'])(
     'takes none from %s',
-    (params) => {
-      expect(readHello(hello(params), all)).toEqual({ childParams: params, capabilities: {} });
-    },
+    (params) => expect(readHello(hello(params), all)).toEqual({ childParams: params, capabilities: {} }),
   );
 
   test.each([
@@ -111,9 +107,7 @@ describe('readAgentHello', () => {
 
   test.each(['{"protocolVersion":2}', '{"protocolVersion":"1"}', '{}', 'null', '[]', '"1"'])(
     'fails for %s, which does not speak our version',
-    (result) => {
-      expect(codeOf(() => readAgentHello(answer(result), 'a', []))).toBe('AGENT_START');
-    },
+    (result) => expect(codeOf(() => readAgentHello(answer(result), 'a', []))).toBe('AGENT_START'),
   );
 
   test.each([

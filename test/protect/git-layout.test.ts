@@ -28,9 +28,7 @@ function fill(...format: string[]): void {
 
 const all = ['deps/a', 'deps/ab', 'lib', 'z'.repeat(200)];
 
-beforeEach(() => {
-  root = newFolder();
-});
+beforeEach(() => (root = newFolder()));
 
 describe('gitlinksIn', () => {
   test.each([2, 4])('tells the repositories inside that an index of version %d names', (version) => {

@@ -23,9 +23,7 @@ function found(patterns?: readonly string[]): string[] {
   return protectedPathsIn(root, patterns).map(({ path, kind }) => `${kind} ${path}`);
 }
 
-beforeEach(() => {
-  root = newFolder();
-});
+beforeEach(() => (root = newFolder()));
 
 describe('protectedPathsIn', () => {
   test('finds everything on the list that is there, and nothing else', () => {

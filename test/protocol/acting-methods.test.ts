@@ -60,9 +60,7 @@ describe('restrictionOf', () => {
 
   test.each([...known, '', '/', '_', '_x/profile', '_x/terminated', '_x/subagent_spawned', '_\u6587\u4ef6'])(
     '%s passes',
-    (method) => {
-      expect(restrictionOf(method)).toBeUndefined();
-    },
+    (method) => expect(restrictionOf(method)).toBeUndefined(),
   );
 });
 
@@ -76,9 +74,7 @@ describe('agentRow', () => {
     ['_fs/delete_file', 'announced'],
     ['_x/y', 'editor'],
     ['toString', 'editor'],
-  ])('has %s go the way "%s"', (method, route) => {
-    expect(agentRow(method).route).toBe(route);
-  });
+  ])('has %s go the way "%s"', (method, route) => expect(agentRow(method).route).toBe(route));
 });
 
 describe('isAnnounced', () => {
@@ -90,9 +86,7 @@ describe('isAnnounced', () => {
     ['_terminal/create', { '_terminal/create': true }],
     ['_terminal/create', { 'terminal/create': true }],
     ['_exec', { exec: true }],
-  ])('%s is, by %j', (method, _meta) => {
-    expect(isAnnounced(method, { _meta })).toBe(true);
-  });
+  ])('%s is, by %j', (method, _meta) => expect(isAnnounced(method, { _meta })).toBe(true));
 
   test.each<[string, unknown]>([
     ['_zed.dev/fs/read', undefined],
@@ -104,7 +98,5 @@ describe('isAnnounced', () => {
     ['_terminal/create', { terminal: true, _terminal: true, terminal_output: true, 'terminal-auth': true }],
     ['_toString/file', {}],
     ['/exec', { '': true }],
-  ])('%s is not, by %j', (method, _meta) => {
-    expect(isAnnounced(method, { _meta })).toBe(false);
-  });
+  ])('%s is not, by %j', (method, _meta) => expect(isAnnounced(method, { _meta })).toBe(false));
 });

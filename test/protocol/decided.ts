@@ -58,10 +58,7 @@ export const leftAlone: readonly Decision[] = [
       ...['?type=select/options/*/value', '?type=select/options/*/options/*/value', 'options/*/group'],
     ],
   },
-  {
-    reason: 'the same in every child, because all run the same agent',
-    places: ['methodId', 'providerId'],
-  },
+  { reason: 'the same in every child, because all run the same agent', places: ['methodId', 'providerId'] },
   {
     reason: 'a URL or header of a server that is reached over the network, or a page for the browser',
     places: [...['headers/*/value', 'providers/set/params/headers/{}'], 'baseUrl'],

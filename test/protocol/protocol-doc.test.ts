@@ -27,9 +27,7 @@ describe.each<[string, Readonly<Record<string, Method<string>>>]>([
   ['From an agent', agentMethods],
 ])('docs/protocol.md, "%s"', (heading, methods) => {
   test('lists every method with its route and what it needs', () => {
-    const rows = cellsOf(heading).map((cells) => cells.slice(0, 3));
-
-    expect(rows).toEqual(
+    expect(cellsOf(heading).map((cells) => cells.slice(0, 3))).toEqual(
       Object.entries(methods).map(([method, { route, capability }]) => [method, route, capability ?? '']),
     );
   });

@@ -10,16 +10,12 @@ describe('offers', () => {
 
   test.each(['b', 'a.no', 'a.none', 'a.c', 'a.none.x', 'a.b.c', 'yes.x', 'a.', ''])(
     'does not find %j',
-    (path) => {
-      expect(offers(capabilities, path)).toBe(false);
-    },
+    (path) => expect(offers(capabilities, path)).toBe(false),
   );
 
   test.each(['constructor', 'a.toString', '__proto__', 'text.length.x'])(
     'finds nothing inherited: %s',
-    (path) => {
-      expect(offers(capabilities, path)).toBe(false);
-    },
+    (path) => expect(offers(capabilities, path)).toBe(false),
   );
 });
 

@@ -25,9 +25,7 @@ describe('the protocol tables, against the schemas of the installed SDK', () => 
     expect(placeFindings(readSchemas())).toEqual([]);
   });
 
-  test('ask for capabilities that exist', () => {
-    expect(capabilityFindings(readSchemas())).toEqual([]);
-  });
+  test('ask for capabilities that exist', () => expect(capabilityFindings(readSchemas())).toEqual([]));
 });
 
 describe('the comparison', () => {

@@ -10,9 +10,7 @@ describe('ElicitationTable', () => {
   let table: ElicitationTable;
   beforeEach(() => (table = new ElicitationTable()));
 
-  test('leaves an agent its id', () => {
-    expect(table.open(one, 'e')).toBe('e');
-  });
+  test('leaves an agent its id', () => expect(table.open(one, 'e')).toBe('e'));
 
   test('gives an id of its own where another agent uses the same', () => {
     table.open(one, 'e');

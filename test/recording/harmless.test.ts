@@ -67,9 +67,7 @@ describe('harmless', () => {
 
   test.each(['{"method":"x","method":"terminal/create"}', 'no JSON'])(
     'leaves out what two parsers could read differently: %s',
-    (line) => {
-      expect(left([['to editor', line]])).toEqual({ lines: [], noted: [1] });
-    },
+    (line) => expect(left([['to editor', line]])).toEqual({ lines: [], noted: [1] }),
   );
 
   test('takes out commands to sign in, of a result and of an error', () => {

@@ -186,9 +186,7 @@ describe('Recorder', () => {
     // A limit for the size of a file stands for a disk that is full.
     const limited = spawn('sh', ['-c', 'ulimit -f 4000; exec "$0" "$1"', process.execPath, script]);
 
-    const said = await text(limited.stdout);
-
-    expect(said).toMatch(/^warn \nwarn file too large\nended \n$/);
+    expect(await text(limited.stdout)).toMatch(/^warn \nwarn file too large\nended \n$/);
     expect(readFileSync(file, 'utf8')).toContain('"side":"from editor"');
   });
 });

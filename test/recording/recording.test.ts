@@ -33,7 +33,5 @@ describe('readRecording', () => {
     ['{"from":"editor"}\n', 'f is no recording that this version of cai can read'],
     [`${head}x\n`, 'f:2 is no JSON object: the recording is damaged'],
     [`${head}{}\n7\n`, 'f:3 is no JSON object: the recording is damaged'],
-  ])('refuses %j', (text, message) => {
-    expect(() => readRecording(text, 'f')).toThrow(message);
-  });
+  ])('refuses %j', (text, message) => expect(() => readRecording(text, 'f')).toThrow(message));
 });

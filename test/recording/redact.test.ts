@@ -35,9 +35,7 @@ describe('redact', () => {
 
   test.each(['tokens', 'refreshTokens', 'authorization_code', 'code'])(
     'takes out the texts under "%s", and leaves numbers',
-    (key) => {
-      expect(shown({ [key]: ['hidden', 7] })).toEqual({ [key]: [redactedText, 7] });
-    },
+    (key) => expect(shown({ [key]: ['hidden', 7] })).toEqual({ [key]: [redactedText, 7] }),
   );
 
   test('takes out the texts in a map of tokens', () => {
@@ -212,9 +210,7 @@ describe('redact', () => {
 
   test.each(['{"token":"hidden"', '[{"token":"hidden"}]', '{"token":"hidden"}', '\xff password'])(
     'takes out all of a line that is no message and could hold a secret: %s',
-    (line) => {
-      expect(redact(Buffer.from(line))).toEqual({ text: redactedText, isRedacted: true });
-    },
+    (line) => expect(redact(Buffer.from(line))).toEqual({ text: redactedText, isRedacted: true }),
   );
 
   test('leaves all other bytes as they are', () => {

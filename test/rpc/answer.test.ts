@@ -14,9 +14,7 @@ describe('lines of the proxy itself', () => {
     ],
     [requestLine('7', 'logout', undefined), '{"jsonrpc":"2.0","id":7,"method":"logout"}\n'],
     [notificationLine('a"b', '[]'), '{"jsonrpc":"2.0","method":"a\\"b","params":[]}\n'],
-  ])('%#: are one line with the very text of the id', (line, text) => {
-    expect(line.toString()).toBe(text);
-  });
+  ])('%#: are one line with the very text of the id', (line, text) => expect(line.toString()).toBe(text));
 });
 
 describe('rpcErrorOf', () => {

@@ -53,9 +53,7 @@ describe('LineReader', () => {
           if (piece.at(-1) !== 0x0a) expect(reader.next()).toBeUndefined();
         }
 
-        const line = reader.next() as Buffer;
-
-        expect(line.equals(Buffer.concat([...pieces, Buffer.from('.')]))).toBe(true);
+        expect((reader.next() as Buffer).equals(Buffer.concat([...pieces, Buffer.from('.')]))).toBe(true);
       }),
       { ...runs, numRuns: Math.ceil(runs.numRuns / 10) },
     );

@@ -65,9 +65,7 @@ describe('LineReader', () => {
     const reader = new LineReader({ maxLineBytes: limit, maxSearchBytes: limit });
     reader.push(chunk);
 
-    const line = reader.next() as Buffer;
-
-    expect(line.buffer).toBe(chunk.buffer);
+    expect((reader.next() as Buffer).buffer).toBe(chunk.buffer);
   });
 
   describe('offers what comes next', () => {
@@ -146,9 +144,7 @@ describe('LineReader', () => {
       const bytes = Buffer.from(`${line}${end}`);
 
       for (let cut = 0; cut <= bytes.length; cut++) {
-        const lines = read([bytes.subarray(0, cut), bytes.subarray(cut)]);
-
-        expect(lines).toEqual([isKept ? line : 'over-long 7']);
+        expect(read([bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual([isKept ? line : 'over-long 7']);
       }
     });
 

@@ -23,9 +23,7 @@ describe('scan', () => {
       fc.property(planAndLine, ([plan, text]) => {
         const line = Buffer.from(text);
 
-        const seen = seenIn(line, plan);
-
-        expect(seen).toEqual(normal(expectedOf(line, plan)));
+        expect(seenIn(line, plan)).toEqual(normal(expectedOf(line, plan)));
       }),
       runs,
     );
@@ -34,9 +32,7 @@ describe('scan', () => {
   test('takes for JSON what JSON.parse takes for it, whatever the bytes', () => {
     fc.assert(
       fc.property(mutated(fc.oneof(update, valueText)), (line) => {
-        const seen = seenIn(line, fields.update);
-
-        expect(seen).toEqual(normal(expectedOf(line, fields.update)));
+        expect(seenIn(line, fields.update)).toEqual(normal(expectedOf(line, fields.update)));
       }),
       runs,
     );
@@ -62,9 +58,7 @@ describe('scan and splice', () => {
 
   test('give back the very bytes when nothing is to be changed', () => {
     fc.assert(
-      fc.property(mutated(update), (line) => {
-        expect(hex(splice(line, []))).toBe(`${line.toString('hex')}0a`);
-      }),
+      fc.property(mutated(update), (line) => expect(hex(splice(line, []))).toBe(`${line.toString('hex')}0a`)),
       runs,
     );
   });

@@ -19,9 +19,7 @@ describe('scan', () => {
       ['response', '{"jsonrpc":"2.0","id":7,"result":null}'],
       ['response', '{"error":{},"id":-1.5e2,"jsonrpc":"2.0"}'],
       ['response', '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}'],
-    ])('%s: %s', (kind, text) => {
-      expect(read(text).kind).toBe(kind);
-    });
+    ])('%s: %s', (kind, text) => expect(read(text).kind).toBe(kind));
 
     test.each([
       ['json', ''],
@@ -57,9 +55,7 @@ describe('scan', () => {
       ['duplicate', '{"params":{"a":1,"\\u0061":1},"method":"m","jsonrpc":"2.0"}'],
       ['duplicate', '{"jsonrpc":"2.0","id":7,"result":{"b":1,"b":1}}'],
       ['duplicate', '{"jsonrpc":"2.0","id":7,"error":{"data":{},"data":{}}}'],
-    ])('defect %s: %s', (defect, text) => {
-      expect(read(text)).toMatchObject({ kind: 'defect', defect });
-    });
+    ])('defect %s: %s', (defect, text) => expect(read(text)).toMatchObject({ kind: 'defect', defect }));
 
     test('takes a line that is not UTF-8 for no JSON', () => {
       const line = Buffer.from('{"jsonrpc":"2.0","method":"mX"}');
@@ -152,9 +148,7 @@ describe('scan', () => {
     test.each([
       ['of a result, after the id', '{"jsonrpc":"2.0","id":7,"result":{"b":"u","a":"-"}}'],
       ['of a result, before the id', '{"result":{"b":"u","a":"-"},"id":7,"jsonrpc":"2.0"}'],
-    ])('%s', (_, text) => {
-      expect(found(text)).toEqual([['uri', '"u"']]);
-    });
+    ])('%s', (_, text) => expect(found(text)).toEqual([['uri', '"u"']]));
 
     test('of an error, whatever its id', () => {
       expect(found('{"jsonrpc":"2.0","id":8,"error":{"data":{"sessionId":"s"}}}')).toEqual([

@@ -22,9 +22,7 @@ describe('requests of the editor', () => {
   test('are told apart by the text of their ids', () => {
     const ids = ['1', '"1"', '1.0', 'null', '"null"'];
 
-    const requests = ids.map((id) => table.begin(id, 'm'));
-
-    expect(requests.map((request) => request?.id)).toEqual(ids);
+    expect(ids.map((id) => table.begin(id, 'm')).map((request) => request?.id)).toEqual(ids);
   });
 
   test('cannot begin under an id that is open, and can once that is over', () => {

@@ -340,9 +340,7 @@ describe('lastUseOf', () => {
     ['the last activity', { updatedAt: '2026-01-01T00:00:05Z' }, Date.UTC(2026, 0) + 5_000],
     ['when it was written, without one', { at: '2026-01-01T00:00:01Z' }, Date.UTC(2026, 0) + 1_000],
     ['long ago for what is no time', { at: 'some day' }, 0],
-  ])('is %s', (_, more, ms) => {
-    expect(lastUseOf(record('a', more))).toBe(ms);
-  });
+  ])('is %s', (_, more, ms) => expect(lastUseOf(record('a', more))).toBe(ms));
 });
 
 /** Adds records as another process does. */

@@ -169,9 +169,7 @@ describe('titleOf', () => {
     [{}, undefined],
     ['x'.repeat(501), 'x'.repeat(500)],
     [`${'x'.repeat(499)}😀`, 'x'.repeat(499)],
-  ])('of %#', (value, title) => {
-    expect(titleOf(value)).toBe(title);
-  });
+  ])('of %#', (value, title) => expect(titleOf(value)).toBe(title));
 });
 
 function newTable(): SessionTable {

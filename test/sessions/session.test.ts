@@ -86,8 +86,7 @@ describe('calls for a session that is held', () => {
 
   test('find no room when too many wait, and room again once those have gone on', async () => {
     send('load 1');
-    const added = Array.from({ length: 11 }, () => session.wait(callOf('prompt')));
-    expect(added.lastIndexOf(true)).toBe(9);
+    expect(Array.from({ length: 11 }, () => session.wait(callOf('prompt'))).lastIndexOf(true)).toBe(9);
 
     await end('load 1');
     send('load 2');

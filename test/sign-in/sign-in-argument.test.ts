@@ -7,9 +7,7 @@ describe('signInToken', () => {
     ['behind what the editor is configured with', ['--acp', 'claude', '--model', 'x', argument]],
     ['behind "acp"', ['acp', argument]],
     ['alone', [argument]],
-  ])('is found %s', (_, args) => {
-    expect(signInToken(args)).toBe('a-B_9');
-  });
+  ])('is found %s', (_, args) => expect(signInToken(args)).toBe('a-B_9'));
 
   test.each([
     [[]],
@@ -20,7 +18,5 @@ describe('signInToken', () => {
     [['--acp', '--sign-in=a b']],
     [['--acp', `x${argument}`]],
     [['--acp', `--sign-in=${'a'.repeat(129)}`]],
-  ])('is not found in %j', (args) => {
-    expect(signInToken(args)).toBeUndefined();
-  });
+  ])('is not found in %j', (args) => expect(signInToken(args)).toBeUndefined());
 });

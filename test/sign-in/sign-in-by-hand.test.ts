@@ -34,9 +34,7 @@ describe('SignInByHand', () => {
 
   test.each(['{"code":-32603,"message":"m"}', '{"message":"m"}'])(
     'says nothing for another error: %s',
-    (text) => {
-      expect(gemini.hintFor(error(text), call('session/new', {}))).toBeUndefined();
-    },
+    (text) => expect(gemini.hintFor(error(text), call('session/new', {}))).toBeUndefined(),
   );
 
   test('says it for any error of a sign-in that needs a browser, and for that alone', () => {
@@ -60,9 +58,7 @@ describe('SignInByHand', () => {
     ['oauth-personal', true],
     ['vertex-ai', false],
     [7, false],
-  ])('%j needs a browser: %s', (id, needs) => {
-    expect(gemini.needsBrowser(authenticate(id))).toBe(needs);
-  });
+  ])('%j needs a browser: %s', (id, needs) => expect(gemini.needsBrowser(authenticate(id))).toBe(needs));
 
   test('tells somebody who waits for a browser what to do', () => {
     expect(gemini.noBrowser()).toBe(
@@ -107,9 +103,7 @@ describe('a sign-in method that opens a browser', () => {
     });
   });
 
-  test('stays as it is for any other', () => {
-    expect(offered({})).toEqual(method);
-  });
+  test('stays as it is for any other', () => expect(offered({})).toEqual(method));
 });
 
 function error(text: string): Message {

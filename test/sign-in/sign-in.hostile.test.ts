@@ -101,9 +101,7 @@ describe('SignIn, against an agent that means harm', () => {
 
     test.each(['[{"vars":[{"name":"PATH","name":"A"}]}]', '[{"vars":[{"name":"PATH"}],"vars":[]}]'])(
       'takes out all where the variables stand twice: %s',
-      (methods) => {
-        expect(signedIn(signIn, methods)).toBe('[]');
-      },
+      (methods) => expect(signedIn(signIn, methods)).toBe('[]'),
     );
 
     test('takes out of every method what could be run', () => {

@@ -208,9 +208,7 @@ describe('SignIn', () => {
       }));
       const before = readdirSync(join(runtime, 'containai/terminals')).length;
 
-      const methods = offered(many);
-
-      expect(methods.map(({ id }) => id)).toEqual(many.slice(0, 32).map(({ id }) => id));
+      expect(offered(many).map(({ id }) => id)).toEqual(many.slice(0, 32).map(({ id }) => id));
       expect(readdirSync(join(runtime, 'containai/terminals')).length - before).toBe(32);
     });
 
@@ -262,9 +260,7 @@ describe('SignIn', () => {
       ['an environment that stands twice', '[{"type":"terminal","env":{},"env":{"A":"b"}}]'],
       ['an object in place of the list', '{"0":{"type":"terminal"}}'],
       ['text in place of the list', '"terminal"'],
-    ])('takes out all where there is %s', (_what, methods) => {
-      expect(signedIn(signIn, methods)).toBe('[]');
-    });
+    ])('takes out all where there is %s', (_what, methods) => expect(signedIn(signIn, methods)).toBe('[]'));
 
     test('takes out what is no method', () => {
       expect(signedIn(signIn, '[null,7,"x",["terminal"],{"id":"a"}]')).toBe('[{"id":"a"}]');

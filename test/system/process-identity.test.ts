@@ -8,9 +8,7 @@ describe('a process', () => {
     expect(isRunning(ownIdentity())).toBe(true);
   });
 
-  it('is not another one that has got its id', () => {
-    expect(isRunning(`${process.pid}.1`)).toBe(false);
-  });
+  it('is not another one that has got its id', () => expect(isRunning(`${process.pid}.1`)).toBe(false));
 
   it('does not run when it has ended', async () => {
     const child = spawn('sleep', ['60']);

@@ -98,9 +98,7 @@ describe('costOf', () => {
     [{ cost: { amount: 1e300, currency: 'USD' } }, undefined],
     [{ cost: null }, undefined],
     [undefined, undefined],
-  ])('of %j is %j', (update, expected) => {
-    expect(costOf(update)).toEqual(expected);
-  });
+  ])('of %j is %j', (update, expected) => expect(costOf(update)).toEqual(expected));
 });
 
 describe('modelIn', () => {
@@ -119,7 +117,5 @@ describe('modelIn', () => {
     [{ configOptions: [null, { category: 'model', currentValue: true }], models: [] }, undefined],
     [undefined, undefined],
     [{ models: { currentModelId: 'x'.repeat(300) } }, 'x'.repeat(200)],
-  ])('of %j is %j', (value, expected) => {
-    expect(modelIn(value)).toBe(expected);
-  });
+  ])('of %j is %j', (value, expected) => expect(modelIn(value)).toBe(expected));
 });

@@ -7,9 +7,7 @@ import { newFolder } from '../support/temp-folder';
 
 let env: NodeJS.ProcessEnv;
 
-beforeAll(() => {
-  env = { PATH: process.env.PATH, HOME: newFolder() };
-});
+beforeAll(() => (env = { PATH: process.env.PATH, HOME: newFolder() }));
 
 function git(folder: string, ...args: string[]): void {
   const identity = [
@@ -66,9 +64,7 @@ describe('outerGitFolder', () => {
     let root: string;
     const point = (target: string): void => writeFileSync(join(root, '.git'), `gitdir: ${target}\n`);
 
-    beforeEach(() => {
-      root = newFolder();
-    });
+    beforeEach(() => (root = newFolder()));
 
     it('does not follow it to the worktree of another folder', async () => {
       point(join(main, '.git/worktrees/tree'));

@@ -7,32 +7,22 @@ import { newFolder } from '../support/temp-folder';
 
 let place: string;
 
-beforeEach(() => {
-  place = newFolder();
-});
+beforeEach(() => (place = newFolder()));
 
 describe('a root', () => {
   test.each(
     '/ /bin /boot /dev /etc /home /lib /media /mnt /opt /proc /run /sbin /srv /sys /tmp /usr /var'.split(' '),
   )('is refused: %s', (folder) => {
-    const { refusalOfRoot } = rootRules(new Host({ HOME: place }));
-
-    expect(refusalOfRoot(folder)).toBeDefined();
+    expect(rootRules(new Host({ HOME: place })).refusalOfRoot(folder)).toBeDefined();
   });
 
   test.each(['/var/tmp', '/usr/bin', userInfo().homedir])('is refused by its real path: %s', (folder) => {
-    const { refusalOfRoot } = rootRules(new Host({ HOME: place }));
-
-    expect(refusalOfRoot(folder)).toBeDefined();
+    expect(rootRules(new Host({ HOME: place })).refusalOfRoot(folder)).toBeDefined();
   });
 
   test.each(['/opt/project', '/srv/www', '/var/lib/project', '/tmp/x', '/data', '/tmpx', '/usr/src/app'])(
     'is fine: %s',
-    (folder) => {
-      const { refusalOfRoot } = rootRules(new Host({ HOME: place }));
-
-      expect(refusalOfRoot(folder)).toBeUndefined();
-    },
+    (folder) => expect(rootRules(new Host({ HOME: place })).refusalOfRoot(folder)).toBeUndefined(),
   );
 
   test('is neither the home folder of the environment nor an ancestor of it', () => {
@@ -104,10 +94,7 @@ describe('a root', () => {
 
   test('may hold anything where DOCKER_HOST names no file', () => {
     const { refusalOfRoot } = rootRules(
-      new Host({
-        HOME: '/nowhere',
-        DOCKER_HOST: `tcp://${place}/docker.sock`,
-      }),
+      new Host({ HOME: '/nowhere', DOCKER_HOST: `tcp://${place}/docker.sock` }),
     );
 
     expect(refusalOfRoot(place)).toBeUndefined();

@@ -320,9 +320,7 @@ describe('findWorkspace', () => {
       symlinkSync(place, join(folder('elsewhere'), 'link'));
       const spelledRoot = join(place, 'elsewhere/link/repository');
 
-      const workspace = await findWorkspace(join(spelledRoot, 'src'), { host: new Host(env) });
-
-      expect(workspace).toMatchObject({
+      expect(await findWorkspace(join(spelledRoot, 'src'), { host: new Host(env) })).toMatchObject({
         root: repository,
         spelledRoot,
         cwd: join(spelledRoot, 'src'),
@@ -345,9 +343,7 @@ describe('findWorkspace', () => {
       symlinkSync('packages/one', join(repository, 'current'));
       symlinkSync(repository, join(place, 'link'));
 
-      const workspace = await findWorkspace(join(place, 'link/current'), { host: new Host(env) });
-
-      expect(workspace).toMatchObject({
+      expect(await findWorkspace(join(place, 'link/current'), { host: new Host(env) })).toMatchObject({
         root: repository,
         spelledRoot: join(place, 'link'),
         cwd: join(place, 'link/current'),
@@ -359,9 +355,7 @@ describe('findWorkspace', () => {
       const repository = newRepository('repository');
       symlinkSync(folder('repository/src'), join(place, 'link'));
 
-      const workspace = await findWorkspace(join(place, 'link'), { host: new Host(env) });
-
-      expect(workspace).toMatchObject({
+      expect(await findWorkspace(join(place, 'link'), { host: new Host(env) })).toMatchObject({
         root: repository,
         spelledRoot: repository,
         cwd: join(place, 'link'),

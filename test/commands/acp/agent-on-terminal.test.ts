@@ -16,11 +16,7 @@ describe('runInteractive', () => {
   test('gives the program the stdin, stdout and stderr that are there', async () => {
     expect(
       await played(['sh', '-c', 'read l; echo "out $l"; echo "err $CAI_SAMPLE" >&2'], 'typed\n'),
-    ).toEqual({
-      status: 0,
-      out: 'out typed\n',
-      err: 'err é\n',
-    });
+    ).toEqual({ status: 0, out: 'out typed\n', err: 'err é\n' });
   });
 
   test.each([

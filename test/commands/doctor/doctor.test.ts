@@ -35,8 +35,7 @@ describe('cai doctor without an engine', () => {
       ...['node', 'workspace', 'state folder', 'keys', 'configuration', 'editor', 'context', 'engine'],
       ...['user', 'memory', 'image', 'container', 'as made', 'ssh', 'agent', 'data'],
     ]);
-    const failed = checks.filter((check) => check.status === 'fail').map(({ name }) => name);
-    expect(failed).toEqual(['engine']);
+    expect(checks.filter((check) => check.status === 'fail').map(({ name }) => name)).toEqual(['engine']);
     expect(find('workspace')).toEqual({
       name: 'workspace',
       status: 'ok',

@@ -52,9 +52,7 @@ describe('cai replay', () => {
       ['to editor', done],
     );
 
-    const result = await runCli(['replay', file], { input: `${hello}\n${prompt}\n` });
-
-    expect(result).toEqual({
+    expect(await runCli(['replay', file], { input: `${hello}\n${prompt}\n` })).toEqual({
       status: 0,
       stdout: `${offering.replace(`${method},`, '')}\n${done}\n`,
       stderr:
@@ -86,9 +84,7 @@ describe('cai replay', () => {
   test('ends with 1 and says what came instead', async () => {
     const file = recording(['from editor', hello], ['to editor', answer]);
 
-    const result = await runCli(['replay', file], { input: '{"jsonrpc":"2.0","method":"_x"}\n' });
-
-    expect(result).toEqual({
+    expect(await runCli(['replay', file], { input: '{"jsonrpc":"2.0","method":"_x"}\n' })).toEqual({
       status: 1,
       stdout: '',
       stderr:

@@ -125,14 +125,10 @@ describe('timeOf', () => {
     ['2026-01-31T12:00:00Z', '2026-01-31T12:00:00.000Z'],
     ['2026-01-31T12:00:00.5+02:00', '2026-01-31T10:00:00.500Z'],
     ['all', '1970-01-01T00:00:00.000Z'],
-  ])('%s is %s', (text, expected) => {
-    expect(new Date(timeOf(text, now)).toISOString()).toBe(expected);
-  });
+  ])('%s is %s', (text, expected) => expect(new Date(timeOf(text, now)).toISOString()).toBe(expected));
 
   test.each([
     ...['', '24', '2026-13-45', 'x2026-01-01', '2026-11-21junk', '2026-02-31', '2026-02-31T12:00Z'],
     ...['2026-01-31T25:00', '2026-01-31 12:00', '2026-01-31T12'],
-  ])('refuses "%s"', (text) => {
-    expect(() => timeOf(text, now)).toThrow('--since');
-  });
+  ])('refuses "%s"', (text) => expect(() => timeOf(text, now)).toThrow('--since'));
 });

@@ -11,9 +11,7 @@ describe('ageOf', () => {
     [86_399_999, '23h'],
     [86_400_000, '1d'],
     [400 * 86_400_000, '400d'],
-  ])('%d ms is %s', (ageMs, text) => {
-    expect(ageOf(ageMs)).toBe(text);
-  });
+  ])('%d ms is %s', (ageMs, text) => expect(ageOf(ageMs)).toBe(text));
 });
 
 describe('table', () => {

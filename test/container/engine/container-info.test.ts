@@ -4,10 +4,7 @@ import { containerInfoOf } from '../../../src/container/engine/container-info';
 /*
  * Two engines on one request. Observed: Docker 20.10.24 and podman 4.3.1, shortened to what is read.
  */
-const request = {
-  labels: { a: 'b' },
-  user: '4321:4321',
-};
+const request = { labels: { a: 'b' }, user: '4321:4321' };
 const docker = {
   Id: '68de',
   Name: '/x',

@@ -43,9 +43,7 @@ describe('fileIn', () => {
     expect(await fileIn(await archive({ name: 'x', type, linkname: 'y' }, ''))).toBeUndefined();
   });
 
-  test('finds no file in nothing', async () => {
-    expect(await fileIn(Buffer.alloc(0))).toBeUndefined();
-  });
+  test('finds no file in nothing', async () => expect(await fileIn(Buffer.alloc(0))).toBeUndefined());
 });
 
 describe('textOfFrames', () => {

@@ -127,9 +127,7 @@ describe('Engine.connect', () => {
     const { address } = await fakeEngine({ 'GET /_ping': () => undefined });
     const begin = Date.now();
 
-    const error = await failure(Engine.connect(address));
-
-    expect(error).toEqual({
+    expect(await failure(Engine.connect(address))).toEqual({
       code: 'NO_ENGINE',
       message: `the engine at ${address.endpoint} (Docker context "default") has not answered for 5 s: restart it, or name another with --context, DOCKER_HOST, or "context" below [engine] in your config.toml`,
     });

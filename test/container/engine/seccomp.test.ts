@@ -111,9 +111,7 @@ describe('the profile of system calls', () => {
     'add_key keyctl request_key io_uring_setup io_uring_enter io_uring_register mount umount2 unshare setns bpf perf_event_open userfaultfd open_by_handle_at init_module kexec_load pivot_root pidfd_getfd'.split(
       ' ',
     ),
-  )('refuses %s', (name) => {
-    expect(verdict(name)).toBe(EPERM);
-  });
+  )('refuses %s', (name) => expect(verdict(name)).toBe(EPERM));
 
   test('knows 64-bit programs alone: the calls of others have other numbers and arguments', () => {
     expect(profile.archMap).toEqual([

@@ -38,11 +38,8 @@ describe('imageRequestOf', () => {
     expect(imageRequestOf(host, loadConfig(host), '/w', 'claude').packages).toEqual(['my-claude@1.0.0']);
   });
 
-  test.each(['mine', 'toString'])(
-    'needs no packages for an agent like %s, which npm may not know',
-    (agent) => {
-      expect(imageRequestOf(host, loadConfig(host), undefined, agent).packages).toEqual([]);
-    },
+  test.each(['mine', 'toString'])('needs no packages for an agent like %s, which npm may not know', (agent) =>
+    expect(imageRequestOf(host, loadConfig(host), undefined, agent).packages).toEqual([]),
   );
 
   test("keeps a workspace's image apart if its own configuration has a say in it, and only then", () => {

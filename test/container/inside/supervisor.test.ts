@@ -86,8 +86,7 @@ describeOnLinux('the supervisor', () => {
     const [where, , ...rest] = afterReady(end).split('\n');
     expect(where).toBe(folder);
     expect(afterReady(end)).toContain(`a b|'é||\n|`);
-    const variables = rest.join('\n').slice(1).replace(/in$/, '');
-    expect(variables.split('\n').sort()).toEqual(
+    expect(rest.join('\n').slice(1).replace(/in$/, '').split('\n').sort()).toEqual(
       ['PATH=/usr/bin:/bin', 'MULTI=a=b', ' c', 'EMPTY=', 'SHELL=/bin/bash', ''].sort(),
     );
     expect(end).toMatchObject({ status: 0, stderr: '' });

@@ -37,9 +37,7 @@ describe('createRequest', () => {
   });
 
   it('gives it a host name where the agent needs one, and leaves that to the engine otherwise', () => {
-    const { Hostname } = createRequest(settings({ hostname: 'cai-x' }), circumstances, 'k');
-
-    expect(Hostname).toBe('cai-x');
+    expect(createRequest(settings({ hostname: 'cai-x' }), circumstances, 'k').Hostname).toBe('cai-x');
     expect(request).not.toHaveProperty('Hostname');
   });
 

@@ -6,9 +6,7 @@ import { newFolder } from '../../support/temp-folder';
 const isLinux = process.platform === 'linux';
 let root: string;
 
-beforeEach(() => {
-  root = newFolder();
-});
+beforeEach(() => (root = newFolder()));
 
 function put(path: string, folder = root): void {
   const place = join(folder, path);
@@ -27,12 +25,7 @@ const bindOf = (source: string, isReadOnly = false) => ({
 type Protection = ReturnType<typeof protectionOf>;
 
 function protect(changes: Partial<Parameters<typeof protectionOf>[0]> = {}): Protection {
-  return protectionOf({
-    git: undefined,
-    binds: [bindOf(root)],
-    patterns: new Map(),
-    ...changes,
-  });
+  return protectionOf({ git: undefined, binds: [bindOf(root)], patterns: new Map(), ...changes });
 }
 
 /** `ro` or `rw`, and the path below a folder. */
@@ -66,8 +59,7 @@ describe('protectionOf', () => {
   test('knows what it mounts, and where that is inside', () => {
     put('.envrc');
     const { dev, ino } = statSync(join(root, '.envrc'));
-    const { binds } = protect({ binds: [{ ...bindOf(root), target: '/home/agent/workspace' }] });
-    expect(binds).toEqual([
+    expect(protect({ binds: [{ ...bindOf(root), target: '/home/agent/workspace' }] }).binds).toEqual([
       {
         source: join(root, '.envrc'),
         target: '/home/agent/workspace/.envrc',
@@ -178,9 +170,7 @@ describe('protectionOf', () => {
       lines({ binds: binds.filter(({ target }) => target.startsWith('/alias')), notices: [] }, '/alias'),
     ).toEqual(['rw app', 'rw app/.git', 'ro app/.git/config', 'ro app/.git/hooks']);
     const hidden = bindOf(newFolder());
-    const covered = protect({
-      binds: [app, alias, { ...hidden, target: '/alias/app' }],
-    });
+    const covered = protect({ binds: [app, alias, { ...hidden, target: '/alias/app' }] });
     expect(covered.binds.filter(({ target }) => target.startsWith('/alias'))).toEqual([]);
   });
 

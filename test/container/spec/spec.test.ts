@@ -21,9 +21,7 @@ describe('containerName', () => {
 
   it.each(['/', '/..x', '/日本', `/${'x'.repeat(300)}`, undefined])(
     'is a name that engines take for %j',
-    (workspace) => {
-      expect(nameFor({ workspace })).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,62}$/);
-    },
+    (workspace) => expect(nameFor({ workspace })).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,62}$/),
   );
 });
 

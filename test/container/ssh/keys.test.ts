@@ -17,9 +17,7 @@ describe('clientKey', () => {
     const state = join(newFolder(), 'state');
 
     const first = await clientKey(state);
-    const second = await clientKey(state);
-
-    expect(second).toEqual(first);
+    expect(await clientKey(state)).toEqual(first);
     expect(first.publicKey).toMatch(/^ssh-ed25519 [A-Za-z0-9+/=]{68} containai$/);
     expect(readdirSync(join(state, 'ssh'))).toEqual(['id_ed25519']);
     expect(statSync(join(state, 'ssh')).mode & 0o777).toBe(0o700);
@@ -45,9 +43,7 @@ describe('clientKey', () => {
     writeFileSync(join(state, 'ssh/id_ed25519'), 'no key');
     chmodSync(join(state, 'ssh/id_ed25519'), mode);
 
-    const key = clientKey(state);
-
-    await expect(key).rejects.toMatchObject({
+    await expect(clientKey(state)).rejects.toMatchObject({
       code: 'SSH_SETUP',
       message: expect.stringContaining(remedy) as string,
     });

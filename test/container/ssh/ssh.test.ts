@@ -34,9 +34,7 @@ describe('open', () => {
     server = await startServer(() => undefined);
     const hostKey = newHostKey().fingerprint;
 
-    const opening = SshConnection.open({ ...server.target, hostKey });
-
-    await expect(opening).rejects.toMatchObject({
+    await expect(SshConnection.open({ ...server.target, hostKey })).rejects.toMatchObject({
       code: 'HOST_KEY',
       message: expect.stringMatching(/cai-test.*cai rm/) as string,
     });
@@ -45,9 +43,7 @@ describe('open', () => {
   test('says so when the server does not take our key', async () => {
     server = await startServer(() => undefined, { isLocked: true });
 
-    const opening = SshConnection.open(server.target);
-
-    await expect(opening).rejects.toMatchObject({
+    await expect(SshConnection.open(server.target)).rejects.toMatchObject({
       code: 'SSH_CONNECT',
       message: expect.stringMatching(/does not accept our SSH key.*cai rm/) as string,
     });
@@ -89,9 +85,7 @@ describe('open', () => {
     closed.close();
     const target = { port, hostKey: '', privateKey: newHostKey().privateKey, container: 'cai-test' };
 
-    const opening = SshConnection.open(target, 100);
-
-    await expect(opening).rejects.toMatchObject({
+    await expect(SshConnection.open(target, 100)).rejects.toMatchObject({
       code: 'SSH_CONNECT',
       message: expect.stringMatching(`cai-test.*${port}.*ECONNREFUSED.*docker logs`) as string,
     });

@@ -15,15 +15,11 @@ describe('stringEnd', () => {
     ['"\\ud800"', 8],
     ['"é"', 4],
     ['"\x7f"', 3],
-  ])('finds the end of %j', (text, end) => {
-    expect(stringEnd(Buffer.from(text), 1)).toBe(end);
-  });
+  ])('finds the end of %j', (text, end) => expect(stringEnd(Buffer.from(text), 1)).toBe(end));
 
   test.each(['"', '"a', '"\\', '"\\"', '"\\x"', '"\\u00f"', '"\\u00g0"', '"\t"', '"\0"', '"\\u', '"\\\'"'])(
     'finds none in %j',
-    (text) => {
-      expect(stringEnd(Buffer.from(text), 1)).toBe(-1);
-    },
+    (text) => expect(stringEnd(Buffer.from(text), 1)).toBe(-1),
   );
 
   test('agrees with JSON.parse on any bytes', () => {
@@ -81,9 +77,7 @@ describe('escapeEnd', () => {
     ['\\a', -1],
     ['\\u00f', -1],
     ['\\', -1],
-  ])('of %j is %i', (text, end) => {
-    expect(escapeEnd(Buffer.from(text), 0)).toBe(end);
-  });
+  ])('of %j is %i', (text, end) => expect(escapeEnd(Buffer.from(text), 0)).toBe(end));
 });
 
 describe('unquote', () => {

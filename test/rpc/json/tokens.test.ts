@@ -26,15 +26,11 @@ describe('scalarEnd', () => {
     ['true}', 4],
     ['false', 5],
     ['null ', 4],
-  ])('finds the end of %j', (text, end) => {
-    expect(scalarEnd(Buffer.from(text), 0)).toBe(end);
-  });
+  ])('finds the end of %j', (text, end) => expect(scalarEnd(Buffer.from(text), 0)).toBe(end));
 
   test.each(['', '-', '+1', '.5', '1.', '1.e3', '1e', '1e+', 'tru', 'True', 'nul', 'nan', 'Infinity', '-a'])(
     'finds none in %j',
-    (text) => {
-      expect(scalarEnd(Buffer.from(text), 0)).toBe(-1);
-    },
+    (text) => expect(scalarEnd(Buffer.from(text), 0)).toBe(-1),
   );
 
   test('agrees with JSON.parse on any bytes', () => {

@@ -183,9 +183,7 @@ describe('Walk.value', () => {
   });
 
   test('reads a value in the middle of a text and tells where it ends', () => {
-    const walk = new Walk(Buffer.from('xx {"a":[1, 2]} yy'));
-
-    expect(walk.value(2, undefined)).toBe(15);
+    expect(new Walk(Buffer.from('xx {"a":[1, 2]} yy')).value(2, undefined)).toBe(15);
   });
 
   test.each([
@@ -205,9 +203,7 @@ describe('Walk.value', () => {
     '{"a" 1}',
     '{"a"x1}',
     '{xa":1}',
-  ])('refuses %j', (text) => {
-    expect(new Walk(Buffer.from(text)).value(0, planOf({ a: 'path' }))).toBe(-1);
-  });
+  ])('refuses %j', (text) => expect(new Walk(Buffer.from(text)).value(0, planOf({ a: 'path' }))).toBe(-1));
 
   test('follows 100,000 brackets, and finds what lies behind them', () => {
     const depth = 100_000;

@@ -2,9 +2,7 @@ import { planOf, type Plan } from '../../../src/rpc/json/wanted-places';
 
 describe('planOf', () => {
   test('compiles a leaf to its kind', () => {
-    const leaf = planOf({ id: 'path' }).members[0];
-
-    expect(leaf).toMatchObject({ kind: 'path', keys: [], tag: -1 });
+    expect(planOf({ id: 'path' }).members[0]).toMatchObject({ kind: 'path', keys: [], tag: -1 });
   });
 
   test('compiles each source once', () => {
