@@ -6,7 +6,15 @@ const longLadder: StopLadder = { termAfterMs: 60_000, killAfterMs: 60_000 };
 
 let run: AgentRun;
 
+/** Makes timers run out 10 times as fast, so that a test need not wait for a limit of seconds. */
+function hasten(): void {
+  const start = globalThis.setTimeout;
+  const hastened = (callback: () => void, ms = 0) => start(callback, ms / 10);
+  jest.spyOn(globalThis, 'setTimeout').mockImplementation(hastened);
+}
+
 afterEach(async () => {
+  jest.restoreAllMocks();
   const left = run.leftovers;
   await run.clear();
   expect(left).toEqual([]);
@@ -36,8 +44,17 @@ describe('stop', () => {
     run = new AgentRun(fixture('ignores-eof-and-term'));
     await run.line('ready');
 
-    // Between two of them it has time to say which came.
-    await run.process.stop({ termAfterMs: 1_000, killAfterMs: 1_000 });
+    // Each waits until the agent has said which came before.
+    const timers = jest.spyOn(globalThis, 'setTimeout').mockReturnValue(undefined as never);
+    void run.process.stop({ termAfterMs: 1_000, killAfterMs: 2_000 });
+    for (const [said, limitMs] of [
+      ['EOF', 1_000],
+      ['SIGTERM', 2_000],
+    ] as const) {
+      await run.line(said);
+      expect(timers).toHaveBeenLastCalledWith(expect.any(Function), limitMs);
+      timers.mock.lastCall![0]();
+    }
 
     expect((await run.ended).message).toMatch(/was killed by SIGKILL/);
     expect(run.lines).toEqual(['ready', 'EOF', 'SIGTERM']);
@@ -95,6 +112,7 @@ describe('an agent that leaves a child with its stdout', () => {
   });
 
   test.each(['silent', 'noisy'])('in a session of its own, %s, has ended all the same', async (kind) => {
+    hasten();
     run = new AgentRun(fixture('leaves-a-child', kind));
     await run.line('child is up');
     run.send('go');

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
   allProtectedIn,
@@ -17,6 +17,13 @@ function put(path: string): void {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   if (path.endsWith('/')) mkdirSync(join(root, path), { recursive: true });
   else writeFileSync(join(root, path), '');
+}
+
+/** Puts many files into the root, which end with the number of each: links to one, as that takes least time. */
+function fill(count: number, start = '', ending = ''): void {
+  const pathOf = (i: number) => `${start}${i}${ending}`;
+  put(pathOf(0));
+  for (let i = 1; i < count; i++) linkSync(join(root, pathOf(0)), join(root, pathOf(i)));
 }
 
 function found(patterns?: readonly string[]): string[] {
@@ -191,9 +198,8 @@ describe('protectedPathsIn', () => {
 
   test('does not even list a folder that an agent has filled: somebody waits', () => {
     put('.claude/settings.json');
-    for (let i = 0; i < 20_000; i++) put(`.claude/${i}`);
-    put('.git/modules/');
-    for (let i = 0; i <= 20_000; i++) put(`.git/modules/${i}`);
+    fill(20_000, '.claude/');
+    fill(20_001, '.git/modules/');
 
     expect(found()).toEqual(['folder .claude', 'folder .git/modules']);
   });
@@ -233,7 +239,7 @@ describe('allProtectedIn', () => {
     ['more names that fit than can be mounted', 65, '.sh', '*.sh'],
     ['more names than can be looked at', 20_001, '', '*.code-workspace'],
   ])('refuses a root with %s', (_, count, ending, pattern) => {
-    for (let i = 0; i < count; i += 1) put(`${i}${ending}`);
+    fill(count, '', ending);
     expect(() => allProtectedIn(root, ['*.sh'])).toThrow(
       `${quoted(root)} has more than 64 names that fit ${quoted(pattern)}, or more than 20000 in all`,
     );

@@ -227,25 +227,20 @@ describe('findWorkspace', () => {
       const cwd = repositoryFolder();
       const fifo = join(place, 'alive');
       execFileSync('mkfifo', [fifo]);
-      const program = script(`trap '' TERM; exec sleep 600 3>${fifo}`);
       // Ends when the last process that has the pipe open for writing is gone.
       const ended = readFile(fifo);
 
-      const { root } = await findWorkspace(cwd, { host: new Host(env), git: program, gitTimeoutMs: 4_000 });
-
-      expect(root).toBe(cwd);
+      expect(await rootByHanging(cwd, `trap '' TERM; exec 3>${fifo}; echo > begun; exec sleep 600`)).toBe(
+        cwd,
+      );
       await expect(ended).resolves.toHaveLength(0);
     });
 
     test('does not wait for what a hanging git has started', async () => {
       const cwd = repositoryFolder();
-      const pidFile = join(place, 'pid');
-      const program = script(`sleep 600 & echo $! > ${pidFile}; wait`);
 
-      const { root } = await findWorkspace(cwd, { host: new Host(env), git: program, gitTimeoutMs: 4_000 });
-      process.kill(Number(readFileSync(pidFile, 'utf8')));
-
-      expect(root).toBe(cwd);
+      expect(await rootByHanging(cwd, 'sleep 600 & echo $! > begun; wait')).toBe(cwd);
+      process.kill(Number(readFileSync(join(place, 'begun'), 'utf8')));
     });
 
     test('is not asked where nothing is named `.git`', async () => {
@@ -423,6 +418,20 @@ describe('findWorkspace', () => {
 
 async function rootOf(cwd: string): Promise<string> {
   return (await findWorkspace(cwd, { host: new Host(env) })).root;
+}
+
+/** The same with a git that hangs when it has written a line into the file `begun`, which it gets the time for. */
+async function rootByHanging(cwd: string, body: string): Promise<string> {
+  const options = { host: new Host(env), git: script(`cd ${place}; ${body}`) };
+  let root = '';
+  for (let gitTimeoutMs = 500; !hasBegun(); gitTimeoutMs *= 2)
+    ({ root } = await findWorkspace(cwd, { ...options, gitTimeoutMs }));
+  return root;
+}
+
+function hasBegun(): boolean {
+  const file = join(place, 'begun');
+  return existsSync(file) && readFileSync(file, 'utf8').endsWith('\n');
 }
 
 function folder(name: string): string {
