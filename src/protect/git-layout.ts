@@ -1,9 +1,11 @@
 /** Where repositories have git folders, and inner repositories, by git's files. An agent may have written these. */
 import * as fs from 'node:fs';
 import { posix } from 'node:path';
-import { readGitFile } from '../workspace/git';
+import { gitFolderIn, readGitFile } from '../workspace/git';
 import { lookAt } from '../paths/look-inside';
 import { isInside } from '../paths/path-map';
+import { bytesAt, withFile } from '../system/open-file';
+import { unlessFails } from '../system/state-folder';
 
 /** Of one workspace only so many work trees are looked at. */
 const mostTrees = 256;
@@ -17,7 +19,8 @@ export const maxConfigBytes = 1024 * 1024;
  */
 export function gitFoldersOf(workTree: string): string[] {
   try {
-    const folder = gitFolderAt(posix.join(workTree, '.git')) ?? bareAt(workTree);
+    const named = gitFolderAt(posix.join(workTree, '.git'));
+    const folder = named === undefined ? bareAt(workTree) : fs.realpathSync(named);
     if (folder === undefined) return [];
     const common = readGitFile(posix.join(folder, 'commondir')).replace(/\n$/, '');
     return common === '' ? [folder] : [folder, fs.realpathSync(posix.resolve(folder, common))];
@@ -59,10 +62,7 @@ export function gitFoldersIn(root: string, workTrees: readonly WorkTree[]): stri
 /** The git folder that `.git` is, links to, or names as a file. */
 function gitFolderAt(dotGit: string): string | undefined {
   const there = fs.lstatSync(dotGit, { throwIfNoEntry: false });
-  if (there === undefined) return undefined;
-  if (!there.isFile()) return fs.realpathSync(dotGit);
-  const named = /^gitdir: (.*?)[\r\n]*$/s.exec(readGitFile(dotGit))?.[1];
-  return named === undefined ? undefined : fs.realpathSync(posix.resolve(posix.dirname(dotGit), named));
+  return there?.isFile() === true ? gitFolderIn(dotGit) : there && dotGit;
 }
 
 /** A folder without `.git` that is a git folder itself: a bare repository. */
@@ -73,14 +73,11 @@ function bareAt(folder: string): string | undefined {
 
 function linkedTrees(common: string): string[] {
   const worktrees = posix.join(common, 'worktrees');
-  try {
-    return fs.readdirSync(worktrees).flatMap((name) => {
-      const back = readGitFile(posix.join(worktrees, name, 'gitdir')).replace(/\n$/, '');
-      return back === '' ? [] : [posix.dirname(posix.resolve(worktrees, name, back))];
-    });
-  } catch {
-    return [];
-  }
+  const treeOf = (name: string): string[] => {
+    const back = readGitFile(posix.join(worktrees, name, 'gitdir')).replace(/\n$/, '');
+    return back === '' ? [] : [posix.dirname(posix.resolve(worktrees, name, back))];
+  };
+  return unlessFails(() => fs.readdirSync(worktrees).flatMap(treeOf)) ?? [];
 }
 
 /** Only the start of an index is read, enough for some 150 000 files: an agent can make it as long as it likes. */
@@ -106,15 +103,11 @@ export function gitlinksOf(gitFolder: string): string[] {
 }
 
 function startOf(file: string): Buffer {
-  const open = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
-  try {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+  return withFile(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, (open) => {
     const stats = fs.fstatSync(open);
-    if (!stats.isFile()) return Buffer.alloc(0);
-    const buffer = Buffer.alloc(Math.min(stats.size, maxIndexBytes));
-    return buffer.subarray(0, fs.readSync(open, buffer, 0, buffer.length, 0));
-  } finally {
-    fs.closeSync(open);
-  }
+    return bytesAt(open, 0, stats.isFile() ? Math.min(stats.size, maxIndexBytes) : 0);
+  });
 }
 
 /** The bits of an entry's mode that tell its kind, and their value for a repository. */

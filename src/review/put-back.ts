@@ -6,6 +6,7 @@ import { readRegularFile } from '../paths/read-regular-file';
 import { copyOf, folderFor, writing } from '../protect/baseline';
 import type { Change } from './changes';
 import { crowd, fileIn, linkIn } from '../protect/inventory';
+import { withFile } from '../system/open-file';
 import { quoted } from '../system/quoted';
 import { errorCodeOf } from '../system/real-path';
 
@@ -49,16 +50,12 @@ function restorerOf(state: string, { folder, before }: Change): (place: string) 
   const bytes = file && copyOf(state, folder, file.digest);
   if (file === undefined || bytes === undefined)
     throw new CaiError('CONFIG', 'no copy was kept of what was there before: change it back by hand');
-  return (place) => {
+  const write = (open: number): void => {
     // By the descriptor, because the name may be a link by then.
-    const open = fs.openSync(place, 'wx', 0o600);
-    try {
-      fs.writeFileSync(open, bytes);
-      fs.fchmodSync(open, file.mode & 0o777);
-    } finally {
-      fs.closeSync(open);
-    }
+    fs.writeFileSync(open, bytes);
+    fs.fchmodSync(open, file.mode & 0o777);
   };
+  return (place) => withFile(place, 'wx', write);
 }
 
 /** Moves the content of a place, and returns where to; `undefined` if it has none, as a socket, or is gone already. */

@@ -3,14 +3,14 @@
  * processes may use it at once. It is a help and never a condition: whatever is wrong with it is logged
  * and the proxy goes on without.
  */
-import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs'; // prettier-ignore
+import { appendFileSync, fstatSync, mkdirSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import { ProcessLocks, type Lock } from '../system/process-lock';
 import { replaceFile } from '../system/replace-file';
 import { stateRemedy } from '../system/state-folder';
-import { endsWhole } from '../system/whole-lines';
+import { endsWhole, withFile } from '../system/open-file';
 
 /** Lines beyond which the file is compacted, if most of them are outdated. */
 const compactAboveLines = 1_000;
@@ -83,7 +83,7 @@ export class SessionFile {
       if (stat === undefined) return undefined;
       if (!stat.isFile()) throw new Error('not a file');
       if (stat.size === this.#size) return undefined;
-      const { records, gone, size, isOutdated } = this.#withFile('r', (file) => this.#read(file));
+      const { records, gone, size, isOutdated } = withFile(this.path, 'r', (file) => this.#read(file));
       this.#size = size;
       if (isOutdated) this.#try('compacted', () => this.alone(() => this.#compact()));
       this.gone = new Set(gone.keys());
@@ -116,7 +116,7 @@ export class SessionFile {
   }
 
   #appendOnce(lines: string): boolean {
-    return this.#withFile('a+', (file) => {
+    return withFile(this.path, 'a+', (file) => {
       const { size, ino } = fstatSync(file);
       const text = endsWhole(file, size) ? lines : `\n${lines}`;
       appendFileSync(file, text);
@@ -149,7 +149,7 @@ export class SessionFile {
   /** Rewrites the file without what is outdated. */
   #compact(): void {
     this.#removeDrafts();
-    this.#withFile('r', (old) => {
+    withFile(this.path, 'r', (old) => {
       const { records, gone, size } = this.#read(old);
       replaceFile(this.path, lastOf([...records.values(), ...gone.values()].map(lineOf)));
       // Lines that others wrote to the old file until the rename; later writers see that it is gone.
@@ -198,15 +198,6 @@ export class SessionFile {
     }
     const isMostlyOld = lines.length > compactAboveLines && lines.length > 2 * (records.size + gone.size);
     return { records, gone, size: from + bytes.length, isOutdated: hasRemains || isMostlyOld };
-  }
-
-  #withFile<T>(flags: string, action: (file: number) => T): T {
-    const file = openSync(this.path, flags, 0o600);
-    try {
-      return action(file);
-    } finally {
-      closeSync(file);
-    }
   }
 
   /** Does something with the file; what fails is logged once. */

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import { stateRemedy, unlessGone } from '../system/state-folder';
-import { endsWhole } from '../system/whole-lines';
+import { endsWhole, withFile } from '../system/open-file';
 
 /** What tokens are spent on; `total` is the agent's own sum. */
 export const tokenKinds = ['input', 'output', 'cachedRead', 'cachedWrite', 'thought', 'total'] as const;
@@ -105,14 +105,11 @@ export class UsageFile {
 
   /** Adds whole lines in one write, as others may write at the same time. */
   #appendText(path: string, text: string): void {
-    const file = fs.openSync(path, 'a+', 0o600);
-    try {
+    withFile(path, 'a+', (file) => {
       const { size } = fs.fstatSync(file);
       if (size < maxFileBytes) fs.writeSync(file, endsWhole(file, size) ? text : `\n${text}`);
       else this.#warn({ file: path, maxBytes: maxFileBytes }, 'no more usage is written down this month');
-    } finally {
-      fs.closeSync(file);
-    }
+    });
   }
 
   /** Warns once in this process. */

@@ -3,7 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { Host } from '../system/host';
 import { AgentFolders } from '../paths/agent-folders';
-import { askGit, readGitFile } from './git';
+import { askGit, gitFolderIn, readGitFile } from './git';
 import { isInside } from '../paths/path-map';
 import { quoted } from '../system/quoted';
 import { rootRules } from './refused-root';
@@ -57,9 +57,9 @@ function objectionTo(git: OuterGitFolder, known: string | undefined, around: str
  */
 export async function outerGitFolder(root: string, host: Host): Promise<OuterGitFolder | undefined> {
   try {
-    const named = /^gitdir: (.*?)[\r\n]*$/s.exec(readGitFile(posix.join(root, '.git')))?.[1];
+    const named = gitFolderIn(posix.join(root, '.git'));
     if (named === undefined) return undefined;
-    const gitFolder = await realpath(posix.resolve(root, named));
+    const gitFolder = await realpath(named);
     if (isInside(gitFolder, root)) return undefined;
     const common = await ofWorktree(gitFolder, root);
     const folder = common ?? (await ofSubmodule(gitFolder, root, host));

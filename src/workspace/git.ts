@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { posix } from 'node:path';
 import { promisify } from 'node:util';
 import type { Host } from '../system/host';
 import { CaiError } from '../errors';
@@ -51,17 +52,20 @@ export function readGitFile(file: string, maxBytes = maxGitFileBytes): string {
   return readRegularFile(file, maxBytes)?.toString() ?? '';
 }
 
+/** The git folder that a file `.git` names, as an absolute path; `undefined` if it names none. */
+export function gitFolderIn(dotGit: string): string | undefined {
+  const named = /^gitdir: (.*?)[\r\n]*$/s.exec(readGitFile(dotGit))?.[1];
+  return named === undefined ? undefined : posix.resolve(posix.dirname(dotGit), named);
+}
+
 /** Whom commits of this user name as author, by git's configuration outside of any repository. */
 export async function gitIdentity(host: Host): Promise<{ name?: string; email?: string }> {
   const [name, email] = await Promise.all(['name', 'email'].map((key) => globalValue(`user.${key}`, host)));
   return { ...(name !== undefined && { name }), ...(email !== undefined && { email }) };
 }
 
+/** `undefined`: it is not set, or there is no git. The author is then whatever git inside makes of it. */
 async function globalValue(key: string, host: Host): Promise<string | undefined> {
-  try {
-    return (await askGit(['config', '--global', '--get', key], { host })).replace(/\n$/, '') || undefined;
-  } catch {
-    // Not set, or no git: the author is then whatever git inside makes of it.
-    return undefined;
-  }
+  const found = await askGit(['config', '--global', '--get', key], { host }).catch(() => '');
+  return found.replace(/\n$/, '') || undefined;
 }

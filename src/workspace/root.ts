@@ -2,7 +2,7 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
-import { askGit, foreignRepositoryIn, readGitFile, type GitOptions } from './git';
+import { askGit, foreignRepositoryIn, gitFolderIn, type GitOptions } from './git';
 import { kernelPlaceOn } from '../paths/kernel-place';
 import { passwdUser } from '../system/host';
 import { identify } from '../paths/pinned-folder';
@@ -113,8 +113,8 @@ async function gitRootOf(
 async function gitDirOf(root: string): Promise<string | undefined> {
   const dotGit = posix.join(root, '.git');
   if ((await stat(dotGit)).isDirectory()) return realpath(dotGit);
-  const named = /^gitdir: (.*?)[\r\n]*$/s.exec(readGitFile(dotGit))?.[1];
-  return named === undefined ? undefined : realpath(posix.resolve(root, named));
+  const named = gitFolderIn(dotGit);
+  return named === undefined ? undefined : realpath(named);
 }
 
 /** The first folder with a marker. */

@@ -11,6 +11,7 @@ import { isInside } from '../paths/path-map';
 import { quoted } from '../system/quoted';
 import { resolvePath } from '../system/real-path';
 import { replaceFile } from '../system/replace-file';
+import { unlessFails } from '../system/state-folder';
 import { findWorkspace, type Workspace } from './root';
 
 /**
@@ -37,12 +38,7 @@ export function record(state: string, kind: RecordKind, path: string, value: str
 
 /** Records of a path what has no record yet. Without a place for records, work goes on: the path is then as new. */
 export function recordFirst(state: string, kind: RecordKind, path: string, value: string): void {
-  if (recorded(state, kind, path) !== undefined) return;
-  try {
-    record(state, kind, path, value);
-  } catch {
-    // As above.
-  }
+  if (recorded(state, kind, path) === undefined) unlessFails(() => record(state, kind, path, value));
 }
 
 /** Removes a record; returns whether there was one. Fails with `CaiError('CONFIG')`. */
@@ -59,13 +55,8 @@ export function forget(state: string, kind: RecordKind, path: string): boolean {
 /** Every root that a folder was recorded for: agents write in them, or have done. */
 export function recordedRoots(state: string): string[] {
   const folder = posix.join(state, 'roots');
-  try {
-    const values = readdirSync(folder).map((name) => recordIn(posix.join(folder, name)).value);
-    return [...new Set(values.filter((value) => value !== undefined))];
-  } catch {
-    // Nothing was recorded yet.
-    return [];
-  }
+  const names = unlessFails(() => readdirSync(folder)) ?? [];
+  return [...new Set(names.flatMap((name) => recordIn(posix.join(folder, name)).value ?? []))];
 }
 
 /** The root that was recorded for a working directory, if `root`, which it has now, is neither that nor below it. */
@@ -130,10 +121,7 @@ function fileOf(state: string, kind: RecordKind, path: string): string {
 }
 
 function recordIn(file: string): { readonly path?: unknown; readonly value?: string } {
-  try {
-    const record = JSON.parse(readFileSync(file, 'utf8')) as { path?: unknown; value?: unknown } | null;
-    return typeof record?.value === 'string' ? { path: record.path, value: record.value } : {};
-  } catch {
-    return {};
-  }
+  const read = () => JSON.parse(readFileSync(file, 'utf8')) as { path?: unknown; value?: unknown } | null;
+  const record = unlessFails(read);
+  return typeof record?.value === 'string' ? { path: record.path, value: record.value } : {};
 }

@@ -1,9 +1,8 @@
 /** How `cai stop` and `cai rm` end containers: not those in which something runs, without a word. */
 import type { Engine } from '../../container/engine/engine';
 import type { OwnContainer } from '../../container/user-containers';
-import { CaiError } from '../../errors';
-import { printableLine } from '../../system/quoted';
-import { canAsk, confirm, tell } from '../support/terminal';
+import { printable, printableLine } from '../../system/quoted';
+import { confirm, tell } from '../support/terminal';
 
 /**
  * Ends all of them at once by `end`, and tells each as `done`. If commands run in one, a person has to agree, unless
@@ -16,11 +15,11 @@ export async function endContainers(
 ): Promise<boolean> {
   const running = how.isForced ? [] : await Promise.all(containers.map((each) => workIn(engine, each)));
   const work = running.flat().join('\n');
-  if (work !== '') {
-    if (!canAsk()) throw new CaiError('USAGE', `${work}\nUse --force to end them.`);
-    tell(work);
-    if (!(await confirm('End them?'))) return false;
-  }
+  if (
+    work !== '' &&
+    !(await confirm(`cai: ${printable(work)}\nEnd them?`, `${work}\nUse --force to end them.`))
+  )
+    return false;
   const endings = containers.map(async (container) => {
     await how.end(container);
     tell(`${how.done} ${container.name}`);

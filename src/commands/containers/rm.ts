@@ -9,7 +9,7 @@ import {
 } from '../../container/user-containers';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
-import { mayGoOn, tell } from '../support/terminal';
+import { confirm, tell } from '../support/terminal';
 import { endContainers } from './end-containers';
 import { select, selectionArguments, selectionOptions, type SelectionOptions } from './selection';
 
@@ -94,5 +94,5 @@ async function mayRemove(volumes: readonly OwnVolume[]): Promise<boolean> {
   // The volume of one workspace is called as its container, with this at the end.
   const where = volumes.every(({ name }) => name.endsWith('-data')) ? '' : ' for all workspaces';
   const what = `This removes the sign-in and history of ${agents}${where}.`;
-  return await mayGoOn(what, 'Use --yes to agree, or leave out --volumes.');
+  return await confirm(`${what} Go on?`, `${what} Use --yes to agree, or leave out --volumes.`);
 }

@@ -51,10 +51,7 @@ export const targetOptions = [
   ['--no-workspace', 'a container of its own without any folder of this machine'],
   common.agent,
   common.context,
-  [
-    '--fresh',
-    'make the container anew, which ends commands that run in the old one; what the agent keeps in its data volume stays',
-  ],
+  common.fresh,
   ['--writable', 'let commands write what is protected, as .git/config and .vscode'],
   common.quiet,
 ] as const;

@@ -1,13 +1,11 @@
 /** What `cai doctor` asks the container engine. */
 import { originOf, resolveEngine } from '../../container/engine/context';
 import { Engine } from '../../container/engine/engine';
-import type { EngineAbout } from '../../container/engine/engine-info';
 import { findImage, imageNotice } from '../../container/image/image';
 import { imageTagOf } from '../../container/image/image-tag';
 import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
 import { engineProfile } from '../../container/engine/seccomp';
-import { containerUser, recordedOf, type ContainerUser } from '../../container/spec/spec';
-import type { Config } from '../../config/config';
+import { containerUser, recordedOf } from '../../container/spec/spec';
 import { need, type Facts, type Finding } from './checks';
 
 /** Below this, agents that are known to us end for want of memory in the middle of their work. */
@@ -40,11 +38,14 @@ export async function engine(facts: Facts): Promise<Finding> {
   };
 }
 
-/** Whom commands run as. */
+/** Whom commands run as, and where `cai` runs as root, whether they can write in the workspace. */
 export async function user(facts: Facts): Promise<Finding> {
   const { about } = need(facts, 'engine');
   const { hostUser, workspace } = need(facts, 'configured').settings;
-  return await userFinding(hostUser, workspace, about.isRootless);
+  const { user, notice, remedy } = await containerUser(hostUser, workspace, about.isRootless);
+  if (remedy !== undefined) return { status: 'warn', detail: notice!, remedy };
+  const whose = user.uid === 0 ? ', which is you on this rootless engine' : '';
+  return { status: 'ok', detail: notice ?? `commands run with the user id ${user.uid}${whose}` };
 }
 
 /** How much memory commands have together. */
@@ -68,32 +69,13 @@ export function memory(facts: Facts): Finding {
 
 /** What stands against the files of the editor; said only where something does. */
 export function files({ configured, engine }: Facts): Finding | undefined {
-  return configured && engine && filesFinding(configured.config.acp.fs, engine.about);
-}
-
-/** `undefined`: nothing that is known. */
-export function filesFinding(
-  fs: Config['acp']['fs'],
-  { canPause }: Pick<EngineAbout, 'canPause'>,
-): Finding | undefined {
-  if (fs === 'off' || canPause) return undefined;
+  if (configured?.config.acp.fs !== 'editor' || engine === undefined || engine.about.canPause)
+    return undefined;
   return {
     status: 'warn',
     detail: 'agents in containers get no files of the editor: this engine cannot pause containers',
     remedy: 'remove acp.fs = "editor", or turn on version 2 of cgroups',
   };
-}
-
-/** Whom commands run as, and where `cai` runs as root, whether they can write in the workspace. */
-export async function userFinding(
-  hostUser: ContainerUser,
-  workspace: string | undefined,
-  isRootless: boolean,
-): Promise<Finding> {
-  const { user, notice, remedy } = await containerUser(hostUser, workspace, isRootless);
-  if (remedy !== undefined) return { status: 'warn', detail: notice!, remedy };
-  const whose = user.uid === 0 ? ', which is you on this rootless engine' : '';
-  return { status: 'ok', detail: notice ?? `commands run with the user id ${user.uid}${whose}` };
 }
 
 function inGiB(bytes: number): string {

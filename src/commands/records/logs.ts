@@ -1,11 +1,12 @@
 /** `cai logs`: what the processes that editors have started say, from the files that they keep. */
-import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readSync, watch } from 'node:fs';
+import { fstatSync, mkdirSync, readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { Option } from 'commander';
 import { CaiError } from '../../errors';
 import { isLog, stemOf } from '../../system/log-file';
+import { bytesAt, withFile } from '../../system/open-file';
 import { printableLine, quoted } from '../../system/quoted';
-import { readState, unlessGone } from '../../system/state-folder';
+import { readState, unlessFails, unlessGone } from '../../system/state-folder';
 import { declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
 import { tell } from '../support/terminal';
@@ -121,9 +122,7 @@ class Logs {
 
   /** The whole lines that were added to a file; none if it is gone. */
   #newLines(name: string): string[] {
-    const file = unlessGone(() => openSync(join(this.folder, name), 'r'));
-    if (file === undefined) return [];
-    try {
+    const read = (file: number): string[] => {
       const { ino, size } = fstatSync(file);
       const beginning = bytesAt(file, 0, beginningBytes).toString('latin1').split('\n', 1).join();
       const known = this.#read.get(ino);
@@ -132,15 +131,9 @@ class Logs {
       const whole = added.subarray(0, added.lastIndexOf('\n') + 1);
       this.#read.set(ino, { beginning, bytes: start + whole.length });
       return whole.toString('utf8').split('\n');
-    } finally {
-      closeSync(file);
-    }
+    };
+    return unlessGone(() => withFile(join(this.folder, name), 'r', read)) ?? [];
   }
-}
-
-function bytesAt(file: number, start: number, length: number): Buffer {
-  const bytes = Buffer.alloc(length);
-  return bytes.subarray(0, readSync(file, bytes, 0, length, start));
 }
 
 /** The older half of a log comes first. */
@@ -150,12 +143,8 @@ function filesIn(folder: string): string[] {
 }
 
 function parse(line: string): Entry | undefined {
-  try {
-    const value = JSON.parse(line) as Entry | null;
-    return typeof value?.time === 'string' && typeof value.msg === 'string' ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = unlessFails(() => JSON.parse(line) as Entry | null);
+  return typeof value?.time === 'string' && typeof value.msg === 'string' ? value : undefined;
 }
 
 function textOf(entry: Entry, head: Entry | undefined): string {

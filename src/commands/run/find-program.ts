@@ -1,11 +1,12 @@
 /** Finds a program of this machine that agents have no part in. */
-import { closeSync, openSync, readSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { CaiError } from '../../errors';
 import type { AgentFolders } from '../../paths/agent-folders';
 import { orForget } from '../../config/chosen-path';
 import { isOfNoAgent, isProgram } from '../../paths/safe-program';
 import { searchFolders } from '../../paths/search-path';
+import { bytesAt, withFile } from '../../system/open-file';
+import { unlessFails } from '../../system/state-folder';
 
 /** As much of a script's first line as Linux reads. Source: linux/binfmts.h, `BINPRM_BUF_SIZE`. */
 const maxFirstLine = 256;
@@ -54,15 +55,6 @@ function interpretersOf(file: string, home: string, depth = 0): string[] {
 
 /** Empty where nothing can be read. */
 function firstLineOf(file: string): string {
-  try {
-    const descriptor = openSync(file, 'r');
-    try {
-      const bytes = Buffer.alloc(maxFirstLine);
-      return bytes.toString('latin1', 0, readSync(descriptor, bytes));
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch {
-    return '';
-  }
+  const read = (open: number): string => bytesAt(open, 0, maxFirstLine).toString('latin1');
+  return unlessFails(() => withFile(file, 'r', read)) ?? '';
 }

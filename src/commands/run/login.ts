@@ -30,10 +30,7 @@ export const accountOptions = [
     'in the container of this workspace (default: in one without a workspace; the current one, if it has sign-ins of its own)',
   ],
   common.context,
-  [
-    '--fresh',
-    'make the container anew, which ends commands that run in the old one; what the agent keeps stays',
-  ],
+  common.fresh,
   common.quiet,
 ] as const;
 

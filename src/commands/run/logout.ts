@@ -5,7 +5,7 @@ import { CaiError } from '../../errors';
 import { agentHome } from '../../workspace/mount';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
-import { mayGoOn } from '../support/terminal';
+import { confirm } from '../support/terminal';
 import { runInContainer } from './exec';
 import { accountArguments, accountOptions, placeOf, signInCommands, type AccountOptions } from './login';
 
@@ -37,6 +37,6 @@ async function signOut(agent: string, options: Options, host: Host): Promise<num
     );
   const files = commands.credentials.map((name) => posix.join(agentHome, name));
   const what = `${agent} has no command to sign out; this removes what it keeps of the sign-in: ${files.join(', ')}.`;
-  if (options.yes !== true && !(await mayGoOn(what, 'Use --yes to agree.'))) return 1;
+  if (options.yes !== true && !(await confirm(`${what} Go on?`, `${what} Use --yes to agree.`))) return 1;
   return await runInContainer(['rm', '-f', '--', ...files], target, host);
 }

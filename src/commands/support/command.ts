@@ -29,6 +29,10 @@ export const common = {
   workspace: ['-w, --workspace <folder>', 'workspace: any folder in it (default: the current one)'],
   agent: ['-a, --agent <name>', 'whose container (default: "agent.default" of the configuration)'],
   context: ['--context <name>', 'Docker context'],
+  fresh: [
+    '--fresh',
+    'make the container anew, which ends commands that run in the old one; what the agent keeps in its data volume stays',
+  ],
   json: ['--json', 'as JSON'],
   quiet: ['-q, --quiet', 'say nothing but errors'],
 } as const satisfies Readonly<Record<string, OptionRow>>;

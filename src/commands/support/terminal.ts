@@ -59,19 +59,12 @@ export function ageOf(ageMs: number): string {
   return `${Math.floor(seconds / 86_400)}d`;
 }
 
-/** Whether there is a person to ask. */
-export function canAsk(): boolean {
-  return process.stdin.isTTY && process.stderr.isTTY;
-}
-
-/** Whether the user agrees to what a sentence says. Rejects with `CaiError('USAGE')` where nobody can be asked. */
-export async function mayGoOn(what: string, otherwise: string): Promise<boolean> {
-  if (canAsk()) return await confirm(`${what} Go on?`);
-  throw new CaiError('USAGE', `${what} ${otherwise}`);
-}
-
-/** Asks on the terminal, by stderr. Everything but a yes is a no, the end of the input too. */
-export async function confirm(question: string): Promise<boolean> {
+/**
+ * Asks on the terminal, by stderr. Everything but a yes is a no, the end of the input too. Rejects with
+ * `CaiError('USAGE')` where nobody can be asked, and says `otherwise`.
+ */
+export async function confirm(question: string, otherwise: string): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) throw new CaiError('USAGE', otherwise);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));

@@ -1,7 +1,6 @@
 /** `cai trust`: the user agrees to what a repository's config file widens, to a wider workspace, and to a git folder. */
 import { resolve } from 'node:path';
 import type { Host } from '../../system/host';
-import { CaiError } from '../../errors';
 import { forgetAgentFolder } from '../../paths/agent-folders';
 import { loadWorkspaceConfig, type RepositoryConfig } from '../../config/effective-config';
 import { findOuterGit } from '../../workspace/git-folder';
@@ -11,7 +10,7 @@ import { repositoryFileOf } from '../../config/repository-config';
 import { findWorkspace, type Workspace } from '../../workspace/root';
 import { forget, outgrownRoot, record, rootLeftByLink } from '../../workspace/trust';
 import { declare } from '../support/command';
-import { canAsk, confirm } from '../support/terminal';
+import { confirm } from '../support/terminal';
 
 interface Options {
   readonly yes?: true;
@@ -57,12 +56,9 @@ async function trust(folder: string, isAgreed: boolean, host: Host): Promise<num
     return 0;
   }
   stdout.write(described(request, workspace));
-  if (!isAgreed && !canAsk())
-    throw new CaiError(
-      'USAGE',
-      'there is no terminal to ask on, so nothing is recorded: run this in a terminal, or with --yes',
-    );
-  if (!isAgreed && !(await confirm('Allow this?'))) {
+  const otherwise =
+    'there is no terminal to ask on, so nothing is recorded: run this in a terminal, or with --yes';
+  if (!isAgreed && !(await confirm('Allow this?', otherwise))) {
     stdout.write('Nothing is recorded.\n');
     return 1;
   }

@@ -10,6 +10,7 @@ import type { Host } from '../../system/host';
 import { CaiError, messageOf } from '../../errors';
 import { isInside } from '../../paths/path-map';
 import { quoted } from '../../system/quoted';
+import { unlessFails } from '../../system/state-folder';
 
 /** An engine on this machine. */
 export interface EngineAddress {
@@ -101,12 +102,7 @@ function readMeta(store: string, id: string): Meta | undefined {
 }
 
 function storedNames(store: string): string[] {
-  let ids: string[];
-  try {
-    ids = readdirSync(join(store, 'meta'));
-  } catch {
-    return [];
-  }
+  const ids = unlessFails(() => readdirSync(join(store, 'meta'))) ?? [];
   return ids.flatMap((id) => readMeta(store, id)?.Name ?? []).sort();
 }
 

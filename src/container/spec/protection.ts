@@ -1,15 +1,5 @@
 /** Mounts over folders that agents can write, which keep in their place what the user's machine would execute. */
-import {
-  chownSync,
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readlinkSync,
-} from 'node:fs';
+import { chownSync, constants, existsSync, fstatSync, lstatSync, mkdirSync, readlinkSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../../errors';
 import type { OuterGitFolder } from '../../workspace/git-folder';
@@ -18,7 +8,9 @@ import { identityIn } from '../../paths/pinned-folder';
 import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../protect/protected-paths';
 import { isProtectable, type ProtectedPath } from '../../paths/look-inside';
 import { quoted } from '../../system/quoted';
+import { withFile } from '../../system/open-file';
 import { errorCodeOf } from '../../system/real-path';
+import { unlessFails } from '../../system/state-folder';
 import type { Bind } from './spec';
 
 /** Mounts that come after those that are there, and sentences for the user about what cannot be protected. */
@@ -129,19 +121,17 @@ function ofGitFolder(folder: Mounted, { worktree }: OuterGitFolder, patterns: re
  * have it, also without hooks.
  */
 export function makeHooks(gitFolder: string): void {
-  let folder: number | undefined;
-  try {
-    if (!lstatSync(posix.join(gitFolder, 'HEAD')).isFile()) return;
-    folder = openSync(gitFolder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  const make = (folder: number): void => {
     const hooks = hasOpenFiles() ? `/proc/self/fd/${folder}/hooks` : posix.join(gitFolder, 'hooks');
     mkdirSync(hooks);
     const { uid, gid } = fstatSync(folder);
     chownSync(hooks, uid, gid);
-  } catch {
-    // No repository, or they are there, or it cannot be written: not by the agent either.
-  } finally {
-    if (folder !== undefined) closeSync(folder);
-  }
+  };
+  // Where this fails they are there, or it is no repository, or it cannot be written: not by the agent either.
+  unlessFails(() => {
+    if (!lstatSync(posix.join(gitFolder, 'HEAD')).isFile()) return;
+    withFile(gitFolder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW, make);
+  });
 }
 
 function bindOf({ source, target }: Mounted, path: string, isReadOnly: boolean): Bind | undefined {
@@ -159,14 +149,15 @@ function hasOpenFiles(): boolean {
 
 /** `device:inode` as `Bind` has it; `undefined` if nothing is there any more. */
 function identityNow(path: string): string | undefined {
-  let file: number | undefined;
-  try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const identify = (file: number): string => {
     // Elsewhere the engine runs in a machine of its own, with numbers of its own.
     if (!hasOpenFiles()) return '';
     if (readlinkSync(`/proc/self/fd/${file}`) !== path)
       throw new Error('it is being replaced by something else');
     return identityIn(fstatSync(file, { bigint: true }));
+  };
+  try {
+    return withFile(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK, identify);
   } catch (reason) {
     const code = errorCodeOf(reason);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
@@ -174,7 +165,5 @@ function identityNow(path: string): string | undefined {
       'WORKSPACE',
       `${path} cannot be protected from the agent: ${messageOf(reason)}: correct that, or leave all unprotected with "cai exec --writable"`,
     );
-  } finally {
-    if (file !== undefined) closeSync(file);
   }
 }

@@ -10,6 +10,7 @@ import type { EngineAbout } from '../engine/engine-info';
 import { profileName } from '../engine/seccomp';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
+import { unlessFails } from '../../system/state-folder';
 
 /** The labels that tell our containers, and what they were made for. */
 export const label = {
@@ -36,12 +37,8 @@ export const label = {
 
 /** The object that a label holds as JSON; `undefined` if it holds none. */
 export function objectIn(text: string | undefined): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = unlessFails<unknown>(() => JSON.parse(text ?? ''));
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
 }
 
 /** A file or folder of the host, and where it is inside. */

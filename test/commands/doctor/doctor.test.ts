@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
-import type { Check } from '../../../src/commands/doctor/checks';
-import { filesFinding, installedBy, userFinding } from '../../../src/commands/doctor/engine';
+import type { Facts, Check } from '../../../src/commands/doctor/checks';
+import { files, installedBy, user } from '../../../src/commands/doctor/engine';
 import { record } from '../../../src/workspace/trust';
 import { cai, runCli, userWith, type CliOptions } from '../../support/cli';
 import { newFolder } from '../../support/temp-folder';
@@ -204,9 +204,15 @@ describe('cai doctor without an engine', () => {
 
 const root = { uid: 0, gid: 0 };
 
-describe('userFinding', () => {
+/** Facts of which only these are known. */
+function factsOf(settings: object, about: object, acp = {}): Facts {
+  const facts = { configured: { settings, config: { acp } }, engine: { about } };
+  return facts as unknown as Facts;
+}
+
+describe('user', () => {
   test('warns where cai runs as root and commands cannot write in the workspace', async () => {
-    expect(await userFinding(root, '/usr', false)).toEqual({
+    expect(await user(factsOf({ hostUser: root, workspace: '/usr' }, { isRootless: false }))).toEqual({
       status: 'warn',
       detail: expect.stringMatching(/with the user id 1000, which cannot write in "\/usr"$/) as string,
       remedy: expect.stringMatching(/^run cai as .*, or: chown -R 1000:1000 "\/usr"$/) as string,
@@ -218,8 +224,8 @@ describe('userFinding', () => {
     ['there is no workspace', root, undefined, false],
     ['the user is an ordinary one', { uid: 4711, gid: 4711 }, '/usr', false],
     ['the engine is rootless', { uid: 4711, gid: 4711 }, '/usr', true],
-  ])('warns of nothing where %s', async (_where, user, workspace, isRootless) => {
-    expect((await userFinding(user, workspace, isRootless)).status).toBe('ok');
+  ])('warns of nothing where %s', async (_where, hostUser, workspace, isRootless) => {
+    expect((await user(factsOf({ hostUser, workspace }, { isRootless }))).status).toBe('ok');
   });
 });
 
@@ -239,10 +245,10 @@ describe('installedBy', () => {
 });
 
 test('the files of the editor are looked at where they are wanted and the engine cannot pause containers', () => {
-  expect(filesFinding('editor', { canPause: false })).toMatchObject({
+  expect(files(factsOf({}, { canPause: false }, { fs: 'editor' }))).toMatchObject({
     status: 'warn',
     detail: expect.stringContaining('cannot pause') as unknown,
   });
-  expect(filesFinding('editor', { canPause: true })).toBeUndefined();
-  expect(filesFinding('off', { canPause: false })).toBeUndefined();
+  expect(files(factsOf({}, { canPause: true }, { fs: 'editor' }))).toBeUndefined();
+  expect(files(factsOf({}, { canPause: false }, { fs: 'off' }))).toBeUndefined();
 });

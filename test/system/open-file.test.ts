@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { endsWhole } from '../../src/system/whole-lines';
+import { endsWhole } from '../../src/system/open-file';
 import { newFolder } from '../support/temp-folder';
 
 describe('endsWhole', () => {

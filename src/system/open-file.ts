@@ -1,0 +1,25 @@
+/** What is done with open files. */
+import { closeSync, openSync, readSync } from 'node:fs';
+
+/** What `use` makes of a file that is open meanwhile. A file that is made by it is the user's alone. */
+export function withFile<T>(path: string, flags: string | number, use: (file: number) => T): T {
+  const file = openSync(path, flags, 0o600);
+  try {
+    return use(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** At most so many bytes from a place in an open file. */
+export function bytesAt(file: number, start: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length);
+  return bytes.subarray(0, readSync(file, bytes, 0, length, start));
+}
+
+/** Whether the last line of an open file of that size has its end: a crash or a full disk can cut a record short. */
+export function endsWhole(file: number, size: number): boolean {
+  const last = Buffer.alloc(1, '\n');
+  readSync(file, last, 0, 1, Math.max(size - 1, 0));
+  return last.toString() === '\n';
+}
