@@ -74,8 +74,7 @@ describe('an agent that ends', () => {
     await endAgent(world, a.agent);
     const id = world.ask('session/load', { sessionId: a.id, cwd: a.agent.cwd, mcpServers: [] });
     const agent = await world.agent(a.agent.cwd);
-    const request = await agent.inbox.next('session/load');
-    agent.send({ id: request.id, result: null });
+    const request = await agent.answer('session/load', { result: null });
 
     expect(request.params).toEqual({ sessionId: 's1', cwd: a.agent.cwd, mcpServers: [] });
     expect(await world.editor.response(id)).toEqual(success(id, null));

@@ -1,5 +1,5 @@
 /** Statements J5 and J6: every request is answered once, no notification ever is. */
-import { exchange, leave, sentBy, sentTo } from '../support/dialogue';
+import { exchange, leave, sentBy, sentTo, startCall } from '../support/dialogue';
 import { failure, success } from '../support/messages';
 import { askEditor } from '../support/turn';
 import { fullAgent, World } from '../support/world';
@@ -150,7 +150,7 @@ describe('requests', () => {
     const [own] = world.agents;
     const id = world.ask('authenticate', { methodId: 'key' });
     for (const agent of [b, own!, a]) {
-      agent.send({ id: (await agent.inbox.next('authenticate')).id, result: { by: agent.cwd } });
+      await agent.answer('authenticate', { result: { by: agent.cwd } });
     }
 
     expect(await world.editor.response(id)).toEqual(success(id, { by: own!.cwd }));
@@ -176,10 +176,9 @@ describe('requests', () => {
   test('J6 requests of the editor under the names of notifications are answered, and cancel nothing', async () => {
     world = await World.initialized();
     const { id: sessionId, agent } = await world.session(world.workspace('own'), 's1');
-    const open = world.ask('_x', { sessionId });
-    await agent.inbox.next('_x');
+    const open = await startCall(world, agent, '_x', { sessionId });
 
-    for (const params of [{ requestId: open }, { requestId: 'none' }, undefined]) {
+    for (const params of [{ requestId: open.id }, { requestId: 'none' }, undefined]) {
       expect(await world.request('$/cancel_request', params)).toMatchObject({ error: { code: -32601 } });
     }
     const error = { code: -32601, message: 'it is none' };
@@ -187,8 +186,7 @@ describe('requests', () => {
 
     expect(response).toMatchObject({ error });
     expect(await sentTo(world, agent)).toEqual([]);
-    agent.send({ id: open, result: {} });
-    expect(await world.editor.response(open)).toEqual(success(open, {}));
+    expect(await open.end()).toEqual(success(open.id, {}));
   });
 
   test('J6 an MCP request of the editor goes to the agent that it belongs to, and nobody’s is an error', async () => {
@@ -268,12 +266,11 @@ describe('requests', () => {
   ])('J6 a request whose answer has %s is answered with -32603', async (_, members) => {
     world = await World.initialized();
     const { id: sessionId, agent } = await world.session(world.workspace('own'), 's1');
-    const id = world.ask('session/prompt', { sessionId, prompt: [] });
-    await agent.inbox.next('session/prompt');
-    const text = Buffer.from(members).toString('latin1').replace('ID', String(id));
+    const call = await startCall(world, agent, 'session/prompt', { sessionId, prompt: [] });
+    const text = Buffer.from(members).toString('latin1').replace('ID', String(call.id));
     agent.send(Buffer.from(`{"jsonrpc":"2.0",${text}}\n`, 'latin1'));
 
-    expect(await sentBy(world, agent)).toEqual([failure(id, -32603)]);
+    expect(await sentBy(world, agent)).toEqual([failure(call.id, -32603)]);
     expect(await sentTo(world, agent)).toEqual([]);
   });
 
@@ -291,15 +288,14 @@ describe('requests', () => {
   test('J6 answers that an agent gives twice, or to nothing, are not passed on', async () => {
     world = await World.initialized();
     const { id: sessionId, agent } = await world.session(world.workspace('own'), 's1');
-    const id = world.ask('_x', { sessionId });
-    await agent.inbox.next('_x');
-    agent.send({ id, result: 1 });
-    agent.send({ id, result: 2 });
-    agent.send({ id, error: { code: 1, message: '' } });
+    const call = await startCall(world, agent, '_x', { sessionId });
+    agent.send({ id: call.id, result: 1 });
+    agent.send({ id: call.id, result: 2 });
+    agent.send({ id: call.id, error: { code: 1, message: '' } });
     agent.send({ id: null, error: { code: -32700, message: 'Parse error' } });
     agent.send({ id: 'never asked', result: {} });
 
-    expect(await sentBy(world, agent)).toEqual([success(id, 1)]);
+    expect(await sentBy(world, agent)).toEqual([success(call.id, 1)]);
     expect(await sentTo(world, agent)).toEqual([]);
   });
 

@@ -5,7 +5,7 @@ import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import { residentBytes, untilGone, untilIdle, writtenBytes } from '../support/processes';
-import { startTurn, type OpenSession } from '../support/turn';
+import { expectTurn, startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 const mebibyte = 1024 * 1024;
@@ -115,8 +115,7 @@ describe('an agent that does not read', () => {
     expect(refused).toEqual(refused.map(({ id }) => failure(id, -32603)));
     expect(refused[0]).toHaveProperty('error.message', expect.stringContaining('does not read'));
     expect(accepted.length).toBeGreaterThan(5);
-    const turn = await startTurn(world, other);
-    expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+    await expectTurn(world, other);
   });
 
   test('D5 has its place again when it reads: what was accepted arrives in order, and what comes then', async () => {
@@ -128,8 +127,7 @@ describe('an agent that does not read', () => {
       expect(await world.editor.response(id)).toEqual(success(id, 1));
     }
 
-    const turn = await startTurn(world, deaf);
-    expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+    await expectTurn(world, deaf);
   });
 
   test('D5 loses notifications, but none that cancels', async () => {
@@ -157,8 +155,7 @@ describe('an agent that does not read', () => {
 
     expect(await world.editor.response(accepted[0])).toEqual(failure(accepted[0], -32603));
     await deaf.agent.gone;
-    const turn = await startTurn(world, other);
-    expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+    await expectTurn(world, other);
     expect(await leave(world)).toBe(0);
   });
 });

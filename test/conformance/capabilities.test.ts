@@ -162,9 +162,7 @@ describe('capabilities', () => {
         const { id, agent } = await world.session(world.workspace('a'), 's1');
         const params = { sessionId: id, cwd: world.workspace('a'), mcpServers: [] };
 
-        const response = await world.request(method, params);
-
-        expect(response.error).toEqual(notOffered(method));
+        expect((await world.request(method, params)).error).toEqual(notOffered(method));
         expect(await sentTo(world, agent)).toEqual([]);
       },
     );

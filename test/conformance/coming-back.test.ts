@@ -1,10 +1,10 @@
 /** Statements S: sessions that are remembered, and no agent runs that could be asked for them. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { endAgent, exchange, leave, sentTo } from '../support/dialogue';
+import { endAgent, exchange, leave, sentTo, startCall } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { hastened } from '../support/hastened';
-import { failure, success } from '../support/messages';
+import { failure, itsId, success } from '../support/messages';
 import { startTurn, type OpenSession } from '../support/turn';
 import type { World } from '../support/world';
 import { Worlds } from '../support/worlds';
@@ -70,8 +70,7 @@ describe('session/list of the next process', () => {
 
     const id = world.ask('session/load', { sessionId: row!.sessionId, cwd: row!.cwd, mcpServers: [] });
     const agent = await world.agent(world.workspace('a'));
-    const loading = await agent.inbox.next('session/load');
-    agent.send({ id: loading.id, result: null });
+    const loading = await agent.answer('session/load', { result: null });
     await world.editor.response(id);
     const turn = await startTurn(world, { id: sessionId, agentId: 's1', agent });
 
@@ -257,13 +256,10 @@ describe('session/list of the next process', () => {
     const own = await world.agent(world.workspace('own'));
     const error = { code: -32800, message: 'cancelled' };
 
-    const id = world.ask('session/list', {});
-    const request = await own.inbox.next('session/list');
-    world.send({ method: '$/cancel_request', params: { requestId: id } });
+    const call = await startCall(world, own, 'session/list', {});
+    world.send({ method: '$/cancel_request', params: { requestId: call.id } });
     await own.inbox.next('$/cancel_request');
-    own.send({ id: request.id, error });
-
-    expect((await world.editor.response(id)).error).toEqual(error);
+    expect((await call.end({ error })).error).toEqual(error);
   });
 
   test('S11 an agent that does not answer keeps nobody from what is remembered', async () => {
@@ -275,21 +271,19 @@ describe('session/list of the next process', () => {
     // It has started.
     await sentTo(world, own);
 
-    const rows = await listed(world);
-
-    expect(rows).toMatchObject([{ sessionId: id }]);
+    expect(await listed(world)).toMatchObject([{ sessionId: id }]);
     expect(await sentTo(world, own)).toMatchObject([{ method: 'session/list' }]);
   });
 
   test('S10 an agent’s list leaves what another process has written', async () => {
     const world = await worlds.begin();
     const one = await used(world, 'a', 's1');
-    await exchange(world, one.agent, 'session/close', { sessionId: one.id }, { result: {} });
+    await exchange(world, one.agent, 'session/close', { sessionId: one.id });
     const other = await worlds.begin(nowhere);
     const load = { sessionId: one.id, cwd: one.agent.cwd, mcpServers: [] };
     const id = other.ask('session/load', load);
     const agent = await other.agent(one.agent.cwd);
-    agent.send({ id: (await agent.inbox.next('session/load')).id, result: null });
+    await agent.answer('session/load', { result: null });
     await other.editor.response(id);
     await rename(other, { ...one, agent }, 'Title of the other');
     // The turn of the event loop in which it came is over, and the title written.
@@ -312,7 +306,7 @@ describe('session/list of the next process', () => {
 
     const id = one.ask('session/delete', { sessionId: session.id });
     const agent = await one.agent(one.workspace('a'));
-    agent.send({ id: (await agent.inbox.next('session/delete')).id, result: {} });
+    await agent.answer('session/delete');
     await one.editor.response(id);
 
     expect(await listed(two)).toEqual([]);
@@ -364,8 +358,7 @@ describe('a session that is remembered and not open', () => {
     const params = { sessionId, ...place(world) };
     const id = world.ask('session/fork', params);
     const agent = await world.agent(world.workspace('a'));
-    const request = await agent.inbox.next('session/fork');
-    agent.send({ id: request.id, result: { sessionId: 'f1' } });
+    const request = await agent.answer('session/fork', { result: { sessionId: 'f1' } });
 
     expect(request.params).toEqual({ ...params, sessionId: 's1' });
     const response = await world.editor.response(id);
@@ -396,9 +389,7 @@ describe('a session that is remembered and not open', () => {
     rmSync(before.workspace('a'), { recursive: true });
     const world = await worlds.begin(nowhere);
 
-    const response = await world.request('session/delete', { sessionId });
-
-    expect(response).toEqual(success(response.id, {}));
+    expect(await world.request('session/delete', { sessionId })).toEqual(success(itsId, {}));
     expect(world.agents).toEqual([]);
     world.workspace('a');
     expect(await listed(world)).toEqual([]);
@@ -417,8 +408,7 @@ describe('a session that its agent does not have any more', () => {
     const { response } = await exchange(world, own, 'session/delete', { sessionId }, { error });
 
     expect(response.error).toEqual(error);
-    const again = await world.request('session/delete', { sessionId });
-    expect(again.result).toEqual({});
+    expect((await world.request('session/delete', { sessionId })).result).toEqual({});
     await endAgent(world, own);
     expect(await listed(world)).toEqual([]);
   });
@@ -431,7 +421,7 @@ describe('a session that its agent does not have any more', () => {
     const session = await used(world, workspace, 's1');
     const params = { sessionId: session.id };
     const isOpen = code === -32002;
-    if (!isOpen) await exchange(world, session.agent, 'session/close', params, { result: {} });
+    if (!isOpen) await exchange(world, session.agent, 'session/close', params);
 
     await exchange(world, session.agent, 'session/delete', params, { error: { code, message: 'no' } });
 

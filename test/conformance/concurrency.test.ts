@@ -76,7 +76,7 @@ describe('a workspace whose agent does not answer initialize', () => {
     await (await startTurn(world, another)).end();
     const known = slow.inbox.lines.length;
     void slow.greet(fullAgent);
-    slow.send({ id: (await slow.inbox.next('session/new')).id, result: { sessionId: 's' } });
+    await slow.answer('session/new', { result: { sessionId: 's' } });
 
     expect(known).toBe(1);
     expect(heard.map(({ params }) => params)).toEqual([{ sessionId: quick.id, update: chunk('at work') }]);
@@ -93,9 +93,7 @@ describe('a workspace whose agent does not answer initialize', () => {
       sent.push(world.ask('session/new', { cwd, mcpServers: [] }));
       sent.push(world.ask('session/load', opening(`old ${n}`)));
     }
-    const received = await receivedOnceGreeted(slow, sent.length);
-
-    expect(received.map((message) => message.id)).toEqual(sent);
+    expect((await receivedOnceGreeted(slow, sent.length)).map((message) => message.id)).toEqual(sent);
   });
 
   test('P3 gets what was sent for a session meanwhile in that order, once it answers', async () => {

@@ -1,7 +1,7 @@
 /** Statements L2 to L4: the end of the connection, whoever brings it about. */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { leave } from '../support/dialogue';
+import { leave, startCall } from '../support/dialogue';
 import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
@@ -107,9 +107,7 @@ describe('the end of stdin', () => {
     const agent = await world.agent();
     await agent.inbox.next('initialize');
     const next = world.ask('session/new', { cwd: world.workspace('own'), mcpServers: [] });
-    const took = await timeOf(leave(world));
-
-    expect(took).toBeLessThan(maxEndMs);
+    expect(await timeOf(leave(world))).toBeLessThan(maxEndMs);
     expect(await world.editor.response(id)).toHaveProperty('result.protocolVersion', 1);
     // It waited behind initialize, and is answered all the same.
     expect(await world.editor.response(next)).toEqual(failure(next, -32603));
@@ -125,12 +123,9 @@ describe('the end of stdin', () => {
     const cwd = world.workspace('own');
     const { id: session, agent } = await world.session(cwd, 's1');
     const text = JSON.stringify(params).replace('CWD', cwd).replace('SESSION', session);
-    const id = world.ask(method, JSON.parse(text));
-    await agent.inbox.next(method);
-    const took = await timeOf(leave(world));
-
-    expect(took).toBeLessThan(maxEndMs);
-    expect(await world.editor.response(id)).toMatchObject(failure(id, -32603));
+    const call = await startCall(world, agent, method, JSON.parse(text));
+    expect(await timeOf(leave(world))).toBeLessThan(maxEndMs);
+    expect(await world.editor.response(call.id)).toMatchObject(failure(call.id, -32603));
     await untilGone(agent.pid);
   });
 

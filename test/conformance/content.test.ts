@@ -1,5 +1,5 @@
 /** Statements U and C: what an update holds arrives as it was said. */
-import { sentBy } from '../support/dialogue';
+import { sentBy, startCall } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import type { OpenSession } from '../support/turn';
 import { toEditor } from '../support/verbatim';
@@ -67,20 +67,19 @@ describe('what an update holds', () => {
   });
 
   test('U7 config options and modes of a result keep order and current values', async () => {
-    const id = world.ask('session/set_config_option', {
+    const received = await startCall(world, session.agent, 'session/set_config_option', {
       sessionId: session.id,
       configId: 'model',
       value: 'b',
     });
-    const received = await session.agent.inbox.next('session/set_config_option');
     const line = (answered: unknown): string =>
       `{"jsonrpc":"2.0","id":${String(answered)},"result":{"configOptions":${options},"modes":{"currentModeId":"z","availableModes":[{"id":"z","name":"Z"},{"id":"a","name":"A"}]}}}`;
 
-    session.agent.send(`${line(received.id)}\n`);
-    await world.editor.response(id);
+    session.agent.send(`${line(received.received.id)}\n`);
+    await world.editor.response(received.id);
 
-    expect(received.params).toEqual({ sessionId: 's', configId: 'model', value: 'b' });
-    expect(String(world.editor.lines.at(-1))).toBe(line(id));
+    expect(received.received.params).toEqual({ sessionId: 's', configId: 'model', value: 'b' });
+    expect(String(world.editor.lines.at(-1))).toBe(line(received.id));
   });
 
   test.each([

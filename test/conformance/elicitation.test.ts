@@ -1,9 +1,10 @@
 /** Statements E: questions of agents to the user. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { endAgent, sentBy, sentTo } from '../support/dialogue';
+import { endAgent, endAgents, exchange, sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
-import { askEditor, type OpenSession } from '../support/turn';
+import { success } from '../support/messages';
+import { askEditor, openFresh, openTwo, type OpenSession } from '../support/turn';
 import { toAgent, toEditor } from '../support/verbatim';
 import { World } from '../support/world';
 
@@ -18,9 +19,48 @@ const byUrl = (scope: Json, elicitationId: unknown): Json => ({
   ...scope,
 });
 
-describe('a mode of elicitation', () => {
-  let world: World;
+let world: World;
+
+describe('of a proxy of its own, an elicitation', () => {
   afterEach(() => world.end());
+
+  test('E2 about a request that the editor does not know is cancelled', async () => {
+    world = await World.initialized();
+    await exchange(world, await world.agent(), 'authenticate', { methodId: 'key' });
+    world.ask('session/new', { cwd: world.workspace('b'), mcpServers: [] });
+    const agent = await world.agent(world.workspace('b'));
+    const { id: repeated } = await agent.inbox.next('authenticate');
+
+    for (const [id, requestId] of [repeated, 'nobody'].entries()) {
+      agent.send({ id, method, params: byUrl({ requestId }, 'e') });
+      expect(await agent.inbox.response(id)).toEqual(success(id, { action: 'cancel' }));
+    }
+    expect(await sentBy(world, agent)).toEqual([]);
+  });
+
+  test('E4 the URL is unchanged, not fetched and not logged', async () => {
+    let visits = 0;
+    const server = createServer(() => visits++).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/?token=se%63ret&id=same&sessionId=s#s`;
+    const { world: own, first, second } = await openTwo({ env: { CAI_LOG_LEVEL: 'debug' } }, 's');
+    world = own;
+    const params = byUrl({ sessionId: 's' }, 'same');
+    await askEditor(world, first.agent, { id: 0, method, params });
+
+    const received = await askEditor(world, second.agent, { id: 0, method, params: { ...params, url } });
+    world.send({ id: received.id, result: { action: 'accept' } });
+    await second.agent.inbox.response(0);
+    second.agent.send({ method: 'elicitation/complete', params: { elicitationId: 'same' } });
+    await sentBy(world, second.agent);
+    const said = await world.lastWords();
+    server.close();
+
+    expect((received.params as Json).url).toBe(url);
+    expect(visits).toBe(0);
+    expect(said).toContain('from editor');
+    expect(said).not.toContain('token');
+  });
 
   test.each([
     ['nothing', {}, ['form', 'url', '_voice', undefined]],
@@ -56,15 +96,12 @@ describe('a mode of elicitation', () => {
 });
 
 describe('an elicitation', () => {
-  let world: World;
   let first: OpenSession;
   let second: OpenSession;
-  beforeEach(async () => {
-    world = await World.initialized({ env: { CAI_LOG_LEVEL: 'debug' } });
-    first = await world.session(world.workspace('one'), 's');
-    second = await world.session(world.workspace('two'), 's');
-  });
-  afterEach(() => world.end());
+  beforeAll(async () => void (world = await World.initialized()));
+  beforeEach(async () => void ([first, second] = [await openFresh(world, 's'), await openFresh(world, 's')]));
+  afterEach(() => endAgents(world, first.agent, second.agent));
+  afterAll(() => world.end());
 
   /** Lets an agent ask by URL in the scope of its session; resolves with the editor's ids. */
   async function asked({ agent }: OpenSession, id: unknown, elicitationId: string): Promise<Json> {
@@ -92,19 +129,6 @@ describe('an elicitation', () => {
     expect(received.params).toEqual({ ...params, sessionId: second.id });
   });
 
-  test.each([['"a"'], ['70'], ['9007199254740993']])(
-    'E2 in the scope of request %s names it as the editor did',
-    async (id) => {
-      world.send(`{"jsonrpc":"2.0","id":${id},"method":"authenticate","params":{"methodId":"key"}}\n`);
-      const received = await second.agent.inbox.next('authenticate');
-
-      second.agent.send({ id: 3, method, params: byUrl({ requestId: received.id }, 'e') });
-      await world.editor.next(method);
-
-      expect(String(world.editor.lines.at(-1))).toContain(`"requestId":${id}}`);
-    },
-  );
-
   test('E2 in the scope of a prompt names that', async () => {
     const id = world.ask('session/prompt', { sessionId: first.id, prompt: [] });
     const received = await first.agent.inbox.next('session/prompt');
@@ -113,25 +137,6 @@ describe('an elicitation', () => {
     const request = { id: 3, method, params: { ...params, requestId: received.id } };
 
     expect((await askEditor(world, first.agent, request)).params).toEqual({ ...params, requestId: id });
-  });
-
-  test('E2 about a request that the editor does not know is cancelled', async () => {
-    const signIn = world.ask('authenticate', { methodId: 'key' });
-    for (const each of world.agents) {
-      each.send({ id: (await each.inbox.next('authenticate')).id, result: {} });
-    }
-    await world.editor.response(signIn);
-    world.ask('session/new', { cwd: world.workspace('three'), mcpServers: [] });
-    const agent = await world.agent(world.workspace('three'));
-    const repeated = await agent.inbox.next('authenticate');
-
-    agent.send({ id: 0, method, params: byUrl({ requestId: repeated.id }, 'e') });
-    agent.send({ id: 1, method, params: byUrl({ requestId: 'nobody' }, 'e') });
-
-    const cancel = { action: 'cancel' };
-    expect(await agent.inbox.response(0)).toEqual({ jsonrpc: '2.0', id: 0, result: cancel });
-    expect(await agent.inbox.response(1)).toEqual({ jsonrpc: '2.0', id: 1, result: cancel });
-    expect(await sentBy(world, agent)).toEqual([]);
   });
 
   test('E3 the same id of two agents is two ids, and completion carries the one of its own', async () => {
@@ -163,28 +168,6 @@ describe('an elicitation', () => {
 
     expect(await sentBy(world, first.agent)).toEqual([completed(accepted.elicitationId)]);
     expect(await sentBy(world, second.agent)).toEqual([]);
-  });
-
-  test('E4 the URL is unchanged, not fetched and not logged', async () => {
-    let visits = 0;
-    const server = createServer(() => visits++).listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/?token=se%63ret&id=same&sessionId=s#s`;
-    const params = { ...byUrl({ sessionId: 's' }, 'same'), url };
-    await asked(first, 0, 'same');
-
-    const received = await askEditor(world, second.agent, { id: 0, method, params });
-    world.send({ id: received.id, result: { action: 'accept' } });
-    await second.agent.inbox.response(0);
-    complete(second, 'same');
-    await sentBy(world, second.agent);
-    const said = await world.lastWords();
-    server.close();
-
-    expect((received.params as Json).url).toBe(url);
-    expect(visits).toBe(0);
-    expect(said).toContain('from editor');
-    expect(said).not.toContain('token');
   });
 
   test('E6 an elicitation is answered to the agent that asked', async () => {
@@ -223,13 +206,25 @@ describe('an elicitation', () => {
 });
 
 describe('what an elicitation holds', () => {
-  let world: World;
   let session: OpenSession;
-  beforeAll(async () => {
-    world = await World.initialized();
-    session = await world.session(world.workspace('own'), 'agent-session');
-  });
+  let other: OpenSession;
+  beforeAll(async () => ({ world, first: session, second: other } = await openTwo({}, 'agent-session')));
   afterAll(() => world.end());
+
+  test.each([['"a"'], ['70'], ['9007199254740993']])(
+    'E2 in the scope of request %s names it as the editor did',
+    async (id) => {
+      const { agent } = other;
+      world.send(`{"jsonrpc":"2.0","id":${id},"method":"authenticate","params":{"methodId":"key"}}\n`);
+      await session.agent.inbox.next('authenticate');
+      const received = await agent.inbox.next('authenticate');
+
+      agent.send({ id: 3, method, params: byUrl({ requestId: received.id }, 'e') });
+      await world.editor.next(method);
+
+      expect(String(world.editor.lines.at(-1))).toContain(`"requestId":${id}}`);
+    },
+  );
 
   test('E5 the schema of a form passes byte for byte', async () => {
     const line = (id: unknown): string =>

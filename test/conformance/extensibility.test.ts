@@ -1,5 +1,5 @@
 /** Statements N: `_meta`, extension methods, methods and values of the future. */
-import { exchange, expectNothingLeft, sentBy, sentTo } from '../support/dialogue';
+import { exchange, expectNothingLeft, sentBy, sentTo, startCall } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import type { OpenSession } from '../support/turn';
@@ -154,7 +154,7 @@ describe('what one agent is sent and sends', () => {
     const error = { code: -32601, message: 'no such thing here', data: { method: '_other' } };
     const { response } = await exchange(world, session.agent, '_ask', {}, { error });
     session.agent.send({ id: 0, method: '_ask' });
-    world.send({ id: (await world.editor.next('_ask')).id, error });
+    await world.answer('_ask', { error });
 
     expect(response).toEqual({ jsonrpc: '2.0', id: response.id, error });
     expect(await session.agent.inbox.next(() => true)).toEqual({ jsonrpc: '2.0', id: 0, error });
@@ -179,15 +179,14 @@ describe('what one agent is sent and sends', () => {
 
   test('N6 an unknown outcome of a permission request, and an unknown reason to stop, are nothing else', async () => {
     const { id: sessionId, agent, agentId } = session;
-    const prompt = world.ask('session/prompt', { sessionId, prompt: [] });
-    await agent.inbox.next('session/prompt');
+    const prompt = await startCall(world, agent, 'session/prompt', { sessionId, prompt: [] });
     agent.send({ id: 1, method: 'session/request_permission', params: { sessionId: agentId, options: [] } });
     const result = { outcome: { outcome: '_perhaps', optionId: 'allow' } };
-    world.send({ id: (await world.editor.next('session/request_permission')).id, result });
+    await world.answer('session/request_permission', { result });
     expect(await agent.inbox.next(() => true)).toEqual(success(1, result));
-    agent.send({ id: prompt, result: { stopReason: '_bored' } });
+    agent.send({ id: prompt.id, result: { stopReason: '_bored' } });
 
-    expect(await world.editor.next(() => true)).toEqual(success(prompt, { stopReason: '_bored' }));
+    expect(await world.editor.next(() => true)).toEqual(success(prompt.id, { stopReason: '_bored' }));
   });
 });
 
@@ -220,7 +219,7 @@ describe('with several agents', () => {
     'N5 %s goes to the agent of the folder that it names',
     async (method) => {
       for (const { agent } of [b, a]) {
-        const { request } = await exchange(world, agent, method, { cwd: agent.cwd }, { result: {} });
+        const { request } = await exchange(world, agent, method, { cwd: agent.cwd });
         expect(request.params).toEqual({ cwd: agent.cwd });
       }
     },
@@ -230,8 +229,8 @@ describe('with several agents', () => {
     'N5 %s without a target goes to the agent that was used last',
     async (method) => {
       for (const { agent } of [b, a]) {
-        await exchange(world, agent, '_ask', { cwd: agent.cwd }, { result: {} });
-        await exchange(world, agent, method, {}, { result: {} });
+        await exchange(world, agent, '_ask', { cwd: agent.cwd });
+        await exchange(world, agent, method, {});
       }
       expect(await sentTo(world, ...world.agents)).toEqual([]);
     },
@@ -242,10 +241,7 @@ describe('with several agents', () => {
     async (method) => {
       const message: Json = { id: 1, method, params: { sessionId: 's1', x: 1 } };
       b.agent.send(message);
-      const request = await world.editor.next(method);
-      world.send({ id: request.id, result: {} });
-
-      expect(request.params).toEqual({ sessionId: b.id, x: 1 });
+      expect((await world.answer(method, { result: {} })).params).toEqual({ sessionId: b.id, x: 1 });
       expect(await b.agent.inbox.next(() => true)).toEqual(success(1, {}));
     },
   );

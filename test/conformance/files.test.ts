@@ -144,8 +144,7 @@ describe.each([
     const params = { cwd: `${root}/src`, additionalDirectories: [`${root}/lib`], mcpServers: [] };
     const asked = world.ask('session/new', params);
     const agent = await world.agent(root);
-    const { id } = await agent.inbox.next('session/new');
-    agent.send({ id, result: { sessionId: 's' } });
+    await agent.answer('session/new', { result: { sessionId: 's' } });
     const { result } = await world.editor.response(asked);
     return { id: (result as { sessionId: string }).sessionId, agentId: 's', agent };
   }

@@ -158,7 +158,7 @@ describe('framing', () => {
     async (_, line) => {
       world.send(Buffer.concat([Buffer.from(line), Buffer.from('\n')]));
       const id = world.ask('_next', { sessionId: session.id });
-      session.agent.send({ id: (await session.agent.inbox.next('_next')).id, result: {} });
+      await session.agent.answer('_next');
 
       expect(await world.editor.next(() => true)).toEqual(failure(null, -32700));
       expect(await world.editor.next(() => true)).toEqual(success(id, {}));

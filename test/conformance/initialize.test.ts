@@ -17,9 +17,7 @@ describe('initialize', () => {
   test('I1 initialize is answered before any session exists, with what the agent answers', async () => {
     world = await World.start();
 
-    const response = await world.request('initialize', hello);
-
-    expect(response).toEqual({ jsonrpc: '2.0', id: 1, result: fullAgent });
+    expect(await world.request('initialize', hello)).toEqual({ jsonrpc: '2.0', id: 1, result: fullAgent });
     expect(world.agents.map(({ cwd }) => cwd)).toEqual([world.workspace('own')]);
   });
 
@@ -49,14 +47,11 @@ describe('initialize', () => {
   test('I1 a working directory that is no workspace is not given to the agent', async () => {
     world = await World.start({ cwd: 'home' });
 
-    const response = await world.request('initialize', hello);
-
-    expect(response.result).toEqual(fullAgent);
+    expect((await world.request('initialize', hello)).result).toEqual(fullAgent);
     const { cwd } = await world.agent();
     expect(cwd).not.toBe(world.workspace('home'));
     expect(readdirSync(cwd)).toEqual([]);
-    const opened = await world.session(world.workspace('a'), 's1');
-    expect(opened.agent.cwd).toBe(world.workspace('a'));
+    expect((await world.session(world.workspace('a'), 's1')).agent.cwd).toBe(world.workspace('a'));
   });
 
   test.each([0, 1, 2, 65535])('I2 I4 a request for version %d is answered with 1', async (asked) => {
@@ -66,8 +61,7 @@ describe('initialize', () => {
 
     const info = { name: 'puppet', version: '1' };
     expect(response.result).toEqual(asked > 1 ? { info, ...fullAgent } : fullAgent);
-    const agent = await world.agent();
-    expect(agent.initialize!.params).toEqual({ ...hello, protocolVersion: 1 });
+    expect((await world.agent()).initialize!.params).toEqual({ ...hello, protocolVersion: 1 });
   });
 
   /** The official SDK's client of version 2 on its own stdin and stdout; says on stderr what `initialize` comes to. */
@@ -197,7 +191,7 @@ describe('initialize', () => {
 
     world.send(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
     const agent = await world.agent();
-    agent.send({ id: (await agent.inbox.next('session/new')).id, result: { sessionId: 's1' } });
+    await agent.answer('session/new', { result: { sessionId: 's1' } });
 
     expect(await world.editor.next(() => true)).toEqual({ jsonrpc: '2.0', id: 'i', result: fullAgent });
     expect(await world.editor.next(() => true)).toMatchObject({ id: 'n', result: {} });
@@ -210,9 +204,7 @@ describe('initialize', () => {
 
     await agent.greet(fullAgent);
     await world.session(agent.cwd, 's1', agent);
-    const again = await world.request('initialize', hello);
-
-    expect(again.result).toEqual(nothingPromised);
+    expect((await world.request('initialize', hello)).result).toEqual(nothingPromised);
     expect(world.editor.takeAll()).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 /** Statement T10 and the rules for over-long lines. */
-import { exchange, expectNothingLeft, sentBy } from '../support/dialogue';
+import { exchange, expectNothingLeft, sentBy, startCall } from '../support/dialogue';
 import { failure, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
 import type { OpenSession } from '../support/turn';
@@ -109,11 +109,10 @@ describe('over-long lines', () => {
   });
 
   test('D1 an over-long answer of the agent becomes -32603 for the editor, and others go on', async () => {
-    const id = world.ask('_ask', { sessionId: session.id });
-    const request = await session.agent.inbox.next('_ask');
-    sendLong(session.agent, `{"jsonrpc":"2.0","id":${String(request.id)},"result":"${filler}"}\n`);
+    const call = await startCall(world, session.agent, '_ask', { sessionId: session.id });
+    sendLong(session.agent, `{"jsonrpc":"2.0","id":${String(call.received.id)},"result":"${filler}"}\n`);
 
-    expect(await world.editor.response(id)).toEqual(failure(id, -32603));
+    expect(await world.editor.response(call.id)).toEqual(failure(call.id, -32603));
     const { response } = await exchange(
       world,
       session.agent,
@@ -136,13 +135,12 @@ describe('over-long lines', () => {
     ['no JSON at all', `${filler}xx`],
   ])('D1 an agent whose over-long line is %s is ended, and its requests fail', async (_, line) => {
     const { id, agent } = await world.session(world.workspace('short-lived'), 'ended');
-    const prompt = world.ask('session/prompt', { sessionId: id, prompt: [] });
-    await agent.inbox.next('session/prompt');
+    const prompt = await startCall(world, agent, 'session/prompt', { sessionId: id, prompt: [] });
     sendLong(agent, `${line}\n`);
     await agent.sawEof;
     agent.order({ exit: 0 });
 
-    expect(await world.editor.response(prompt)).toEqual(failure(prompt, -32603));
+    expect(await world.editor.response(prompt.id)).toEqual(failure(prompt.id, -32603));
     await agent.gone;
   });
 });

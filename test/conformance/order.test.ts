@@ -1,5 +1,5 @@
 /** Invariant 3: what one side sends to the other keeps its order, whatever the proxy has to look up. */
-import { sentBy } from '../support/dialogue';
+import { sentBy, startCall } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { chunk, startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
@@ -52,16 +52,15 @@ describe('order', () => {
   ])(
     'P1 P2 the editor gets the answer to %s after the updates that came before it, however slowly it reads',
     async (method, params) => {
-      const id = world.ask(method, params());
-      const request = await session.agent.inbox.next(method);
+      const call = await startCall(world, session.agent, method, params());
       world.process.stdout.pause();
       for (let i = 0; i < 400; i++) session.agent.say('s1', `${i} ${'x'.repeat(2_000)}`);
-      session.agent.send({ id: request.id, result: { sessions: [] } });
+      session.agent.send({ id: call.received.id, result: { sessions: [] } });
       await session.agent.done();
       world.process.stdout.resume();
       const received = await sentBy(world, session.agent);
 
-      expect(received.findIndex((message) => message.id === id)).toBe(400);
+      expect(received.findIndex((message) => message.id === call.id)).toBe(400);
       expect(received.slice(0, 400).map(numberOf)).toEqual(Array.from({ length: 400 }, (_, i) => i));
     },
   );

@@ -93,9 +93,7 @@ describe('an agent that asks', () => {
   ])('C6 terminal/%s is refused and does not reach the editor', async (name, params) => {
     first.agent.send({ id: 9, method: `terminal/${name}`, params: { sessionId: 's', ...params } });
 
-    const answer = await first.agent.inbox.response(9);
-
-    expect(answer).toMatchObject({ id: 9, error: { code: -32601 } });
+    expect(await first.agent.inbox.response(9)).toMatchObject({ id: 9, error: { code: -32601 } });
     expect(await sentBy(world, first.agent)).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 /** Statements X: `$/cancel_request`, both ways. */
-import { exchange, expectNothingLeft, sentBy, sentTo } from '../support/dialogue';
+import { exchange, expectNothingLeft, sentBy, sentTo, startCall } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
@@ -108,7 +108,7 @@ describe('cancelling a request at an agent', () => {
   });
 
   test('X3 ids that nobody has open are ignored, from either side', async () => {
-    await exchange(world, a.agent, '_ask', { sessionId: a.id }, { result: {} });
+    await exchange(world, a.agent, '_ask', { sessionId: a.id });
     const { id } = await asks(a, 'answered');
     world.send({ id, result: {} });
     await a.agent.inbox.response('answered');
@@ -189,7 +189,7 @@ describe('cancelling a request that waits for its agent to start', () => {
   /** The agent answers `initialize` and opens the session that waits for it. */
   async function start({ agent, opening }: { agent: Puppet; opening: number }): Promise<void> {
     await agent.greet(fullAgent);
-    agent.send({ id: (await agent.inbox.next('session/new')).id, result: { sessionId: 's1' } });
+    await agent.answer('session/new', { result: { sessionId: 's1' } });
     await world.editor.response(opening);
   }
 
@@ -215,11 +215,10 @@ describe('cancelling a request that waits for its agent to start', () => {
 
   test('X5 what goes to all agents does not reach one that starts later than the cancel comes', async () => {
     const place = await starting('late');
-    const id = world.ask('authenticate', { methodId: 'key' });
-    const request = await own.inbox.next('authenticate');
-    world.send({ method: isCancel, params: { requestId: id } });
+    const call = await startCall(world, own, 'authenticate', { methodId: 'key' });
+    world.send({ method: isCancel, params: { requestId: call.id } });
     await own.inbox.next(isCancel);
-    own.send({ id: request.id, error: cancelled });
+    own.send({ id: call.received.id, error: cancelled });
     await start(place);
 
     const agents = world.agents.filter((agent) => agent !== own && agent !== place.agent);
@@ -228,7 +227,7 @@ describe('cancelling a request that waits for its agent to start', () => {
       await agent.inbox.next(isCancel);
       agent.send({ id: open, result: {} });
     }
-    expect(await world.editor.next(() => true)).toEqual({ jsonrpc: '2.0', id, error: cancelled });
+    expect(await world.editor.next(() => true)).toEqual({ jsonrpc: '2.0', id: call.id, error: cancelled });
     expect(await sentTo(world, place.agent)).toEqual([]);
   });
 });

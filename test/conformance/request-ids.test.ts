@@ -53,7 +53,7 @@ describe('request ids', () => {
     'J1 the response has the id %s as it was written, also when the agent writes it otherwise',
     async (text) => {
       world.send(`{"jsonrpc":"2.0","id":${text},"method":"_ask","params":{"sessionId":"${a.id}"}}\n`);
-      a.agent.send({ id: (await a.agent.inbox.next('_ask')).id, result: {} });
+      await a.agent.answer('_ask');
 
       expect(await nextLine(world.editor)).toBe(`{"jsonrpc":"2.0","id":${text},"result":{}}`);
     },
@@ -131,7 +131,7 @@ describe('request ids', () => {
   test('J4 an id can be used again when it was answered', async () => {
     for (const result of [1, 2]) {
       world.send({ id: 'again', method: '_ask', params: { sessionId: a.id } });
-      a.agent.send({ id: (await a.agent.inbox.next('_ask')).id, result });
+      await a.agent.answer('_ask', { result });
       expect(await world.editor.next(() => true)).toEqual(success('again', result));
     }
   });

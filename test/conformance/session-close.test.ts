@@ -1,9 +1,9 @@
 /** Statements S: session/close, session/delete, and session/end, which ACP does not have. */
-import { exchange, sentBy, sentTo } from '../support/dialogue';
+import { exchange, sentBy, sentTo, startCall } from '../support/dialogue';
 import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
-import { startTurn, type OpenSession } from '../support/turn';
+import { expectTurn, startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 const cancelledTurn = { stopReason: 'cancelled' };
@@ -44,19 +44,17 @@ describe('the end of a session', () => {
       const { id, agentId, agent } = session;
       const turn = await startTurn(world, session);
 
-      const closing = world.ask('session/close', { sessionId: id, _meta: { n: 1 } });
-      const request = await agent.inbox.next('session/close');
+      const closing = await startCall(world, agent, 'session/close', { sessionId: id, _meta: { n: 1 } });
       agent.say(agentId, 'last words');
       agent.send({ id: turn.received.id, result: cancelledTurn });
-      agent.send({ id: request.id, result: { z: 1 } });
-      await world.editor.response(closing);
+      await closing.end({ result: { z: 1 } });
 
-      expect(request.params).toEqual({ sessionId: 's1', _meta: { n: 1 } });
+      expect(closing.received.params).toEqual({ sessionId: 's1', _meta: { n: 1 } });
       world.editor.takeAll();
       expect(last(3)).toEqual([
         expect.objectContaining({ method: 'session/update' }),
         success(turn.id, cancelledTurn),
-        success(closing, { z: 1 }),
+        success(closing.id, { z: 1 }),
       ]);
       await expectOver();
     });
@@ -91,8 +89,7 @@ describe('the end of a session', () => {
       const { response } = await exchange(world, agent, 'session/close', { sessionId: id }, { error });
 
       expect(response.error).toEqual(error);
-      const turn = await startTurn(world, session);
-      expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+      await expectTurn(world, session);
     });
 
     test('S15 leaves the agent’s other sessions open', async () => {
@@ -102,21 +99,19 @@ describe('the end of a session', () => {
 
       await exchange(world, agent, 'session/close', { sessionId: id }, { result: null });
 
-      const turn = await startTurn(world, other);
-      expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+      await expectTurn(world, other);
     });
 
     test('S2 S15 of a session that is then loaded again', async () => {
       await begin();
       const { id, agent } = session;
-      await exchange(world, agent, 'session/close', { sessionId: id }, { result: {} });
+      await exchange(world, agent, 'session/close', { sessionId: id });
 
       const params = { sessionId: id, cwd: world.workspace('own'), mcpServers: [] };
       const { request } = await exchange(world, agent, 'session/load', params, { result: null });
 
       expect(request.params).toEqual({ ...params, sessionId: 's1' });
-      const turn = await startTurn(world, session);
-      expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+      await expectTurn(world, session);
     });
   });
 
@@ -148,7 +143,7 @@ describe('the end of a session', () => {
       const { agent } = session;
 
       world.send({ method: 'session/end', params: { sessionId: session.id } });
-      agent.send({ id: (await agent.inbox.next('session/close')).id, result: {} });
+      await agent.answer('session/close');
       await agent.sawEof;
 
       expect(await sentBy(world, agent)).toEqual([]);
@@ -161,12 +156,11 @@ describe('the end of a session', () => {
       const other = await world.session(world.workspace('own'), 's2', agent);
 
       const ending = world.ask('session/end', { sessionId: id });
-      agent.send({ id: (await agent.inbox.next('session/close')).id, error: { code: 1, message: 'no' } });
+      await agent.answer('session/close', { error: { code: 1, message: 'no' } });
 
       expect(await world.editor.response(ending)).toEqual(success(ending, {}));
       await expectOver();
-      const turn = await startTurn(world, other);
-      expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+      await expectTurn(world, other);
     });
 
     test('D4 is followed by a new agent where the workspace is used again', async () => {
@@ -191,14 +185,13 @@ describe('the end of a session', () => {
     await turn.end();
     // Another one that loses its session only now is ended first.
     const other = await world.session(world.workspace('b'), 's1');
-    await exchange(world, other.agent, 'session/close', { sessionId: other.id }, { result: {} });
+    await exchange(world, other.agent, 'session/close', { sessionId: other.id });
     await other.agent.sawEof;
     await (await startTurn(world, session)).end();
-    await exchange(world, agent, 'session/close', { sessionId: id }, { result: {} });
+    await exchange(world, agent, 'session/close', { sessionId: id });
     await agent.sawEof;
 
-    const next = await world.session(world.workspace('a'), 's1');
-    expect(next.agent.pid).not.toBe(agent.pid);
+    expect((await world.session(world.workspace('a'), 's1')).agent.pid).not.toBe(agent.pid);
   });
 
   describe('session/delete', () => {
@@ -219,10 +212,10 @@ describe('the end of a session', () => {
     test('S14 of a session that was closed reaches the agent', async () => {
       await begin();
       const { id, agent } = session;
-      await exchange(world, agent, 'session/close', { sessionId: id }, { result: {} });
+      await exchange(world, agent, 'session/close', { sessionId: id });
 
       const params = { sessionId: id };
-      const { request } = await exchange(world, agent, 'session/delete', params, { result: {} });
+      const { request } = await exchange(world, agent, 'session/delete', params);
 
       expect(request.params).toEqual({ sessionId: 's1' });
     });
@@ -230,9 +223,7 @@ describe('the end of a session', () => {
     test('S14 of an unknown session is done, and reaches no agent', async () => {
       await begin();
 
-      const response = await world.request('session/delete', { sessionId: 'unknown' });
-
-      expect(response.result).toEqual({});
+      expect((await world.request('session/delete', { sessionId: 'unknown' })).result).toEqual({});
       expect(await sentTo(world, session.agent)).toEqual([]);
     });
 
@@ -244,8 +235,7 @@ describe('the end of a session', () => {
       const { response } = await exchange(world, agent, 'session/delete', { sessionId: id }, { error });
 
       expect(response.error).toEqual(error);
-      const turn = await startTurn(world, session);
-      expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+      await expectTurn(world, session);
     });
   });
 });

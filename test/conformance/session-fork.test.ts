@@ -1,7 +1,7 @@
 /** Statements S: forked sessions, and the settings of a session. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { exchange, sentTo } from '../support/dialogue';
+import { exchange, sentTo, startCall } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import { startTurn, type OpenSession } from '../support/turn';
@@ -46,15 +46,14 @@ describe('an open session', () => {
 
     test('S17 what the agent says of it before it answers has its id', async () => {
       const { id, agent } = session;
-      const fork = world.ask('session/fork', { sessionId: id });
-      const request = await agent.inbox.next('session/fork');
+      const fork = await startCall(world, agent, 'session/fork', { sessionId: id });
 
       agent.say('f1', 'early');
-      agent.send({ id: request.id, result: { sessionId: 'f1' } });
+      agent.send({ id: fork.received.id, result: { sessionId: 'f1' } });
 
       const update = await world.editor.next('session/update');
       const { sessionId } = update.params as { sessionId: string };
-      expect(await world.editor.response(fork)).toEqual(success(fork, { sessionId }));
+      expect(await world.editor.response(fork.id)).toEqual(success(fork.id, { sessionId }));
     });
 
     test('S17 into another workspace is refused', async () => {

@@ -16,7 +16,7 @@ describe('session ids', () => {
   /** What the editor and the agent call a session, as each of them sees it in messages both ways. */
   async function expectBound({ id, agentId, agent }: OpenSession): Promise<void> {
     const params = { sessionId: id, modeId: 'm' };
-    const { request } = await exchange(world, agent, 'session/set_mode', params, { result: {} });
+    const { request } = await exchange(world, agent, 'session/set_mode', params);
     expect(request.params).toEqual({ sessionId: agentId, modeId: 'm' });
     agent.say(agentId, 'hello');
     expect(await sentBy(world, agent)).toMatchObject([{ params: { sessionId: id } }]);
@@ -129,7 +129,7 @@ describe('session ids', () => {
 
     test('S16 names the editor’s id, and opens nothing', async () => {
       const { id, agent } = session;
-      await exchange(world, agent, 'session/close', { sessionId: id }, { result: {} });
+      await exchange(world, agent, 'session/close', { sessionId: id });
 
       expect(await refusal()).toEqual(error(id));
 

@@ -26,8 +26,7 @@ describe('the next process', () => {
     const cwd = world.workspace(workspace);
     const id = world.ask('session/load', { sessionId, cwd, mcpServers: [] });
     const agent = world.agents.find((each) => each.cwd === cwd) ?? (await world.agent(cwd));
-    const request = await agent.inbox.next('session/load');
-    agent.send({ id: request.id, result: null });
+    const request = await agent.answer('session/load', { result: null });
     await world.editor.response(id);
     return (request.params as Json).sessionId;
   }
@@ -46,7 +45,7 @@ describe('the next process', () => {
     expect(received.params).toEqual({ ...params, sessionId: 's1' });
     expect(await world.editor.response(id)).toEqual(success(id, { sessionId, modes: null }));
     const prompt = { sessionId, prompt: [] };
-    const { request } = await exchange(world, agent, 'session/prompt', prompt, { result: {} });
+    const { request } = await exchange(world, agent, 'session/prompt', prompt);
     expect(request.params).toEqual({ sessionId: 's1', prompt: [] });
   });
 
@@ -58,10 +57,7 @@ describe('the next process', () => {
 
       const id = world.ask(method, { sessionId, title: 'T' });
       const agent = await world.agent(world.workspace('a'));
-      const received = await agent.inbox.next(method);
-      agent.send({ id: received.id, result: {} });
-
-      expect(received.params).toEqual({ sessionId: 's1', title: 'T' });
+      expect((await agent.answer(method)).params).toEqual({ sessionId: 's1', title: 'T' });
       expect(await world.editor.response(id)).toEqual(success(id, {}));
     },
   );
@@ -77,10 +73,8 @@ describe('the next process', () => {
     const agent = await world.agent(cwd);
     const first = await agent.inbox.next('session/list');
     agent.send({ id: first.id, result: { sessions: [{ sessionId: 's0', cwd }], nextCursor: 'more' } });
-    const second = await agent.inbox.next('session/list');
-    agent.send({ id: second.id, result: { sessions: [{ sessionId: 's1', cwd }] } });
-    const loading = await agent.inbox.next('session/load');
-    agent.send({ id: loading.id, result: null });
+    const second = await agent.answer('session/list', { result: { sessions: [{ sessionId: 's1', cwd }] } });
+    const loading = await agent.answer('session/load', { result: null });
 
     expect([first.params, second.params]).toEqual([{}, { cursor: 'more' }]);
     expect(loading.params).toEqual({ ...load, sessionId: 's1' });
@@ -96,11 +90,8 @@ describe('the next process', () => {
     const id = world.ask('session/load', { sessionId: before, cwd, mcpServers: [] });
     const agent = await world.agent(cwd);
     const error = { code: 1, message: 'not now' };
-    agent.send({ id: (await agent.inbox.next('session/list')).id, error });
-    const loading = await agent.inbox.next('session/load');
-    agent.send({ id: loading.id, error });
-
-    expect(loading.params).toMatchObject({ sessionId: before });
+    await agent.answer('session/list', { error });
+    expect((await agent.answer('session/load', { error })).params).toMatchObject({ sessionId: before });
     expect(await world.editor.response(id)).toMatchObject({ error });
   });
 
@@ -141,7 +132,7 @@ describe('the next process', () => {
   test('S14 of a session that an earlier process has deleted reaches no agent', async () => {
     const world = await worlds.begin();
     const { id: sessionId, agent } = await world.session(world.workspace('a'), 's1');
-    await exchange(world, agent, 'session/delete', { sessionId }, { result: {} });
+    await exchange(world, agent, 'session/delete', { sessionId });
     await leave(world);
 
     const next = await worlds.begin();
@@ -198,7 +189,7 @@ describe('the next process', () => {
 
     const { id, agent } = await world.session(world.workspace('a'), 's1');
 
-    const { request } = await exchange(world, agent, 'session/status', { sessionId: id }, { result: {} });
+    const { request } = await exchange(world, agent, 'session/status', { sessionId: id });
     expect(request.params).toEqual({ sessionId: 's1' });
     expect(await leave(world)).toBe(0);
     expect(world.stderr).toContain('session table');

@@ -43,8 +43,7 @@ describe('sessions', () => {
     expect([first.id, second.id]).not.toContain('same');
     for (const each of [first, second]) {
       world.send({ method: 'session/cancel', params: { sessionId: each.id } });
-      const received = await each.agent.inbox.next('session/cancel');
-      expect(received.params).toEqual({ sessionId: 'same' });
+      expect((await each.agent.inbox.next('session/cancel')).params).toEqual({ sessionId: 'same' });
       each.agent.say('same', each.id);
       const update = await world.editor.next('session/update');
       expect(update.params).toMatchObject({ sessionId: each.id, update: { content: { text: each.id } } });

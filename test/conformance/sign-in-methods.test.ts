@@ -47,9 +47,7 @@ describe('the ways to sign in', () => {
     ['{"id":"a","type":"env_var","ty\\u0070e":"terminal"}'],
     ['{"id":"a","_meta":{"terminal-auth":{"command":"x"}},"_meta":{}}'],
   ])('A4 A7 none is offered where one is hidden from some readers: %s', async (method) => {
-    const text = await offered(`[${key},${method}]`);
-
-    expect(text).toBe('{"protocolVersion":1,"authMethods":[],"z":1.0}}');
+    expect(await offered(`[${key},${method}]`)).toBe('{"protocolVersion":1,"authMethods":[],"z":1.0}}');
   });
 
   test.each([

@@ -21,7 +21,7 @@ describe('signing in', () => {
 
   /** Lets the first agent take a request that is to be repeated to later ones. */
   async function signIn(method: string, params: Json): Promise<void> {
-    await exchange(world, first, method, params, { result: {} });
+    await exchange(world, first, method, params);
   }
 
   /** Asks for a session in a workspace whose agent is not running; the agent. */
@@ -49,7 +49,7 @@ describe('signing in', () => {
 
     const id = world.ask('authenticate', { methodId: 'key' });
     const next = await world.agent();
-    next.send({ id: (await next.inbox.next('authenticate')).id, result: null });
+    await next.answer('authenticate', { result: null });
 
     expect(await world.editor.response(id)).toEqual(success(id, null));
   });
@@ -74,8 +74,8 @@ describe('signing in', () => {
     const error = { code: -32000, message: 'no', data: { why: null } };
 
     const id = world.ask('authenticate', { methodId: 'key' });
-    first.send({ id: (await first.inbox.next('authenticate')).id, result: {} });
-    second.agent.send({ id: (await second.agent.inbox.next('authenticate')).id, error });
+    await first.answer('authenticate');
+    await second.agent.answer('authenticate', { error });
 
     expect(await world.editor.response(id)).toEqual({ jsonrpc: '2.0', id, error });
   });
@@ -89,7 +89,7 @@ describe('signing in', () => {
     await world.session(world.workspace('own'), 's1', first);
     expect(agent.inbox.takeAll()).toEqual([]);
     agent.send({ id: repeated.id, result: {} });
-    agent.send({ id: (await agent.inbox.next('session/new')).id, result: { sessionId: 's1' } });
+    await agent.answer('session/new', { result: { sessionId: 's1' } });
 
     expect(await world.editor.response(opening)).toMatchObject({ id: opening, result: {} });
     expect(world.editor.takeAll()).toEqual([]);
@@ -119,16 +119,14 @@ describe('signing in', () => {
 
     const { agent } = await startAgent('a');
 
-    const received = await agent.inbox.next((message) => message.method !== 'initialize');
-    expect(received.method).toBe('session/new');
+    expect((await agent.inbox.next((message) => message.method !== 'initialize')).method).toBe('session/new');
   });
 
   test('A2 a repeated sign-in that fails does not keep the agent from its sessions', async () => {
     await signIn('authenticate', { methodId: 'key' });
     const { agent } = await startAgent('a');
 
-    const { id } = await agent.inbox.next('authenticate');
-    agent.send({ id, error: { code: -32000, message: 'expired' } });
+    await agent.answer('authenticate', { error: { code: -32000, message: 'expired' } });
 
     expect(await agent.inbox.next('session/new')).toBeDefined();
   });
@@ -136,14 +134,11 @@ describe('signing in', () => {
   test('A2 an agent that is starting when the editor signs in is signed in once', async () => {
     const { agent, opening } = await startAgent('slow');
     const id = world.ask('authenticate', { methodId: 'key' });
-    first.send({ id: (await first.inbox.next('authenticate')).id, result: {} });
+    await first.answer('authenticate');
 
     await agent.greet(fullAgent);
-    agent.send({ id: (await agent.inbox.next('session/new')).id, result: { sessionId: 's1' } });
-    const received = await agent.inbox.next('authenticate');
-    agent.send({ id: received.id, result: {} });
-
-    expect(received.params).toEqual({ methodId: 'key' });
+    await agent.answer('session/new', { result: { sessionId: 's1' } });
+    expect((await agent.answer('authenticate')).params).toEqual({ methodId: 'key' });
     expect(await world.editor.response(opening)).toMatchObject({ result: {} });
     expect(await world.editor.response(id)).toEqual(success(id, {}));
     expect(await sentTo(world, agent)).toEqual([]);

@@ -12,7 +12,7 @@ describe('signing out', () => {
   beforeEach(async () => {
     world = await World.initialized();
     first = await world.agent();
-    await exchange(world, first, 'authenticate', { methodId: 'key' }, { result: {} });
+    await exchange(world, first, 'authenticate', { methodId: 'key' });
   });
   afterEach(() => world.end());
 
@@ -53,9 +53,7 @@ describe('signing out', () => {
 
   test('A9 a refused logout leaves the agents that start later signed in', async () => {
     const error = { code: -32603, message: 'not now' };
-    const { response } = await exchange(world, first, 'logout', {}, { error });
-
-    expect(response.error).toEqual(error);
+    expect((await exchange(world, first, 'logout', {}, { error })).response.error).toEqual(error);
     expect(await firstRequestOfNewAgent()).toBe('authenticate');
   });
 
@@ -64,7 +62,7 @@ describe('signing out', () => {
     const cwd = world.workspace(name);
     world.send({ method: '_wake', params: { cwd } });
     const agent = await world.agent(cwd);
-    agent.send({ id: (await agent.inbox.next('authenticate')).id, result: {} });
+    await agent.answer('authenticate');
     return agent;
   }
 });
@@ -79,9 +77,7 @@ describe('without the capability', () => {
       world = await World.initialized({ agentHello: { protocolVersion: 1 } });
       const agent = await world.agent();
 
-      const response = await world.request(method, {});
-
-      expect(response).toEqual(failure(2, -32601, { method }));
+      expect(await world.request(method, {})).toEqual(failure(2, -32601, { method }));
       expect(await sentTo(world, agent)).toEqual([]);
     },
   );

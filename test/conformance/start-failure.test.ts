@@ -71,7 +71,7 @@ describe('an agent that cannot be started', () => {
     const hello = world.ask('initialize', { protocolVersion: 1 });
     const refusing = await world.agent();
     const error = { code: -32603, message: 'no licence' };
-    refusing.send({ id: (await refusing.inbox.next('initialize')).id, error });
+    await refusing.answer('initialize', { error });
     await refusing.sawEof;
     refusing.order({ exit: 0 });
 

@@ -1,5 +1,5 @@
 /** Statements T1 and T9, invariant 1: what is on stdout, and what is not. */
-import { leave, sentBy } from '../support/dialogue';
+import { leave, sentBy, startCall } from '../support/dialogue';
 import { World, type WorldOptions } from '../support/world';
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent', 'no level'];
@@ -15,10 +15,9 @@ async function makeNoise(world: World): Promise<void> {
   world.send('this is not JSON\n[]\n{}\n');
   await world.request('session/prompt', { sessionId: 'no' });
   await world.request('session/new', { cwd: '/no/such/folder', mcpServers: [] });
-  const prompt = world.ask('session/prompt', { sessionId: id, prompt: [] });
-  await agent.inbox.next('session/prompt');
+  const prompt = await startCall(world, agent, 'session/prompt', { sessionId: id, prompt: [] });
   agent.order({ err: 'last words\n', exit: 3 });
-  await world.editor.response(prompt);
+  await world.editor.response(prompt.id);
 }
 
 /** Ends the proxy; fails unless all that it has written is messages. */
@@ -91,10 +90,9 @@ describe("an agent's stderr", () => {
   ])('T9 is shown at level %s: %s', async (level, isShown) => {
     world = await World.initialized({ env: { CAI_LOG_LEVEL: level } });
     const { id, agent } = await world.session(world.workspace('own'), 's1');
-    const prompt = world.ask('session/prompt', { sessionId: id, prompt: [] });
-    await agent.inbox.next('session/prompt');
+    const prompt = await startCall(world, agent, 'session/prompt', { sessionId: id, prompt: [] });
     agent.order({ err: 'said by the agent\n', exit: 0 });
-    const { error } = await world.editor.response(prompt);
+    const { error } = await world.editor.response(prompt.id);
     await leave(world);
 
     // What failed quotes it in any case.

@@ -32,8 +32,7 @@ describe('a session in a folder whose workspace has grown', () => {
 
     const trust = await runCli(['trust', '--yes', cwd], { env: { HOME: join(world.folder, 'home') } });
     expect(trust).toMatchObject({ status: 0, stderr: '' });
-    const { agent } = await world.session(cwd, 'two');
-    expect(agent.cwd).toBe(outer);
+    expect((await world.session(cwd, 'two')).agent.cwd).toBe(outer);
     expect(await leave(world)).toBe(0);
   });
 
@@ -65,7 +64,7 @@ describe('where a repository within another is one no longer', () => {
     session = await world.session(repository, 's1');
     if (isRunning) {
       const params = { sessionId: session.id };
-      await exchange(world, session.agent, 'session/close', params, { result: {} });
+      await exchange(world, session.agent, 'session/close', params);
     } else {
       await endAgent(world, session.agent);
     }
@@ -107,7 +106,7 @@ describe('where a repository within another is one no longer', () => {
     await begin(true);
 
     const params = { sessionId: session.id };
-    const { request } = await exchange(world, session.agent, 'session/delete', params, { result: {} });
+    const { request } = await exchange(world, session.agent, 'session/delete', params);
 
     expect(request.params).toEqual({ sessionId: 's1' });
     expectNoneStarted();
@@ -134,9 +133,7 @@ describe('where a repository within another is one no longer', () => {
   test('a list from memory is not, and starts none', async () => {
     await begin(false);
 
-    const response = await world.request('session/list', { cwd: repository });
-
-    expect(response.result).toEqual({ sessions: [] });
+    expect((await world.request('session/list', { cwd: repository })).result).toEqual({ sessions: [] });
     expectNoneStarted();
   });
 });

@@ -92,9 +92,7 @@ describe('an agent', () => {
     const update = `"params":{"sessionId":"hostile","update":${JSON.stringify(chunk('x'))}}`;
 
     hostile.agent.send(`{"jsonrpc":"2.0","method":"session/update","x":[\r${hidden}\r],${update}}\n`);
-    const received = await sentBy(world, hostile.agent);
-
-    expect(received).toHaveLength(1);
+    expect(await sentBy(world, hostile.agent)).toHaveLength(1);
     expect(world.editor.lines.some((line) => line.includes('\r'))).toBe(false);
   });
 
@@ -204,8 +202,7 @@ describe('an agent', () => {
       agent.send({ id: n, method: 'fs/read_text_file', params: { sessionId: 'hostile', path } });
     }
     for (let n = 0; n < rounds; n++) {
-      const load = await agent.inbox.next('session/load');
-      agent.send({ id: load.id, result: {} });
+      const load = await agent.answer('session/load');
       await world.editor.response(load.id);
     }
     const passed = await sentBy(world, agent);
@@ -368,8 +365,7 @@ describe('an agent whose list of sessions does not end', () => {
           cwd: agent.cwd,
         }));
         const id = world.ask('session/list', i === 0 ? {} : { cursor });
-        const asked = await agent.inbox.next('session/list');
-        agent.send({ id: asked.id, result: { sessions, nextCursor: 'more' } });
+        await agent.answer('session/list', { result: { sessions, nextCursor: 'more' } });
         ({ nextCursor: cursor } = (await world.editor.response(id)).result as { nextCursor: unknown });
       }
 

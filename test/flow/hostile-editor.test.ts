@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exchange, leave, sentTo } from '../support/dialogue';
 import { failure, success } from '../support/messages';
-import { startTurn } from '../support/turn';
+import { startTurn, expectTurn } from '../support/turn';
 import { fullAgent, World } from '../support/world';
 
 describe('an editor', () => {
@@ -16,9 +16,7 @@ describe('an editor', () => {
     world.process.stderr.pause();
 
     session.agent.send('garbage\n'.repeat(20_000));
-    const turn = await startTurn(world, session);
-
-    expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+    await expectTurn(world, session);
     const left = leave(world);
     await session.agent.gone;
     // Its process counts as over for us only when its output is read to the end.
@@ -32,9 +30,7 @@ describe('an editor', () => {
     world.process.stderr.destroy();
 
     session.agent.send('garbage\n'.repeat(100));
-    const turn = await startTurn(world, session);
-
-    expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
+    await expectTurn(world, session);
   });
 
   test('that leaves while a session is looked up leaves no agent behind', async () => {
@@ -46,9 +42,7 @@ describe('an editor', () => {
     world.process.kill('SIGTERM');
     await first.sawEof;
     world.file('go', '');
-    const response = await world.editor.response(opening);
-
-    expect(response).toEqual(failure(opening, -32603));
+    expect(await world.editor.response(opening)).toEqual(failure(opening, -32603));
     expect(await world.exited()).toBe(0);
     expect(world.agents).toEqual([first]);
   });
@@ -90,8 +84,7 @@ describe('an editor', () => {
     expect(await world.editor.response(held)).toEqual(success(held, { stopReason: 'cancelled' }));
     const agent = await world.agent(cwd);
     await agent.greet({ ...fullAgent, agentCapabilities: { loadSession: true } });
-    const { id } = await agent.inbox.next('session/load');
-    agent.send({ id, result: {} });
+    await agent.answer('session/load');
     expect(await world.editor.response(loading)).toEqual(success(loading, {}));
     expect(await sentTo(world, agent)).toEqual([]);
   });
@@ -100,7 +93,7 @@ describe('an editor', () => {
     world = await World.initialized();
     const first = await world.agent();
     const providers = Array.from({ length: 110 }, (_, n) => ({ providerId: `p${n}` }));
-    for (const params of providers) await exchange(world, first, 'providers/set', params, { result: {} });
+    for (const params of providers) await exchange(world, first, 'providers/set', params);
 
     const opening = world.ask('session/new', { cwd: world.workspace('later'), mcpServers: [] });
     const later = await world.agent(join(world.folder, 'later'));

@@ -29,9 +29,7 @@ describe('a repository', () => {
     const env = { HOME, XDG_STATE_HOME: newFolder(), XDG_CONFIG_HOME: '', CAI_ACP_DIRECT_SPAWN: '1' };
     const input = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n';
 
-    const { stdout } = await runCli(['--acp', 'evil'], { env, cwd: repository, input });
-
-    expect(stdout).toBe('');
+    expect((await runCli(['--acp', 'evil'], { env, cwd: repository, input })).stdout).toBe('');
     expect(existsSync(mark)).toBe(false);
   });
 

@@ -1,5 +1,5 @@
 /** An agent that nests values deeper than they can be written again: it costs the others nothing. */
-import { endAgent, exchange, sentBy } from '../support/dialogue';
+import { endAgent, exchange, sentBy, startCall } from '../support/dialogue';
 import { failure } from '../support/messages';
 import { startTurn, use, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
@@ -61,12 +61,11 @@ describe('values that are nested too deeply', () => {
 
   test('cost a demand to sign in only the method that has them', async () => {
     const { agent } = hostile;
-    const id = world.ask('session/new', { cwd: agent.cwd, mcpServers: [] });
-    const request = await agent.inbox.next('session/new');
+    const call = await startCall(world, agent, 'session/new', { cwd: agent.cwd, mcpServers: [] });
 
-    agent.send(answer(request.id, demand));
+    agent.send(answer(call.received.id, demand));
 
-    expect(await world.editor.response(id)).toMatchObject({ error: demanded });
+    expect(await world.editor.response(call.id)).toMatchObject({ error: demanded });
     await expectOthersServed();
   });
 
@@ -88,8 +87,7 @@ describe('values that are nested too deeply', () => {
 
     agent.send(`{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":{"configOptions":[${deep}]}}\n`);
 
-    const received = await agent.inbox.next('session/prompt');
-    agent.send({ id: received.id, result: { stopReason: 'end_turn' } });
+    await agent.answer('session/prompt', { result: { stopReason: 'end_turn' } });
     expect(await world.editor.response(id)).toMatchObject({ result: { stopReason: 'end_turn' } });
     await expectOthersServed();
   });
@@ -127,13 +125,12 @@ describe('a line of an agent over which the proxy itself fails', () => {
     const hostile = await world.session(world.workspace('own'), 'hostile');
     const calm = await world.session(world.workspace('calm'), 'calm');
     const params = { sessionId: hostile.id, configId: 'c', value: 'v' };
-    const first = world.ask('session/set_config_option', params);
-    await hostile.agent.inbox.next('session/set_config_option');
+    const first = await startCall(world, hostile.agent, 'session/set_config_option', params);
     const second = (await startTurn(world, hostile)).id;
 
-    hostile.agent.send(`{"jsonrpc":"2.0","id":${first},"result":{"configOptions":"poison"}}\n`.repeat(3));
+    hostile.agent.send(`{"jsonrpc":"2.0","id":${first.id},"result":{"configOptions":"poison"}}\n`.repeat(3));
 
-    for (const id of [first, second]) {
+    for (const id of [first.id, second]) {
       const response = await world.editor.response(id);
       expect(response).toEqual(failure(id, -32603));
       expect(response).toHaveProperty('error.message', expect.stringContaining('could not be served'));
@@ -141,7 +138,7 @@ describe('a line of an agent over which the proxy itself fails', () => {
     await hostile.agent.sawEof;
     const turn = await startTurn(world, calm);
     expect(await turn.end()).toMatchObject({ result: { stopReason: 'end_turn' } });
-    expect(world.editor.takeAll().filter(({ id }) => id === first || id === second)).toEqual([]);
+    expect(world.editor.takeAll().filter(({ id }) => id === first.id || id === second)).toEqual([]);
     const said = await world.lastWords();
     expect(said).toContain('internal error');
     expect(said).not.toContain('poison');

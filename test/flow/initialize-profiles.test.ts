@@ -56,15 +56,13 @@ describe('a recorded profile', () => {
     await recorded();
     await start({ agentHello: false });
 
-    const response = await world.request('initialize', hello);
-
-    expect(response).toEqual({ jsonrpc: '2.0', id: 1, result: fullAgent });
+    expect(await world.request('initialize', hello)).toEqual({ jsonrpc: '2.0', id: 1, result: fullAgent });
     const agent = await world.agent(world.workspace('own'));
     const opening = world.ask('session/new', { cwd: world.workspace('own'), mcpServers: [] });
     expect((await agent.inbox.next('initialize')).params).toEqual(hello);
     expect(agent.inbox.takeAll()).toEqual([]);
     await answerHello(agent, fullAgent);
-    agent.send({ id: (await agent.inbox.next('session/new')).id, result: { sessionId: 's1' } });
+    await agent.answer('session/new', { result: { sessionId: 's1' } });
     expect(await world.editor.response(opening)).toMatchObject({ result: {} });
   });
 
@@ -127,7 +125,7 @@ describe('a recorded profile', () => {
     world.ask('initialize', hello);
     const signIn = world.ask('authenticate', { methodId: 'key' });
     const agent = await world.agent();
-    agent.send({ id: (await agent.inbox.next('authenticate')).id, result: {} });
+    await agent.answer('authenticate');
 
     expect(await world.editor.response(signIn)).toMatchObject({ result: {} });
     expect(world.agents).toHaveLength(1);
@@ -193,9 +191,7 @@ describe('a recorded profile', () => {
     };
     await start({ ...changed, agentHello: otherAgent });
 
-    const response = await world.request('initialize', hello);
-
-    expect(response.result).toEqual(otherAgent);
+    expect((await world.request('initialize', hello)).result).toEqual(otherAgent);
     expect(await world.lastWords()).toBe('');
   });
 

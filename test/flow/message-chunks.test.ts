@@ -45,8 +45,7 @@ describe('chunks of messages', () => {
     agent.send(update(first, chunk('a'.repeat(50))).repeat(20));
     await turnOf(first);
     const closing = world.ask('session/close', { sessionId: first.id });
-    const close = await agent.inbox.next('session/close');
-    agent.send({ id: close.id, result: {} });
+    await agent.answer('session/close');
     await world.editor.response(closing);
     const other = await world.session(world.workspace('one'), 's2', agent);
 

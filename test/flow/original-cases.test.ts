@@ -206,9 +206,7 @@ describe('the cases of the original', () => {
       world.ask('session/new', { cwd: world.workspace('a'), mcpServers: [] }),
     ];
 
-    const status = await world.close();
-
-    expect(status).toBe(0);
+    expect(await world.close()).toBe(0);
     for (const id of asked) expect(await world.editor.response(id)).toHaveProperty('result');
   });
 
@@ -232,9 +230,7 @@ describe('the cases of the original', () => {
   test('15 an unknown method is an error', async () => {
     await startInitialized();
 
-    const { error } = await world.request('unknown/method', {});
-
-    expect(error).toMatchObject({ code: -32601 });
+    expect((await world.request('unknown/method', {})).error).toMatchObject({ code: -32601 });
   });
 
   test('16 an agent of any name is accepted, and initialize answered', async () => {

@@ -102,8 +102,7 @@ describe('a sign-in that an editor is offered', () => {
     child.kill('SIGKILL');
     await gone;
     const kept = left(env).length;
-    const useless = () => takeToken(new Host(env), tokens[0]!);
-    expect(useless).toThrow('too old');
+    expect(() => takeToken(new Host(env), tokens[0]!)).toThrow('too old');
     await runCli(['--acp', 'claude'], { env, cwd: workspace() });
 
     expect([kept, left(env)]).toEqual([2, []]);

@@ -27,8 +27,7 @@ async function open(cwd: string, additionalDirectories: readonly string[] = []):
   const params = { cwd, additionalDirectories, mcpServers: [] };
   const asked = world.ask('session/new', params);
   const agent = await world.agent(root);
-  const { id } = await agent.inbox.next('session/new');
-  agent.send({ id, result: { sessionId: 's' } });
+  await agent.answer('session/new', { result: { sessionId: 's' } });
   const { result } = await world.editor.response(asked);
   return { id: (result as { sessionId: string }).sessionId, agentId: 's', agent };
 }
@@ -213,8 +212,7 @@ describe('a workspace that was replaced by another folder', () => {
 
     const asked = world.ask('session/new', { cwd: root, mcpServers: [] });
     const next = await world.agent(root);
-    const request = await next.inbox.next('session/new');
-    next.send({ id: request.id, result: { sessionId: 'new' } });
+    await next.answer('session/new', { result: { sessionId: 'new' } });
 
     expect(next).not.toBe(agent);
     expect(await world.editor.response(asked)).toHaveProperty('result.sessionId');

@@ -78,8 +78,7 @@ describe('a recording', () => {
     await world.editor.next('_later');
     await leave(world);
 
-    const last = recorded(file, 'from agent').at(-1);
-    expect(last).toContain('_later');
+    expect(recorded(file, 'from agent').at(-1)).toContain('_later');
     expect(readFileSync(file, 'utf8')).toContain(`"begins":"{${' '.repeat(4_095)}","bytes":10001}`);
   });
 
@@ -99,11 +98,10 @@ describe('a recording', () => {
       _meta: { gateway: { headers: { 'X-Key': 'hidden-2' } } },
     });
     const agent = await world.agent();
-    const { id } = await agent.inbox.next('session/new');
-    agent.send({ id, result: { sessionId: 's1', _meta: { access_token: 'hidden-3' } } });
+    await agent.answer('session/new', { result: { sessionId: 's1', _meta: { access_token: 'hidden-3' } } });
     await world.editor.response(opening);
     const params = { methodId: 'key', _meta: { code: 'hidden-4' } };
-    await exchange(world, agent, 'authenticate', params, { result: {} });
+    await exchange(world, agent, 'authenticate', params);
     await leave(world);
 
     expect(agent.inbox.lines.join('')).toContain('hidden-1');

@@ -1,7 +1,8 @@
 /** A session whose agent hangs while it restores it: it can be closed, and is not awaited for ever. */
 import { endAgent, sentBy, sentTo } from '../support/dialogue';
+import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
-import { failure, success } from '../support/messages';
+import { failure, itsId, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
 import { startTurn, use, type OpenSession } from '../support/turn';
 import { fullAgent, World, type WorldOptions } from '../support/world';
@@ -30,8 +31,7 @@ async function hang(options: WorldOptions = {}): Promise<{ agent: Puppet; reques
 /** The session is loaded, by the agent that hung. */
 async function load(agent: Puppet): Promise<void> {
   const id = world.ask('session/load', { sessionId: session.id, cwd: agent.cwd, mcpServers: [] });
-  const request = await agent.inbox.next('session/load');
-  agent.send({ id: request.id, result: {} });
+  await agent.answer('session/load');
   expect(await world.editor.response(id)).toEqual(success(id, {}));
 }
 
@@ -40,9 +40,7 @@ describe('a session that is closed while it is restored', () => {
     const { agent, request, id } = await hang();
     const second = prompt();
 
-    const closed = await world.request('session/close', { sessionId: session.id });
-
-    expect(closed).toEqual(success(closed.id, {}));
+    expect(await world.request('session/close', { sessionId: session.id })).toEqual(success(itsId, {}));
     for (const each of [id, second]) {
       const answer = await world.editor.response(each);
       expect(answer).toEqual(failure(each, -32603));
@@ -78,8 +76,7 @@ describe('a session that is closed while it is restored', () => {
 
     await world.request('session/close', { sessionId: session.id });
 
-    const request = await agent.inbox.next('session/delete');
-    agent.send({ id: request.id, result: {} });
+    await agent.answer('session/delete');
     expect(await world.editor.response(deleting)).toEqual(success(deleting, {}));
   });
 
@@ -116,9 +113,7 @@ describe('a session that is closed while it is restored', () => {
   test('by session/end ends an agent that has no other', async () => {
     const { agent, id } = await hang();
 
-    const ended = await world.request('session/end', { sessionId: session.id });
-
-    expect(ended).toEqual(success(ended.id, {}));
+    expect(await world.request('session/end', { sessionId: session.id })).toEqual(success(itsId, {}));
     expect(await world.editor.response(id)).toEqual(failure(id, -32603));
     await agent.sawEof;
   });
@@ -126,20 +121,22 @@ describe('a session that is closed while it is restored', () => {
 
 describe('an agent that does not restore a session', () => {
   test('is awaited as long as one that does not start; the next prompt tries again', async () => {
-    const { agent, request, id } = await hang({ config: `${noDelay}[acp]\nstart_timeout = "4s"\n` });
+    const { agent, request, id } = await hang({
+      config: `${noDelay}[acp]\nstart_timeout = "10s"\n`,
+      env: hastened,
+    });
     const waiting = world.ask('_x/session', { sessionId: session.id });
 
     for (const each of [id, waiting]) {
       const answer = await world.editor.response(each);
       expect(answer).toEqual(failure(each, -32603));
-      expect(answer).toHaveProperty('error.message', expect.stringContaining('in 4 s'));
+      expect(answer).toHaveProperty('error.message', expect.stringContaining('in 10 s'));
     }
     const next = prompt();
     const again = await agent.inbox.next('session/resume');
     agent.send({ id: request.id, error: { code: -32603, message: 'late' } });
     agent.send({ id: again.id, result: {} });
-    const received = await agent.inbox.next('session/prompt');
-    agent.send({ id: received.id, result: { stopReason: 'end_turn' } });
+    await agent.answer('session/prompt', { result: { stopReason: 'end_turn' } });
 
     expect(await world.editor.response(next)).toEqual(success(next, { stopReason: 'end_turn' }));
   });

@@ -1,5 +1,5 @@
 /** A session whose agent has ended goes on with its next prompt; what a prompt has begun is never repeated. */
-import { exchange, sentBy, sentTo } from '../support/dialogue';
+import { exchange, sentBy, sentTo, startCall } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
@@ -64,8 +64,7 @@ async function restored(): Promise<Puppet> {
 
 /** The agent answers the next prompt; resolves with what it got. */
 async function answerPrompt(agent: Puppet): Promise<Json> {
-  const received = await agent.inbox.next('session/prompt');
-  agent.send({ id: received.id, result: { stopReason: 'end_turn' } });
+  const received = await agent.answer('session/prompt', { result: { stopReason: 'end_turn' } });
   return received;
 }
 
@@ -95,13 +94,10 @@ describe('the next prompt of a session whose agent was killed', () => {
     expect(request).toMatchObject({ method, params: { sessionId: 's1', cwd, mcpServers: [] } });
     expect(await sentTo(world, agent)).toEqual([]);
     agent.send({ id: request.id, result: {} });
-    const received = await answerPrompt(agent);
-
-    expect(received.params).toEqual({ sessionId: 's1', prompt: text('second') });
+    expect((await answerPrompt(agent)).params).toEqual({ sessionId: 's1', prompt: text('second') });
     expect(await world.editor.response(id)).toEqual(success(id, { stopReason: 'end_turn' }));
     agent.say('s1', 'still here');
-    const said = await world.editor.next('session/update');
-    expect(said).toMatchObject({ params: { sessionId: session.id } });
+    expect(await world.editor.next('session/update')).toMatchObject({ params: { sessionId: session.id } });
     expect(prompts()).toEqual(['go on', 'second']);
   });
 
@@ -124,8 +120,7 @@ describe('the next prompt of a session whose agent was killed', () => {
     await open();
     const params = `{"cwd":${JSON.stringify(cwd)},"mcpServers":[{"name":"m","command":"/bin/m","args":["x"],"env":[{"name":"K","value":"secret"}]}],"additionalDirectories":[${JSON.stringify(cwd)}],"_meta":{"n":12345678901234567890}}`;
     world.send(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":${params}}\n`);
-    const { id } = await session.agent.inbox.next('session/new');
-    session.agent.send({ id, result: { sessionId: 's2' } });
+    await session.agent.answer('session/new', { result: { sessionId: 's2' } });
     const opened = (await world.editor.response('new')).result as { sessionId: string };
     await use(world, { ...session, id: opened.sessionId });
     await kill(session.agent);
@@ -141,15 +136,12 @@ describe('the next prompt of a session whose agent was killed', () => {
   test('restores one that the editor has loaded, with what it was loaded with', async () => {
     await open({ agentHello: agentWith('load') });
     const load = world.ask('session/load', { sessionId: session.id, cwd, mcpServers: [{ name: 'n' }] });
-    const { id } = await session.agent.inbox.next('session/load');
-    session.agent.send({ id, result: {} });
+    await session.agent.answer('session/load');
     await world.editor.response(load);
     await kill(session.agent);
 
     prompt();
-    const { request } = await successor();
-
-    expect(request.params).toEqual({ sessionId: 's1', cwd, mcpServers: [{ name: 'n' }] });
+    expect((await successor()).request.params).toEqual({ sessionId: 's1', cwd, mcpServers: [{ name: 'n' }] });
   });
 
   test('loads one that was forked without servers with none, which a load must name', async () => {
@@ -190,8 +182,7 @@ describe('the next prompt of a session whose agent was killed', () => {
     ];
     for (const update of [...past, ...present]) agent.update('s1', update);
     agent.send({ id: 7, method: 'session/request_permission', params: permissionParams('s1') });
-    const asked = await world.editor.next('session/request_permission');
-    world.send({ id: asked.id, result: { outcome: { outcome: 'cancelled' } } });
+    await world.answer('session/request_permission', { result: { outcome: { outcome: 'cancelled' } } });
     await agent.inbox.next((message) => message.id === 7 && message.method === undefined);
     agent.send({ id: request.id, result: {} });
     agent.say('s1', 'new');
@@ -274,18 +265,16 @@ describe('a session that had no prompt', () => {
     await openUnused({ agentHello: agentWith() });
     const params = `{"cwd":${JSON.stringify(cwd)},"mcpServers":[],"_meta":{"n":12345678901234567890}}`;
     world.send(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":${params}}\n`);
-    const { id: newId } = await session.agent.inbox.next('session/new');
-    session.agent.send({ id: newId, result: { sessionId: 's2' } });
+    await session.agent.answer('session/new', { result: { sessionId: 's2' } });
     const { sessionId } = (await world.editor.response('new')).result as { sessionId: string };
     const mode = { sessionId, modeId: 'plan' };
-    await exchange(world, session.agent, 'session/set_mode', mode, { result: {} });
+    await exchange(world, session.agent, 'session/set_mode', mode);
     await kill(session.agent);
 
     const id = prompt('first', sessionId);
     const { agent, request } = await askedAnew();
     agent.send({ id: request.id, result: { sessionId: 'n1' } });
-    const setting = await agent.inbox.next('session/set_mode');
-    agent.send({ id: setting.id, result: {} });
+    const setting = await agent.answer('session/set_mode');
     const received = await answerPrompt(agent);
     agent.say('n1', 'here');
 
@@ -338,8 +327,7 @@ describe('a session that had no prompt', () => {
     expect(answer).toHaveProperty('error.message', expect.stringContaining(said));
 
     const next = prompt();
-    const { id: again } = await agent.inbox.next('session/new');
-    agent.send({ id: again, result: { sessionId: 'n1' } });
+    await agent.answer('session/new', { result: { sessionId: 'n1' } });
     await answerPrompt(agent);
     expect(await world.editor.response(next)).toHaveProperty('result');
   });
@@ -374,7 +362,7 @@ describe('a session that had no prompt', () => {
 
   test('is restored as any other once it was given more than settings', async () => {
     await openUnused();
-    await exchange(world, session.agent, '_x/work', { sessionId: session.id }, { result: {} });
+    await exchange(world, session.agent, '_x/work', { sessionId: session.id });
     await kill(session.agent);
 
     prompt();
@@ -425,11 +413,9 @@ describe('what was set in a session', () => {
 
   /** The user sets something, and the agent agrees or not. */
   async function set(method: string, params: Json, isAgreed = true): Promise<void> {
-    const id = world.ask(method, { sessionId: session.id, ...params });
-    const request = await session.agent.inbox.next(method);
+    const call = await startCall(world, session.agent, method, { sessionId: session.id, ...params });
     const error = { code: -32602, message: 'no' };
-    session.agent.send({ id: request.id, ...(isAgreed ? { result: {} } : { error }) });
-    await world.editor.response(id);
+    await call.end({ ...(isAgreed ? { result: {} } : { error }) });
   }
 
   const planAgain = [{ method: 'session/set_mode', params: { sessionId: 's1', modeId: 'plan' } }];
@@ -440,7 +426,7 @@ describe('what was set in a session', () => {
     const id = prompt();
     const agent = await restored();
     agent.update('s1', { sessionUpdate: 'current_mode_update', currentModeId: 'default' });
-    agent.send({ id: (await agent.inbox.next('session/set_mode')).id, result: {} });
+    await agent.answer('session/set_mode');
     await answerPrompt(agent);
     await world.editor.response(id);
     session = { ...session, agent };
@@ -471,18 +457,14 @@ describe('what was set in a session', () => {
     const params = { sessionId: session.id, cwd, mcpServers: [] };
     await exchange(world, session.agent, 'session/load', params, { result });
 
-    const again = await setAgain();
-
-    expect(again).toEqual([{ method: 'session/set_mode', params: { sessionId: 's1', modeId } }]);
+    expect(await setAgain()).toEqual([{ method: 'session/set_mode', params: { sessionId: 's1', modeId } }]);
   });
 
   test('still holds after a fork in its folder of which the agent speaks before it answers', async () => {
     await set('session/set_mode', { modeId: 'plan' });
-    const id = world.ask('session/fork', { sessionId: session.id });
-    const request = await session.agent.inbox.next('session/fork');
+    const call = await startCall(world, session.agent, 'session/fork', { sessionId: session.id });
     session.agent.say('f1', 'here');
-    session.agent.send({ id: request.id, result: { sessionId: 'f1' } });
-    await world.editor.response(id);
+    await call.end({ result: { sessionId: 'f1' } });
 
     expect(await setAgain()).toEqual(planAgain);
   });
@@ -548,9 +530,8 @@ describe('what was set in a session', () => {
       configOptions: optionsWith('small'),
     };
     agent.send({ id: request.id, result });
-    agent.send({ id: (await agent.inbox.next('session/set_mode')).id, ...outcome });
-    const option = await agent.inbox.next('session/set_config_option');
-    agent.send({ id: option.id, result: { configOptions: optionsWith('large') } });
+    await agent.answer('session/set_mode', outcome);
+    await agent.answer('session/set_config_option', { result: { configOptions: optionsWith('large') } });
     await answerPrompt(agent);
     await world.editor.response(id);
 
@@ -702,8 +683,7 @@ describe('while a session is restored', () => {
     agent.send({ id: request.id, result: {} });
 
     await answerPrompt(agent);
-    const received = await agent.inbox.next('session/cancel');
-    agent.send({ id: received.id, error: { code: -32601, message: 'no request' } });
+    await agent.answer('session/cancel', { error: { code: -32601, message: 'no request' } });
     expect(await world.editor.response(id)).toEqual(failure(id, -32601));
     expect(await world.editor.response(waiting)).toHaveProperty('result');
   });
@@ -773,8 +753,7 @@ describe('a session that cannot be restored', () => {
       expect(answer).toHaveProperty('error.message', expect.stringContaining(words));
     }
     const next = prompt('three');
-    const again = await agent.inbox.next('session/resume');
-    agent.send({ id: again.id, result: {} });
+    await agent.answer('session/resume');
     await answerPrompt(agent);
     expect(await world.editor.response(next)).toHaveProperty('result');
     expect(prompts()).toEqual(['three']);
@@ -846,8 +825,7 @@ describe('a session that cannot be restored', () => {
     const closed = await world.request('session/close', { sessionId: session.id });
     const deleting = world.ask('session/delete', { sessionId: second.id });
     const agent = await world.agent(cwd);
-    const request = await agent.inbox.next('session/delete');
-    agent.send({ id: request.id, result: {} });
+    const request = await agent.answer('session/delete');
 
     expect(closed).toEqual(success(closed.id, {}));
     expect(request.params).toEqual({ sessionId: 's2' });

@@ -1,4 +1,5 @@
 /** Calls of a session that meet in its queue: none overtakes another, and what fails or ends takes nothing else along. */
+import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import type { Puppet } from '../support/puppet';
 import { use, type OpenSession } from '../support/turn';
@@ -11,8 +12,8 @@ let cwd: string;
 let session: OpenSession;
 afterEach(() => world.end());
 
-async function open(): Promise<void> {
-  world = await World.initialized({ config: noDelay });
+async function open(env: NodeJS.ProcessEnv = {}): Promise<void> {
+  world = await World.initialized({ config: noDelay, env });
   cwd = world.workspace('own');
   session = await world.session(cwd, 's1');
   await use(world, session);
@@ -177,7 +178,7 @@ test('what an agent still says of a closed session is not taken for a session th
 });
 
 test('an agent that does not list its sessions keeps waiting only the first call for an unknown id', async () => {
-  await open();
+  await open(hastened);
   const unknown = (n: number): string => `0000000${n}-0000-5000-8000-000000000000`;
   sendAtOnce({ one: load(unknown(1)), two: load(unknown(2)) });
   const got = [
@@ -187,4 +188,4 @@ test('an agent that does not list its sessions keeps waiting only the first call
   ];
 
   expect(got).toEqual(['session/list', 'session/load', 'session/load']);
-}, 30_000);
+});

@@ -1,6 +1,7 @@
 /** A start that fails and may go better is tried again; what waits for it waits in order, and nobody else. */
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { hastened } from '../support/hastened';
 import { newFolder } from '../support/temp-folder';
 import { failure } from '../support/messages';
 import { fullAgent, World } from '../support/world';
@@ -12,14 +13,14 @@ let world: World;
 afterEach(() => world.end());
 
 /** A world whose first agent, which serves `own`, greets; all others do what the test wants. */
-async function begin(config: string): Promise<string> {
+async function begin(config: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
   let isFirst = true;
   const agentHello = (): typeof fullAgent | false => {
     const wasFirst = isFirst;
     isFirst = false;
     return wasFirst && fullAgent;
   };
-  world = await World.initialized({ config, agentHello });
+  world = await World.initialized({ config, env, agentHello });
   return world.workspace('a');
 }
 
@@ -57,7 +58,7 @@ describe('an agent that ends before it answers initialize', () => {
     const cwd = await begin(noDelay);
     const signIn = world.ask('authenticate', { methodId: 'key' });
     const first = world.agents[0]!;
-    first.send({ id: (await first.inbox.next('authenticate')).id, result: {} });
+    await first.answer('authenticate');
     await world.editor.response(signIn);
     world.ask('session/new', { cwd, mcpServers: [] });
     (await started(cwd)).order({ exit: 1 });
@@ -68,8 +69,7 @@ describe('an agent that ends before it answers initialize', () => {
     const third = await started(cwd);
     greet(third);
 
-    const request = await third.inbox.next('authenticate');
-    third.send({ id: request.id, result: {} });
+    await third.answer('authenticate');
     await third.inbox.next('session/new');
     expect(third.inbox.takeAll()).toEqual([]);
   });
@@ -85,7 +85,7 @@ describe('an agent that ends before it answers initialize', () => {
     const next = world.ask('session/new', { cwd, mcpServers: [] });
     const agent = await started(cwd);
     greet(agent);
-    agent.send({ id: (await agent.inbox.next('session/new')).id, result: { sessionId: 's' } });
+    await agent.answer('session/new', { result: { sessionId: 's' } });
     expect(await world.editor.response(next)).toHaveProperty('result');
   });
 
@@ -128,13 +128,13 @@ describe('an agent that ends before it answers initialize', () => {
 });
 
 test('an agent that does not answer initialize in time is ended and started again', async () => {
-  const cwd = await begin(`[acp]\nstart_timeout = "5s"\n${noDelay}`);
+  const cwd = await begin(`[acp]\nstart_timeout = "10s"\n${noDelay}`, hastened);
   const id = world.ask('session/new', { cwd, mcpServers: [] });
   const silent = await started(cwd);
   await silent.gone;
   const agent = await started(cwd);
   greet(agent);
-  agent.send({ id: (await agent.inbox.next('session/new')).id, result: { sessionId: 's' } });
+  await agent.answer('session/new', { result: { sessionId: 's' } });
 
   expect(await world.editor.response(id)).toHaveProperty('result');
   expect(await world.lastWords()).toContain('"class":"timeout"');
@@ -160,14 +160,14 @@ test('a container that never gets ready is waited for as long as an agent that n
   const engine = createServer(({ url }, response) => {
     if (url!.endsWith('/_ping')) response.setHeader('Api-Version', '1.41').end('OK');
   }).listen(socket);
-  const env = { CAI_ACP_DIRECT_SPAWN: '0', DOCKER_HOST: `unix://${socket}` };
-  const config = `[acp]\nstart_timeout = "4s"\n${noDelay}`;
+  const env = { ...hastened, CAI_ACP_DIRECT_SPAWN: '0', DOCKER_HOST: `unix://${socket}` };
+  const config = `[acp]\nstart_timeout = "10s"\n${noDelay}`;
   world = await World.initialized({ config, env, args: ['claude'] });
 
   const answer = await world.request('session/new', { cwd: world.workspace('a'), mcpServers: [] });
 
   expect(answer).toEqual(failure(answer.id, -32603));
-  expect(answer).toHaveProperty('error.message', expect.stringMatching(/not ready in 4 s: see cai doctor/));
+  expect(answer).toHaveProperty('error.message', expect.stringMatching(/not ready in 10 s: see cai doctor/));
   expect(await world.lastWords()).toContain('"class":"silent"');
   engine.close();
   engine.closeAllConnections();

@@ -1,5 +1,5 @@
 /** An agent that is stopped, as by SIGSTOP, is noticed by its process state and ended; the next call starts another. */
-import { sentBy } from '../support/dialogue';
+import { sentBy, startCall } from '../support/dialogue';
 import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
@@ -43,10 +43,8 @@ async function expectStopped(id: number): Promise<void> {
 async function expectGoesOn(): Promise<void> {
   const id = prompt();
   const agent = await world.agent(cwd);
-  const resume = await agent.inbox.next('session/resume');
-  agent.send({ id: resume.id, result: {} });
-  const received = await agent.inbox.next('session/prompt');
-  agent.send({ id: received.id, result: { stopReason: 'end_turn' } });
+  await agent.answer('session/resume');
+  await agent.answer('session/prompt', { result: { stopReason: 'end_turn' } });
   expect(await world.editor.response(id)).toEqual(success(id, { stopReason: 'end_turn' }));
   expect(await sentBy(world, agent)).toEqual([]);
 }
@@ -79,15 +77,14 @@ test('while it waits for a permission: the question is taken back', async () => 
 
 test('while it opens a session: the next one is opened by another agent', async () => {
   const params = { cwd, mcpServers: [] };
-  const id = world.ask('session/new', params);
-  await session.agent.inbox.next('session/new');
+  const call = await startCall(world, session.agent, 'session/new', params);
 
   stop(session.agent);
 
-  await expectStopped(id);
+  await expectStopped(call.id);
   const again = world.ask('session/new', params);
   const agent = await world.agent(cwd);
-  agent.send({ id: (await agent.inbox.next('session/new')).id, result: { sessionId: 's2' } });
+  await agent.answer('session/new', { result: { sessionId: 's2' } });
   expect(await world.editor.response(again)).toHaveProperty('result');
 });
 

@@ -5,18 +5,40 @@ import type { World } from './world';
 
 let lastMark = 0;
 
+/** What a request comes to. */
+export type Outcome = { readonly result: unknown } | { readonly error: unknown };
+
+/** A request of the editor that an agent has received and not answered. */
+export interface Call {
+  /** The id that the editor has given it. */
+  readonly id: number;
+  /** The request as the agent got it. */
+  readonly received: Json;
+  /** Lets the agent answer, with an empty result unless told otherwise; resolves with what the editor gets. */
+  readonly end: (outcome?: Outcome) => Promise<Json>;
+}
+
+/** Sends a request of the editor; resolves when the agent has it. */
+export async function startCall(world: World, agent: Puppet, method: string, params?: unknown): Promise<Call> {
+  const id = world.ask(method, params);
+  const received = await agent.inbox.next(method);
+  const end = async (outcome: Outcome = { result: {} }): Promise<Json> => {
+    agent.send({ id: received.id, ...outcome });
+    return await world.editor.response(id);
+  };
+  return { id, received, end };
+}
+
 /** One request of the editor that an agent answers: what the agent got, and what the editor got back. */
 export async function exchange(
   world: World,
   agent: Puppet,
   method: string,
   params: unknown,
-  outcome: { readonly result: unknown } | { readonly error: unknown },
+  outcome?: Outcome,
 ): Promise<{ request: Json; response: Json }> {
-  const id = world.ask(method, params);
-  const request = await agent.inbox.next(method);
-  agent.send({ id: request.id, ...outcome });
-  return { request, response: await world.editor.response(id) };
+  const { received, end } = await startCall(world, agent, method, params);
+  return { request: received, response: await end(outcome) };
 }
 
 /** All that the agents were sent until now and that was not waited for: a mark sent now comes after it. */
@@ -53,6 +75,12 @@ export async function endAgent(world: World, agent: Puppet): Promise<void> {
   await agent.inbox.next('_wait');
   agent.order({ exit: 0 });
   await open;
+}
+
+/** Ends those of the agents that have not ended, so that nothing that they have open is met by the next test. */
+export async function endAgents(world: World, ...agents: readonly Puppet[]): Promise<void> {
+  for (const agent of agents) if (!agent.isGone) await endAgent(world, agent);
+  world.editor.takeAll();
 }
 
 function isMark(message: Json, mark: number): boolean {

@@ -11,3 +11,6 @@ export function failure(id: unknown, code: number, data?: unknown): Json {
   const error = { code, message: expect.any(String) as string };
   return { jsonrpc: '2.0', id, error: data === undefined ? error : { ...error, data } };
 }
+
+/** The id of a response that was found by it, so that it need not be looked at again. */
+export const itsId: unknown = expect.anything();

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Passage } from './fault';
-import { Inbox, type Json } from './inbox';
+import { Inbox, type Expectation, type Json } from './inbox';
 
 /** One started agent, played by the test. */
 export class Puppet {
@@ -12,6 +12,8 @@ export class Puppet {
   readonly sawEof: Promise<void>;
   /** Resolves when the process is gone. */
   readonly gone: Promise<void>;
+  /** Whether it is. */
+  isGone = false;
   /** Signals that it has ignored. */
   readonly signals: string[] = [];
   /** The `initialize` that was answered for it. */
@@ -35,7 +37,10 @@ export class Puppet {
     this.sawEof = new Promise((resolve) => (this.#resolveEof = resolve));
     this.gone = new Promise((resolve) => socket.on('close', () => resolve()));
     socket.on('error', () => undefined);
-    socket.on('close', () => this.inbox.end('the agent is gone'));
+    socket.on('close', () => {
+      this.isGone = true;
+      this.inbox.end('the agent is gone');
+    });
     socket.setEncoding('latin1').on('data', (text: string) => {
       const lines = text.split('\n');
       for (const line of lines.slice(0, -1)) {
@@ -69,6 +74,13 @@ export class Puppet {
     if (request === undefined) return;
     this.initialize = request;
     this.send({ id: request.id, result });
+  }
+
+  /** Answers the next request that fits, with an empty result unless told otherwise; resolves with the request. */
+  async answer(expected: Expectation, outcome: Json = { result: {} }): Promise<Json> {
+    const request = await this.inbox.next(expected);
+    this.send({ id: request.id, ...outcome });
+    return request;
   }
 
   /** Sends `session/update` for one of its sessions. */

@@ -1,7 +1,8 @@
 /** Turns and what agents ask in them, as tests play them. */
 import type { Json } from './inbox';
+import { success } from './messages';
 import type { Puppet } from './puppet';
-import type { World } from './world';
+import { World, type WorldOptions } from './world';
 
 /** A session that a test has opened. */
 export interface OpenSession {
@@ -11,6 +12,31 @@ export interface OpenSession {
   readonly agentId: string;
   /** The agent that serves it. */
   readonly agent: Puppet;
+}
+
+/** Starts a proxy, as the usual editor, with a session in its workspace `own`. */
+export async function openWorld(
+  options?: WorldOptions,
+  agentId = 's1',
+): Promise<{ world: World; session: OpenSession }> {
+  const world = await World.initialized(options);
+  return { world, session: await world.session(world.workspace('own'), agentId) };
+}
+
+/** Starts one with a session in each of two workspaces, which agents of their own serve under the same id. */
+export async function openTwo(
+  options?: WorldOptions,
+  agentId = 's1',
+): Promise<{ world: World; first: OpenSession; second: OpenSession }> {
+  const { world, session: first } = await openWorld(options, agentId);
+  return { world, first, second: await world.session(world.workspace('b'), agentId) };
+}
+
+let lastWorkspace = 0;
+
+/** Opens a session in a workspace of its own, for a test that shares the proxy with others. */
+export async function openFresh(world: World, agentId = 's1'): Promise<OpenSession> {
+  return await world.session(world.workspace(`fresh-${++lastWorkspace}`), agentId);
 }
 
 /** A prompt that its agent has received and not answered. */
@@ -38,6 +64,12 @@ export async function startTurn(
     return await world.editor.response(id);
   };
   return { id, received, end };
+}
+
+/** Plays a turn as it has to go. */
+export async function expectTurn(world: World, session: OpenSession): Promise<void> {
+  const turn = await startTurn(world, session);
+  expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
 }
 
 /** Plays a first turn, before which no agent may have written a session down. */

@@ -18,7 +18,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { Passage } from './fault';
-import { Inbox, patienceMs, type Json } from './inbox';
+import { Inbox, patienceMs, type Expectation, type Json } from './inbox';
 import { Puppet } from './puppet';
 
 const repository = resolve(__dirname, '../..');
@@ -87,6 +87,7 @@ export class World {
   #wake: (() => void)[] = [];
   #exit: Promise<[number | null, NodeJS.Signals | null]> | undefined;
   #server!: Server;
+  readonly #socket: string;
   /** The proxy. */
   process!: ChildProcessWithoutNullStreams;
 
@@ -94,7 +95,9 @@ export class World {
     /** Real path of the folder that holds everything: HOME, the workspaces. */
     readonly folder: string,
     private readonly options: WorldOptions,
-  ) {}
+  ) {
+    this.#socket = join(folder, `.puppets-${process.pid}-${++lastSerial}`);
+  }
 
   /** Starts a proxy. */
   static async start(options: WorldOptions = {}): Promise<World> {
@@ -160,6 +163,13 @@ export class World {
   /** Sends a request of the editor; resolves with its response. */
   async request(method: string, params?: unknown): Promise<Json> {
     return await this.editor.response(this.ask(method, params));
+  }
+
+  /** Lets the editor answer the next request that fits; resolves with the request. */
+  async answer(expected: Expectation, outcome: Json): Promise<Json> {
+    const request = await this.editor.next(expected);
+    this.send({ id: request.id, ...outcome });
+    return request;
   }
 
   /** The next agent that was started and not yet returned; with `cwd`, the next in that folder. */
@@ -244,10 +254,6 @@ export class World {
     await once(this.#server, 'listening');
   }
 
-  get #socket(): string {
-    return join(this.folder, `.puppets-${process.pid}-${String(serial(this))}`);
-  }
-
   #spawn(): void {
     const home = join(this.folder, 'home');
     const config = `[agents.puppet]\ncommand = ["${puppet}"]\n${this.options.config ?? ''}`;
@@ -280,14 +286,7 @@ export class World {
   }
 }
 
-const serials = new WeakMap<World, number>();
 let lastSerial = 0;
-
-function serial(world: World): number {
-  const known = serials.get(world) ?? ++lastSerial;
-  serials.set(world, known);
-  return known;
-}
 
 /** The top level of the git repository that a folder lies in, else the folder. */
 function rootOf(cwd: string): string {
