@@ -19,7 +19,12 @@ export interface Call {
 }
 
 /** Sends a request of the editor; resolves when the agent has it. */
-export async function startCall(world: World, agent: Puppet, method: string, params?: unknown): Promise<Call> {
+export async function startCall(
+  world: World,
+  agent: Puppet,
+  method: string,
+  params?: unknown,
+): Promise<Call> {
   const id = world.ask(method, params);
   const received = await agent.inbox.next(method);
   const end = async (outcome: Outcome = { result: {} }): Promise<Json> => {
