@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { commands } from '../src/commands/registry';
+import { newFolder } from './support/temp-folder';
 
 const repository = resolve(__dirname, '..');
 const read = (page: string): string => readFileSync(join(repository, page), 'utf8');
@@ -94,7 +94,7 @@ describe('docs/CONTRIBUTING.md', () => {
     const command = blocksOf('docs/CONTRIBUTING.md', 'sh').find((block) =>
       block.includes('CAI_ACP_TEST_MODE=1'),
     )!;
-    const home = mkdtempSync(join(tmpdir(), 'cai-docs-'));
+    const home = newFolder();
 
     const { stdout, status } = spawnSync('sh', ['-c', command], {
       cwd: repository,
@@ -102,7 +102,6 @@ describe('docs/CONTRIBUTING.md', () => {
       encoding: 'utf8',
     });
 
-    rmSync(home, { recursive: true });
     const answers = stdout
       .trimEnd()
       .split('\n')

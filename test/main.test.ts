@@ -4,14 +4,10 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { Host } from '../src/system/host';
 import { writeToken } from '../src/agent/editor-token';
@@ -28,14 +24,13 @@ describe('cai', () => {
   });
 
   test('without a build names the command that builds it', async () => {
-    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'cai-unbuilt-')));
+    const folder = newFolder();
     const program = join(folder, 'bin/cai');
     mkdirSync(join(folder, 'bin'));
     copyFileSync(cai, program);
     chmodSync(program, 0o755);
 
     const { status, stdout, stderr } = await runCli(['--acp', 'claude'], { program });
-    rmSync(folder, { recursive: true });
 
     expect(status).toBe(1);
     expect(stdout).toBe('');

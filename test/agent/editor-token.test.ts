@@ -5,7 +5,6 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -15,7 +14,6 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { ownIdentity } from '../../src/system/process-identity';
@@ -27,6 +25,7 @@ import {
   writeToken,
   type TerminalOrder,
 } from '../../src/agent/editor-token';
+import { newFolder } from '../support/temp-folder';
 
 const order: TerminalOrder = {
   kind: 'command',
@@ -54,14 +53,12 @@ let env: NodeJS.ProcessEnv;
 let folder: string;
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'cai-token-'));
+  root = newFolder();
   env = { HOME: join(root, 'home'), XDG_RUNTIME_DIR: join(root, 'run'), XDG_STATE_HOME: join(root, 'state') };
   host = Object.fromEntries(Object.entries(env)) as Record<string, string>;
   mkdirSync(join(root, 'run'));
   folder = join(root, 'run/containai/terminals');
 });
-
-afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const fileOf = (token: string, kind = 'command'): string => join(folder, `${token}.${kind}`);
 

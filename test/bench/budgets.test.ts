@@ -1,14 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { newFolder } from '../support/temp-folder';
 
 const root = resolve(__dirname, '../..');
 let folder: string;
 
-beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'cai-bench-test-'))));
-
-afterEach(() => rmSync(folder, { recursive: true }));
+beforeEach(() => (folder = newFolder()));
 
 /** The benchmark's list of measures, from a copy with these budgets. */
 function listWith(budgets: unknown): { status: number | null; stdout: string; stderr: string } {

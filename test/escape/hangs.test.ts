@@ -28,16 +28,12 @@ attempt('an agent that stops itself leaves the editor without an answer', async 
 
 attempt(
   'an agent that stops all that runs in its container leaves the editor without an answer',
-  async () => {
-    return await hang('kill -STOP -1; kill -STOP $PPID');
-  },
+  async () => await hang('kill -STOP -1; kill -STOP $PPID'),
 );
 
 attempt(
   'an agent that ends what watches it, then stops itself, leaves the editor without an answer',
-  async () => {
-    return await hang("until pkill -9 -f '^[c]ai-watch'; do sleep 0.1; done; kill -STOP $PPID");
-  },
+  async () => await hang("until pkill -9 -f '^[c]ai-watch'; do sleep 0.1; done; kill -STOP $PPID"),
 );
 
 attempt(

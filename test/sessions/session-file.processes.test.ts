@@ -1,18 +1,17 @@
 import { once } from 'node:events';
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SessionFile } from '../../src/sessions/session-file';
 import { noLog } from '../agent/agent-run';
 import { compiled, run } from '../support/program';
+import { newFolder } from '../support/temp-folder';
 
-const folder = mkdtempSync(join(tmpdir(), 'cai-files-'));
+const folder = newFolder();
 let path: string;
 let count = 0;
 const logPath = join(folder, 'log');
 
 beforeEach(() => (path = join(folder, `${++count}.ndjson`)));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('several processes at once', () => {
   /** Adds records of its own and renews one that all share, and looks at the file as it goes. */

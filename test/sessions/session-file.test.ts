@@ -2,21 +2,19 @@ import {
   appendFileSync,
   chmodSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { openLog } from '../../src/system/log';
 import { ProcessLocks } from '../../src/system/process-lock';
 import { lastUseOf, SessionFile, type SessionRecord } from '../../src/sessions/session-file';
+import { newFolder } from '../support/temp-folder';
 
-const folder = mkdtempSync(join(tmpdir(), 'cai-file-'));
+const folder = newFolder();
 
 let path: string;
 let logPath: string;
@@ -26,7 +24,6 @@ beforeEach(() => {
   path = join(folder, `${++count}`, 'state', 'sessions.ndjson');
   logPath = join(folder, `${count}.log`);
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('SessionFile', () => {
   test('gives what another process has added, the last record of an id, in the order of the last changes', async () => {

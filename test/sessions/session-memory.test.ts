@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SessionMemory, titleOf } from '../../src/sessions/session-memory';
 import { ownIdentity } from '../../src/system/process-identity';
@@ -10,8 +9,9 @@ import type { AgentSession } from '../../src/sessions/session';
 import type { SessionTable } from '../../src/sessions/session-table';
 import { noLog } from '../agent/agent-run';
 import { newTable as tableOn, openSession } from '../support/sessions';
+import { newFolder } from '../support/temp-folder';
 
-const folder = mkdtempSync(join(tmpdir(), 'cai-memory-'));
+const folder = newFolder();
 let path: string;
 let count = 0;
 let table: SessionTable;
@@ -27,7 +27,6 @@ beforeEach(() => {
   session = openSession(table, {} as unknown as WorkspaceChild, editorId, 's1');
 });
 afterEach(() => jest.useRealTimers());
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a session', () => {
   test('that was just made is open and not used', async () => {

@@ -1,19 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { SessionFile } from '../../src/sessions/session-file';
 import { SessionRecords } from '../../src/sessions/session-records';
 import { ProcessLocks } from '../../src/system/process-lock';
 import { noLog } from '../agent/agent-run';
+import { newFolder } from '../support/temp-folder';
 
-const folder = mkdtempSync(join(tmpdir(), 'cai-table-'));
+const folder = newFolder();
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 let file: string;
 let count = 0;
 
 beforeEach(() => (file = join(folder, `${++count}.ndjson`)));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('idForNew', () => {
   test('is a UUID of version 5 that is the same in every process', () => {

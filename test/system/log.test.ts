@@ -1,17 +1,16 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { openLog } from '../../src/system/log';
 import { compiled, run } from '../support/program';
+import { newFolder } from '../support/temp-folder';
 
-const folder = mkdtempSync(join(tmpdir(), 'cai-log-'));
+const folder = newFolder();
 let file: string;
 let count = 0;
 
 beforeEach(() => (file = join(folder, `${++count}`, 'deep', 'cai.log')));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Logs as many lines as its argument says, says so, and exits when its stdin ends. */
 const script = compiled(`

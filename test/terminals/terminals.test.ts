@@ -1,8 +1,7 @@
 import { AgentRequests } from '../../src/proxy/agent-requests';
 import type { Children } from '../../src/relay/children';
 import { planOf } from '../../src/rpc/json';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { Core } from '../../src/relay/core';
@@ -22,6 +21,7 @@ import { Gate } from '../rpc/gate';
 import { newTable } from '../support/sessions';
 import type { Json } from '../support/inbox';
 import { failure } from '../support/messages';
+import { newFolder } from '../support/temp-folder';
 
 const log = openLog({ CAI_LOG_LEVEL: 'silent' });
 /** Where the agents see the workspace. */
@@ -37,7 +37,7 @@ let toAgent: Json[];
 let lastId: number;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'cai-terminals-'));
+  folder = newFolder();
   host = new Host({ HOME: folder, XDG_RUNTIME_DIR: folder });
   const writer = new LineWriter(new Gate(), 1_024, () => undefined);
   const signIn = new SignIn({ agent: undefined, host, log });
@@ -54,8 +54,6 @@ beforeEach(() => {
   toAgent = [];
   lastId = 0;
 });
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** An agent without a process: what it is sent is kept. */
 function newChild(root = '/srv/project'): WorkspaceChild {

@@ -1,19 +1,18 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startFolder } from '../../../src/commands/run/exec';
 import { runCli } from '../../support/cli';
+import { newFolder } from '../../support/temp-folder';
 
 describe('cai exec', () => {
   let folder: string;
   let workspace: string;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'cai-exec-'));
+    folder = newFolder();
     workspace = join(folder, 'workspace');
     mkdirSync(workspace);
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const exec = (...args: string[]) =>
     runCli(['exec', ...args], {

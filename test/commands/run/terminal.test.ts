@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { writeToken } from '../../../src/agent/editor-token';
 import { runCli } from '../../support/cli';
+import { newFolder } from '../../support/temp-folder';
 
 const order = { kind: 'command', agent: 'claude', workspace: undefined, argv: ['true'], env: [] } as const;
 
@@ -15,10 +15,9 @@ describe('cai terminal', () => {
   let env: NodeJS.ProcessEnv;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'cai-terminal-'));
+    folder = newFolder();
     env = { HOME: folder };
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   test.each([
     ['no token', [], /is for editors.*cai exec COMMAND/],

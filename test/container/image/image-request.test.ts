@@ -1,20 +1,19 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { catalog } from '../../../src/agent/catalog';
 import { imageRequestOf } from '../../../src/container/image/image-request';
 import { forgetAgentFolder, rememberAgentFolders } from '../../../src/paths/agent-folders';
 import { loadConfig, type Config } from '../../../src/config/config';
+import { newFolder } from '../../support/temp-folder';
 
 let home: string;
 let host: Host;
 
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'cai-request-'));
+  home = newFolder();
   host = new Host({ HOME: home });
 });
-afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 function configure(text: string): void {
   mkdirSync(join(home, '.config/containai'), { recursive: true });

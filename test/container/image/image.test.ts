@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -13,6 +12,7 @@ import type { ImageRequest } from '../../../src/container/image/image-request';
 import { CaiError } from '../../../src/errors';
 import type { Progress } from '../../../src/container/image/progress';
 import { loadConfig } from '../../../src/config/config';
+import { newFolder } from '../../support/temp-folder';
 
 const base = 'node:22-bookworm-slim';
 let folder: string;
@@ -20,11 +20,10 @@ let engine: FakeEngine;
 let progress: Said;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'cai-image-'));
+  folder = newFolder();
   engine = new FakeEngine();
   progress = new Said();
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 type BuildArguments = Parameters<Engine['build']>[1];
 
