@@ -87,34 +87,20 @@ describe('an agent that is ended in the middle of a turn: the prompt gets the ca
     await expectWorking(editor);
   });
 
-  test('its container was killed', async () => {
+  test.each([
+    ['killed', ['kill'], 'was killed by SIGKILL'],
+    ['removed', ['rm', '--force'], '(was removed|was killed by SIGKILL)'],
+  ])('its container was %s', async (what, end, cause) => {
     cai.configure(mock);
     const { editor, session } = await opened();
     const container = await containerOf(workspace, 'claude');
     const answer = editor.prompt(session, 'say begun; wait');
     await editor.hears(session, 'begun');
 
-    const [error] = await Promise.all([inTime('container killed', () => answer), docker('kill', container)]);
+    const ending = docker(...end, container);
+    const [error] = await Promise.all([inTime(`container ${what}`, () => answer), ending]);
 
-    expect(textOf(error)).toBe(`agent "claude": the container ${container} was killed by SIGKILL`);
-    await expectWorking(editor);
-  });
-
-  test('its container was removed', async () => {
-    cai.configure(mock);
-    const { editor, session } = await opened();
-    const container = await containerOf(workspace, 'claude');
-    const answer = editor.prompt(session, 'say begun; wait');
-    await editor.hears(session, 'begun');
-
-    const [error] = await Promise.all([
-      inTime('container removed', () => answer),
-      docker('rm', '--force', container),
-    ]);
-
-    expect(textOf(error)).toMatch(
-      new RegExp(`^agent "claude": the container ${container} (was removed|was killed by SIGKILL)$`),
-    );
+    expect(textOf(error)).toMatch(new RegExp(`^agent "claude": the container ${container} ${cause}$`));
     await expectWorking(editor);
   });
 });

@@ -26,20 +26,17 @@ async function anew(place: Place): Promise<{ status: number | null; stderr: stri
 }
 
 describe('what the agent writes into the repository', () => {
-  test('gives it nothing by core.worktree', async () => {
-    const place = await new Place(cai).opened();
+  test.each([
+    ['core.worktree', () => new Place(cai), () => '/'],
+    [
+      'a core.worktree that holds the workspace',
+      () => new Place(cai, newWorkspace('above/below')),
+      (place: Place) => dirname(place.workspace),
+    ],
+  ])('gives it nothing by %s', async (_, newPlace, worktree) => {
+    const place = await newPlace().opened();
     const before = await rightsOf(place);
-    await place.prints(['git', 'config', 'core.worktree', '/']);
-
-    expect(await anew(place)).toMatchObject({ status: 0 });
-
-    expect(await rightsOf(place)).toBe(before);
-  });
-
-  test('gives it nothing by a core.worktree that holds the workspace', async () => {
-    const place = await new Place(cai, newWorkspace('above/below')).opened();
-    const before = await rightsOf(place);
-    await place.prints(['git', 'config', 'core.worktree', dirname(place.workspace)]);
+    await place.prints(['git', 'config', 'core.worktree', worktree(place)]);
 
     expect(await anew(place)).toMatchObject({ status: 0 });
 

@@ -8,7 +8,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import {
   copyOf,
@@ -21,19 +21,7 @@ import {
 } from '../../src/protect/baseline';
 import { digestOf } from '../../src/protect/inventory';
 import { newFolder } from '../support/temp-folder';
-
-let state: string;
-let root: string;
-
-beforeEach(() => {
-  state = new Host({ HOME: newFolder() }).folders.state;
-  root = newFolder();
-});
-
-function write(path: string, text = path): void {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), text);
-}
+import { root, state, write } from './recorded-root';
 
 /** Waits until files have a later time of change than those that are there: the system's clock for them is coarse. */
 function tick(): void {
@@ -110,7 +98,7 @@ describe('a baseline', () => {
   test('is no condition for anything: where nothing can be written, there is none', () => {
     const home = newFolder();
     writeFileSync(join(home, 'file'), '');
-    state = new Host({ HOME: home, XDG_STATE_HOME: join(home, 'file') }).folders.state;
+    const { state } = new Host({ HOME: home, XDG_STATE_HOME: join(home, 'file') }).folders;
 
     recordBaseline(state, root);
     writeTold(state, root, new Map([['.envrc', 'x']]));

@@ -12,10 +12,13 @@ let home: string;
 beforeEach(() => {
   root = newFolder();
   home = newFolder();
-  execFileSync('git', ['-C', root, 'init', '-q']);
+  git(root, 'init', '-q');
 });
 
-const set = (key: string, value: string) => execFileSync('git', ['-C', root, 'config', key, value]);
+const git = (folder: string, ...args: string[]) => execFileSync('git', ['-C', folder, ...args]);
+const author = ['-c', 'user.name=t', '-c', 'user.email=t@t'];
+const commit = (folder: string) => git(folder, ...author, 'commit', '-q', '--allow-empty', '-m', 'first');
+const set = (key: string, value: string) => git(root, 'config', key, value);
 const named = (workTree: string, PATH = process.env.PATH, within = workTree) =>
   pathsNamedByGit({ workTree, within, host: new Host({ HOME: home, PATH }) });
 const paths = () => named(root);
@@ -53,24 +56,13 @@ describe('pathsNamedByGit', () => {
   });
 
   test('tells the hooks of repositories inside, each in its own folder, and of linked worktrees', async () => {
-    const commit = [
-      '-c',
-      'user.name=t',
-      '-c',
-      'user.email=t@t',
-      'commit',
-      '-q',
-      '--allow-empty',
-      '-m',
-      'first',
-    ];
     const inner = join(root, 'deps/lib');
     execFileSync('git', ['init', '-q', inner]);
-    execFileSync('git', ['-C', inner, ...commit]);
-    execFileSync('git', ['-C', inner, 'config', 'core.hooksPath', 'hooks-of-lib']);
-    execFileSync('git', ['-C', root, '-c', 'advice.addEmbeddedRepo=false', 'add', 'deps/lib']);
-    execFileSync('git', ['-C', root, ...commit]);
-    execFileSync('git', ['-C', root, 'worktree', 'add', '-q', 'tree']);
+    commit(inner);
+    git(inner, 'config', 'core.hooksPath', 'hooks-of-lib');
+    git(root, '-c', 'advice.addEmbeddedRepo=false', 'add', 'deps/lib');
+    commit(root);
+    git(root, 'worktree', 'add', '-q', 'tree');
     set('core.hooksPath', '.githooks');
     expect(await paths()).toEqual(['.githooks', 'deps/lib/hooks-of-lib', 'tree/.githooks']);
   });
@@ -82,10 +74,10 @@ describe('pathsNamedByGit', () => {
   });
 
   test('tells what lies in the git folder of a linked worktree', async () => {
-    execFileSync('git', ['-C', root, '-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-q', '--allow-empty', '-m', 'first']); // prettier-ignore
+    commit(root);
     set('include.path', 'branchless/config');
     const tree = join(newFolder(), 'tree');
-    execFileSync('git', ['-C', root, 'worktree', 'add', '-q', tree]);
+    git(root, 'worktree', 'add', '-q', tree);
     expect(await named(tree, process.env.PATH, join(root, '.git'))).toEqual(['branchless/config']);
   });
 
@@ -104,10 +96,10 @@ describe('pathsNamedByGit', () => {
   );
 
   test('tells what a linked worktree takes from the repository that it belongs to', async () => {
-    execFileSync('git', ['-C', root, '-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-q', '--allow-empty', '-m', 'first']); // prettier-ignore
+    commit(root);
     set('core.hooksPath', '.githooks');
     const tree = join(newFolder(), 'tree');
-    execFileSync('git', ['-C', root, 'worktree', 'add', '-q', tree]);
+    git(root, 'worktree', 'add', '-q', tree);
     expect(await named(tree)).toEqual(['.githooks']);
   });
 

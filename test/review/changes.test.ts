@@ -1,22 +1,9 @@
-import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { Host } from '../../src/system/host';
+import { chmodSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { folderFor, readTold, recordBaseline, writeTold } from '../../src/protect/baseline';
 import { accept, changesIn, forgetTold } from '../../src/review/changes';
 import { newFolder } from '../support/temp-folder';
-
-let state: string;
-let root: string;
-
-beforeEach(() => {
-  state = new Host({ HOME: newFolder() }).folders.state;
-  root = newFolder();
-});
-
-function write(path: string, text = path): void {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), text);
-}
+import { root, state, write } from '../protect/recorded-root';
 
 const found = (): string[] => changesIn(state, root).map(({ kind, name }) => `${kind} ${name}`);
 

@@ -14,27 +14,18 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { Host } from '../../src/system/host';
+import { join } from 'node:path';
 import { folderFor, recordBaseline } from '../../src/protect/baseline';
 import { changesIn } from '../../src/review/changes';
 import { asideFolder, putBack } from '../../src/review/put-back';
 import { newFolder } from '../support/temp-folder';
+import { root, state, write } from '../protect/recorded-root';
 
-let state: string;
-let root: string;
 let aside: string;
 
 beforeEach(() => {
-  state = new Host({ HOME: newFolder() }).folders.state;
-  root = newFolder();
   aside = asideFolder(state, root, new Date());
 });
-
-function write(path: string, text = path): void {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), text);
-}
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 

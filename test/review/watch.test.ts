@@ -1,36 +1,27 @@
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import type * as promises from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { recordBaseline } from '../../src/protect/baseline';
 import { accept, changesIn } from '../../src/review/changes';
 import { Watch } from '../../src/review/watch';
 import { newFolder } from '../support/temp-folder';
+import { root, state, write } from '../protect/recorded-root';
 
 jest.mock('node:fs/promises', () => {
   const real: typeof promises = jest.requireActual('node:fs/promises');
   return { ...real, statfs: jest.fn(real.statfs), stat: jest.fn(real.stat) };
 });
 
-let state: string;
-let root: string;
-
 beforeEach(() => {
-  state = new Host({ HOME: newFolder() }).folders.state;
-  root = newFolder();
   jest.mocked(statfs).mockResolvedValue({ type: 0xef53 } as never);
 });
 
-function write(path: string, text = path): void {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), text);
-}
-
 /** A watch that has found out where the root lies. */
-async function watched(isProtected = true): Promise<Watch> {
-  recordBaseline(state, root, { readOnly: isProtected ? [root] : [] });
-  const watch = new Watch(state, root);
+async function watched(isProtected = true, records = state): Promise<Watch> {
+  recordBaseline(records, root, { readOnly: isProtected ? [root] : [] });
+  const watch = new Watch(records, root);
   await Promise.resolve();
   return watch;
 }
@@ -205,8 +196,8 @@ test('takes what is there for known where nothing was written down', async () =>
   write('.envrc');
   const file = join(newFolder(), 'file');
   writeFileSync(file, '');
-  state = new Host({ HOME: newFolder(), XDG_STATE_HOME: file }).folders.state;
-  const watch = await watched();
+  const host = new Host({ HOME: newFolder(), XDG_STATE_HOME: file });
+  const watch = await watched(true, host.folders.state);
   expect(news(watch)).toEqual([]);
 
   write('.zed/tasks.json');

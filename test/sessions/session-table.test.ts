@@ -1,19 +1,26 @@
 import type { WorkspaceChild } from '../../src/child/workspace-child';
 import type { AgentSession } from '../../src/sessions/session';
+import type { SessionTable } from '../../src/sessions/session-table';
 import { newTable, openSession } from '../support/sessions';
 
+let table: SessionTable;
+let child: WorkspaceChild;
+let other: WorkspaceChild;
+
+beforeEach(() => {
+  table = newTable();
+  [child, other] = [newChild(), newChild()];
+});
+
 test('isGiven knows what is open and what is remembered', () => {
-  const table = newTable();
   const id = table.records.idForNew('s1', '/w', '/w');
-  openSession(table, newChild(), 'e1', 'a1');
+  openSession(table, child, 'e1', 'a1');
 
   expect([id, 'e1', 'nobody', 's1'].map((each) => table.isGiven(each))).toEqual([true, true, false, false]);
 });
 
 describe('a session that is opened', () => {
   test('is found by its id, and by its agent’s at the child', () => {
-    const [table, child] = [newTable(), newChild()];
-
     const session = openSession(table, child, 'e1', 'a1');
 
     expect(table.find('e1')).toBe(session);
@@ -22,7 +29,6 @@ describe('a session that is opened', () => {
   });
 
   test('has an agent’s id to itself: another that had it is closed', () => {
-    const [table, child] = [newTable(), newChild()];
     const closed: AgentSession[] = [];
     table.onClose = (session) => closed.push(session);
     const first = openSession(table, child, 'e1', 'a1');
@@ -36,20 +42,17 @@ describe('a session that is opened', () => {
   });
 
   test('in another child has left the first', () => {
-    const [table, first, second] = [newTable(), newChild(), newChild()];
-    openSession(table, first, 'e1', 'a1');
+    openSession(table, child, 'e1', 'a1');
 
-    openSession(table, second, 'e1', 'a2');
+    openSession(table, other, 'e1', 'a2');
 
-    expect(table.of(first).isEmpty).toBe(true);
-    expect(table.find('e1')?.child).toBe(second);
+    expect(table.of(child).isEmpty).toBe(true);
+    expect(table.find('e1')?.child).toBe(other);
   });
 
   test('may have the same id in two children', () => {
-    const [table, first, second] = [newTable(), newChild(), newChild()];
-
-    openSession(table, first, 'e1', 'a');
-    openSession(table, second, 'e2', 'a');
+    openSession(table, child, 'e1', 'a');
+    openSession(table, other, 'e2', 'a');
 
     expect(table.all().map(({ editorId }) => editorId)).toEqual(['e1', 'e2']);
   });
@@ -57,7 +60,6 @@ describe('a session that is opened', () => {
 
 describe('a session whose call to open it again fails', () => {
   test('is at its agent as before', () => {
-    const [table, child, other] = [newTable(), newChild(), newChild()];
     table.onClose = () => {
       throw new Error('nothing is closed');
     };
@@ -75,7 +77,6 @@ describe('a session whose call to open it again fails', () => {
     ['first', [1, 2]],
     ['last', [2, 1]],
   ])('is as before the first of two such calls, if the %s of them fails first', (_, order) => {
-    const [table, child] = [newTable(), newChild()];
     const sessions = ['a0', 'a1', 'a2'].map((agentId) => openSession(table, child, 'e1', agentId));
 
     for (const index of order) table.undo(sessions[index]!);
@@ -85,7 +86,6 @@ describe('a session whose call to open it again fails', () => {
   });
 
   test('is as the other of two such calls has made it', () => {
-    const [table, child] = [newTable(), newChild()];
     const [, second, third] = ['a0', 'a1', 'a2'].map((agentId) => openSession(table, child, 'e1', agentId));
 
     second!.owner.settle(second!);
@@ -95,7 +95,6 @@ describe('a session whose call to open it again fails', () => {
   });
 
   test('is lost if its agent has ended meanwhile', () => {
-    const [table, child, other] = [newTable(), newChild(), newChild()];
     const before = openSession(table, child, 'e1', 'a1', { openParams: '{}' });
     const after = openSession(table, other, 'e1', 'a1');
     Object.assign(child, { isUsable: false });
@@ -107,8 +106,6 @@ describe('a session whose call to open it again fails', () => {
   });
 
   test('is nothing if it was nothing before', () => {
-    const [table, child] = [newTable(), newChild()];
-
     table.undo(openSession(table, child, 'e1', 'a1'));
 
     expect(table.get('e1')).toBeUndefined();
@@ -117,7 +114,6 @@ describe('a session whose call to open it again fails', () => {
 
 describe('a session that is closed', () => {
   test('is found nowhere, and one that took its place stays', () => {
-    const [table, child] = [newTable(), newChild()];
     const old = openSession(table, child, 'e1', 'a1');
     const replaced = openSession(table, child, 'e1', 'a1');
 
@@ -133,7 +129,6 @@ describe('a session that is closed', () => {
 
 describe('a session whose agent has ended', () => {
   test('is lost, and nothing once nobody wants it', () => {
-    const [table, child] = [newTable(), newChild()];
     const session = openSession(table, child, 'e1', 'a1', { openParams: '{}' });
 
     table.lose(session);
@@ -144,15 +139,12 @@ describe('a session whose agent has ended', () => {
   });
 
   test('is nothing if it is not known what opened it', () => {
-    const [table, child] = [newTable(), newChild()];
-
     table.lose(openSession(table, child, 'e1', 'a1'));
 
     expect(table.get('e1')).toBeUndefined();
   });
 
   test('is kept with 10 000 others, the last ones', () => {
-    const [table, child] = [newTable(), newChild()];
     for (let number = 0; number <= 10_000; number++)
       table.lose(openSession(table, child, `e${number}`, `a${number}`, { openParams: '{}' }));
 

@@ -66,20 +66,12 @@ describe('outerGitFolder', () => {
 
     beforeEach(() => (root = newFolder()));
 
-    it('does not follow it to the worktree of another folder', async () => {
-      point(join(main, '.git/worktrees/tree'));
-
-      expect(await outerGitFolder(root, new Host(env))).toBeUndefined();
-    });
-
-    it('does not follow it to a repository itself', async () => {
-      point(join(main, '.git'));
-
-      expect(await outerGitFolder(root, new Host(env))).toBeUndefined();
-    });
-
-    it('does not wait for what is no file', async () => {
-      execFileSync('mkfifo', [join(root, '.git')]);
+    it.each([
+      ['follow it to the worktree of another folder', () => point(join(main, '.git/worktrees/tree'))],
+      ['follow it to a repository itself', () => point(join(main, '.git'))],
+      ['wait for what is no file', () => execFileSync('mkfifo', [join(root, '.git')])],
+    ])('does not %s', async (_, prepare) => {
+      prepare();
 
       expect(await outerGitFolder(root, new Host(env))).toBeUndefined();
     });

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, type StdioOptions } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { findWorkspace, foreignNotice } from '../../src/workspace/root';
 import { newFolder } from '../support/temp-folder';
@@ -64,16 +64,8 @@ describe('findWorkspace', () => {
     test('takes a submodule for a workspace of its own', async () => {
       const library = newRepository('library');
       const repository = newRepository('repository');
-      git(
-        repository,
-        '-c',
-        'protocol.file.allow=always',
-        'submodule',
-        '--quiet',
-        'add',
-        library,
-        'modules/library',
-      );
+      const add = ['submodule', '--quiet', 'add', library, 'modules/library'];
+      git(repository, '-c', 'protocol.file.allow=always', ...add);
 
       expect(await rootOf(join(repository, 'modules/library'))).toBe(join(repository, 'modules/library'));
     });
@@ -271,22 +263,15 @@ describe('findWorkspace', () => {
       expect(await rootOf(folder('outer/inner/src/deep'))).toBe(join(place, 'outer/inner'));
     });
 
-    test('takes a marked folder itself', async () => {
-      mark('project');
+    test.each([
+      ['takes a marked folder itself', 'project/.containai/config.toml', 'project'],
+      ['passes over a marker in the home folder', 'home/.containai/config.toml', 'home/project'],
+      ['passes over a `.containai` without a config file', 'project/.containai/x', 'project/src'],
+    ])('%s', async (_, file, cwd) => {
+      folder(dirname(file));
+      writeFileSync(join(place, file), '');
 
-      expect(await rootOf(folder('project'))).toBe(join(place, 'project'));
-    });
-
-    test('passes over a marker in the home folder', async () => {
-      mark('home');
-
-      expect(await rootOf(folder('home/project'))).toBe(join(place, 'home/project'));
-    });
-
-    test('passes over a `.containai` without a config file', async () => {
-      folder('project/.containai');
-
-      expect(await rootOf(folder('project/src'))).toBe(join(place, 'project/src'));
+      expect(await rootOf(folder(cwd))).toBe(join(place, cwd));
     });
 
     test('passes over links', async () => {
@@ -453,27 +438,14 @@ function mark(name: string): void {
 function newRepository(name: string): string {
   const path = folder(name);
   git(path, 'init', '-q');
-  git(
-    path,
-    '-c',
-    'user.name=t',
-    '-c',
-    'user.email=t@example.org',
-    'commit',
-    '-q',
-    '--allow-empty',
-    '-m',
-    'first',
-  );
+  const author = ['-c', 'user.name=t', '-c', 'user.email=t@example.org'];
+  git(path, ...author, 'commit', '-q', '--allow-empty', '-m', 'first');
   return path;
 }
 
 function git(cwd: string, ...args: string[]): string {
-  return execFileSync('git', ['-C', cwd, ...args], {
-    env,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const stdio: StdioOptions = ['ignore', 'pipe', 'pipe'];
+  return execFileSync('git', ['-C', cwd, ...args], { env, encoding: 'utf8', stdio });
 }
 
 /** What git itself believes. */

@@ -35,8 +35,7 @@ describe('Engine.connect', () => {
     ],
     ['podman', podman4, '1.41'],
   ])('speaks the version of Docker %s', async (_, answers, version) => {
-    const { address, requests } = await fakeEngine(answers);
-    const engine = await Engine.connect(address);
+    const { engine, requests } = await connected(answers);
 
     expect(await engine.inspectContainer('x')).toBeUndefined();
 
@@ -46,11 +45,10 @@ describe('Engine.connect', () => {
   test('says so if the engine takes our version no more', async () => {
     const refusal =
       'client version 1.56 is too old. Minimum supported API version is 1.60, please upgrade your client to a newer version';
-    const { address } = await fakeEngine({
+    const { engine, address } = await connected({
       'GET /_ping': pingOf('1.70', 'Docker/99.0 (linux)'),
       'GET /v1.56/containers/x/json': { status: 400, body: { message: refusal } },
     });
-    const engine = await Engine.connect(address);
 
     expect(await failure(engine.inspectContainer('x'))).toEqual({
       code: 'NO_ENGINE',
@@ -167,8 +165,7 @@ describe('an engine that is gone', () => {
       },
     ],
   ])('%s is told', async (_, answer) => {
-    const { address } = await fakeEngine({ ...docker20, 'POST /containers/x/wait': answer });
-    const engine = await Engine.connect(address);
+    const { engine, address } = await connected({ ...docker20, 'POST /containers/x/wait': answer });
 
     expect(await failure(engine.waitContainer('x'))).toEqual({
       code: 'NO_ENGINE',
@@ -206,11 +203,10 @@ describe('Engine.createContainer', () => {
     ],
     ['podman', podman4, 500, podmanTaken],
   ])('finds the name taken on %s', async (_, ping, status, message) => {
-    const { address, requests } = await fakeEngine({
+    const { engine, requests } = await connected({
       ...ping,
       'POST /containers/create': { status, body: { message } },
     });
-    const engine = await Engine.connect(address);
 
     expect(await engine.createContainer('x', { Env: ['SECRET=1'] })).toBeUndefined();
 
@@ -218,11 +214,10 @@ describe('Engine.createContainer', () => {
   });
 
   test('does not take any other failure for that', async () => {
-    const { address } = await fakeEngine({
+    const { engine } = await connected({
       ...podman4,
       'POST /containers/create': { status: 500, body: { message: 'container-init binary not found' } },
     });
-    const engine = await Engine.connect(address);
 
     expect(await failure(engine.createContainer('x', {}))).toEqual({
       code: 'CONTAINER_START',
@@ -239,8 +234,7 @@ describe('Engine.removeContainer', () => {
     ['is not there', noSuchContainer],
     ['somebody else removes', inProgress],
   ])('does not mind a container that %s', async (_, answer) => {
-    const { address, requests } = await fakeEngine({ ...docker20, 'DELETE /containers/x': answer });
-    const engine = await Engine.connect(address);
+    const { engine, requests } = await connected({ ...docker20, 'DELETE /containers/x': answer });
 
     await engine.removeContainer('x');
 
@@ -248,8 +242,7 @@ describe('Engine.removeContainer', () => {
   });
 
   test('fails for one that the engine keeps', async () => {
-    const { address } = await fakeEngine({ ...docker20, 'DELETE /containers/x': stillRuns });
-    const engine = await Engine.connect(address);
+    const { engine } = await connected({ ...docker20, 'DELETE /containers/x': stillRuns });
 
     expect(await failure(engine.removeContainer('x'))).toEqual({
       code: 'CONTAINER_START',
@@ -266,11 +259,10 @@ describe('Engine.pull', () => {
       { status: 'Pull complete', progressDetail: {}, id: 'abc' },
       { status: 'Status: Downloaded newer image for x:1' },
     ];
-    const { address, requests } = await fakeEngine({
+    const { engine, requests } = await connected({
       ...docker20,
       ...answerLines('POST /images/create', lines),
     });
-    const engine = await Engine.connect(address);
     const events: unknown[] = [];
 
     await engine.pull('x:1', (event) => events.push(event));
@@ -287,7 +279,7 @@ describe('Engine.pull', () => {
 
 describe('Engine.about', () => {
   test('asks once, and only when it is wanted', async () => {
-    const { address, requests } = await fakeEngine({
+    const { engine, requests } = await connected({
       ...podman4,
       'GET /libpod/info': { body: { host: { security: { rootless: true }, cgroupControllers: ['pids'] } } },
       'GET /info': {
@@ -302,7 +294,6 @@ describe('Engine.about', () => {
         },
       },
     });
-    const engine = await Engine.connect(address);
 
     const [first, second] = [await engine.about(), await engine.about()];
 
@@ -325,8 +316,7 @@ describe('Engine.about', () => {
 describe('Engine.listContainers', () => {
   test('finds no labels where the engine tells none', async () => {
     const listed = [{ Id: '1', Names: ['/x'], State: 'created', Labels: null, Created: 2 }];
-    const { address } = await fakeEngine({ ...docker20, 'GET /containers/json': { body: listed } });
-    const engine = await Engine.connect(address);
+    const { engine } = await connected({ ...docker20, 'GET /containers/json': { body: listed } });
 
     expect(await engine.listContainers({ a: 'b' })).toEqual([
       { id: '1', name: 'x', state: 'created', labels: {}, createdAt: 2000 },
@@ -336,14 +326,19 @@ describe('Engine.listContainers', () => {
 
 describe('Engine.listVolumes', () => {
   test('finds none where the engine has none', async () => {
-    const { address, requests } = await fakeEngine({ ...docker20, 'GET /volumes': { body: { Volumes: null, Warnings: null } } }); // prettier-ignore
-    const engine = await Engine.connect(address);
+    const { engine, requests } = await connected({ ...docker20, 'GET /volumes': { body: { Volumes: null, Warnings: null } } }); // prettier-ignore
 
     expect(await engine.listVolumes({ a: 'b=c' })).toEqual([]);
 
     expect(decodeURIComponent(requests.at(-1)!)).toBe('GET /v1.41/volumes?filters={"label":["a=b=c"]}');
   });
 });
+
+/** An engine that gives these answers, greeted, and what it was asked. */
+async function connected(answers: Answers) {
+  const fake = await fakeEngine(answers);
+  return { ...fake, engine: await Engine.connect(fake.address) };
+}
 
 function answerLines(request: string, lines: readonly object[]): Answers {
   return { [request]: { body: lines.map((line) => `${JSON.stringify(line)}\r\n`).join('') } };

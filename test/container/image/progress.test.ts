@@ -1,15 +1,15 @@
 import { openProgress } from '../../../src/container/image/progress';
 import type { BuildEvent } from '../../../src/container/engine/build-stream';
 
-/** What was written, and what a terminal would show of it on its last line. */
-function screen(options: { isTTY: boolean; columns?: number }) {
+/** A progress; what was written of it, and what a terminal would show of that on its last line. */
+function opened(options: { isTTY: boolean; columns?: number }, isQuiet = false) {
   let text = '';
   const stream: Parameters<typeof openProgress>[0] = {
     ...options,
     write: (chunk) => ((text += String(chunk)), true),
   };
   return {
-    stream,
+    progress: openProgress(stream, isQuiet),
     text: () => text,
     lines: () => text.split('\n').slice(0, -1),
     live: () => text.split('\n').at(-1)!.split('\r\x1b[K').at(-1)!,
@@ -22,8 +22,7 @@ const layer = (id: string, text: string): BuildEvent => ({ kind: 'pull', id: id.
 
 describe('openProgress, without a terminal', () => {
   test('writes a line for each step, and nothing of what the steps print', () => {
-    const { stream, lines } = screen({ isTTY: false });
-    const progress = openProgress(stream, false);
+    const { progress, lines } = opened({ isTTY: false });
 
     progress.begin('building x');
     progress.report(step(1, 2, 'FROM base'));
@@ -42,8 +41,7 @@ describe('openProgress, without a terminal', () => {
   });
 
   test('writes a line for each layer that is there', () => {
-    const { stream, lines } = screen({ isTTY: false });
-    const progress = openProgress(stream, false);
+    const { progress, lines } = opened({ isTTY: false });
 
     progress.begin('pulling x');
     progress.report({ ...layer('', 'Pulling from library/x'), id: '22' } as BuildEvent);
@@ -62,8 +60,7 @@ describe('openProgress, without a terminal', () => {
   });
 
   test('cuts long steps', () => {
-    const { stream, lines } = screen({ isTTY: false });
-    const progress = openProgress(stream, false);
+    const { progress, lines } = opened({ isTTY: false });
 
     progress.begin('building x');
     progress.report(step(1, 1, `RUN ${'y'.repeat(5_000)}`));
@@ -78,8 +75,7 @@ describe('openProgress, in a terminal', () => {
   afterEach(() => jest.useRealTimers());
 
   test('keeps one line with the step, the time and what was printed last', () => {
-    const { stream, lines, live } = screen({ isTTY: true, columns: 120 });
-    const progress = openProgress(stream, false);
+    const { progress, lines, live } = opened({ isTTY: true, columns: 120 });
 
     progress.begin('building x');
     progress.report(step(3, 4, 'RUN npm install'));
@@ -95,8 +91,7 @@ describe('openProgress, in a terminal', () => {
   });
 
   test('goes on counting seconds while nothing is printed, and stops at the end', () => {
-    const { stream, live, text } = screen({ isTTY: true });
-    const progress = openProgress(stream, false);
+    const { progress, live, text } = opened({ isTTY: true });
 
     progress.begin('building x');
     jest.advanceTimersByTime(65_000);
@@ -109,8 +104,7 @@ describe('openProgress, in a terminal', () => {
   });
 
   test('shows how far a pull is, in the words of the engine', () => {
-    const { stream, live } = screen({ isTTY: true });
-    const progress = openProgress(stream, false);
+    const { progress, live } = opened({ isTTY: true });
 
     progress.begin('pulling x');
     progress.report(layer('a', 'Downloading [=> ] 20MB/100MB'));
@@ -125,8 +119,7 @@ describe('openProgress, in a terminal', () => {
     [40, 39],
     [0, 79],
   ])('is never wider than a terminal that says it has %i columns', (columns, length) => {
-    const { stream, live } = screen({ isTTY: true, columns });
-    const progress = openProgress(stream, false);
+    const { progress, live } = opened({ isTTY: true, columns });
 
     progress.begin('building x');
     progress.report(step(1, 4, 'y'.repeat(100)));
@@ -135,8 +128,7 @@ describe('openProgress, in a terminal', () => {
   });
 
   test('leaves sentences above the line', () => {
-    const { stream, lines, live } = screen({ isTTY: true });
-    const progress = openProgress(stream, false);
+    const { progress, lines, live } = opened({ isTTY: true });
 
     progress.begin('building x');
     progress.say('waiting');
@@ -146,8 +138,7 @@ describe('openProgress, in a terminal', () => {
   });
 
   test('takes nothing that would steer the terminal from a sentence', () => {
-    const { stream, lines } = screen({ isTTY: true });
-    const progress = openProgress(stream, false);
+    const { progress, lines } = opened({ isTTY: true });
 
     progress.say('the registry says \x1b[2J\u202eno');
 
@@ -155,8 +146,7 @@ describe('openProgress, in a terminal', () => {
   });
 
   test('takes nothing that would steer the terminal from what steps print', () => {
-    const { stream, live } = screen({ isTTY: true });
-    const progress = openProgress(stream, false);
+    const { progress, live } = opened({ isTTY: true });
 
     progress.begin('building x');
     jest.advanceTimersByTime(1_200);
@@ -166,8 +156,7 @@ describe('openProgress, in a terminal', () => {
   });
 
   test('is not drawn for each of many lines', () => {
-    const { stream, text } = screen({ isTTY: true });
-    const progress = openProgress(stream, false);
+    const { progress, text } = opened({ isTTY: true });
 
     progress.begin('building x');
     for (let i = 0; i < 1_000; i++) progress.report(log(`line ${i}`));
@@ -177,8 +166,7 @@ describe('openProgress, in a terminal', () => {
 });
 
 test('openProgress writes nothing at all when it is to be quiet', () => {
-  const { stream, text } = screen({ isTTY: true });
-  const progress = openProgress(stream, true);
+  const { progress, text } = opened({ isTTY: true }, true);
 
   progress.begin('building x');
   progress.report(step(1, 4, 'FROM x'));
