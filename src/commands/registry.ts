@@ -22,33 +22,33 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['sessions', 'list your sessions, open and past', () => import('./records/sessions')],
     ['usage', 'what turns have cost: tokens, money, time', () => import('./records/usage')],
     ['logs', 'what cai has logged in your editors', () => import('./records/logs')],
-    ['--acp --record FILE [agent...]', 'write down all messages, without secrets;'],
-    ['', "also directly behind the agent's name"],
-    ['replay FILE', 'play such a recording to an editor or an agent', () => import('./records/replay')],
+    ['--acp --record FILE [agent...]', 'record all messages, without secrets;'],
+    ['', 'the option may also follow the agent'],
+    ['replay FILE', 'play a recording to an editor or an agent', () => import('./records/replay')],
   ],
-  'In the container of a workspace, made when needed': [
+  "In the workspace's container, which is created when needed": [
     ['exec COMMAND...', 'run a command', () => import('./run/exec')],
     ['shell', 'open a shell', () => import('./run/shell')],
-    ['forward PORT...', 'make its ports reachable on 127.0.0.1', () => import('./run/forward')],
+    ['forward PORT...', 'reach its ports on 127.0.0.1', () => import('./run/forward')],
   ],
-  'What agents have left for your own programs to run': [
-    ['review', 'show it; with --restore put it aside', () => import('./workspace/review')],
+  'Files that agents have left and your programs would run': [
+    ['review', 'show them; --restore puts them aside', () => import('./workspace/review')],
   ],
   'Signing in, for all workspaces at once': [
-    ['login AGENT', "by the agent's own command, in a container", () => import('./run/login')],
-    ['logout AGENT', 'the same, to sign out', () => import('./run/logout')],
+    ['login AGENT', "sign in by the agent's own command", () => import('./run/login')],
+    ['logout AGENT', 'sign out again', () => import('./run/logout')],
   ],
   'Containers and images': [
     ['ps', 'list your containers', () => import('./containers/ps')],
-    ['stop [NAME...]', 'stop those of a workspace, or these', () => import('./containers/stop')],
-    ['rm [NAME...]', 'remove them; what agents keep stays', () => import('./containers/rm')],
-    ['build [AGENT]', 'build its image', () => import('./containers/build')],
+    ['stop [NAME...]', 'stop those of the workspace, or these', () => import('./containers/stop')],
+    ['rm [NAME...]', "remove them, but not the agents' data", () => import('./containers/rm')],
+    ['build [AGENT]', "build an agent's image", () => import('./containers/build')],
   ],
   Help: [
-    ['doctor', 'see what is missing, and what to do', () => import('./doctor/doctor')],
+    ['doctor', 'check what is missing, and how to fix it', () => import('./doctor/doctor')],
     ['config', 'show the configuration in effect', () => import('./workspace/config')],
     ['trust', "allow what a repository's configuration asks for", () => import('./workspace/trust')],
-    ['NAME --help', 'more about one of these'],
+    ['NAME --help', 'more about a command'],
     ['--help', ''],
     ['--version', ''],
   ],
@@ -72,19 +72,19 @@ const withoutPackages = Object.entries(catalog)
   .join(', ');
 
 const notes = `Agents: ${Object.keys(catalog).join(', ')}; default claude.
-  Only in an image that you have installed it into ("dockerfile" below [image]): ${withoutPackages}.
+  Needs an image of your own that has it ("dockerfile" in [image]): ${withoutPackages}.
 Others, in $XDG_CONFIG_HOME/containai/config.toml (~/.config/containai/config.toml):
   [agents.NAME]
   command = ["program", "argument"]
 
-In a terminal, with arguments for the agent, the agent itself runs there.
+In a terminal, with arguments for the agent, cai runs the agent itself.
 
 Environment:
   CAI_ACP_DIRECT_SPAWN=1       run the agent on this machine, without a container
   CAI_ACP_TEST_MODE=1          any agent name, run exactly as "<name> --acp"
-  CAI_ACP_WORKSPACE_MOUNT=DIR  name the workspace DIR towards the agent
+  CAI_ACP_WORKSPACE_MOUNT=DIR  show the workspace to the agent as DIR
   CAI_LOG_LEVEL=LEVEL          silent, error, warn (default), info, debug
-  CAI_LOG_FILE=FILE            log there instead of to stderr
+  CAI_LOG_FILE=FILE            log to FILE instead of stderr
 `;
 
 /** `cai --help`: writes the help text to stdout; returns the exit status. */

@@ -31,7 +31,7 @@ export function tamperingOf(
 /** What earlier versions of `cai` did not record: their containers are replaced when nothing runs in them. */
 const later = new Set<keyof Recorded>(['seccomp', 'cgroups']);
 
-const useFresh = 'use --fresh to make it anew; what the agent keeps in its data volume stays';
+const useFresh = 'use --fresh to recreate it; what the agent keeps in its data volume stays';
 
 function refusal(name: string, what: string, remedy: string): CaiError {
   return new CaiError('FOREIGN_CONTAINER', `the container ${name} ${what}: ${remedy}`);

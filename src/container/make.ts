@@ -133,7 +133,7 @@ export async function endedAtOnce(engine: Engine, { id, name, exitCode }: Contai
   const log = (await engine.logsTail(id, 5)).trim();
   const what = `the container ${name} ended with status ${exitCode} as soon as it was started`;
   const why = log === '' ? '; ' : `:\n${log}\n`;
-  const remedy = 'make it anew with --fresh; if that does not help, "cai build" makes the image anew';
+  const remedy = 'recreate it with --fresh; if that does not help, "cai build" rebuilds the image';
   return new CaiError('CONTAINER_START', `${what}${why}${remedy}`);
 }
 

@@ -82,7 +82,7 @@ class Provision {
       await startContainer(engine, info, settings);
     } else if (action.kind === 'replace') {
       if (action.because !== 'asked for')
-        tell(`the container ${info.name} is made anew, because ${reasonOf(action.because, info, settings)}`);
+        tell(`the container ${info.name} is recreated, because ${reasonOf(action.because, info, settings)}`);
       await engine.removeContainer(info.id);
     } else if (action.kind === 'wait') {
       // A look at whether it is frozen has waited already.
@@ -136,7 +136,7 @@ function running(info: ContainerInfo): RunningContainer {
   const { name, hostPort: port, labels } = info;
   if (port !== undefined) return { ...info, port, hostKey: labels[label.hostKey] ?? '' };
   const what = `the container ${name} has no port for SSH on this machine`;
-  throw new CaiError('CONTAINER_START', `${what}: use --fresh to make it anew`);
+  throw new CaiError('CONTAINER_START', `${what}: use --fresh to recreate it`);
 }
 
 /** Why it is replaced, as in "because ...". */
@@ -159,7 +159,7 @@ function reasonOf(change: Change, { labels }: ContainerInfo, { binds, protection
 function noticeOf(change: Change, { name, labels }: ContainerInfo, settings: Settings): string {
   return change === 'lost'
     ? `${lostIn(labels, settings)} was replaced on this machine while commands run in the container ${name}, which can write it from now on: --fresh ends them and protects it again`
-    : `the configuration or the image has changed since the container ${name} was made, and commands run in it: --fresh ends them and makes it anew`;
+    : `the configuration or the image has changed since the container ${name} was made, and commands run in it: --fresh ends them and recreates it`;
 }
 
 async function refusalOf(
@@ -183,7 +183,7 @@ async function refusalOf(
       const isOff = settings.protection === undefined;
       const how = isOff ? 'cannot write what is protected' : 'can write what this machine would execute';
       const what = `the container ${name} was made so that commands in it ${how}, and some still run`;
-      const remedy = 'end them first, or use --fresh, which ends them and makes it anew';
+      const remedy = 'end them first, or use --fresh, which ends them and recreates it';
       return new CaiError('CONTAINER_START', `${what}: ${remedy}`);
     }
   }

@@ -275,7 +275,7 @@ function taken<Key, Value>(map: Map<Key, Value>, key: Key): Value | undefined {
 }
 
 function missing({ name, command }: McpProgram): string {
-  return `the container has no program "${command}": install it in the image ("dockerfile" below [image]), have the editor name a server that speaks HTTP, or let it run on this machine: host_servers = [${JSON.stringify(name)}] below [mcp]`;
+  return `the container has no program "${command}": install it in the image ("dockerfile" in [image]), have the editor name a server that speaks HTTP, or let it run on this machine: host_servers = [${JSON.stringify(name)}] below [mcp]`;
 }
 
 function missingFile(path: string): string {

@@ -103,7 +103,7 @@ export function allProtectedIn(folder: string, patterns: readonly string[]): Pro
   if (crowd !== undefined)
     throw new CaiError(
       'WORKSPACE',
-      `${quoted(folder)} has more than ${mostInOnePlace} names that fit ${quoted(crowd.path)}, or more than ${mostNames} in all, too many to be protected from agents: remove those that you do not know, or move some into a folder; "off = true" below [protect] leaves all unprotected`,
+      `${quoted(folder)} has more than ${mostInOnePlace} names that fit ${quoted(crowd.path)}, or more than ${mostNames} in all, too many to be protected from agents: remove those that you do not know, or move some into a folder; "off = true" in [protect] leaves all unprotected`,
     );
   return found;
 }

@@ -26,9 +26,12 @@ describe('the commands about containers', () => {
   });
 
   test.each([
-    ['stop', /starts them again; one whose configuration, image or folders have changed since is made anew/],
-    ['exec', /--fresh +make the container anew, which ends commands that run in the old one/],
-    ['login', /--fresh +make the container anew, which ends commands that run in the old one/],
+    [
+      'stop',
+      /starts them again. A container whose configuration, image or folders have changed since is recreated/,
+    ],
+    ['exec', /--fresh +recreate the container, which ends all commands in it/],
+    ['login', /--fresh +recreate the container, which ends all commands in it/],
   ])('say what becomes of a container and its commands: cai %s', async (name, what) => {
     const { stdout } = await runCli([name, '--help'], userWith(''));
 
@@ -82,7 +85,9 @@ describe('the commands about containers', () => {
       const { status, stdout, stderr } = await runCli(['forward', '8080', port], userWith(''));
 
       expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-      expect(stderr).toBe(`cai: "${port}" is no port: write PORT or LOCAL:PORT, such as 5173 or 8080:5173\n`);
+      expect(stderr).toBe(
+        `cai: "${port}" is not a port: write PORT or LOCAL:PORT, such as 5173 or 8080:5173\n`,
+      );
     },
   );
 

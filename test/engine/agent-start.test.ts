@@ -55,7 +55,7 @@ describe('an agent that cannot be started: initialize is answered, and session/n
 
     expect(message).toContain('cannot pull the image localhost:1/no-such-base:1');
     expect(message).toContain('connection refused');
-    expect(message).toContain('name another one as "base" below [image]');
+    expect(message).toContain('name another one as "base" in [image]');
   });
 
   test('the build fails', async () => {

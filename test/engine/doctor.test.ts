@@ -55,7 +55,7 @@ describe('cai doctor', () => {
     ]);
     expect([forbidden.status, forbidden.find('image').status]).toEqual([1, 'fail']);
     expect(empty.find('image').detail).toBe(`there is no containai:${other} yet`);
-    expect(empty.find('image').remedy).toContain(`"packages" below [agents.${other}]`);
+    expect(empty.find('image').remedy).toContain(`"packages" in [agents.${other}]`);
     expect(await docker('images', '--quiet', `containai:${other}`)).toBe('');
   });
 

@@ -25,7 +25,7 @@ describe('a changed configuration', () => {
     const meanwhile = await place.cai.run(loud);
 
     expect(meanwhile).toMatchObject({ status: 0, stdout: Buffer.from('out\n') });
-    expect(meanwhile.stderr).toMatch(/^cai: the configuration or the image has changed .*: --fresh ends them and makes it anew\n$/); // prettier-ignore
+    expect(meanwhile.stderr).toMatch(/^cai: the configuration or the image has changed .*: --fresh ends them and recreates it\n$/); // prettier-ignore
     expect(await idOf(place)).toBe(before);
     running.child.stdin.end('two');
     expect((await running.succeeds()).stdout.toString()).toBe('one two');
@@ -33,7 +33,7 @@ describe('a changed configuration', () => {
     const afterwards = await place.cai.run(loud);
 
     expect(afterwards).toMatchObject({ status: 0, stdout: Buffer.from('out\n') });
-    expect(afterwards.stderr).toMatch(/^cai: the container \S+ is made anew, because its configuration or image has changed\n$/); // prettier-ignore
+    expect(afterwards.stderr).toMatch(/^cai: the container \S+ is recreated, because its configuration or image has changed\n$/); // prettier-ignore
     expect(await idOf(place)).not.toBe(before);
     expect(await place.inspect('{{.HostConfig.PidsLimit}}')).toBe('333');
     expect((await place.cai.run(loud)).stderr).toBe('');
@@ -60,7 +60,7 @@ describe('an image that would be built from something else now', () => {
 });
 
 describe('--fresh', () => {
-  test('makes the container anew, and ends what runs in the old one', async () => {
+  test('recreates the container, and ends what runs in the old one', async () => {
     const place = await new Place(cai).opened();
     const before = await idOf(place);
     await place.prints(['touch', '/tmp/old']);

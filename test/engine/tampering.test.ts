@@ -194,7 +194,7 @@ describe('a container with our labels', () => {
       expect(stderr.slice(0, start.length)).toBe(start);
       expect(stderr.slice(start.length)).toMatch(told);
       expect(stderr).toMatch(
-        /: use --fresh to make it anew; what the agent keeps in its data volume stays\n$/,
+        /: use --fresh to recreate it; what the agent keeps in its data volume stays\n$/,
       );
       expect(await docker('inspect', '--format', '{{.State.Running}}', id)).toBe('true');
     });

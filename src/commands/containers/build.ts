@@ -19,14 +19,14 @@ type Options = Pick<TargetOptions, 'agent' | 'context' | 'quiet'> &
 /** Says on stderr how far it is; resolves with 0 when the image is there. */
 export const run = declare<Options>({
   name: 'build',
-  description: `Builds the image of an agent. A missing one is built when it is needed; this is for a new one after an
-update or a change of the configuration. Containers are made anew from it when nothing runs in them.`,
-  arguments: [['[agent]', 'whose image (default: "agent.default" of the configuration)']],
+  description: `Builds the image of an agent. A missing image is built when it is first needed; this rebuilds one after an
+update or a change of the configuration. Containers are recreated from it once nothing runs in them.`,
+  arguments: [['[agent]', 'name of the agent (default: "agent.default" in the configuration)']],
   options: [
     ['-a, --agent <name>', 'the same'],
-    ['-w, --workspace <folder>', 'by the configuration of that workspace, as far as you trust it'],
-    ['--no-cache', 'fetch everything anew'],
-    ['--upgrade', 'the newest base image, Debian packages and agents, instead of those we have tested'],
+    ['-w, --workspace <folder>', 'use the configuration of that workspace, as far as you trust it'],
+    ['--no-cache', 'fetch everything again'],
+    ['--upgrade', 'use the newest base image, Debian packages and agents instead of the tested versions'],
     common.context,
     common.quiet,
   ],

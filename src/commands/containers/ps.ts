@@ -16,9 +16,9 @@ interface Options {
 /** Writes the list to stdout, and to stderr a hint if it is empty; resolves with 0. */
 export const run = declare<Options>({
   name: 'ps',
-  description: 'Lists your containers that run, by workspace and agent.',
+  description: 'Lists your running containers by workspace and agent.',
   options: [
-    ['-a, --all', 'also those that do not run'],
+    ['-a, --all', 'also list those that are not running'],
     ['--json', 'as JSON; times in milliseconds'],
     common.context,
   ],

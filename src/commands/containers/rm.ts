@@ -22,20 +22,20 @@ interface Options extends SelectionOptions {
 /** Resolves with 0 when nothing of it is there any more, with 1 if the user does not want that after all. */
 export const run = declare<Options>({
   name: 'rm',
-  description: `Removes the containers of a workspace, or those that are named. What their agents keep (sign-ins, settings,
-history) lies in volumes, which stay. The workspace itself is not touched.`,
+  description: `Removes the containers of a workspace, or those that you name. The agents' data (sign-ins, settings, history)
+is kept in volumes. The workspace itself is not touched.`,
   arguments: selectionArguments,
   options: [
     ...selectionOptions,
-    ['-f, --force', 'also if commands run in them, which ends those; asks nothing'],
+    ['-f, --force', 'even if commands run in them, which this ends; asks nothing'],
     [
       '--volumes',
-      'remove what their agents keep, too, unless other containers use it; with --all also what no container uses',
+      "also remove the agents' data, unless other containers use it; with --all, also data that no container uses",
     ],
-    ['-y, --yes', 'do not ask whether what they keep may go'],
+    ['-y, --yes', "remove the agents' data without asking"],
   ],
   footer: `
-Images stay, too. To remove one that is not needed any more: docker rmi containai:AGENT`,
+Images are kept, too. To remove one: docker rmi containai:AGENT`,
   action: remove,
 });
 

@@ -16,10 +16,10 @@ const patienceSeconds = 10;
 /** Resolves with 0 when they have ended, with 1 if the user does not want that after all. */
 export const run = declare<Options>({
   name: 'stop',
-  description: `Stops the containers of a workspace, or those that are named. The next command starts them again; one
-whose configuration, image or folders have changed since is made anew, without what was installed in it.`,
+  description: `Stops the containers of a workspace, or those that you name. The next command starts them again. A container
+whose configuration, image or folders have changed since is recreated, without what was installed in it.`,
   arguments: selectionArguments,
-  options: [...selectionOptions, ['-f, --force', 'also if commands run in them, which ends those']],
+  options: [...selectionOptions, ['-f, --force', 'even if commands run in them, which this ends']],
   action: stop,
 });
 

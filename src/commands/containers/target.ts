@@ -48,11 +48,11 @@ export interface TargetOptions {
 /** The options of every command that works in one container. */
 export const targetOptions = [
   common.workspace,
-  ['--no-workspace', 'a container of its own without any folder of this machine'],
+  ['--no-workspace', 'use a separate container without any folder of this machine'],
   common.agent,
   common.context,
   common.fresh,
-  ['--writable', 'let commands write what is protected, as .git/config and .vscode'],
+  ['--writable', 'let commands change protected files, such as .git/config and .vscode'],
   common.quiet,
 ] as const;
 

@@ -61,12 +61,12 @@ function outdatedFinding(facts: Facts, info: ContainerInfo, count: number): Find
   if (replaced !== undefined) {
     const detail = `${info.name} has another folder than the one that is ${quoted(replaced)} now`;
     return count === 0
-      ? { status: 'warn', detail, remedy: 'nothing to do: the next command makes it anew' }
+      ? { status: 'warn', detail, remedy: 'nothing to do: the next command recreates it' }
       : { status: 'fail', detail, remedy: replacedRemedy(settings.workspace ?? replaced) };
   }
   const hasOldImage = facts.image !== undefined && facts.image.id !== info.imageId;
   if (!hasOldImage && !changesOf(info.labels, settings).has('settings')) return undefined;
-  const remedy = 'nothing to do: it is made anew when no command runs in it; at once with "cai exec --fresh"';
+  const remedy = 'nothing to do: it is recreated when no command runs in it; at once with "cai exec --fresh"';
   return { status: 'warn', detail: `${info.name} was made for another configuration or image`, remedy };
 }
 
@@ -142,7 +142,7 @@ export async function data(facts: Facts): Promise<Finding> {
   const { client, settings, info } = known(facts);
   const mount = info.mounts.find(({ target }) => target === dataFolder);
   if (mount?.type !== 'volume') {
-    const remedy = 'use --fresh to make the container anew';
+    const remedy = 'use --fresh to recreate the container';
     return { status: 'fail', detail: 'the agent has no data volume', remedy };
   }
   const own = await ownVolumes(client, settings.hostUser.uid);

@@ -33,8 +33,8 @@ const looks: readonly (readonly [name: string, look: Look])[] = [
 /** Writes what it finds to stdout; resolves with 0 if no check failed, else with 1. */
 export const run = declare<Facts['wanted'] & { readonly json?: true }>({
   name: 'doctor',
-  description: `Looks at everything that a command needs, from Node to the agent in its container, and says what to do where
-something is missing. It changes nothing. Exit status 1 if a check failed.`,
+  description: `Checks everything that a command needs, from Node to the agent in its container, and says how to fix what is
+missing. It changes nothing. The exit status is 1 if a check failed, else 0.`,
   options: [common.workspace, common.agent, common.context, common.json],
   action: ({ json, ...wanted }, host) => report(wanted, json === true, host),
 });

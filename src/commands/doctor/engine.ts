@@ -85,7 +85,7 @@ function inGiB(bytes: number): string {
 /** What to do before an image is built that would not have the agent; `undefined`: it would. */
 export function installedBy({ agent, packages, image }: ImageRequest): string | undefined {
   if (packages.length > 0 || image.dockerfile !== undefined) return undefined;
-  return `nothing installs ${agent}: name its npm packages as "packages" below [agents.${agent}] in your config.toml, or install it by a Dockerfile that "dockerfile" below [image] names; then cai build ${agent}`;
+  return `nothing installs ${agent}: name its npm packages as "packages" in [agents.${agent}] of your config.toml, or install it by a Dockerfile that "dockerfile" in [image] names; then cai build ${agent}`;
 }
 
 /** The image of the agent; none is built. */

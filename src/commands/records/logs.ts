@@ -39,13 +39,13 @@ const beginningBytes = 1_024;
 export const run = declare<Options>({
   name: 'logs',
   description: `Shows what the last 20 processes of "cai --acp", and those that still run, have logged at level info and
-above, whatever CAI_LOG_LEVEL says, but for "silent". The text of prompts, files and environments is never logged.`,
+above, whatever CAI_LOG_LEVEL is, unless it is "silent". The text of prompts, files and environments is never logged.`,
   options: [
-    ['-f, --follow', 'and what is logged from now on'],
+    ['-f, --follow', 'keep showing what is logged'],
     ['-a, --agent <name>', 'only processes that run this agent'],
     ['-w, --workspace <folder>', 'only what is about this workspace (any folder in it), or about none'],
-    new Option('-n, --lines <number>', 'how many of the last lines').argParser(countOf).default(200),
-    ['--json', 'the lines as they are kept: one JSON object each'],
+    new Option('-n, --lines <number>', 'how many of the last lines to show').argParser(countOf).default(200),
+    ['--json', 'print the lines as they are kept, one JSON object each'],
   ],
   action: async ({ workspace, lines, ...rest }, host) => {
     const root = workspace === undefined ? undefined : await namedRoot(workspace, host);
@@ -65,7 +65,7 @@ above, whatever CAI_LOG_LEVEL says, but for "silent". The text of prompts, files
 /** Fails with `CaiError('USAGE')` for what is no number of lines. */
 function countOf(text: string): number {
   if (/^0*[1-9]\d*$/.test(text)) return Number(text);
-  throw new CaiError('USAGE', `--lines: "${text}" is no whole number, at least 1`);
+  throw new CaiError('USAGE', `--lines: "${text}" is not a whole number of at least 1`);
 }
 
 /** Writes what comes; the promise stays open until the process is ended. */

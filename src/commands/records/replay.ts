@@ -26,31 +26,31 @@ const limits: LineLimits = { maxLineBytes: 64 * 1024 * 1024, maxSearchBytes: 102
 /** Resolves with 0 when all was played. Rejects with `CaiError('REPLAY')` when that was not possible. */
 export const run = declare<Options>({
   name: 'replay',
-  description: `Plays one side of a recording: an agent's, on stdin and stdout, to an editor that does again what it did, or
-an editor's, to COMMAND. What is said is compared by method and session, not by contents. Ends with 1 and the line of the
-recording when something else happens.`,
+  description: `Plays one side of a recording: the agent's side, on stdin and stdout, to an editor that repeats what it did,
+or the editor's side, to COMMAND. Messages are compared by method and session, not by contents. If something else
+happens, it names the line of the recording and ends with status 1.`,
   arguments: [
     ['<file>', 'the recording'],
-    ['[command...]', 'behind --: the agent that an editor is played to'],
+    ['[command...]', 'after --: the agent to play the editor to'],
   ],
   options: [
-    new Option('--as <side>', 'which side').choices(['agent', 'editor']).default('agent'),
+    new Option('--as <side>', 'which side to play').choices(['agent', 'editor']).default('agent'),
     new Option(
       '--child <number>',
-      "what passed between cai and its agent of that number, not the editor's side",
+      'play what passed between cai and its agent with this number, not what passed between the editor and cai',
     ).argParser(numberOf),
-    ['--timing', 'with the pauses that it had'],
-    ['--files', 'an agent may also write files by the editor'],
+    ['--timing', 'with the original pauses'],
+    ['--files', 'let the agent also write files through the editor'],
   ],
   footer: `
-A recording is made by: cai --acp --record FILE AGENT. It ends at ${maxRecordingBytes / 2 ** 20} MiB.
+To make a recording: cai --acp --record FILE AGENT. It ends at ${maxRecordingBytes / 2 ** 20} MiB.
 To play its agent, name this command in the settings of your editor, with "args": ["replay", "/path/of/FILE"].
 To play its editor: cai replay FILE --as editor -- COMMAND.
-What is recorded nowhere ends it at once; what comes before its turn, when its turn has not come after 5 s,
-or after 60 s where an editor is played.
-Secrets are not in it, so that a sign-in cannot be played to a real agent.
-A stranger's recording is as a stranger's agent. When its agent is played, commands are left out, and
-files it writes without --files, which stderr says; all else reaches the editor.`,
+A message that is not in the recording ends it at once. One that comes too early has to wait for its turn, at most
+5 s, or 60 s with --as editor.
+A recording holds no secrets, so a sign-in cannot be played to a real agent.
+Treat a stranger's recording like a stranger's agent. When its agent is played, its commands are left out, and
+without --files also the files it writes, as stderr then says; everything else reaches the editor.`,
   action: async (options, host, [file, ...program]) => {
     const isEditor = options.as === 'editor';
     if (isEditor !== program.length > 0) {
@@ -71,7 +71,7 @@ files it writes without --files, which stderr says; all else reaches the editor.
 /** Fails with `CaiError('USAGE')` for what numbers no agent. */
 function numberOf(text: string): number {
   if (/^[1-9]\d*$/.test(text)) return Number(text);
-  throw new CaiError('USAGE', `--child: "${text}" is not the number of an agent: they count from 1`);
+  throw new CaiError('USAGE', `--child: "${text}" is not the number of an agent, which is 1 or more`);
 }
 
 function read(file: string): string {
@@ -100,8 +100,7 @@ async function playAgent(lines: readonly RecordedLine[], options: Options, host:
   const signIn = new SignIn({ agent: undefined, host, log });
   const note = (text: string): void => void process.stderr.write(`cai: ${printableLine(text)}\n`);
   const played = harmless(lines, { child: options.child, writesFiles: options.files === true, signIn, note });
-  if (host.isOnTerminal)
-    note('this waits for what an editor sends: name it in the settings of your editor instead');
+  if (host.isOnTerminal) note('this waits for an editor: name it in the settings of your editor instead');
   const playback = new Playback(played, optionsOf(options, toStdout));
   const reader = new LineReader(limits);
   const pull = (): void => {

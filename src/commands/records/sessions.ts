@@ -23,10 +23,10 @@ const titleLength = 48;
 /** Writes the list to stdout, and to stderr a hint if it is empty; resolves with 0. */
 export const run = declare<Options>({
   name: 'sessions',
-  description: 'Lists your sessions, open and past, the one used last first.',
+  description: 'Lists your sessions, open and past, the most recently used first.',
   options: [
-    ['-a, --agent <name>', 'of this agent only'],
-    ['-w, --workspace <folder>', 'of this workspace only: any folder in it'],
+    ['-a, --agent <name>', 'only those of this agent'],
+    ['-w, --workspace <folder>', 'only those of this workspace (any folder in it)'],
     ['--json', 'as a JSON array; times in ISO 8601 and milliseconds'],
   ],
   action: list,
@@ -66,7 +66,7 @@ function objectOf(record: SessionRecord, isLive: boolean, now: number) {
 function hint(hidden: number, isKept: boolean): string {
   if (hidden > 0) return 'no session matches: "cai sessions" lists all';
   if (!isKept)
-    return 'no sessions: your configuration has persist = false below [sessions], so none are remembered';
+    return 'no sessions: your configuration has persist = false in [sessions], so none are remembered';
   return 'no sessions: one is remembered once an editor has used it by "cai --acp"';
 }
 

@@ -28,21 +28,21 @@ const dateForm = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[
 /** Writes the table to stdout, and to stderr a hint if there is nothing; resolves with 0. */
 export const run = declare<Options>({
   name: 'usage',
-  description: `Shows what turns have cost: time, tool calls, and the tokens and costs that agents tell. Kept for as long as
-sessions are ([sessions] keep); nothing is with persist = false.`,
+  description: `Shows what turns have cost: time, tool calls, and the tokens and costs that agents report. This is kept for as
+long as sessions are ([sessions] keep); with persist = false nothing is.`,
   options: [
     new Option('--since <when>', 'from then on: a duration such as 24h or 7d, a date, or "all"').default(
       '24h',
     ),
-    new Option('--by <what>', 'what sums are made for')
+    new Option('--by <what>', 'what to group by')
       .choices(['session', 'agent', 'workspace', 'model'])
       .default('workspace'),
-    ['--json', 'as JSON; times in milliseconds, tokens null where the agent says none'],
+    ['--json', 'as JSON; times in milliseconds, tokens null if the agent reports none'],
   ],
   footer: `
-Tokens and costs are the agent's own words, and "-" where it says none. The time of a tool call includes
-waiting for a permission. A turn in which several models took part counts for each; what of it cannot be told
-apart stands under "(several)".`,
+Tokens and costs are what the agent reports, or "-" if it reports none. The time of a tool call includes
+waiting for a permission. A turn in which several models took part counts for each of them; what cannot be
+attributed to one of them is listed under "(several)".`,
   action: ({ since: beginning, by, json }, host) => {
     const now = Date.now();
     const sinceMs = timeOf(beginning, now);
@@ -75,7 +75,7 @@ export function timeOf(text: string, now: number): number {
   if (!Number.isNaN(date)) return date;
   throw new CaiError(
     'USAGE',
-    `--since: "${text}" is no duration such as 24h, no date such as 2026-01-31, and not "all"`,
+    `--since: "${text}" is neither a duration such as 24h, nor a date such as 2026-01-31, nor "all"`,
   );
 }
 

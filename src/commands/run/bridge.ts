@@ -37,7 +37,7 @@ program that is run here, until stdin ends.`,
   arguments: [['<what>', '"localhost:PORT", or "program": the one that the first line of stdin describes']],
   options: [
     ...targetOptions,
-    new Option('--status-fd <number>', 'tell there what happens, as JSON lines').argParser(Number),
+    new Option('--status-fd <number>', 'report there what happens, as JSON lines').argParser(Number),
   ],
   action: ({ statusFd = 1, ...options }, host, [what]) => {
     const tell = (status: AgentStatus): void => {
@@ -93,7 +93,7 @@ interface Address {
 function addressOf(what: string): Address {
   const [, host, digits] = /^(localhost|127(?:\.\d{1,3}){3}):(\d{1,5})$/.exec(what) ?? [];
   if (host === undefined || Number(digits) < 1 || Number(digits) > 65_535)
-    throw new CaiError('USAGE', `"${what}" is nothing to be reached: write "localhost:PORT" or "program"`);
+    throw new CaiError('USAGE', `"${what}" is not an address: write "localhost:PORT" or "program"`);
   return { hosts: host === 'localhost' ? ['127.0.0.1', '::1'] : [host], port: Number(digits) };
 }
 

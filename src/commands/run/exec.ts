@@ -49,22 +49,22 @@ stderr, signals and the exit status are the command's own.`,
   arguments: [['<command...>', 'program and arguments, started without a shell']],
   options: [
     ...targetOptions,
-    ['--cwd <folder>', 'folder to start in: relative to where you are, or a path in the container'],
+    ['--cwd <folder>', 'folder to start in: relative to the current folder, or a path in the container'],
     new Option(
       '-e, --env <name[=value]>',
-      'set a variable; without a value the one that it has here',
+      'set a variable; without a value, pass on the one it has here',
     ).argParser((value, earlier?: readonly string[]) => [...(earlier ?? []), value]),
     ['-t, --tty', 'give the command a terminal'],
     new Option(
       '--status-fd <number>',
-      'tell there what happens before the command runs, as JSON lines; its end ends the command',
+      'report there what happens before the command runs, as JSON lines; closing it ends the command',
     ).argParser(Number),
     new Option('--root-identity <device:inode>').hideHelp(),
   ],
   passesThrough: true,
   footer: `
-Exit status: the command's own, 128+N if signal N ended it; else 2 usage, 10 the container has gone,
-11 start failed, 12 keys for SSH, 13 connection, 14 wrong host key, 15 not a container of ours.`,
+Exit status: the command's own, or 128+N if signal N ended it. Otherwise: 2 wrong usage, 10 container gone,
+11 start failed, 12 SSH keys, 13 connection, 14 wrong host key, 15 not a container of cai.`,
   action: (options, host, argv) =>
     runInContainer(argv as [string, ...string[]], { env: [], ...options }, host),
 });

@@ -15,9 +15,11 @@ type Pair = Readonly<{ local: number; inside: number }>;
 /** Resolves with 128 + N when signal N ends it. Rejects with `CaiError`, also when the connection is lost. */
 export const run = declare<TargetOptions>({
   name: 'forward',
-  description: `Makes ports of the container of a workspace reachable on 127.0.0.1 of this machine, until Ctrl-C. The first
-lines on stdout are the addresses, in the order of the ports.`,
-  arguments: [['<port...>', 'PORT, or LOCAL:PORT for another one here; LOCAL 0 is one that is free']],
+  description: `Makes ports of the workspace's container reachable on 127.0.0.1 of this machine, until Ctrl-C. Prints their
+addresses first, in the order of the ports.`,
+  arguments: [
+    ['<port...>', 'PORT, or LOCAL:PORT for another port on this machine; LOCAL 0 picks a free one'],
+  ],
   options: targetOptions,
   action: (options, host, ports) => forward(ports.map(pairOf), options, host),
 });
@@ -26,7 +28,7 @@ function pairOf(text: string): Pair {
   const [, local, inside] = /^(?:(\d{1,5}):)?(\d{1,5})$/.exec(text) ?? [];
   const pair = { local: Number(local ?? inside), inside: Number(inside) };
   if (inside !== undefined && pair.inside >= 1 && pair.inside <= 65_535 && pair.local <= 65_535) return pair;
-  throw new CaiError('USAGE', `"${text}" is no port: write PORT or LOCAL:PORT, such as 5173 or 8080:5173`);
+  throw new CaiError('USAGE', `"${text}" is not a port: write PORT or LOCAL:PORT, such as 5173 or 8080:5173`);
 }
 
 async function forward(pairs: readonly Pair[], options: TargetOptions, host: Host): Promise<number> {

@@ -27,7 +27,7 @@ export const accountArguments = [['<agent>', 'name of the agent']] as const;
 export const accountOptions = [
   [
     '-w, --workspace <folder>',
-    'in the container of this workspace (default: in one without a workspace; the current one, if it has sign-ins of its own)',
+    'use the container of this workspace (default: the current one if it keeps its own sign-ins, else a container without a workspace)',
   ],
   common.context,
   common.fresh,
@@ -37,15 +37,15 @@ export const accountOptions = [
 /** Resolves with the exit status of the agent's command. */
 export const run = declare<AccountOptions>({
   name: 'login',
-  description: `Signs in to an agent, by its own command, which runs in a container. Where the sign-in is kept, the agent
-finds it in every workspace, and after "cai rm".`,
-  arguments: [...accountArguments, ['[command...]', 'behind --: another command to sign in with']],
+  description: `Signs in to an agent by its own command, which runs in a container. The sign-in is kept after "cai rm", and
+holds for all workspaces that share the agent's data, which is the default.`,
+  arguments: [...accountArguments, ['[command...]', 'after --: another command to sign in with']],
   options: accountOptions,
   footer: `
-Open the page that it names in a browser of this machine: while it runs, the ports that it listens on are on 127.0.0.1
-here, too, so that the answer gets back to it. An agent that runs already looks for the sign-in at its next session.
+Open the page that it prints in a browser on this machine. While the command runs, its ports are also open on
+127.0.0.1 here, so that the browser's answer reaches it. A running agent notices the sign-in at its next session.
 
-Exit status: that of the agent's command; else as of "cai exec".`,
+Exit status: that of the agent's command; otherwise as for "cai exec".`,
   action: async (options, host, args) => {
     const [agent, ...own] = args as [string, ...string[]];
     const known = signInCommands(agent, host);

@@ -17,11 +17,12 @@ interface Options extends AccountOptions {
 export const run = declare<Options>({
   name: 'logout',
   description: `Signs out of an agent, in all workspaces that share its sign-in: by its own command, which runs in a
-container, or, where it has none, by removing the files in which it keeps the sign-in.`,
+container, or, if it has none, by removing the files that hold the sign-in.`,
   arguments: accountArguments,
-  options: [...accountOptions, ['-y, --yes', 'do not ask whether files may go']],
+  options: [...accountOptions, ['-y, --yes', 'remove files without asking']],
   footer: `
-Exit status: that of the agent's command; else as of "cai exec". What you have chosen in an editor, as an API key, stays there.`,
+Exit status: that of the agent's command; otherwise as for "cai exec". An API key that you have entered in an editor
+stays there.`,
   action: (options, host, [agent]) => signOut(agent!, options, host),
 });
 

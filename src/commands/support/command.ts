@@ -26,15 +26,18 @@ export interface Declaration<Options> {
 
 /** Options that several commands have. */
 export const common = {
-  workspace: ['-w, --workspace <folder>', 'workspace: any folder in it (default: the current one)'],
-  agent: ['-a, --agent <name>', 'whose container (default: "agent.default" of the configuration)'],
+  workspace: ['-w, --workspace <folder>', 'any folder in the workspace (default: the current one)'],
+  agent: [
+    '-a, --agent <name>',
+    'use the container of this agent (default: "agent.default" in the configuration)',
+  ],
   context: ['--context <name>', 'Docker context'],
   fresh: [
     '--fresh',
-    'make the container anew, which ends commands that run in the old one; what the agent keeps in its data volume stays',
+    'recreate the container, which ends all commands in it; the agent keeps its data volume',
   ],
   json: ['--json', 'as JSON'],
-  quiet: ['-q, --quiet', 'say nothing but errors'],
+  quiet: ['-q, --quiet', 'print only errors'],
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
 /** Reads arguments, or writes help to stdout; rejects with `CaiError('USAGE')` for arguments that do not fit. */

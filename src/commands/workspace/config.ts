@@ -16,7 +16,7 @@ interface Options {
 /** Writes the keys to stdout, and to stderr what is ignored; resolves with 0. */
 export const run = declare<Options>({
   name: 'config',
-  description: 'Shows every key, its value, and where the value comes from.',
+  description: 'Shows every key of the configuration, its value, and where the value comes from.',
   options: [common.workspace, common.json],
   action: show,
 });

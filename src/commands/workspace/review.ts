@@ -23,13 +23,13 @@ interface Options {
 /** Resolves with 0 if nothing is left to look at, else with 1. */
 export const run = declare<Options>({
   name: 'review',
-  description: `Shows what in a workspace programs on your machine may run, such as git hooks and the tasks of editors, if it
-is not as it was before an agent worked there. The exit status is 1 if there is anything, else 0.`,
-  arguments: [['[path...]', 'only these, as they are listed, and what is below them']],
+  description: `Shows files in a workspace that programs on your machine may run, such as git hooks and editor tasks, if they
+are not as they were before an agent worked there. The exit status is 1 if there are any, else 0.`,
+  arguments: [['[path...]', 'only these paths, as they are listed, and what is below them']],
   options: [
     common.workspace,
-    ['--restore', 'put it back as it was: what is new is moved into a folder of cai'],
-    new Option('--accept', 'from now on, what is shown counts as known').conflicts('restore'),
+    ['--restore', 'restore the earlier state; new files are moved into a folder of cai'],
+    new Option('--accept', 'accept what is shown, so that it is not reported again').conflicts('restore'),
   ],
   action: async (options, host, paths) => {
     const root = await namedRoot(options.workspace ?? '.', host);
@@ -69,7 +69,7 @@ function acceptAll(root: string, changes: readonly Change[], state: string): num
       '\nAccepted. A container that runs can still write what is new: after "cai stop" it no longer can.\n',
     );
   for (const each of crowds)
-    say(each, 'not accepted, because nobody would see what changes among so many files');
+    say(each, 'not accepted, because changes among so many files would not be noticed');
   return crowds.length === 0 ? 0 : 1;
 }
 

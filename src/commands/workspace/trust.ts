@@ -28,11 +28,11 @@ interface Request {
 export const run = declare<Options>({
   name: 'trust',
   description:
-    "Allows what a repository's .containai/config.toml widens, as it is now, a workspace that has grown, or the git folder of a linked worktree.",
+    "Allows what a repository's .containai/config.toml, as it is now, asks for beyond your own configuration, a workspace that has grown, or the git folder of a linked worktree.",
   arguments: [['[folder]', 'any folder in the workspace (default: the current one)']],
   options: [
     ['-y, --yes', 'do not ask'],
-    ['--forget', 'take back what was allowed'],
+    ['--forget', 'revoke what was allowed'],
   ],
   action: ({ yes, forget }, host, [given = '.']) => {
     const folder = resolve(given);

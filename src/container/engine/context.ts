@@ -97,7 +97,7 @@ interface Meta {
 }
 
 function readMeta(store: string, id: string): Meta | undefined {
-  const remedy = 'make that Docker context anew, or name another with --context';
+  const remedy = 'recreate that Docker context, or name another with --context';
   return readJson(join(store, 'meta', id, 'meta.json'), `: ${remedy}`) as Meta | undefined;
 }
 

@@ -84,15 +84,14 @@ function nameOf(address: EngineAddress): string {
 export const pingTimeoutMs = 5_000;
 
 /** `cai --acp` has no option for it. */
-const nameAnother =
-  'name another with --context, DOCKER_HOST, or "context" below [engine] in your config.toml';
+const nameAnother = 'name another with --context, DOCKER_HOST, or "context" in [engine] of your config.toml';
 
 const start = `start it ("sudo systemctl start docker", or Docker Desktop), or ${nameAnother}`;
 
 /** The connection failed, or ended before the answer did. Source: Node, error codes of TLS and of OpenSSL. */
 function unreachable(reason: unknown, address: EngineAddress, what: string): CaiError {
   const { code = '' } = reason as NodeJS.ErrnoException;
-  const notLetIn = `does not let you in: join the group of the socket ("sudo usermod -aG docker $USER", then sign in anew), or use a rootless engine`;
+  const notLetIn = `does not let you in: join the group of the socket ("sudo usermod -aG docker $USER", then sign in again), or use a rootless engine`;
   const brokeOff = `broke off while it was to ${what}: see whether it still runs ("docker version")`;
   const said: Readonly<Record<string, string>> = {
     ENOENT: `is not running, for there is no such socket: ${start}`,

@@ -66,7 +66,7 @@ export function checkPossible(
   { addition }: ReturnType<typeof readRecipe>,
 ): void {
   if (packages.length === 0 && addition === undefined && Object.hasOwn(catalog, agent)) {
-    const remedy = `write a Dockerfile that adds it, and name that file as "dockerfile" below [image] in the configuration`;
+    const remedy = `write a Dockerfile that adds it, and name that file as "dockerfile" in [image] of the configuration`;
     throw new CaiError('IMAGE', `${agent} cannot be installed from npm: ${remedy}`);
   }
   if (addition !== undefined && !/^\s*FROM\s.*\bCAI_IMAGE\b/im.test(addition)) {

@@ -160,7 +160,7 @@ async function build(
 function withNetworkAdvice(reason: unknown, { caFile }: Config['network']): unknown {
   if (!(reason instanceof CaiError) || !/\bcertificate\b|_CERT(?!S)/i.test(reason.message)) return reason;
   const file = caFile === undefined ? 'name a file with it (PEM)' : `see whether it is in ${caFile}, named`;
-  const advice = `Behind a proxy, or with a company's own certificate, ${file} as "ca_file" below [network] in your config.toml ("cai doctor" tells its path).`;
+  const advice = `Behind a proxy, or with a company's own certificate, ${file} as "ca_file" in [network] of your config.toml ("cai doctor" tells its path).`;
   return new CaiError('IMAGE', `${reason.message}\n${advice}`, undefined, { cause: reason });
 }
 
@@ -189,7 +189,7 @@ async function provideBase(
       return found;
     }
     if (!(reason instanceof CaiError) || reason.code !== 'IMAGE') throw reason;
-    const advice = `check the network, or name another one as "base" below [image] in the configuration`;
+    const advice = `check the network, or name another one as "base" in [image] of the configuration`;
     throw new CaiError('IMAGE', `${reason.message}\nIt is the base image: ${advice}.`, undefined, {
       cause: reason,
     });

@@ -28,7 +28,7 @@ export async function limitedText(stream: Readable, limitMs = maxMs): Promise<st
 }
 
 function tooMuch(what: string): CaiError {
-  return new CaiError('SSH_CONNECT', `the container gave ${what}: make it anew with --fresh`);
+  return new CaiError('SSH_CONNECT', `the container gave ${what}: recreate it with --fresh`);
 }
 
 /**
@@ -62,7 +62,7 @@ export const diskFullStatus = 28;
 
 /** What to do about a budget that is used up. */
 export const diskRemedy =
-  "remove what is not needed, or raise container.disk in the configuration; --fresh makes the container anew, without what lies outside the workspace and the agent's data";
+  "remove what is not needed, or raise container.disk in the configuration; --fresh recreates the container, without what lies outside the workspace and the agent's data";
 
 /** Whether the container's budget is used up, as far as that can be found out. */
 export async function isDiskUsedUp(connection: Pick<SshConnection, 'run'>): Promise<boolean> {

@@ -255,7 +255,7 @@ function isStarting(reason: unknown): boolean {
 function cannotConnect({ container, port }: SshTarget, reason: unknown): CaiError {
   const isRefused = (reason as { level?: string }).level === 'client-authentication';
   const why = isRefused
-    ? 'does not accept our SSH key: remove it with "cai rm", and it is made anew when it is wanted'
+    ? 'does not accept our SSH key: remove it with "cai rm", and the next command recreates it'
     : `cannot be reached on port ${port} (${printableLine(messageOf(reason))}): see "docker logs ${container}"`;
   return new CaiError('SSH_CONNECT', `container "${container}" ${why}`, undefined, { cause: reason });
 }

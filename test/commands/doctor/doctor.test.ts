@@ -233,7 +233,7 @@ describe('installedBy', () => {
   const request = { agent: 'mine', packages: [], image: { autoBuild: true, base: 'x' }, network: {}, stateFolder: '/s' }; // prettier-ignore
 
   test('says how an agent gets into its image that nothing installs', () => {
-    expect(installedBy(request)).toMatch(/"packages" below \[agents\.mine\].*"dockerfile" below \[image\]/);
+    expect(installedBy(request)).toMatch(/"packages" in \[agents\.mine\].*"dockerfile" in \[image\]/);
   });
 
   test.each([

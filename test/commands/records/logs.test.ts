@@ -110,7 +110,7 @@ describe('cai logs', () => {
     const { status, stderr } = await runCli(['logs', `--lines=${lines}`], userWith(''));
 
     expect(status).toBe(2);
-    expect(stderr).toBe(`cai: --lines: "${lines}" is no whole number, at least 1\n`);
+    expect(stderr).toBe(`cai: --lines: "${lines}" is not a whole number of at least 1\n`);
   });
 
   test('does not take what cannot be read for nothing', async () => {

@@ -30,7 +30,7 @@ describe('cai replay', () => {
 
     const { stdout } = await runInTerminal(['replay', file]);
 
-    expect(stdout).toMatch(/^cai: this waits for what an editor sends: name it in the settings/m);
+    expect(stdout).toMatch(/^cai: this waits for an editor: name it in the settings/m);
   });
 
   test('plays no agent that acts where the editor is, and says so', async () => {
@@ -117,7 +117,7 @@ describe('cai replay', () => {
 
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: `cai: --child: "${child}" is not the number of an agent: they count from 1\n`,
+      stderr: `cai: --child: "${child}" is not the number of an agent, which is 1 or more\n`,
     });
   });
 

@@ -113,7 +113,7 @@ a turn                    1m01s  2      1.5s       5      1.5     2.5     7.5   
     const { status, stderr } = await runCli(['usage', '--since', 'yesterday'], userWith(''));
 
     expect(status).toBe(2);
-    expect(stderr).toContain('--since: "yesterday" is no duration such as 24h');
+    expect(stderr).toContain('--since: "yesterday" is neither a duration such as 24h');
   });
 });
 

@@ -106,7 +106,7 @@ describe('resolveEngine', () => {
     writeFileSync(join(home, '.docker', 'contexts', 'meta', idOf('broken'), 'meta.json'), 'x');
 
     expect(failure(() => resolveEngine(new Host(env), 'broken'))).toMatch(
-      /meta\.json is not JSON: make that Docker context anew, or name another with --context$/,
+      /meta\.json is not JSON: recreate that Docker context, or name another with --context$/,
     );
   });
 

@@ -75,7 +75,7 @@ describe('Engine.connect', () => {
 
     expect(await failure(Engine.connect(address))).toEqual({
       code: 'NO_ENGINE',
-      message: `what answers at ${address.endpoint} (Docker context "default") is no engine that can be used (${why}): name another with --context, DOCKER_HOST, or "context" below [engine] in your config.toml`,
+      message: `what answers at ${address.endpoint} (Docker context "default") is no engine that can be used (${why}): name another with --context, DOCKER_HOST, or "context" in [engine] of your config.toml`,
     });
   });
 
@@ -84,7 +84,7 @@ describe('Engine.connect', () => {
 
     expect(await failure(Engine.connect(address))).toEqual({
       code: 'NO_ENGINE',
-      message: `the engine at ${address.endpoint} (Docker context "default") is not running, for there is no such socket: start it ("sudo systemctl start docker", or Docker Desktop), or name another with --context, DOCKER_HOST, or "context" below [engine] in your config.toml`,
+      message: `the engine at ${address.endpoint} (Docker context "default") is not running, for there is no such socket: start it ("sudo systemctl start docker", or Docker Desktop), or name another with --context, DOCKER_HOST, or "context" in [engine] of your config.toml`,
     });
   });
 
@@ -104,7 +104,7 @@ describe('Engine.connect', () => {
     const attempt = asNobody(() => Engine.connect(address));
 
     expect((await failure(attempt)).message).toMatch(
-      / does not let you in: join the group of the socket \("sudo usermod -aG docker \$USER", then sign in anew\), or use a rootless engine$/,
+      / does not let you in: join the group of the socket \("sudo usermod -aG docker \$USER", then sign in again\), or use a rootless engine$/,
     );
   });
 
@@ -128,7 +128,7 @@ describe('Engine.connect', () => {
 
     expect(await failure(Engine.connect(address))).toEqual({
       code: 'NO_ENGINE',
-      message: `the engine at ${address.endpoint} (Docker context "default") has not answered for 5 s: restart it, or name another with --context, DOCKER_HOST, or "context" below [engine] in your config.toml`,
+      message: `the engine at ${address.endpoint} (Docker context "default") has not answered for 5 s: restart it, or name another with --context, DOCKER_HOST, or "context" in [engine] of your config.toml`,
     });
     expect(limit).toHaveBeenLastCalledWith(5_000);
     limit.mockRestore();

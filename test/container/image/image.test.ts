@@ -283,9 +283,7 @@ describe('buildImage', () => {
 
     await expect(build()).rejects.toMatchObject({
       code: 'IMAGE',
-      message: expect.stringMatching(
-        /node:22-bookworm-slim.*no such host\n.*"base" below \[image\]/,
-      ) as string,
+      message: expect.stringMatching(/node:22-bookworm-slim.*no such host\n.*"base" in \[image\]/) as string,
     });
   });
 
@@ -326,7 +324,7 @@ describe('buildImage', () => {
   test('says of an agent that npm does not have how it gets into an image', async () => {
     await expect(build({ agent: 'cursor', packages: [] })).rejects.toMatchObject({
       code: 'IMAGE',
-      message: expect.stringMatching(/^cursor .*"dockerfile" below \[image\]/) as string,
+      message: expect.stringMatching(/^cursor .*"dockerfile" in \[image\]/) as string,
     });
   });
 
@@ -347,7 +345,7 @@ describe('buildImage', () => {
 
     await expect(failed).rejects.toMatchObject({
       code: 'IMAGE',
-      message: expect.stringMatching(/^cannot build it\n.*\n.*"ca_file" below \[network\]/) as string,
+      message: expect.stringMatching(/^cannot build it\n.*\n.*"ca_file" in \[network\]/) as string,
     });
     await expect(failed).rejects.toThrow(advice);
   });
