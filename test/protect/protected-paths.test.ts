@@ -37,18 +37,9 @@ describe('protectedPathsIn', () => {
     const folders = '.husky .vscode .idea .zed .devcontainer .containai .cursor .codex .run'.split(' ');
     const below = ['.claude/hooks', '.claude/commands', '.claude/agents', '.github/hooks'];
     const files = [
-      '.envrc',
-      'mise.toml',
-      '.mise.toml',
-      'mise.local.toml',
-      '.config/mise.toml',
-      '.gemini/settings.json',
-      'lefthook.yml',
-      '.yarnrc.yml',
-      '.mcp.json',
-      '.claude/settings.json',
-      '.claude/settings.local.json',
-      'all.code-workspace',
+      ...['.envrc', 'mise.toml', '.mise.toml', 'mise.local.toml', '.config/mise.toml'],
+      ...['.gemini/settings.json', 'lefthook.yml', '.yarnrc.yml', '.mcp.json', '.claude/settings.json'],
+      ...['.claude/settings.local.json', 'all.code-workspace'],
     ];
     for (const folder of [...folders, ...below]) put(`${folder}/`);
     for (const file of [...files, '.claude/notes.md', '.github/workflows/ci.yml', 'Makefile']) put(file);

@@ -3,57 +3,27 @@ import { agentMethods } from '../../src/protocol/methods';
 
 /** What agents of today send to editors without a row of ours. */
 const known = [
-  '_claude/sdkMessage',
-  '_kiro.dev/commands/available',
-  '_kiro.dev/metadata',
-  '_kiro.dev/mcp/oauth_request',
-  '_kiro.dev/compaction/status',
-  '_kiro.dev/session/update',
-  'cursor/ask_question',
-  'cursor/create_plan',
-  'cursor/update_todos',
-  'cursor/generate_image',
-  'cursor/task',
-  '_goose/unstable/session/update',
-  'x.ai/exit_plan_mode',
-  '_auth/status_update',
-  'session/input',
+  ...['_claude/sdkMessage', '_kiro.dev/commands/available', '_kiro.dev/metadata'],
+  ...['_kiro.dev/mcp/oauth_request', '_kiro.dev/compaction/status', '_kiro.dev/session/update'],
+  ...['cursor/ask_question', 'cursor/create_plan', 'cursor/update_todos', 'cursor/generate_image'],
+  ...['cursor/task', '_goose/unstable/session/update', 'x.ai/exit_plan_mode'],
+  ...['_auth/status_update', 'session/input'],
 ];
 
 describe('restrictionOf', () => {
   test.each([
-    'fs/delete_file',
-    'FS/read_text_file',
-    'Fs/write_text_file',
-    'fs.read',
-    'Terminal/Create',
-    'TERMINAL/CREATE',
-    'terminal/resize',
-    '\uff46\uff53/read_text_file',
-    'f\u017f/read_text_file',
-    'proxy/successor',
-    'Proxy/successor',
+    ...['fs/delete_file', 'FS/read_text_file', 'Fs/write_text_file', 'fs.read', 'Terminal/Create'],
+    ...['TERMINAL/CREATE', 'terminal/resize', '\uff46\uff53/read_text_file', 'f\u017f/read_text_file'],
+    ...['proxy/successor', 'Proxy/successor'],
   ])('%s is in an area of ACP, where the editor cannot offer more', (method) => {
     expect(restrictionOf(method)).toBe('never');
   });
 
   test.each([
-    '_terminal/create',
-    '__Terminal/Create',
-    '_fs/read_text_file',
-    '_proxy/exec',
-    '_zed.dev/fs/read',
-    'zed.dev/readTextFile',
-    'x/FSRead',
-    'workspace/executeCommand',
-    'workspace/runCommand',
-    'workspace/applyPatch.path',
-    'window/showDocument',
-    'vscode.open_url',
-    'ide/openLink',
-    'X/DELETE-FOLDER',
-    '_x/spawn',
-    '_x/pty',
+    ...['_terminal/create', '__Terminal/Create', '_fs/read_text_file', '_proxy/exec', '_zed.dev/fs/read'],
+    ...['zed.dev/readTextFile', 'x/FSRead', 'workspace/executeCommand', 'workspace/runCommand'],
+    ...['workspace/applyPatch.path', 'window/showDocument', 'vscode.open_url', 'ide/openLink'],
+    ...['X/DELETE-FOLDER', '_x/spawn', '_x/pty'],
   ])('%s acts, and is for an editor that has announced it', (method) => {
     expect(restrictionOf(method)).toBe('announced');
   });

@@ -10,15 +10,9 @@ let env: NodeJS.ProcessEnv;
 beforeAll(() => (env = { PATH: process.env.PATH, HOME: newFolder() }));
 
 function git(folder: string, ...args: string[]): void {
-  const identity = [
-    '-c',
-    'user.name=t',
-    '-c',
-    'user.email=t@example.org',
-    '-c',
-    'protocol.file.allow=always',
-  ];
-  execFileSync('git', [...identity, '-C', folder, ...args], { stdio: 'pipe' });
+  const settings = ['user.name=t', 'user.email=t@example.org', 'protocol.file.allow=always'];
+  const given = settings.flatMap((each) => ['-c', each]);
+  execFileSync('git', [...given, '-C', folder, ...args], { stdio: 'pipe' });
 }
 
 function repository(name: string): string {

@@ -61,12 +61,8 @@ describe('a trusted file', () => {
   });
 
   test.each([
-    '',
-    'null',
-    '[]',
-    '{"path":"/r/c.toml","value":',
-    '{"path":"/other","value":"aa"}',
-    '{"path":"/r/c.toml"}',
+    ...['', 'null', '[]', '{"path":"/r/c.toml","value":'],
+    ...['{"path":"/other","value":"aa"}', '{"path":"/r/c.toml"}'],
   ])('is not trusted by a damaged record: %s', (content) => {
     record(new Host(env).folders.state, 'trusted', '/r/c.toml', 'aa');
     writeFileSync(filesOf('trusted')[0]!, content);

@@ -144,14 +144,8 @@ describeOnLinux('the supervisor', () => {
   });
 
   test.each([
-    'x',
-    '\n',
-    '12x\n',
-    '999999999\n',
-    '5\n/\x001\0',
-    '4\n/\x009\0',
-    '9\n/\x001\0true',
-    '11\n/\x001\0true\0x\0',
+    ...['x', '\n', '12x\n', '999999999\n', '5\n/\x001\0', '4\n/\x009\0'],
+    ...['9\n/\x001\0true', '11\n/\x001\0true\0x\0'],
   ])('refuses the header %j', async (header) => {
     const end = await outcome(start(header));
 

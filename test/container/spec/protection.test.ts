@@ -38,12 +38,8 @@ function lines({ binds }: Protection, folder = root): string[] {
 describe('protectionOf', () => {
   test('makes what is there read-only, and keeps each folder on the way in its place', () => {
     for (const path of [
-      '.git/HEAD',
-      '.git/config',
-      '.git/hooks/',
-      '.vscode/',
-      '.claude/settings.json',
-      'src/a.ts',
+      ...['.git/HEAD', '.git/config', '.git/hooks/'],
+      ...['.vscode/', '.claude/settings.json', 'src/a.ts'],
     ])
       put(path);
     expect(lines(protect())).toEqual([
@@ -132,13 +128,8 @@ describe('protectionOf', () => {
     expect(all.binds[0]).toMatchObject({ source: join(root, '.git'), isReadOnly: true });
     expect(lines({ ...all, binds: all.binds.slice(1) }, common)).toEqual(
       [
-        'ro config',
-        'ro hooks',
-        'ro modules',
-        'ro worktrees',
-        'rw worktrees/mine',
-        'ro worktrees/mine/commondir',
-        'ro worktrees/mine/gitdir',
+        ...['ro config', 'ro hooks', 'ro modules', 'ro worktrees', 'rw worktrees/mine'],
+        ...['ro worktrees/mine/commondir', 'ro worktrees/mine/gitdir'],
       ].sort((a, b) => order.indexOf(a) - order.indexOf(b)),
     );
   });
