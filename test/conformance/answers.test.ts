@@ -1,7 +1,7 @@
 /** Statements J5 and J6: every request is answered once, no notification ever is. */
-import { exchange, leave, sentBy, sentTo, startCall } from '../support/dialogue';
+import { endAgents, exchange, leave, sentBy, sentTo, startCall } from '../support/dialogue';
 import { failure, success } from '../support/messages';
-import { askEditor } from '../support/turn';
+import { askEditor, openFresh, type OpenSession } from '../support/turn';
 import { fullAgent, World } from '../support/world';
 
 /** Notifications of the editor, legal and not; `SESSION` stands for an open session. */
@@ -173,22 +173,6 @@ describe('requests', () => {
     for (const agent of [own!, b]) expect(await sentBy(world, agent)).toEqual([]);
   });
 
-  test('J6 requests of the editor under the names of notifications are answered, and cancel nothing', async () => {
-    world = await World.initialized();
-    const { id: sessionId, agent } = await world.session(world.workspace('own'), 's1');
-    const open = await startCall(world, agent, '_x', { sessionId });
-
-    for (const params of [{ requestId: open.id }, { requestId: 'none' }, undefined]) {
-      expect(await world.request('$/cancel_request', params)).toMatchObject({ error: { code: -32601 } });
-    }
-    const error = { code: -32601, message: 'it is none' };
-    const { response } = await exchange(world, agent, 'session/cancel', { sessionId }, { error });
-
-    expect(response).toMatchObject({ error });
-    expect(await sentTo(world, agent)).toEqual([]);
-    expect(await open.end()).toEqual(success(open.id, {}));
-  });
-
   test('J6 an MCP request of the editor goes to the agent that it belongs to, and nobody’s is an error', async () => {
     world = await World.initialized();
     const method = 'mcp/message';
@@ -223,10 +207,33 @@ describe('requests', () => {
     // Nothing is left that the end would wait for.
     expect(await leave(world)).toBe(0);
   });
+});
+
+describe('requests to one agent and of it', () => {
+  let world: World;
+  let session: OpenSession;
+  beforeAll(async () => void (world = await World.initialized()));
+  beforeEach(async () => void (session = await openFresh(world)));
+  afterEach(() => endAgents(world, session.agent));
+  afterAll(() => world.end());
+
+  test('J6 requests of the editor under the names of notifications are answered, and cancel nothing', async () => {
+    const { id: sessionId, agent } = session;
+    const open = await startCall(world, agent, '_x', { sessionId });
+
+    for (const params of [{ requestId: open.id }, { requestId: 'none' }, undefined]) {
+      expect(await world.request('$/cancel_request', params)).toMatchObject({ error: { code: -32601 } });
+    }
+    const error = { code: -32601, message: 'it is none' };
+    const { response } = await exchange(world, agent, 'session/cancel', { sessionId }, { error });
+
+    expect(response).toMatchObject({ error });
+    expect(await sentTo(world, agent)).toEqual([]);
+    expect(await open.end()).toEqual(success(open.id, {}));
+  });
 
   test('J6 requests of an agent under the names of notifications are answered, and go to nobody', async () => {
-    world = await World.initialized();
-    const { agent } = await world.session(world.workspace('own'), 's1');
+    const { agent } = session;
     agent.send({ id: 'open', method: '_x' });
     await world.editor.next('_x');
     agent.send({
@@ -264,8 +271,7 @@ describe('requests', () => {
     ['a method', '"id":ID,"method":"session/prompt","result":{}'],
     ['the end missing', '"id":ID,"result":{"text":"a'],
   ])('J6 a request whose answer has %s is answered with -32603', async (_, members) => {
-    world = await World.initialized();
-    const { id: sessionId, agent } = await world.session(world.workspace('own'), 's1');
+    const { id: sessionId, agent } = session;
     const call = await startCall(world, agent, 'session/prompt', { sessionId, prompt: [] });
     const text = Buffer.from(members).toString('latin1').replace('ID', String(call.id));
     agent.send(Buffer.from(`{"jsonrpc":"2.0",${text}}\n`, 'latin1'));
@@ -275,8 +281,7 @@ describe('requests', () => {
   });
 
   test('J6 a log line of an agent that quotes an answer ends no request', async () => {
-    world = await World.initialized();
-    const { id: sessionId, agent } = await world.session(world.workspace('own'), 's1');
+    const { id: sessionId, agent } = session;
     const id = world.ask('_x', { sessionId });
     await agent.inbox.next('_x');
     agent.send(`sent {"jsonrpc":"2.0","id":${id},"result":{}}\n`);
@@ -286,8 +291,7 @@ describe('requests', () => {
   });
 
   test('J6 answers that an agent gives twice, or to nothing, are not passed on', async () => {
-    world = await World.initialized();
-    const { id: sessionId, agent } = await world.session(world.workspace('own'), 's1');
+    const { id: sessionId, agent } = session;
     const call = await startCall(world, agent, '_x', { sessionId });
     agent.send({ id: call.id, result: 1 });
     agent.send({ id: call.id, result: 2 });
@@ -300,8 +304,7 @@ describe('requests', () => {
   });
 
   test('J6 answers that the editor gives twice, or to nothing, are not passed on', async () => {
-    world = await World.initialized();
-    const { agent } = await world.session(world.workspace('own'), 's1');
+    const { agent } = session;
     agent.send({ id: 0, method: '_x' });
     const { id } = await world.editor.next('_x');
     for (const answered of [id, id, 'never asked', null, 99]) world.send({ id: answered, result: {} });

@@ -2,13 +2,15 @@
 import { exchange, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import type { Puppet } from '../support/puppet';
+import { openFresh } from '../support/turn';
 import { fullAgent, World } from '../support/world';
 
 /** An agent that can do nothing that is optional. */
 const plainAgent: Json = { protocolVersion: 1 };
 
+let world: World;
+
 describe('capabilities', () => {
-  let world: World;
   afterEach(() => world.end());
 
   /** Sends `initialize` with these params, JSON text; the texts of the params that the agent got and of the result. */
@@ -75,46 +77,6 @@ describe('capabilities', () => {
     expect(textBehind('"result":', world.editor.lines[0]!)).toBe(result);
   });
 
-  test('I8 an agent without any capability serves sessions', async () => {
-    world = await World.initialized({ agentHello: plainAgent }, {});
-    const { id, agent } = await world.session(world.workspace('a'), 's1');
-
-    const prompt = world.ask('session/prompt', { sessionId: id, prompt: [{ type: 'text', text: 'hi' }] });
-    const received = await agent.inbox.next('session/prompt');
-    agent.say('s1', 'hello');
-    world.send({ method: 'session/cancel', params: { sessionId: id } });
-    expect(await agent.inbox.next('session/cancel')).toEqual({
-      jsonrpc: '2.0',
-      method: 'session/cancel',
-      params: { sessionId: 's1' },
-    });
-    agent.send({ id: received.id, result: { stopReason: 'cancelled' } });
-
-    expect(await world.editor.next('session/update')).toMatchObject({ params: { sessionId: id } });
-    expect(await world.editor.response(prompt)).toMatchObject({ result: { stopReason: 'cancelled' } });
-  });
-
-  test('I9 text and resource links are taken in prompts whatever the agent offers', async () => {
-    world = await World.initialized({ agentHello: plainAgent }, {});
-    const { id, agent } = await world.session(world.workspace('a'), 's1');
-    const prompt = [
-      { type: 'text', text: 'see' },
-      { type: 'resource_link', name: 'x', uri: 'file:///elsewhere/x.md' },
-    ];
-
-    const result = { stopReason: 'end_turn' };
-    const { request, response } = await exchange(
-      world,
-      agent,
-      'session/prompt',
-      { sessionId: id, prompt },
-      { result },
-    );
-
-    expect(request.params).toEqual({ sessionId: 's1', prompt });
-    expect(response.result).toEqual(result);
-  });
-
   test('I10 no agent is told of the editor’s terminals', async () => {
     const sent = (terminal: string): string =>
       `{"protocolVersion":1,"clientCapabilities":{"terminal":${terminal},"fs":{"readTextFile":true},` +
@@ -135,38 +97,76 @@ describe('capabilities', () => {
 
     expect(await initializeWith(sent(true))).toMatchObject({ params: sent(false) });
   });
+});
 
-  describe('when a later agent can do less', () => {
-    beforeEach(async () => {
-      const agentHello = ({ cwd }: Puppet): Json => (cwd.endsWith('/own') ? fullAgent : plainAgent);
-      world = await World.initialized({ agentHello });
+describe('an agent that can do nothing that is optional', () => {
+  beforeAll(async () => void (world = await World.initialized({ agentHello: plainAgent }, {})));
+  afterAll(() => world.end());
+
+  test('I8 an agent without any capability serves sessions', async () => {
+    const { id, agent } = await openFresh(world);
+    const prompt = world.ask('session/prompt', { sessionId: id, prompt: [{ type: 'text', text: 'hi' }] });
+    const received = await agent.inbox.next('session/prompt');
+    agent.say('s1', 'hello');
+    world.send({ method: 'session/cancel', params: { sessionId: id } });
+    expect(await agent.inbox.next('session/cancel')).toEqual({
+      jsonrpc: '2.0',
+      method: 'session/cancel',
+      params: { sessionId: 's1' },
     });
+    agent.send({ id: received.id, result: { stopReason: 'cancelled' } });
 
-    test('I11 it refuses what it lacks, and the others still serve it', async () => {
-      const able = await world.session(world.workspace('own'), 's1');
-      const unable = await world.session(world.workspace('a'), 's1');
-
-      for (const method of ['session/fork', 'session/archive', 'session/set_title', 'session/status']) {
-        const refused = await world.request(method, { sessionId: unable.id });
-        const served = exchange(world, able.agent, method, { sessionId: able.id }, { error: teapot });
-
-        expect(refused.error).toEqual(notOffered(method));
-        await expect(served).resolves.toMatchObject({ response: { error: teapot } });
-      }
-      expect(await sentTo(world, unable.agent)).toEqual([]);
-    });
-
-    test.each(['session/load', 'session/resume', 'session/list', 'session/delete'])(
-      'S8 I11 it is not sent %s',
-      async (method) => {
-        const { id, agent } = await world.session(world.workspace('a'), 's1');
-        const params = { sessionId: id, cwd: world.workspace('a'), mcpServers: [] };
-
-        expect((await world.request(method, params)).error).toEqual(notOffered(method));
-        expect(await sentTo(world, agent)).toEqual([]);
-      },
-    );
+    expect(await world.editor.next('session/update')).toMatchObject({ params: { sessionId: id } });
+    expect(await world.editor.response(prompt)).toMatchObject({ result: { stopReason: 'cancelled' } });
   });
+
+  test('I9 text and resource links are taken in prompts whatever the agent offers', async () => {
+    const { id, agent } = await openFresh(world);
+    const prompt = [
+      { type: 'text', text: 'see' },
+      { type: 'resource_link', name: 'x', uri: 'file:///elsewhere/x.md' },
+    ];
+
+    const result = { stopReason: 'end_turn' };
+    const params = { sessionId: id, prompt };
+    const { request, response } = await exchange(world, agent, 'session/prompt', params, { result });
+
+    expect(request.params).toEqual({ sessionId: 's1', prompt });
+    expect(response.result).toEqual(result);
+  });
+});
+
+describe('when a later agent can do less', () => {
+  beforeAll(async () => {
+    const agentHello = ({ cwd }: Puppet): Json => (cwd.endsWith('/own') ? fullAgent : plainAgent);
+    world = await World.initialized({ agentHello });
+  });
+  afterAll(() => world.end());
+
+  test('I11 it refuses what it lacks, and the others still serve it', async () => {
+    const able = await world.session(world.workspace('own'), 's1');
+    const unable = await openFresh(world);
+
+    for (const method of ['session/fork', 'session/archive', 'session/set_title', 'session/status']) {
+      const refused = await world.request(method, { sessionId: unable.id });
+      const served = exchange(world, able.agent, method, { sessionId: able.id }, { error: teapot });
+
+      expect(refused.error).toEqual(notOffered(method));
+      await expect(served).resolves.toMatchObject({ response: { error: teapot } });
+    }
+    expect(await sentTo(world, unable.agent)).toEqual([]);
+  });
+
+  test.each(['session/load', 'session/resume', 'session/list', 'session/delete'])(
+    'S8 I11 it is not sent %s',
+    async (method) => {
+      const { id, agent } = await openFresh(world);
+      const params = { sessionId: id, cwd: agent.cwd, mcpServers: [] };
+
+      expect((await world.request(method, params)).error).toEqual(notOffered(method));
+      expect(await sentTo(world, agent)).toEqual([]);
+    },
+  );
 });
 
 const teapot = { code: 418, message: 'teapot' };

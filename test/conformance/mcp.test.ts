@@ -1,21 +1,27 @@
 /** Statements M: MCP servers of a session, and MCP messages over ACP. */
-import { exchange, sentBy, sentTo } from '../support/dialogue';
+import { endAgents, exchange, sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
-import { askEditor, type OpenSession } from '../support/turn';
+import { askEditor, openFresh, openWorld, type OpenSession } from '../support/turn';
 import { toAgent } from '../support/verbatim';
 import { fullAgent, World } from '../support/world';
 
 const mount = '/home/agent/workspace';
 const method = 'mcp/message';
 
-describe('the MCP servers of a session', () => {
-  let world: World;
-  afterEach(() => world.end());
+let world: World;
+
+describe('the MCP servers of a session in a mounted workspace', () => {
+  beforeAll(async () => void (world = await World.initialized({ env: { CAI_ACP_WORKSPACE_MOUNT: mount } })));
+  afterAll(() => world.end());
+
+  /** The params with which the agent of the workspace is asked for a session. */
+  async function received(params: Json): Promise<unknown> {
+    const result = { sessionId: 's' };
+    return (await exchange(world, world.agents[0]!, 'session/new', params, { result })).request.params;
+  }
 
   test('M1 a program keeps its command, arguments and environment but for whole paths of the workspace', async () => {
-    world = await World.initialized({ env: { CAI_ACP_WORKSPACE_MOUNT: mount } });
     const root = world.workspace('own');
-    const agent = await world.agent();
     const opening = (at: string): Json => ({
       cwd: at,
       mcpServers: [
@@ -43,17 +49,11 @@ describe('the MCP servers of a session', () => {
       ],
     });
 
-    const { request } = await exchange(world, agent, 'session/new', opening(root), {
-      result: { sessionId: 's' },
-    });
-
-    expect(request.params).toEqual(opening(mount));
+    expect(await received(opening(root))).toEqual(opening(mount));
   });
 
   test('M1 the URL and headers of a server on the network arrive as they are', async () => {
-    world = await World.initialized({ env: { CAI_ACP_WORKSPACE_MOUNT: mount } });
     const root = world.workspace('own');
-    const agent = await world.agent();
     const remote = {
       name: 'remote',
       url: `https://example.org${root}?a=%2f`,
@@ -61,16 +61,12 @@ describe('the MCP servers of a session', () => {
     };
     const mcpServers = ['http', 'sse'].map((type) => ({ type, ...remote }));
 
-    const { request } = await exchange(
-      world,
-      agent,
-      'session/new',
-      { cwd: root, mcpServers },
-      { result: { sessionId: 's' } },
-    );
-
-    expect(request.params).toEqual({ cwd: mount, mcpServers });
+    expect(await received({ cwd: root, mcpServers })).toEqual({ cwd: mount, mcpServers });
   });
+});
+
+describe('the MCP servers of a session', () => {
+  afterEach(() => world.end());
 
   test.each([
     ['all of them', { http: true, sse: true, acp: true }],
@@ -121,16 +117,14 @@ const progress = (requestId: unknown, serverId = 'server'): Json => ({
   ...call(requestId, serverId),
   method: 'notifications/progress',
 });
+
 describe('an MCP message', () => {
-  let world: World;
   let first: OpenSession;
   let second: OpenSession;
-  beforeEach(async () => {
-    world = await World.initialized();
-    first = await world.session(world.workspace('one'), 's');
-    second = await world.session(world.workspace('two'), 's');
-  });
-  afterEach(() => world.end());
+  beforeAll(async () => void (world = await World.initialized()));
+  beforeEach(async () => void ([first, second] = [await openFresh(world), await openFresh(world)]));
+  afterEach(() => endAgents(world, first.agent, second.agent));
+  afterAll(() => world.end());
 
   const toAgents = (params: Json): Json => ({ jsonrpc: '2.0', method, params });
 
@@ -219,12 +213,8 @@ describe('an MCP message', () => {
 });
 
 describe('the outcome of an MCP message', () => {
-  let world: World;
   let session: OpenSession;
-  beforeAll(async () => {
-    world = await World.initialized();
-    session = await world.session(world.workspace('own'), 'agent-session');
-  });
+  beforeAll(async () => ({ world, session } = await openWorld({}, 'agent-session')));
   afterAll(() => world.end());
 
   test.each([

@@ -3,21 +3,29 @@ import { exchange, sentBy, sentTo, startCall } from '../support/dialogue';
 import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
-import { expectTurn, startTurn, type OpenSession } from '../support/turn';
-import { World } from '../support/world';
+import type { Puppet } from '../support/puppet';
+import { expectTurn, startTurn, openFresh, type OpenSession } from '../support/turn';
+import { fullAgent, World } from '../support/world';
 
 const cancelledTurn = { stopReason: 'cancelled' };
 /** An agent that can close nothing. */
 const plainAgent: Json = { protocolVersion: 1 };
 
-describe('the end of a session', () => {
-  let world: World;
-  let session: OpenSession;
-  afterEach(() => world.end());
+let world: World;
 
-  async function begin(agentHello?: Json): Promise<void> {
-    world = await World.initialized(agentHello === undefined ? {} : { agentHello });
-    session = await world.session(world.workspace('own'), 's1');
+describe('the end of a session', () => {
+  let session: OpenSession;
+  beforeAll(async () => {
+    const agentHello = ({ cwd }: Puppet): Json => (cwd.includes('/plain') ? plainAgent : fullAgent);
+    world = await World.initialized({ agentHello });
+  });
+  beforeEach(async () => void (session = await openFresh(world)));
+  afterEach(() => void world.editor.takeAll());
+  afterAll(() => world.end());
+
+  /** The session is another one, of an agent that can close nothing. */
+  async function becomePlain(name: string): Promise<void> {
+    session = await world.session(world.workspace(`plain-${name}`), 's1');
   }
 
   /** The last messages that the editor got, in order, whoever has waited for them. */
@@ -40,7 +48,6 @@ describe('the end of a session', () => {
 
   describe('session/close', () => {
     test('S15 of a running turn: its answer comes first, and nothing after', async () => {
-      await begin();
       const { id, agentId, agent } = session;
       const turn = await startTurn(world, session);
 
@@ -60,7 +67,7 @@ describe('the end of a session', () => {
     });
 
     test('S8 S15 where the agent cannot, its turn is cancelled and awaited instead', async () => {
-      await begin(plainAgent);
+      await becomePlain('close');
       const { id, agentId, agent } = session;
       const turn = await startTurn(world, session);
 
@@ -82,7 +89,6 @@ describe('the end of a session', () => {
     });
 
     test('S15 that the agent refuses leaves the session open', async () => {
-      await begin();
       const { id, agent } = session;
       const error = { code: 7, message: 'busy' };
 
@@ -93,9 +99,8 @@ describe('the end of a session', () => {
     });
 
     test('S15 leaves the agent’s other sessions open', async () => {
-      await begin();
       const { id, agent } = session;
-      const other = await world.session(world.workspace('own'), 's2', agent);
+      const other = await world.session(agent.cwd, 's2', agent);
 
       await exchange(world, agent, 'session/close', { sessionId: id }, { result: null });
 
@@ -103,11 +108,10 @@ describe('the end of a session', () => {
     });
 
     test('S2 S15 of a session that is then loaded again', async () => {
-      await begin();
       const { id, agent } = session;
       await exchange(world, agent, 'session/close', { sessionId: id });
 
-      const params = { sessionId: id, cwd: world.workspace('own'), mcpServers: [] };
+      const params = { sessionId: id, cwd: agent.cwd, mcpServers: [] };
       const { request } = await exchange(world, agent, 'session/load', params, { result: null });
 
       expect(request.params).toEqual({ ...params, sessionId: 's1' });
@@ -117,15 +121,14 @@ describe('the end of a session', () => {
 
   describe('session/end', () => {
     test.each([
-      ['an agent that can close sessions', undefined],
-      ['an agent that cannot', plainAgent],
-    ])('D4 of the last session of %s is answered, and ends the agent', async (_, agentHello) => {
-      await begin(agentHello);
+      ['an agent that can close sessions', 'session/close'],
+      ['an agent that cannot', 'session/cancel'],
+    ])('D4 of the last session of %s is answered, and ends the agent', async (_, method) => {
+      if (method === 'session/cancel') await becomePlain('end');
       const { id, agent } = session;
       const turn = await startTurn(world, session);
 
       const ending = world.ask('session/end', { sessionId: id });
-      const method = agentHello === undefined ? 'session/close' : 'session/cancel';
       const { id: closing, params } = await agent.inbox.next(method);
       agent.send({ id: turn.received.id, result: cancelledTurn });
       if (closing !== undefined) agent.send({ id: closing, result: {} });
@@ -139,7 +142,6 @@ describe('the end of a session', () => {
     });
 
     test('D4 as a notification is not answered, and ends the agent', async () => {
-      await begin();
       const { agent } = session;
 
       world.send({ method: 'session/end', params: { sessionId: session.id } });
@@ -151,9 +153,8 @@ describe('the end of a session', () => {
     });
 
     test('D4 of one of two sessions leaves the agent and the other', async () => {
-      await begin();
       const { id, agent } = session;
-      const other = await world.session(world.workspace('own'), 's2', agent);
+      const other = await world.session(agent.cwd, 's2', agent);
 
       const ending = world.ask('session/end', { sessionId: id });
       await agent.answer('session/close', { error: { code: 1, message: 'no' } });
@@ -164,20 +165,64 @@ describe('the end of a session', () => {
     });
 
     test('D4 is followed by a new agent where the workspace is used again', async () => {
-      await begin(plainAgent);
+      await becomePlain('used again');
 
       const ended = await world.request('session/end', { sessionId: session.id });
-      const next = await world.session(world.workspace('own'), 's1');
+      const next = await world.session(session.agent.cwd, 's1');
 
       expect(ended.result).toEqual({});
       expect(next.agent.pid).not.toBe(session.agent.pid);
     });
   });
 
+  describe('session/delete', () => {
+    test('S14 of a session that is open or not reaches the agent, once', async () => {
+      const { id, agent } = session;
+
+      const params = { sessionId: id };
+      const deleted = await exchange(world, agent, 'session/delete', params, { result: { z: 1 } });
+      const again = world.ask('session/delete', params);
+
+      expect(deleted.request.params).toEqual({ sessionId: 's1' });
+      expect(deleted.response.result).toEqual({ z: 1 });
+      expect(await world.editor.response(again)).toEqual(success(again, {}));
+      await expectOver();
+    });
+
+    test('S14 of a session that was closed reaches the agent', async () => {
+      const { id, agent } = session;
+      await exchange(world, agent, 'session/close', { sessionId: id });
+
+      const params = { sessionId: id };
+      const { request } = await exchange(world, agent, 'session/delete', params);
+
+      expect(request.params).toEqual({ sessionId: 's1' });
+    });
+
+    test('S14 of an unknown session is done, and reaches no agent', async () => {
+      expect((await world.request('session/delete', { sessionId: 'unknown' })).result).toEqual({});
+      expect(await sentTo(world, session.agent)).toEqual([]);
+    });
+
+    test('S14 that the agent refuses leaves the session open', async () => {
+      const { id, agent } = session;
+      const error = { code: 7, message: 'busy' };
+
+      const { response } = await exchange(world, agent, 'session/delete', { sessionId: id }, { error });
+
+      expect(response.error).toEqual(error);
+      await expectTurn(world, session);
+    });
+  });
+});
+
+describe('the idle time', () => {
+  afterEach(() => world.end());
+
   test('D4 an agent is ended when it has been without sessions for the idle time', async () => {
     world = await World.initialized({ config: '[acp]\nidle = "1s"', env: hastened });
     const unused = await world.agent();
-    session = await world.session(world.workspace('a'), 's1');
+    const session = await world.session(world.workspace('a'), 's1');
     const { id, agent } = session;
 
     await unused.sawEof;
@@ -192,50 +237,5 @@ describe('the end of a session', () => {
     await agent.sawEof;
 
     expect((await world.session(world.workspace('a'), 's1')).agent.pid).not.toBe(agent.pid);
-  });
-
-  describe('session/delete', () => {
-    test('S14 of a session that is open or not reaches the agent, once', async () => {
-      await begin();
-      const { id, agent } = session;
-
-      const params = { sessionId: id };
-      const deleted = await exchange(world, agent, 'session/delete', params, { result: { z: 1 } });
-      const again = world.ask('session/delete', params);
-
-      expect(deleted.request.params).toEqual({ sessionId: 's1' });
-      expect(deleted.response.result).toEqual({ z: 1 });
-      expect(await world.editor.response(again)).toEqual(success(again, {}));
-      await expectOver();
-    });
-
-    test('S14 of a session that was closed reaches the agent', async () => {
-      await begin();
-      const { id, agent } = session;
-      await exchange(world, agent, 'session/close', { sessionId: id });
-
-      const params = { sessionId: id };
-      const { request } = await exchange(world, agent, 'session/delete', params);
-
-      expect(request.params).toEqual({ sessionId: 's1' });
-    });
-
-    test('S14 of an unknown session is done, and reaches no agent', async () => {
-      await begin();
-
-      expect((await world.request('session/delete', { sessionId: 'unknown' })).result).toEqual({});
-      expect(await sentTo(world, session.agent)).toEqual([]);
-    });
-
-    test('S14 that the agent refuses leaves the session open', async () => {
-      await begin();
-      const { id, agent } = session;
-      const error = { code: 7, message: 'busy' };
-
-      const { response } = await exchange(world, agent, 'session/delete', { sessionId: id }, { error });
-
-      expect(response.error).toEqual(error);
-      await expectTurn(world, session);
-    });
   });
 });

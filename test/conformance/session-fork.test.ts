@@ -4,24 +4,26 @@ import { join } from 'node:path';
 import { exchange, sentTo, startCall } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
-import { startTurn, type OpenSession } from '../support/turn';
+import { openFresh, openWorld, startTurn, type OpenSession } from '../support/turn';
 import { nextLine, toAgent } from '../support/verbatim';
-import { World } from '../support/world';
+import type { World } from '../support/world';
 
 describe('an open session', () => {
   let world: World;
   let session: OpenSession;
 
-  beforeEach(async () => {
-    world = await World.initialized();
-    session = await world.session(world.workspace('own'), 's1');
-  });
-  afterEach(() => world.end());
+  beforeAll(async () => ({ world, session } = await openWorld()));
+  afterAll(() => world.end());
 
   describe('when it is forked', () => {
+    let count: number;
+    beforeEach(async () => {
+      session = await openFresh(world);
+      count = world.agents.length;
+    });
     test.each([
       ['without a folder', (): Json => ({})],
-      ['in its own folder', (): Json => ({ cwd: world.workspace('own'), mcpServers: [] })],
+      ['in its own folder', (): Json => ({ cwd: session.agent.cwd, mcpServers: [] })],
       ['in another folder of its workspace', (): Json => ({ cwd: sub(), additionalDirectories: [sub()] })],
     ])('S17 %s: the new session is one of the same agent', async (_, place) => {
       const { id, agent } = session;
@@ -41,7 +43,7 @@ describe('an open session', () => {
         expect(await world.editor.next('session/update')).toMatchObject({ params: { sessionId: each.id } });
         await turn.end();
       }
-      expect(world.agents).toHaveLength(1);
+      expect(world.agents).toHaveLength(count);
     });
 
     test('S17 what the agent says of it before it answers has its id', async () => {
@@ -63,7 +65,7 @@ describe('an open session', () => {
 
       expect(await world.editor.response(fork)).toEqual(failure(fork, -32602));
       expect(await sentTo(world, agent)).toEqual([]);
-      expect(world.agents).toHaveLength(1);
+      expect(world.agents).toHaveLength(count);
     });
 
     test('S17 the agent’s refusal is the answer', async () => {
@@ -75,7 +77,7 @@ describe('an open session', () => {
     });
 
     function sub(): string {
-      const path = join(world.workspace('own'), 'sub');
+      const path = join(session.agent.cwd, 'sub');
       mkdirSync(path, { recursive: true });
       return path;
     }

@@ -1,7 +1,7 @@
 /** Statements A: signing out, and what agents say of being signed in. */
 import { endAgent, exchange, sentBy, sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
-import { failure, success } from '../support/messages';
+import { failure, itsId, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
 import { fullAgent, World } from '../support/world';
 
@@ -69,18 +69,21 @@ describe('signing out', () => {
 
 describe('without the capability', () => {
   let world: World;
-  afterEach(() => world.end());
+  beforeAll(async () => void (world = await World.initialized({ agentHello: { protocolVersion: 1 } })));
+  afterAll(() => world.end());
 
   test.each(['logout', 'auth/status', 'providers/list', 'providers/set', 'providers/disable'])(
     'A9 %s is refused',
     async (method) => {
-      world = await World.initialized({ agentHello: { protocolVersion: 1 } });
-      const agent = await world.agent();
-
-      expect(await world.request(method, {})).toEqual(failure(2, -32601, { method }));
-      expect(await sentTo(world, agent)).toEqual([]);
+      expect(await world.request(method, {})).toEqual(failure(itsId, -32601, { method }));
+      expect(await sentTo(world, world.agents[0]!)).toEqual([]);
     },
   );
+});
+
+describe('with the capability in some agents', () => {
+  let world: World;
+  afterEach(() => world.end());
 
   test('A9 only the agents that offer it are told to log out', async () => {
     const agentHello = ({ cwd }: Puppet): Json => (cwd.endsWith('/own') ? { protocolVersion: 1 } : fullAgent);
