@@ -2,17 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gitFoldersOf, gitlinksOf, workTreesIn } from '../../src/protect/git-layout';
+import { git } from '../support/git';
 import { newFolder } from '../support/temp-folder';
 
 let root: string;
 
 const gitlinksIn = (workTree: string) => gitFoldersOf(workTree).slice(0, 1).flatMap(gitlinksOf);
-
-function git(folder: string, ...args: string[]): void {
-  execFileSync('git', ['-C', folder, '-c', 'user.name=t', '-c', 'user.email=t@t', ...args], {
-    stdio: 'pipe',
-  });
-}
 
 /** A repository with many files and three repositories inside it. */
 function fill(...format: string[]): void {

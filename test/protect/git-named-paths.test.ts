@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { recordBaseline } from '../../src/protect/baseline';
 import { pathsNamedByGit, patternsFor } from '../../src/protect/git-named-paths';
+import { git } from '../support/git';
 import { newFolder } from '../support/temp-folder';
 
 let root: string;
@@ -15,9 +16,7 @@ beforeEach(() => {
   git(root, 'init', '-q');
 });
 
-const git = (folder: string, ...args: string[]) => execFileSync('git', ['-C', folder, ...args]);
-const author = ['-c', 'user.name=t', '-c', 'user.email=t@t'];
-const commit = (folder: string) => git(folder, ...author, 'commit', '-q', '--allow-empty', '-m', 'first');
+const commit = (folder: string) => git(folder, 'commit', '-q', '--allow-empty', '-m', 'first');
 const set = (key: string, value: string) => git(root, 'config', key, value);
 const named = (workTree: string, PATH = process.env.PATH, within = workTree) =>
   pathsNamedByGit({ workTree, within, host: new Host({ HOME: home, PATH }) });

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
@@ -9,6 +8,7 @@ import {
   protectedPatterns,
 } from '../../src/protect/protected-paths';
 import { quoted } from '../../src/system/quoted';
+import { git } from '../support/git';
 import { newFolder } from '../support/temp-folder';
 
 let root: string;
@@ -85,11 +85,9 @@ describe('protectedPathsIn', () => {
   });
 
   test('finds what a real repository with a worktree has', () => {
-    const git = (...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', '-C', root, ...args]);
-    git('init', '-q');
-    git('commit', '-q', '--allow-empty', '-m', 'first');
-    git('worktree', 'add', '-q', join(newFolder(), 'tree'));
+    git(root, 'init', '-q');
+    git(root, 'commit', '-q', '--allow-empty', '-m', 'first');
+    git(root, 'worktree', 'add', '-q', join(newFolder(), 'tree'));
 
     expect(found()).toEqual(
       expect.arrayContaining(['file .git/config', 'folder .git/hooks', 'file .git/worktrees/tree/commondir']),
@@ -97,18 +95,16 @@ describe('protectedPathsIn', () => {
   });
 
   test('finds what git runs in each repository inside that the index names', () => {
-    const git = (folder: string, ...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', '-C', join(root, folder), ...args], { stdio: 'pipe' }); // prettier-ignore
     put('deps/lib/');
-    git('', 'init', '-q');
-    git('deps/lib', 'init', '-q');
-    git('deps/lib', 'commit', '-q', '--allow-empty', '-m', 'first');
-    git('', 'add', 'deps/lib');
+    git(root, 'init', '-q');
+    git(join(root, 'deps/lib'), 'init', '-q');
+    git(join(root, 'deps/lib'), 'commit', '-q', '--allow-empty', '-m', 'first');
+    git(root, 'add', 'deps/lib');
     expect(found()).toEqual(
       expect.arrayContaining(['file deps/lib/.git/config', 'folder deps/lib/.git/hooks']),
     );
 
-    git('deps', 'init', '-q', '--separate-git-dir', join(newFolder(), 'elsewhere'), 'lib');
+    git(join(root, 'deps'), 'init', '-q', '--separate-git-dir', join(newFolder(), 'elsewhere'), 'lib');
     expect(found()).toContain('file deps/lib/.git');
   });
 
@@ -127,9 +123,7 @@ describe('protectedPathsIn', () => {
   });
 
   test('finds a git folder that a .git file or link names, with the common one behind it', () => {
-    const git = (...args: string[]) =>
-      execFileSync('git', ['-C', root, '-c', 'user.name=t', '-c', 'user.email=t@t', ...args]);
-    git('init', '-q', '--separate-git-dir', join(root, '.repo'));
+    git(root, 'init', '-q', '--separate-git-dir', join(root, '.repo'));
     expect(found()).toEqual(expect.arrayContaining(['file .git', 'file .repo/config', 'folder .repo/hooks']));
     rmSync(join(root, '.git'));
     symlinkSync('.repo', join(root, '.git'));
@@ -137,10 +131,10 @@ describe('protectedPathsIn', () => {
     expect(found()).not.toContain('folder .repo');
     rmSync(join(root, '.git'));
     rmSync(join(root, '.repo'), { recursive: true });
-    git('init', '-q', '--bare', '.bare');
-    const tree = git('-C', '.bare', 'hash-object', '-t', 'tree', '-w', '/dev/null').toString().trim();
-    const commit = git('-C', '.bare', 'commit-tree', '-m', 'first', tree).toString().trim();
-    git('-C', '.bare', 'worktree', 'add', '-q', '../tree', commit);
+    git(root, 'init', '-q', '--bare', '.bare');
+    const tree = git(join(root, '.bare'), 'hash-object', '-t', 'tree', '-w', '/dev/null').trim();
+    const commit = git(join(root, '.bare'), 'commit-tree', '-m', 'first', tree).trim();
+    git(join(root, '.bare'), 'worktree', 'add', '-q', '../tree', commit);
     writeFileSync(join(root, '.git'), 'gitdir: .bare\n');
     expect(found()).toEqual(
       expect.arrayContaining(['file .bare/config', 'file .bare/worktrees/tree/commondir', 'file tree/.git']),

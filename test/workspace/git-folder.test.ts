@@ -3,17 +3,12 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { outerGitFolder } from '../../src/workspace/git-folder';
+import { git } from '../support/git';
 import { newFolder } from '../support/temp-folder';
 
 let env: NodeJS.ProcessEnv;
 
 beforeAll(() => (env = { PATH: process.env.PATH, HOME: newFolder() }));
-
-function git(folder: string, ...args: string[]): void {
-  const settings = ['user.name=t', 'user.email=t@example.org', 'protocol.file.allow=always'];
-  const given = settings.flatMap((each) => ['-c', each]);
-  execFileSync('git', [...given, '-C', folder, ...args], { stdio: 'pipe' });
-}
 
 function repository(name: string): string {
   const folder = join(newFolder(), name);

@@ -1,16 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { rememberAgentFolders } from '../../src/paths/agent-folders';
 import { findOuterGit, recordOuterGit } from '../../src/workspace/git-folder';
 import { record } from '../../src/workspace/trust';
+import { git } from '../support/git';
 import { newFolder } from '../support/temp-folder';
-
-const git = (folder: string, ...args: string[]) =>
-  execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', '-C', folder, ...args], {
-    stdio: 'pipe',
-  });
 
 let host: Host;
 let main: string;

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
@@ -7,6 +6,7 @@ import { loadWorkspaceConfig } from '../../../src/config/effective-config';
 import { findOuterGit } from '../../../src/workspace/git-folder';
 import { checkRoot, record } from '../../../src/workspace/trust';
 import { runCli, runInTerminal, userWith, type CliOptions } from '../../support/cli';
+import { git } from '../../support/git';
 import { newFolder } from '../../support/temp-folder';
 
 let root: string;
@@ -51,13 +51,9 @@ describe('cai trust', () => {
   test('lets a workspace have a git folder that it had not when it was first used', async () => {
     const main = newFolder();
     const tree = join(newFolder(), 'tree');
-    const git = (...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', '-C', main, ...args], {
-        stdio: 'pipe',
-      });
-    git('init', '-q');
-    git('commit', '-q', '--allow-empty', '-m', 'first');
-    git('worktree', 'add', '-q', tree);
+    git(main, 'init', '-q');
+    git(main, 'commit', '-q', '--allow-empty', '-m', 'first');
+    git(main, 'worktree', 'add', '-q', tree);
     record(new Host(user.env!).folders.state, 'git-folders', tree, '');
     expect(await findOuterGit(tree, new Host(user.env!))).toMatchObject({ git: undefined });
 
