@@ -1,6 +1,7 @@
 import { flag, oneOf, path, text } from '../../src/config/config-kinds';
 import { placesIn } from '../../src/config/toml-places';
 import { assemble, nameOf, readSettings, type Key } from '../../src/config/config-reader';
+import { expectedError } from '../expected-error';
 
 const common = { standard: undefined, isRequired: false, repository: 'never' } as const;
 const keys: readonly Key[] = [
@@ -175,10 +176,7 @@ describe('the settings of a text', () => {
 
   test('refuses what is not TOML, with line and column, and does not quote it', () => {
     expect(() => read('[acp]', 'idle = "1h', 'token = "secret"')).toThrow(
-      expect.objectContaining({
-        code: 'CONFIG',
-        message: expect.stringMatching(/^\/c\/config\.toml:2:\d+: (?!.*secret).+$/) as string,
-      }) as Error,
+      expect.objectContaining(expectedError('CONFIG', /^\/c\/config\.toml:2:\d+: (?!.*secret).+$/)) as Error,
     );
   });
 

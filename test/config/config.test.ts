@@ -5,6 +5,7 @@ import { configKeys, loadConfig } from '../../src/config/config';
 import { nameOf, type Key } from '../../src/config/config-reader';
 import { more, trusted } from '../../src/config/repository-rules';
 import { newFolder } from '../support/temp-folder';
+import { expectedError } from '../expected-error';
 
 const defaults = {
   agent: { default: 'claude', process: 'workspace', data: 'shared' },
@@ -220,12 +221,9 @@ describe('loadConfig', () => {
     mkdirSync(join(configHome, 'containai/config.toml'), { recursive: true });
 
     expect(() => loadConfig(host)).toThrow(
-      expect.objectContaining({
-        code: 'CONFIG',
-        message: expect.stringMatching(
-          /config\.toml cannot be read: illegal operation on a directory/,
-        ) as string,
-      }) as Error,
+      expect.objectContaining(
+        expectedError('CONFIG', /config\.toml cannot be read: illegal operation on a directory/),
+      ) as Error,
     );
   });
 });

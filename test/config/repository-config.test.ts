@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { readRepositoryFile, repositoryFileOf } from '../../src/config/repository-config';
 import { newFolder } from '../support/temp-folder';
+import { expectedError } from '../expected-error';
 
 const host = new Host({ HOME: '/home/u' });
 let root: string;
@@ -82,10 +83,7 @@ describe('readRepositoryFile', () => {
     write(content);
 
     expect(() => readRepositoryFile(root, host.home)).toThrow(
-      expect.objectContaining({
-        code: 'CONFIG',
-        message: expect.stringContaining(`${repositoryFileOf(root)}${message}`) as string,
-      }) as Error,
+      expect.objectContaining(expectedError('CONFIG', `${repositoryFileOf(root)}${message}`)) as Error,
     );
   });
 

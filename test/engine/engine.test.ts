@@ -8,6 +8,7 @@ import { resolveEngine } from '../../src/container/engine/context';
 import { Engine } from '../../src/container/engine/engine';
 import { CaiError } from '../../src/errors';
 import { newFolder } from '../support/temp-folder';
+import { expectedError } from '../expected-error';
 
 /** Has a shell and the usual small programs. */
 const image = process.env.CAI_TEST_IMAGE ?? 'node:22-bookworm-slim';
@@ -298,10 +299,9 @@ describe('Engine', () => {
     await engine.removeVolume(name);
 
     expect(found).toContainEqual({ name, labels });
-    expect(inUse).toMatchObject({
-      code: 'CONTAINER_START',
-      message: expect.stringMatching(`^cannot remove the volume ${name}: .*`) as string,
-    });
+    expect(inUse).toMatchObject(
+      expectedError('CONTAINER_START', new RegExp(`^cannot remove the volume ${name}: .*`)),
+    );
     expect(await engine.listVolumes({ ...labels, 'no-such': 'label' })).toEqual([]);
     expect((await engine.listVolumes(labels)).map((volume) => volume.name)).not.toContain(name);
   });
@@ -355,10 +355,9 @@ describe('Engine.build', () => {
   });
 
   test('fails for a Dockerfile that is none', async () => {
-    expect(await failure(build({ tag: `${newName()}:1`, dockerfile: 'NONSENSE\n' }))).toMatchObject({
-      code: 'IMAGE',
-      message: expect.stringMatching(/^cannot build the image .*: ./) as string,
-    });
+    expect(await failure(build({ tag: `${newName()}:1`, dockerfile: 'NONSENSE\n' }))).toMatchObject(
+      expectedError('IMAGE', /^cannot build the image .*: ./),
+    );
   });
 
   test('fails for files that cannot be read', async () => {
@@ -366,21 +365,17 @@ describe('Engine.build', () => {
     context.push(Buffer.alloc(512));
     setImmediate(() => context.destroy(Object.assign(new Error('no such file: x'), { code: 'ENOENT' })));
 
-    expect(await failure(buildFrom(context, { tag: `${newName()}:1` }))).toMatchObject({
-      code: 'IMAGE',
-      message: expect.stringMatching(
-        /^cannot build the image .*: its files cannot be read: no such file: x$/,
-      ) as string,
-    });
+    expect(await failure(buildFrom(context, { tag: `${newName()}:1` }))).toMatchObject(
+      expectedError('IMAGE', /^cannot build the image .*: its files cannot be read: no such file: x$/),
+    );
   });
 
   test('says why an image cannot be pulled', async () => {
     const ref = 'localhost:1/cai-engine-test/nowhere:1';
 
-    expect(await failure(engine.pull(ref, () => undefined))).toMatchObject({
-      code: 'IMAGE',
-      message: expect.stringMatching(`^cannot pull the image ${ref}: .*`) as string,
-    });
+    expect(await failure(engine.pull(ref, () => undefined))).toMatchObject(
+      expectedError('IMAGE', new RegExp(`^cannot pull the image ${ref}: .*`)),
+    );
   });
 });
 

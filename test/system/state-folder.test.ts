@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { readState, tryState, unlessGone } from '../../src/system/state-folder';
 import { newFolder } from '../support/temp-folder';
+import { expectedError } from '../expected-error';
 
 /** Something that no user, root included, can take for a folder. */
 function fileInPlace(): string {
@@ -31,12 +32,12 @@ describe('readState', () => {
       readState(new Host({ XDG_STATE_HOME: base }).folders.state, 'logs', (path) => readdirSync(path));
 
     expect(read).toThrow(
-      expect.objectContaining({
-        code: 'CONFIG',
-        message: expect.stringMatching(
+      expect.objectContaining(
+        expectedError(
+          'CONFIG',
           /containai\/logs cannot be read: not a directory: make .*\/file\/containai a folder that you can read and write/,
-        ) as string,
-      }) as Error,
+        ),
+      ) as Error,
     );
   });
 

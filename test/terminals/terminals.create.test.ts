@@ -3,6 +3,7 @@ import { editsOfCreate, wishOf } from '../../src/terminals/terminals';
 import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan, type Message } from '../../src/rpc/message';
 import { splice } from '../../src/rpc/splice';
+import { expectedError } from '../expected-error';
 
 const plan = planOf(fields.terminalCreate);
 
@@ -61,10 +62,9 @@ describe('wishOf', () => {
     ['{"command":"a","outputByteLimit":"1"}', 'outputByteLimit'],
   ])('refuses %s, naming no value', (params, named) => {
     expect(() => wishOf(create(params))).toThrow(
-      expect.objectContaining({
-        code: 'INVALID_PARAMS',
-        message: expect.stringMatching(`^terminal/create: "${named}" must be [a-z ]+$`) as string,
-      }) as Error,
+      expect.objectContaining(
+        expectedError('INVALID_PARAMS', new RegExp(`^terminal/create: "${named}" must be [a-z ]+$`)),
+      ) as Error,
     );
   });
 });

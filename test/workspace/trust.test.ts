@@ -14,6 +14,7 @@ import {
 import { findWorkspace } from '../../src/workspace/root';
 import { compiled, run } from '../support/program';
 import { newFolder } from '../support/temp-folder';
+import { expectedError } from '../expected-error';
 
 let state: string;
 let env: NodeJS.ProcessEnv;
@@ -76,10 +77,7 @@ describe('a trusted file', () => {
     env = { ...env, XDG_STATE_HOME: '/dev/null/state' };
 
     expect(() => record(new Host(env).folders.state, 'trusted', '/r/c.toml', 'aa')).toThrow(
-      expect.objectContaining({
-        code: 'CONFIG',
-        message: expect.stringMatching(/cannot be written/) as string,
-      }) as Error,
+      expect.objectContaining(expectedError('CONFIG', /cannot be written/)) as Error,
     );
     expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).not.toBe('aa');
     expect(() => forget(new Host(env).folders.state, 'trusted', '/r/c.toml')).toThrow(

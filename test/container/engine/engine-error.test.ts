@@ -1,5 +1,6 @@
 import { engineError, EngineSilent } from '../../../src/container/engine/engine-error';
 import { addressOf } from '../fake-engine';
+import { expectedError } from '../../expected-error';
 
 describe('engineError', () => {
   const asked = { address: addressOf('/x.sock'), what: 'do it', code: 'CONTAINER_START' } as const;
@@ -50,10 +51,9 @@ describe('engineError', () => {
     [false, 'does not answer (waited for 20 s): see'],
     [true, 'still answers, but has not done that'],
   ])('tells what was waited for in vain of an engine that is there: %s', (isThere, said) => {
-    expect(engineError(new EngineSilent(20, isThere), asked)).toMatchObject({
-      code: 'NOT_READY',
-      message: expect.stringMatching(/was to do it and .*"docker ps" works, else restart it/) as string,
-    });
+    expect(engineError(new EngineSilent(20, isThere), asked)).toMatchObject(
+      expectedError('NOT_READY', /was to do it and .*"docker ps" works, else restart it/),
+    );
     expect(engineError(new EngineSilent(20, isThere), asked).message).toContain(said);
   });
 

@@ -13,6 +13,7 @@ import { CaiError } from '../../../src/errors';
 import type { Progress } from '../../../src/container/image/progress';
 import { loadConfig } from '../../../src/config/config';
 import { newFolder } from '../../support/temp-folder';
+import { expectedError } from '../../expected-error';
 
 const base = 'node:22-bookworm-slim';
 let folder: string;
@@ -165,10 +166,9 @@ describe('provideImage', () => {
   });
 
   test('fails where nothing may be built, and names the command that does', async () => {
-    await expect(provide({ image: { autoBuild: false, base } })).rejects.toMatchObject({
-      code: 'IMAGE',
-      message: expect.stringMatching(/containai:claude.*cai build claude$/) as string,
-    });
+    await expect(provide({ image: { autoBuild: false, base } })).rejects.toMatchObject(
+      expectedError('IMAGE', /containai:claude.*cai build claude$/),
+    );
     expect(engine.builds).toEqual([]);
   });
 });
@@ -281,10 +281,9 @@ describe('buildImage', () => {
     engine.images.delete(base);
     engine.canPull = false;
 
-    await expect(build()).rejects.toMatchObject({
-      code: 'IMAGE',
-      message: expect.stringMatching(/node:22-bookworm-slim.*no such host\n.*"base" in \[image\]/) as string,
-    });
+    await expect(build()).rejects.toMatchObject(
+      expectedError('IMAGE', /node:22-bookworm-slim.*no such host\n.*"base" in \[image\]/),
+    );
   });
 
   test('takes the newest of everything for an upgrade, but for packages that the user has named', async () => {
@@ -322,10 +321,9 @@ describe('buildImage', () => {
   });
 
   test('says of an agent that npm does not have how it gets into an image', async () => {
-    await expect(build({ agent: 'cursor', packages: [] })).rejects.toMatchObject({
-      code: 'IMAGE',
-      message: expect.stringMatching(/^cursor .*"dockerfile" in \[image\]/) as string,
-    });
+    await expect(build({ agent: 'cursor', packages: [] })).rejects.toMatchObject(
+      expectedError('IMAGE', /^cursor .*"dockerfile" in \[image\]/),
+    );
   });
 
   test('builds an image without packages for an agent that is none of the known ones', async () => {
@@ -343,10 +341,9 @@ describe('buildImage', () => {
 
     const failed = build({ network: caFile === undefined ? {} : { caFile: file(caFile, 'CERTIFICATE') } });
 
-    await expect(failed).rejects.toMatchObject({
-      code: 'IMAGE',
-      message: expect.stringMatching(/^cannot build it\n.*\n.*"ca_file" in \[network\]/) as string,
-    });
+    await expect(failed).rejects.toMatchObject(
+      expectedError('IMAGE', /^cannot build it\n.*\n.*"ca_file" in \[network\]/),
+    );
     await expect(failed).rejects.toThrow(advice);
   });
 
@@ -358,10 +355,9 @@ describe('buildImage', () => {
   });
 
   test('fails for a certificate file that cannot be read', async () => {
-    await expect(build({ network: { caFile: join(folder, 'gone') } })).rejects.toMatchObject({
-      code: 'IMAGE',
-      message: expect.stringMatching(/"network.ca_file" names .*gone/) as string,
-    });
+    await expect(build({ network: { caFile: join(folder, 'gone') } })).rejects.toMatchObject(
+      expectedError('IMAGE', /"network.ca_file" names .*gone/),
+    );
   });
 });
 
@@ -410,10 +406,9 @@ describe("buildImage, with the user's own Dockerfile", () => {
   test('refuses one that does not begin with our image', async () => {
     const dockerfile = file('own/Dockerfile', 'FROM debian\n');
 
-    await expect(build({ image: { autoBuild: true, base, dockerfile } })).rejects.toMatchObject({
-      code: 'IMAGE',
-      message: expect.stringContaining('"ARG CAI_IMAGE" and "FROM ${CAI_IMAGE}"') as string,
-    });
+    await expect(build({ image: { autoBuild: true, base, dockerfile } })).rejects.toMatchObject(
+      expectedError('IMAGE', '"ARG CAI_IMAGE" and "FROM ${CAI_IMAGE}"'),
+    );
     expect(engine.builds).toEqual([]);
   });
 

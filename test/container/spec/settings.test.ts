@@ -8,6 +8,7 @@ import { AgentFolders } from '../../../src/paths/agent-folders';
 import { besidesOf, readBaseline } from '../../../src/protect/baseline';
 import { recorded } from '../../../src/workspace/trust';
 import { newFolder } from '../../support/temp-folder';
+import { expectedError } from '../../expected-error';
 
 const isLinux = process.platform === 'linux';
 
@@ -110,12 +111,12 @@ describe('settingsOf', () => {
     mkdirSync(join(home, '.config/containai'), { recursive: true });
     writeFileSync(file, config);
 
-    await expect(settings()).rejects.toMatchObject({
-      code: 'CONFIG',
-      message: expect.stringMatching(
+    await expect(settings()).rejects.toMatchObject(
+      expectedError(
+        'CONFIG',
         /^\/.*\/config\.toml:2: "[^"]+" names .*\/gone, which cannot be used: no such file or directory: put it there/,
-      ) as string,
-    });
+      ),
+    );
     await expect(settings()).rejects.toThrow(`"${key}"`);
   });
 
@@ -144,10 +145,9 @@ describe('settingsOf', () => {
       await settings({}, settingsForUse, other);
     });
 
-    const refused = expect.objectContaining({
-      code: 'CONFIG',
-      message: expect.stringMatching(/the way there leads through ".*", where an agent could put/) as string,
-    }) as Error;
+    const refused = expect.objectContaining(
+      expectedError('CONFIG', /the way there leads through ".*", where an agent could put/),
+    ) as Error;
 
     it.each<[string, boolean]>([
       ['writable', false],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { utils } from 'ssh2';
 import { clientKey, fingerprintOf, newHostKey } from '../../../src/container/ssh/keys';
 import { newFolder } from '../../support/temp-folder';
+import { expectedError } from '../../expected-error';
 
 /** The parsed private key; its public half and its signatures are checked against each other. */
 function parsed(privateKey: string) {
@@ -43,10 +44,7 @@ describe('clientKey', () => {
     writeFileSync(join(state, 'ssh/id_ed25519'), 'no key');
     chmodSync(join(state, 'ssh/id_ed25519'), mode);
 
-    await expect(clientKey(state)).rejects.toMatchObject({
-      code: 'SSH_SETUP',
-      message: expect.stringContaining(remedy) as string,
-    });
+    await expect(clientKey(state)).rejects.toMatchObject(expectedError('SSH_SETUP', remedy));
     expect(readFileSync(join(state, 'ssh/id_ed25519'), 'utf8')).toBe('no key');
   });
 
@@ -54,12 +52,12 @@ describe('clientKey', () => {
     const state = join(newFolder(), 'file');
     writeFileSync(state, '');
 
-    await expect(clientKey(state)).rejects.toMatchObject({
-      code: 'SSH_SETUP',
-      message: expect.stringMatching(
+    await expect(clientKey(state)).rejects.toMatchObject(
+      expectedError(
+        'SSH_SETUP',
         /^there can be no SSH key in .*\/file\/ssh: not a directory: make .*\/file a folder that you can/,
-      ) as string,
-    });
+      ),
+    );
   });
 });
 

@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { newHostKey } from '../../../src/container/ssh/keys';
 import { SshConnection } from '../../../src/container/ssh/ssh';
 import { startServer, type Played, type SshServer } from './ssh-server';
+import { expectedError } from '../../expected-error';
 
 let server: SshServer | undefined;
 const connections: SshConnection[] = [];
@@ -34,19 +35,17 @@ describe('open', () => {
     server = await startServer(() => undefined);
     const hostKey = newHostKey().fingerprint;
 
-    await expect(SshConnection.open({ ...server.target, hostKey })).rejects.toMatchObject({
-      code: 'HOST_KEY',
-      message: expect.stringMatching(/cai-test.*cai rm/) as string,
-    });
+    await expect(SshConnection.open({ ...server.target, hostKey })).rejects.toMatchObject(
+      expectedError('HOST_KEY', /cai-test.*cai rm/),
+    );
   });
 
   test('says so when the server does not take our key', async () => {
     server = await startServer(() => undefined, { isLocked: true });
 
-    await expect(SshConnection.open(server.target)).rejects.toMatchObject({
-      code: 'SSH_CONNECT',
-      message: expect.stringMatching(/does not accept our SSH key.*cai rm/) as string,
-    });
+    await expect(SshConnection.open(server.target)).rejects.toMatchObject(
+      expectedError('SSH_CONNECT', /does not accept our SSH key.*cai rm/),
+    );
   });
 
   test.each([
@@ -85,10 +84,9 @@ describe('open', () => {
     closed.close();
     const target = { port, hostKey: '', privateKey: newHostKey().privateKey, container: 'cai-test' };
 
-    await expect(SshConnection.open(target, 100)).rejects.toMatchObject({
-      code: 'SSH_CONNECT',
-      message: expect.stringMatching(`cai-test.*${port}.*ECONNREFUSED.*docker logs`) as string,
-    });
+    await expect(SshConnection.open(target, 100)).rejects.toMatchObject(
+      expectedError('SSH_CONNECT', new RegExp(`cai-test.*${port}.*ECONNREFUSED.*docker logs`)),
+    );
   });
 
   test('gives up in time on a server that never speaks', async () => {
@@ -175,10 +173,7 @@ describe('a connection', () => {
     process.stdin.write('!');
 
     await expect(process.exited).rejects.toMatchObject({ code: 'SSH_CONNECT' });
-    expect(await connection.lost).toMatchObject({
-      code: 'SSH_CONNECT',
-      message: expect.stringContaining('cai-test') as string,
-    });
+    expect(await connection.lost).toMatchObject(expectedError('SSH_CONNECT', 'cai-test'));
     expect(await text(process.stdout)).toBe('');
   });
 
@@ -218,10 +213,9 @@ describe('openTunnel', () => {
   test('names the port that cannot be reached', async () => {
     const connection = await given(() => undefined);
 
-    await expect(connection.openTunnel(1)).rejects.toMatchObject({
-      code: 'SSH_CONNECT',
-      message: expect.stringContaining('port 1 of container "cai-test"') as string,
-    });
+    await expect(connection.openTunnel(1)).rejects.toMatchObject(
+      expectedError('SSH_CONNECT', 'port 1 of container "cai-test"'),
+    );
   });
 });
 
@@ -247,10 +241,9 @@ describe('listen', () => {
   test('names the port that cannot be listened on', async () => {
     const connection = await given(() => undefined);
 
-    await expect(connection.listen(1, () => undefined)).rejects.toMatchObject({
-      code: 'SSH_CONNECT',
-      message: expect.stringContaining('port 1 of container "cai-test"') as string,
-    });
+    await expect(connection.listen(1, () => undefined)).rejects.toMatchObject(
+      expectedError('SSH_CONNECT', 'port 1 of container "cai-test"'),
+    );
     expect(connection.isOver).toBe(false);
   });
 });
