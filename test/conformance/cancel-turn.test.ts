@@ -1,15 +1,12 @@
 /** Statements P: how a turn is cancelled. */
 import { sentBy, sentTo } from '../support/dialogue';
-import { askEditor, chunk, permissionParams, startTurn, type OpenSession } from '../support/turn';
-import { World } from '../support/world';
+import { openWorld, askEditor, chunk, permissionParams, startTurn, type OpenSession } from '../support/turn';
+import type { World } from '../support/world';
 
 describe('session/cancel', () => {
   let world: World;
   let session: OpenSession;
-  beforeEach(async () => {
-    world = await World.initialized();
-    session = await world.session(world.workspace('own'), 's');
-  });
+  beforeEach(async () => ({ world, session } = await openWorld({}, 's')));
   afterEach(() => world.end());
 
   test('P5 reaches the agent while its prompt is open, and the prompt is answered by the agent alone', async () => {

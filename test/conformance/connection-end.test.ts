@@ -20,10 +20,10 @@ async function timeOf(done: Promise<unknown>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-describe('the end of stdin', () => {
-  let world: World;
-  afterEach(() => world.end());
+let world: World;
+afterEach(() => world.end());
 
+describe('the end of stdin', () => {
   test('L2 answers what agents have asked, cancels the turns, ends the agents, and the status is 0', async () => {
     world = await World.initialized();
     const session = await world.session(world.workspace('own'), 's1');
@@ -194,9 +194,6 @@ describe('the end of stdin', () => {
 });
 
 describe('a signal', () => {
-  let world: World;
-  afterEach(() => world.end());
-
   test.each(signals)('L2 %s ends the agents and the proxy, with status 0', async (signal) => {
     world = await World.initialized();
     const session = await world.session(world.workspace('own'), 's1');
@@ -264,9 +261,6 @@ describe('a signal', () => {
 });
 
 describe('an editor that cannot be reached any more', () => {
-  let world: World;
-  afterEach(() => world.end());
-
   test('L2 by writing: it is as if it were gone', async () => {
     world = await World.initialized();
     const { agent } = await world.session(world.workspace('own'), 's1');

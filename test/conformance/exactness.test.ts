@@ -1,8 +1,8 @@
 /** Statements J7 to J9: what the proxy does not rewrite leaves it byte for byte. */
 import { expectNothingLeft } from '../support/dialogue';
-import type { OpenSession } from '../support/turn';
+import { openWorld, type OpenSession } from '../support/turn';
 import { nextLine, toAgent, toEditor } from '../support/verbatim';
-import { World } from '../support/world';
+import type { World } from '../support/world';
 
 /** What `JSON.parse` and `JSON.stringify` would alter, or a reader that knows the schema would drop. */
 const odd =
@@ -73,10 +73,7 @@ const ofEditor = [
 describe('exactness', () => {
   let world: World;
   let session: OpenSession;
-  beforeAll(async () => {
-    world = await World.initialized();
-    session = await world.session(world.workspace('own'), 'agents-session');
-  });
+  beforeAll(async () => ({ world, session } = await openWorld({}, 'agents-session')));
   afterAll(() => world.end());
   afterEach(() => expectNothingLeft(world, session.agent));
 

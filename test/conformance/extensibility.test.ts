@@ -2,7 +2,7 @@
 import { exchange, expectNothingLeft, sentBy, sentTo, startCall } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
-import type { OpenSession } from '../support/turn';
+import { openWorld, type OpenSession } from '../support/turn';
 import { toAgent, toEditor } from '../support/verbatim';
 import { World } from '../support/world';
 
@@ -86,10 +86,7 @@ const paramsOfAnyShape = [
 describe('what one agent is sent and sends', () => {
   let world: World;
   let session: OpenSession;
-  beforeAll(async () => {
-    world = await World.initialized();
-    session = await world.session(world.workspace('own'), 'agents-session');
-  });
+  beforeAll(async () => ({ world, session } = await openWorld({}, 'agents-session')));
   afterAll(() => world.end());
   afterEach(() => expectNothingLeft(world, session.agent));
 

@@ -1,9 +1,9 @@
 /** Statements T2 to T8: lines, chunks, and lines that are no messages. */
 import { expectNothingLeft, sentBy, sentTo } from '../support/dialogue';
 import { failure, success } from '../support/messages';
-import type { OpenSession } from '../support/turn';
+import { openWorld, type OpenSession } from '../support/turn';
 import { toAgent, toEditor } from '../support/verbatim';
-import { World } from '../support/world';
+import type { World } from '../support/world';
 
 /** Lines that are no JSON in UTF-8. */
 const notJson = [
@@ -43,10 +43,7 @@ const strange =
 describe('framing', () => {
   let world: World;
   let session: OpenSession;
-  beforeAll(async () => {
-    world = await World.initialized();
-    session = await world.session(world.workspace('own'), 'agents-session');
-  });
+  beforeAll(async () => ({ world, session } = await openWorld({}, 'agents-session')));
   afterAll(() => world.end());
   // Nothing of one test is left for the next.
   afterEach(() => expectNothingLeft(world, session.agent));

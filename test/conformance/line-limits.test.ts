@@ -2,7 +2,7 @@
 import { exchange, expectNothingLeft, sentBy, startCall } from '../support/dialogue';
 import { failure, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
-import type { OpenSession } from '../support/turn';
+import { openWorld, type OpenSession } from '../support/turn';
 import { toAgent } from '../support/verbatim';
 import { World } from '../support/world';
 
@@ -45,10 +45,7 @@ describe('long lines', () => {
 describe('over-long lines', () => {
   let world: World;
   let session: OpenSession;
-  beforeAll(async () => {
-    world = await World.initialized({ config: smallLimits });
-    session = await world.session(world.workspace('own'), 'agents-session');
-  });
+  beforeAll(async () => ({ world, session } = await openWorld({ config: smallLimits }, 'agents-session')));
   afterAll(() => world.end());
   afterEach(() => expectNothingLeft(world, session.agent));
 

@@ -31,10 +31,10 @@ async function expectPure(world: World): Promise<void> {
   }
 }
 
-describe('stdout', () => {
-  let world: World;
-  afterEach(() => world.end());
+let world: World;
+afterEach(() => world.end());
 
+describe('stdout', () => {
   test.each(levels)('T1 has messages and nothing else, with CAI_LOG_LEVEL=%s', async (level) => {
     world = await World.initialized({ env: { CAI_LOG_LEVEL: level } });
     await makeNoise(world);
@@ -71,9 +71,6 @@ describe('stdout', () => {
 });
 
 describe("an agent's stderr", () => {
-  let world: World;
-  afterEach(() => world.end());
-
   test('T9 does not stall its stdout, however much it is', async () => {
     world = await World.initialized();
     const { agent } = await world.session(world.workspace('own'), 's1');

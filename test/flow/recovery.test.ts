@@ -68,6 +68,15 @@ async function answerPrompt(agent: Puppet): Promise<Json> {
   return received;
 }
 
+/** The next prompt has the next agent restore the session, and is answered. */
+async function goOn(said?: string): Promise<Puppet> {
+  const id = prompt(said);
+  const agent = await restored();
+  await answerPrompt(agent);
+  expect(await world.editor.response(id)).toHaveProperty('result');
+  return agent;
+}
+
 /** Every prompt that any agent has received but those of first turns, as its text. */
 function prompts(): string[] {
   const lines = world.agents.flatMap((agent) => agent.inbox.lines.map((line) => line.toString()));
@@ -244,11 +253,7 @@ describe('the next prompt of a session whose agent was killed', () => {
     expect(await world.editor.next('$/cancel_request')).toMatchObject({ params: { requestId: asked.id } });
     world.send({ id: asked.id, result: { outcome: { outcome: 'selected', optionId: 'yes' } } });
 
-    const id = prompt('next');
-    const agent = await restored();
-    await answerPrompt(agent);
-
-    expect(await world.editor.response(id)).toHaveProperty('result');
+    const agent = await goOn('next');
     expect(await sentTo(world, agent)).toEqual([]);
     expect(await sentBy(world, agent)).toEqual([]);
   });
@@ -621,11 +626,7 @@ describe('while a session is restored', () => {
     await open({ config: `${noDelay}[acp]\nqueue_to_agent = "1KiB"\n` });
     await kill(session.agent);
     const said = 'a'.repeat(10_000);
-    const id = prompt(said);
-    const agent = await restored();
-    await answerPrompt(agent);
-
-    expect(await world.editor.response(id)).toHaveProperty('result');
+    await goOn(said);
     expect(prompts()).toEqual([said]);
   });
 
@@ -731,10 +732,7 @@ describe('a session that cannot be restored', () => {
     expect(await world.editor.response(id)).toEqual(failure(id, -32603));
 
     isBroken = false;
-    const next = prompt('next');
-    await answerPrompt(await restored());
-
-    expect(await world.editor.response(next)).toHaveProperty('result');
+    await goOn('next');
     expect(prompts()).toEqual(['next']);
   });
 
@@ -785,9 +783,7 @@ describe('a session that cannot be restored', () => {
       'error.message',
       'agent "puppet" exited with status 5: out of luck (attempt 3 of 3: run its command in a terminal to see why)',
     );
-    const next = prompt('next');
-    await answerPrompt(await restored());
-    expect(await world.editor.response(next)).toHaveProperty('result');
+    await goOn('next');
     expect(prompts()).toEqual(['next']);
     const said = await world.lastWords();
     expect(said.match(/agent start failed/g)).toHaveLength(3);
