@@ -146,7 +146,12 @@ describe('the sources', () => {
   });
 
   test('write to streams only through the writer, to agents, to the log, and for commands', () => {
-    const ofCommands = ['container/image/progress', 'container/ssh/relay', 'container/ssh/remote-process'];
+    const ofCommands = [
+      'container/image/progress',
+      'container/engine/exec-stream',
+      'container/ssh/relay',
+      'container/ssh/remote-process',
+    ];
     const ofFiles = ['recording/recorder'];
     expect(
       strayUses(sources, 'write', [

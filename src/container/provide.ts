@@ -25,10 +25,8 @@ interface ContainerRequest extends MakeRequest {
 /** A container that runs. */
 export interface RunningContainer extends Pick<
   ContainerInfo,
-  'id' | 'name' | 'startedAt' | 'env' | 'hostname' | 'imageId'
+  'id' | 'name' | 'pid' | 'startedAt' | 'env' | 'hostname' | 'imageId'
 > {
-  /** Port of its sshd on the host's loopback. */
-  readonly port: number;
   /** Fingerprint of the host key that it was made with. */
   readonly hostKey: string;
 }
@@ -76,7 +74,7 @@ class Provision {
     else if (action.kind === 'refuse') throw await refusalOf(action.because, engine, info, settings);
     else if (action.kind === 'use') {
       for (const change of action.despite) tell(noticeOf(change, info, settings));
-      return running(info);
+      return { ...info, hostKey: info.labels[label.hostKey] ?? '' };
     } else if (action.kind === 'start') {
       this.#hasStarted = true;
       await startContainer(engine, info, settings);
@@ -130,13 +128,6 @@ function firstLook(info: ContainerInfo | undefined, settings: Settings): Found {
     isOurs: info.labels[label.managed] === 'true',
     isAsMade: tamperingOf(info, settings) === undefined,
   };
-}
-
-function running(info: ContainerInfo): RunningContainer {
-  const { name, hostPort: port, labels } = info;
-  if (port !== undefined) return { ...info, port, hostKey: labels[label.hostKey] ?? '' };
-  const what = `the container ${name} has no port for SSH on this machine`;
-  throw new CaiError('CONTAINER_START', `${what}: use --fresh to recreate it`);
 }
 
 /** Why it is replaced, as in "because ...". */

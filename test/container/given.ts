@@ -43,7 +43,7 @@ export function containerInfo(changes: Partial<ContainerInfo> = {}, hostConfig: 
     Config: { Hostname: 'ffffffffffff', User, Labels },
     HostConfig: { ...HostConfig, ...hostConfig },
     Mounts: HostConfig.Mounts.map(({ Type, Source, Target, ReadOnly }) => ({ Type, [Type === 'bind' ? 'Source' : 'Name']: Source, Destination: Target, RW: !ReadOnly })),
-    NetworkSettings: { Ports: { '2222/tcp': [{ HostIp: '127.0.0.1', HostPort: '40000' }] } },
+    NetworkSettings: {},
   }; // prettier-ignore
   return { ...containerInfoOf(answer), ...changes };
 }

@@ -1,7 +1,9 @@
 import { chownSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { folder, user } from './support';
 
 /** Where a test steps in between `cai` and the engine. */
@@ -49,22 +51,41 @@ export async function freezingEngine(): Promise<FreezingEngine> {
  */
 export async function interferingEngine({ request: wanted, whenAnswered }: Interference): Promise<string> {
   const path = join(folder, `engine-${++last}.sock`);
-  const server = createServer((from, to) => {
+  const interfere = async (from: IncomingMessage): Promise<void> => {
     const title = `${from.method} ${from.url?.replace(/^\/v[0-9.]+/, '')}`;
-    void pass(from, to, async () => {
-      if (wanted.test(title)) await whenAnswered(title);
-    });
-  }).listen(path);
+    if (wanted.test(title)) await whenAnswered(title);
+  };
+  const server = createServer((from, to) => void pass(from, to, () => interfere(from)));
+  server.on('upgrade', (from, to, head) => void passConnection(from, { to, head }, () => interfere(from)));
+  server.listen(path);
   await once(server, 'listening');
   chownSync(path, user.uid, user.gid);
   server.unref();
   return `unix://${path}`;
 }
 
+const engineSocket = new URL(process.env.DOCKER_HOST ?? 'unix:///var/run/docker.sock').pathname;
+
+/** A request whose answer is the connection itself. */
+async function passConnection(
+  from: IncomingMessage,
+  { to, head }: { readonly to: Duplex; readonly head: Buffer },
+  before: () => Promise<void>,
+): Promise<void> {
+  const engine = connect(engineSocket);
+  for (const [one, other] of [[engine, to], [to, engine]] as const) one.on('error', () => other.destroy()); // prettier-ignore
+  const headers = Object.entries(from.headers).map(([name, value]) => `${name}: ${String(value)}\r\n`);
+  engine.write(`${from.method} ${from.url} HTTP/1.1\r\n${headers.join('')}\r\n`);
+  engine.write(head);
+  to.pipe(engine);
+  await once(engine, 'readable').catch(() => undefined);
+  await before();
+  engine.pipe(to);
+}
+
 async function pass(from: IncomingMessage, to: ServerResponse, before: () => Promise<void>): Promise<void> {
-  const { pathname } = new URL(process.env.DOCKER_HOST ?? 'unix:///var/run/docker.sock');
   const onward = request({
-    socketPath: pathname,
+    socketPath: engineSocket,
     method: from.method,
     path: from.url,
     headers: from.headers,

@@ -63,7 +63,7 @@ describe('Engine', () => {
     await engine.stopContainer(id, 5);
 
     expect(await status).toBe(7);
-    expect(created).toMatchObject({ id, name, state: 'created', isRunning: false, startedAt: undefined, hostPort: undefined }); // prettier-ignore
+    expect(created).toMatchObject({ id, name, state: 'created', isRunning: false, startedAt: undefined, pid: 0 }); // prettier-ignore
     expect(started).toMatchObject({ state: 'running', isRunning: true, exitCode: 0, isOomKilled: false });
     expect(Math.abs(started.startedAt! - Date.now())).toBeLessThan(60_000);
     expect(processes).toContainEqual({
@@ -149,7 +149,7 @@ describe('Engine', () => {
       mounts: mounts.sort((a, b) => (a.target < b.target ? -1 : 1)),
     });
     expect(info.env).toEqual(expect.arrayContaining(['A=b', 'EMPTY=']));
-    expect(info.hostPort).toBeGreaterThan(0);
+    expect(info.pid).toBeGreaterThan(0);
     expect(info.rights).toEqual({
       capabilities: ['SETGID', 'SETUID', 'SYS_CHROOT'],
       isConfined: true,

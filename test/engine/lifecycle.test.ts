@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { interferingEngine } from './engine-proxy';
+import { doorOf } from './door';
 import { Place, buildTimeoutMs } from './place';
 import { Cai, docker } from './support';
 
@@ -179,7 +180,7 @@ describe('an idle container', () => {
     const held = place.start(['sh', '-c', 'echo ready; cat']);
     await held.says('ready');
     const id = await idOf(place);
-    const strangers = new Strangers(await portOf(place), 80);
+    const strangers = new Strangers(await doorOf(place), 80);
     await strangers.haveConnected();
 
     expect(await place.prints(['hostname'])).toBe(id.slice(0, 12));
@@ -191,18 +192,14 @@ describe('an idle container', () => {
   });
 });
 
-async function portOf(place: Place): Promise<number> {
-  return Number(await place.inspect('{{(index (index .NetworkSettings.Ports "2222/tcp") 0).HostPort}}'));
-}
-
 /** Connections that say nothing; each that is closed is opened again. */
 class Strangers {
   readonly #sockets = new Set<Socket>();
   readonly #connected: Promise<unknown>;
   #haveLeft = false;
 
-  constructor(port: number, count: number) {
-    this.#connected = Promise.all(Array.from({ length: count }, () => this.#enter(port)));
+  constructor(door: string, count: number) {
+    this.#connected = Promise.all(Array.from({ length: count }, () => this.#enter(door)));
   }
 
   async haveConnected(): Promise<void> {
@@ -214,14 +211,14 @@ class Strangers {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  async #enter(port: number): Promise<void> {
-    const socket = connect(port, '127.0.0.1');
+  async #enter(door: string): Promise<void> {
+    const socket = connect(door);
     this.#sockets.add(socket);
     // The container ends at last, and then nobody listens.
     socket.on('error', () => (this.#haveLeft = true));
     socket.on('close', () => {
       this.#sockets.delete(socket);
-      if (!this.#haveLeft) this.#enter(port).catch(() => undefined);
+      if (!this.#haveLeft) this.#enter(door).catch(() => undefined);
     });
     socket.resume();
     await once(socket, 'connect');

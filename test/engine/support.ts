@@ -64,6 +64,7 @@ export class Cai {
     XDG_CACHE_HOME: join(this.home, 'cache'),
     XDG_RUNTIME_DIR: join(this.home, 'run'),
     ...(process.env.DOCKER_HOST !== undefined && { DOCKER_HOST: process.env.DOCKER_HOST }),
+    ...(process.env.CAI_WAY_IN !== undefined && { CAI_WAY_IN: process.env.CAI_WAY_IN }),
   };
   /** Where the user's configuration stands. */
   readonly configFile = join(this.home, 'config/containai/config.toml');

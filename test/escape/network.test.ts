@@ -3,7 +3,9 @@
  * of this machine that listen on all addresses, and what neighbours listen on: nothing here says otherwise.
  */
 import { once } from 'node:events';
+import { chmodSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { Place } from '../engine/place';
 import { attempt, reachedIf } from './attempt';
 import { sceneFor } from './hostile-agent';
@@ -50,6 +52,23 @@ describe('an agent and the network', () => {
     const said = await readFrom(['127.0.0.1', gateway, ...(address === '' ? [] : [address])], 9981);
     server.child.kill('SIGKILL');
     return reachedIf(said !== '', said);
+  });
+
+  attempt('an agent has cai connect to a socket of the user’s machine instead of its container', async () => {
+    const path = join(scene.cai.home, 'own.sock');
+    let isReached = false;
+    const server = createServer((socket) => {
+      isReached = true;
+      socket.destroy();
+    }).listen(path);
+    await once(server, 'listening');
+    chmodSync(path, 0o777);
+    const place = await new Place(scene.cai).opened();
+    await place.prints(['ln', '-sf', path, '/run/cai/door/ssh']);
+    const { status } = await place.run(['true']);
+    server.close();
+    if (status === 0) throw new Error('the container was entered: the link is not in the way');
+    return reachedIf(isReached, path);
   });
 
   attempt('an agent listens on a port of the user’s machine', async () => {

@@ -72,10 +72,6 @@ open(
   },
 );
 
-open('Other users and containers can connect to the SSH port of a container, without getting in.', async () =>
-  (await readFrom(await neighbour.inspect('{{.NetworkSettings.IPAddress}}'), 2222)).includes('SSH-2.0'),
-);
-
 open(
   'What an agent leaves in its data volume, settings and hooks included, is there for the agents of other workspaces.',
   async () => {

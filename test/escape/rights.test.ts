@@ -1,5 +1,6 @@
 /** Attacks on the container itself: what the kernel lets the agent do. */
 import { join } from 'node:path';
+import { Place } from '../engine/place';
 import { ownFile } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
 import { sceneFor } from './hostile-agent';
@@ -261,6 +262,17 @@ for pid, name in kept.items():
 `);
   });
 
+  attempt('an agent leaves something running in the process through which cai finds the way in', async () => {
+    if (process.arch !== 'x64') {
+      process.stdout.write('not tried: its code is for x86_64\n');
+      return undefined;
+    }
+    const place = await new Place(scene.cai).opened();
+    const pid = await place.prints(['python3', '-c', takesPorter]);
+    const isGone = await place.run(['sh', '-c', `for i in $(seq 100); do [ -e /proc/${pid} ] || exit 0; sleep 0.1; done; exit 1`]); // prettier-ignore
+    return reachedIf(isGone.status !== 0, `process ${pid} runs on`);
+  });
+
   attempt('an agent changes the files that keep it in', async () => {
     return await python(`
 import glob
@@ -292,3 +304,24 @@ for name in os.environ:
 `);
   });
 });
+
+/** Makes the porter run in a circle, and prints its id once it does. Source: ptrace(2), user_regs_struct of x86_64. */
+const takesPorter = `
+import ctypes, os, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long] * 4
+attach, getRegisters, detach = 16, 12, 17
+pid = next(int(each) for each in os.listdir('/proc') if each.isdigit() and open('/proc/%s/comm' % each).read() == 'porter\\n')
+if libc.ptrace(attach, pid, 0, 0) != 0: raise SystemExit('it cannot be traced: %d' % ctypes.get_errno())
+os.waitpid(pid, 0)
+registers = (ctypes.c_ulonglong * 27)()
+libc.ptrace(getRegisters, pid, 0, ctypes.addressof(registers))
+jumpToItself = bytes([0xeb, 0xfe])
+with open('/proc/%d/mem' % pid, 'r+b', 0) as memory:
+    for place in (registers[16] - 2, registers[16]):
+        memory.seek(place)
+        memory.write(jumpToItself)
+libc.ptrace(detach, pid, 0, 0)
+while open('/proc/%d/stat' % pid).read().rsplit(') ', 1)[1][0] != 'R': time.sleep(0.001)
+print(pid)
+`;

@@ -19,6 +19,7 @@ import { provideContainer, type RunningContainer } from '../../container/provide
 import { settingsForUse } from '../../container/spec/settings';
 import type { Settings } from '../../container/spec/spec';
 import { SshConnection } from '../../container/ssh/ssh';
+import { wayInto } from '../../container/ssh/way-in';
 import { CaiError } from '../../errors';
 import { configFileOf, type Config } from '../../config/config';
 import { loadWorkspaceConfig, placeOfValue, type WorkspaceConfig } from '../../config/effective-config';
@@ -206,8 +207,9 @@ export class Target {
 
   async #connectTo(container: RunningContainer): Promise<SshConnection> {
     const { privateKey } = await clientKey(this.host.folders.state);
-    const { port, hostKey, name } = container;
-    const opening = SshConnection.open({ port, hostKey, privateKey, container: name });
+    const { hostKey, name } = container;
+    const connect = () => wayInto(this.wanted.engine, container, this.host.env);
+    const opening = SshConnection.open({ connect, hostKey, privateKey, container: name });
     const watch = new AbortController();
     try {
       return await Promise.race([opening, this.#endOf(container, watch.signal)]);

@@ -11,6 +11,7 @@ import { ownVolumes } from '../../container/user-containers';
 import { changesOf, replacedRoot } from '../../container/spec/changes';
 import { containerName, dataFolder, label } from '../../container/spec/spec';
 import { SshConnection } from '../../container/ssh/ssh';
+import { wayInto } from '../../container/ssh/way-in';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
 import { need, Skipped, type Facts, type Finding } from './checks';
@@ -81,23 +82,24 @@ export function asMade(facts: Facts): Finding {
 /** As `known`, with what a connection needs. Throws `Skipped` for a container that does not run. */
 function running(facts: Facts) {
   const all = known(facts);
-  const { isRunning, state, hostPort } = all.info;
-  if (!isRunning || state === 'paused' || facts.key === undefined || hostPort === undefined)
+  const { isRunning, state } = all.info;
+  if (!isRunning || state === 'paused' || facts.key === undefined)
     throw new Skipped('the container does not run: cai exec -- true');
-  return { ...all, port: hostPort, privateKey: facts.key.privateKey };
+  return { ...all, privateKey: facts.key.privateKey };
 }
 
 const script = `printf '%s\\n' "$(command -v "$1")" "$(stat -c %u:%g "$2")"`;
 
 /** Whether a command can be run inside. */
 export async function ssh(facts: Facts): Promise<Finding> {
-  const { client, info, port, privateKey } = running(facts);
+  const { client, info, privateKey } = running(facts);
   const hostKey = info.labels[label.hostKey] ?? '';
+  const connect = () => wayInto(client, info, facts.host.env);
   const beganAt = performance.now();
   let connection: SshConnection | undefined;
   let connectedAt: number;
   try {
-    connection = await SshConnection.open({ port, hostKey, privateKey, container: info.name });
+    connection = await SshConnection.open({ connect, hostKey, privateKey, container: info.name });
     connectedAt = performance.now();
     facts.inside = await lookInside(connection, facts);
   } catch (reason) {

@@ -125,6 +125,8 @@ async function runIn(
       tellOf(remote, connection, status, settings.diskBytes);
     }
     if (terminal !== undefined) useTerminal(remote, host);
+    // Whether stdout has a reader is up to `relay`: nothing may be left frozen if it has none.
+    process.stdout.removeAllListeners('error');
     const ended = await relay(remote, process);
     if (ended === killedStatus) await explainKill(connection, settings.diskBytes);
     return ended;

@@ -28,8 +28,8 @@ export interface ContainerInfo {
   readonly user: string;
   /** Id of its image, `sha256:` and 64 hex digits. */
   readonly imageId: string;
-  /** Port of 127.0.0.1 on this machine that leads to its port 2222; `undefined`: none now. */
-  readonly hostPort: number | undefined;
+  /** Id of its first process, as the engine's machine counts; 0 for none. */
+  readonly pid: number;
   /** What is mounted in it, by `target`. */
   readonly mounts: readonly ContainerMount[];
   /** What it may do and use. */
@@ -99,7 +99,6 @@ interface Answer extends Pick<Inspected, 'Id' | 'Name' | 'Image' | 'State'> {
 export function containerInfoOf(answer: unknown, capabilities?: readonly string[]): ContainerInfo {
   const { Id, Name, Image, State, Config, HostConfig, NetworkSettings, Mounts } = answer as Answer;
   const startedAt = Date.parse(State.StartedAt);
-  const binding = NetworkSettings.Ports?.['2222/tcp']?.find(({ HostIp }) => HostIp === '127.0.0.1');
   return {
     id: Id,
     name: Name.replace(/^\//, ''),
@@ -114,7 +113,7 @@ export function containerInfoOf(answer: unknown, capabilities?: readonly string[
     hostname: Config.Hostname ?? '',
     user: Config.User ?? '',
     imageId: Image,
-    hostPort: State.Running && binding !== undefined ? Number(binding.HostPort) : undefined,
+    pid: State.Pid,
     mounts: mountsOf(Mounts ?? [], HostConfig),
     rights: rightsOf(HostConfig, Object.keys(NetworkSettings.Networks ?? {}), capabilities),
   };

@@ -26,20 +26,25 @@ export function processesOf(answer: unknown): ContainerProcess[] {
 /** The login shell that becomes the supervisor has its path among its arguments, too. */
 const supervisor = /^(?:\S*\/)?perl \/run\/cai\/supervisor\b/;
 const keeper = /^(?:\S*\/)?perl \/run\/cai\/keeper\b/;
-/** The listener, and what it starts for a connection. */
+/** What is started for a connection. */
 const sshd = /^(?:sshd[a-z-]*: |\/usr\/sbin\/sshd )/;
 
 /**
  * How many commands of `cai` run, of all processes of a container. What an agent starts can call itself as it likes,
- * but one of our supervisors is always above it; above those are only sshd's processes, and the keeper.
+ * but one of our supervisors is always above it; above those are only sshd's processes, and the keeper with its listener,
+ * unless the engine has started sshd.
  */
 export function countSupervisors(processes: readonly ContainerProcess[]): number {
   const byPid = new Map(processes.map((each) => [each.pid, each]));
+  const isOfKeeper = (pid: number): boolean => {
+    const found = byPid.get(pid);
+    if (found === undefined || !keeper.test(found.command)) return false;
+    return !byPid.has(found.parent) || isOfKeeper(found.parent);
+  };
   const isOfSshd = (pid: number): boolean => {
     const found = byPid.get(pid);
-    const parent = found && byPid.get(found.parent);
-    if (parent === undefined || !sshd.test(found!.command)) return false;
-    return (keeper.test(parent.command) && !byPid.has(parent.parent)) || isOfSshd(parent.pid);
+    if (found === undefined || !sshd.test(found.command)) return false;
+    return !byPid.has(found.parent) || isOfKeeper(found.parent) || isOfSshd(found.parent);
   };
   return processes.filter(({ command, parent }) => supervisor.test(command) && isOfSshd(parent)).length;
 }

@@ -1,5 +1,5 @@
 /** The container engine: Docker's, or podman's service of the same API. The only user of dockerode's methods. */
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { buffer, json } from 'node:stream/consumers';
 import type Docker from 'dockerode';
 import { CaiError, messageOf, type FailureCode } from '../../errors';
@@ -9,6 +9,7 @@ import { countSupervisors, processColumns, processesOf, type ContainerProcess } 
 import type { EngineAddress } from './context';
 import { engineClient, greet } from './client';
 import { engineError, isNameTaken, isRemovalUnderWay, statusOf } from './engine-error';
+import { ExecStream } from './exec-stream';
 import { aboutOf, fileIn, imageInfoOf, textOfFrames, type EngineAbout, type ImageInfo } from './engine-info';
 import { get, type Modem } from './watch';
 
@@ -96,6 +97,19 @@ export class Engine {
     return await this.#askContainer(id, `read ${path} in`, async (container) => {
       const tar = await container.getArchive({ path }).catch(unless(404));
       return tar && (await fileIn(await buffer(tar)));
+    });
+  }
+
+  /**
+   * Starts a program in a container as its user: a stream of its stdin and stdout. `undefined`: the container is paused,
+   * does not run, or is gone.
+   */
+  async exec(id: string, argv: readonly string[]): Promise<Duplex | undefined> {
+    const attached = { AttachStdin: true, AttachStdout: true, AttachStderr: true };
+    return await this.#askContainer(id, 'enter', async (container) => {
+      const made = await container.exec({ Cmd: [...argv], ...attached }).catch(unless(404, 409));
+      const connection = await made?.start({ hijack: true, stdin: true }).catch(unless(404, 409));
+      return connection && new ExecStream(connection);
     });
   }
 

@@ -21,6 +21,8 @@ interface DialOptions {
   readonly method: string;
   /** Whether the answer is given with its body still to be read. */
   readonly isStream?: boolean;
+  /** Whether the answer is the connection itself, which then belongs to whoever has asked for it. */
+  readonly hijack?: boolean;
   /** Statuses that are no failure, with `true`. */
   readonly statusCodes: Readonly<Record<number, string | true>>;
   /** Ends the request. */
@@ -55,7 +57,7 @@ export function watchRequests(modem: Modem): void {
     const answer: Done = (error, answered) => {
       if (isAnswered) return;
       isAnswered = true;
-      if (error === null) {
+      if (error === null && options.hijack !== true) {
         // The answer has begun: now its body is waited for.
         const body = answered as Readable;
         fail = (reason) => void body.destroy(reason);

@@ -16,9 +16,6 @@ import {
   type Settings,
 } from './spec';
 
-/** Where a container's sshd listens, inside. */
-const sshPort = '2222/tcp';
-
 /** The body of the engine's request to create the container. Source: Docker Engine API, ContainerCreate. */
 export function createRequest(settings: Settings, circumstances: Circumstances, hostKey: string) {
   const recorded = recordedOf(settings, circumstances);
@@ -42,7 +39,6 @@ export function createRequest(settings: Settings, circumstances: Circumstances, 
       [label.hostKey]: hostKey,
       [label.maker]: ownIdentity(),
     },
-    ExposedPorts: { [sshPort]: {} },
     HostConfig: hostConfigOf(settings, circumstances, recorded),
   };
 }
@@ -73,7 +69,6 @@ function hostConfigOf(settings: Settings, { user, engine, seccomp }: Circumstanc
       ReadOnly: isReadOnly,
       ...(type === 'volume' && { VolumeOptions: volumeOptions }),
     })),
-    PortBindings: { [sshPort]: [{ HostIp: '127.0.0.1', HostPort: '' }] },
     LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
   };
 }

@@ -61,6 +61,8 @@ export async function containerFiles(
     file(`${ownFolder}/${sshdConfig}`, readPackaged(sshdConfig), 0o644),
     file(`${ownFolder}/authorized_keys`, `${settings.authorizedKey}\n`, 0o644),
     file(`${ownFolder}/host_key`, request.hostKey, 0o600, user),
+    // Where the keeper's listener makes its socket.
+    folder(`${ownFolder}/door`, 0o700, user),
     // Its time is when a command began or ended last.
     file(`${ownFolder}/used`, '', 0o600, user),
     // Where the keeper notes how much of the disk budget is used.

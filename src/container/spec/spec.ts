@@ -158,7 +158,7 @@ export function recordedOf(settings: Settings, circumstances: Circumstances): Re
     cgroups: 'private',
     memoryBytes: engine.limits.memory ? (settings.memoryBytes ?? usual) : 0,
     pids: engine.limits.pids ? settings.pids : 0,
-    publishedOn: ['127.0.0.1'],
+    publishedOn: [],
   };
 }
 

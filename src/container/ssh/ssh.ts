@@ -1,5 +1,4 @@
 /** The SSH side of a container: a connection to its sshd, commands on it, and ways to its ports. */
-import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, type Algorithms, type ClientChannel, type ExecOptions } from 'ssh2';
@@ -9,6 +8,7 @@ import { userName } from '../spec/files';
 import { fingerprintOf } from './keys';
 import { encodeHeader, type RemoteCommand } from './remote-command';
 import { startProcess, type RemoteProcess, type RemoteSignal } from './remote-process';
+import { NotYet } from './way-in';
 
 /** The one command that sshd is ever asked to run. */
 const supervisor = 'exec /run/cai/supervisor';
@@ -38,8 +38,8 @@ const rawTerminal = { ECHO: 0, ICANON: 0, ISIG: 0, IEXTEN: 0, ICRNL: 0, IXON: 0,
 
 /** Where a container's sshd is, and by what it is known. */
 interface SshTarget {
-  /** On 127.0.0.1. */
-  readonly port: number;
+  /** A new stream to it, as `wayInto` gives one. */
+  connect(): Promise<Duplex>;
   /** The only host key that is accepted: `SHA256:...`. */
   readonly hostKey: string;
   /** The key that we log in with, in OpenSSH's format. */
@@ -74,18 +74,18 @@ export class SshConnection {
     }
   }
 
-  static #attempt(target: SshTarget, timeoutMs: number): Promise<SshConnection> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({ host: '127.0.0.1', port: target.port, noDelay: true });
+  static async #attempt(target: SshTarget, timeoutMs: number): Promise<SshConnection> {
+    const stream = await target.connect();
+    return await new Promise((resolve, reject) => {
       const client = new Client();
       client.on('error', (error) => {
-        socket.destroy();
+        stream.destroy();
         reject(error);
       });
       client.on('close', () => reject(new Error(closedEarly)));
-      client.on('ready', () => resolve(new SshConnection(target, client, socket)));
+      client.on('ready', () => resolve(new SshConnection(target, client, stream)));
       client.connect({
-        sock: socket,
+        sock: stream,
         username: userName,
         privateKey: target.privateKey,
         authHandler: ['publickey'],
@@ -104,7 +104,7 @@ export class SshConnection {
   private constructor(
     private readonly target: SshTarget,
     private readonly client: Client,
-    private readonly socket: Socket,
+    private readonly stream: Duplex,
   ) {
     client.on('tcp connection', ({ destPort }, accept, reject) => this.#take(destPort, accept, reject));
     client.on('unix connection', ({ socketPath }, accept, reject) => this.#take(socketPath, accept, reject));
@@ -112,9 +112,9 @@ export class SshConnection {
     client.on('error', (error) => (reason = printableLine(error.message)));
     // Answers to what it asks for, which ssh2 sends by itself, would pile up.
     const watch = setInterval(() => {
-      if (socket.writableLength <= maxUnreadBytes) return;
+      if (stream.writableLength <= maxUnreadBytes) return;
       reason = 'it does not read what it is sent';
-      socket.destroy();
+      stream.destroy();
     }, 1_000).unref();
     this.lost = new Promise((resolve) => {
       client.on('close', () => {
@@ -191,13 +191,13 @@ export class SshConnection {
     this.#hasEnded = true;
     this.client.end();
     // Who no longer answers does not hold us.
-    setTimeout(() => this.socket.destroy(), closeMs).unref();
+    setTimeout(() => this.stream.destroy(), closeMs).unref();
   }
 
   /** Ends the connection at once. */
   destroy(): void {
     this.#hasEnded = true;
-    this.socket.destroy();
+    this.stream.destroy();
   }
 
   #take(at: number | string, accept: () => Duplex, reject: () => void): void {
@@ -246,17 +246,18 @@ const closedEarly = 'the connection was closed before we were logged in';
 function isStarting(reason: unknown): boolean {
   const { code, message } = reason as NodeJS.ErrnoException;
   return (
-    ['ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code ?? '') ||
+    reason instanceof NotYet ||
+    ['EAGAIN', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code ?? '') ||
     message.includes('before handshake') ||
     message === closedEarly
   );
 }
 
-function cannotConnect({ container, port }: SshTarget, reason: unknown): CaiError {
+function cannotConnect({ container }: SshTarget, reason: unknown): CaiError {
   const isRefused = (reason as { level?: string }).level === 'client-authentication';
   const why = isRefused
     ? 'does not accept our SSH key: remove it with "cai rm", and the next command recreates it'
-    : `cannot be reached on port ${port} (${printableLine(messageOf(reason))}): see "docker logs ${container}"`;
+    : `cannot be reached (${printableLine(messageOf(reason))}): see "docker logs ${container}"`;
   return new CaiError('SSH_CONNECT', `container "${container}" ${why}`, undefined, { cause: reason });
 }
 
@@ -265,7 +266,7 @@ function connectionLost({ container }: SshTarget, reason: string): CaiError {
   return new CaiError('SSH_CONNECT', `${what}: see "docker logs ${container}"`);
 }
 
-function wrongHostKey({ container, port, hostKey }: SshTarget, offered: string): CaiError {
-  const what = `port ${port} answers with host key ${offered}, but container "${container}" was made with ${hostKey}`;
+function wrongHostKey({ container, hostKey }: SshTarget, offered: string): CaiError {
+  const what = `container "${container}" answers with host key ${offered}, but was made with ${hostKey}`;
   return new CaiError('HOST_KEY', `${what}: if you have not changed it yourself, remove it with "cai rm"`);
 }

@@ -9,7 +9,7 @@ const docker = {
   Id: '68de',
   Name: '/x',
   Image: 'sha256:c9ff',
-  State: { Status: 'exited', Running: false, ExitCode: 137, OOMKilled: true, StartedAt: '2026-11-21T10:17:45.6227551Z' },
+  State: { Status: 'exited', Running: false, Pid: 0, ExitCode: 137, OOMKilled: true, StartedAt: '2026-11-21T10:17:45.6227551Z' },
   Config: {
     Hostname: 'box',
     User: request.user,
@@ -85,7 +85,7 @@ const expected = {
   hostname: 'box',
   user: request.user,
   imageId: 'sha256:c9ff',
-  hostPort: undefined,
+  pid: 0,
   mounts: [
     { type: 'volume', source: 'data', target: '/data', isReadOnly: false },
     { type: 'bind', source: '/ws', target: '/ws', isReadOnly: true },
@@ -125,25 +125,10 @@ describe('containerInfoOf', () => {
     expect(containerInfoOf(rootless, podmanBounds)).toEqual(expected);
   });
 
-  test.each([
-    [[{ HostIp: '127.0.0.1', HostPort: '32768' }], 32768],
-    [
-      [
-        { HostIp: '0.0.0.0', HostPort: '1' },
-        { HostIp: '127.0.0.1', HostPort: '2' },
-      ],
-      2,
-    ],
-    [[{ HostIp: '0.0.0.0', HostPort: '1' }], undefined],
-    [null, undefined],
-  ])('finds the port on 127.0.0.1 in %j', (bindings, hostPort) => {
-    const running = {
-      ...docker,
-      State: { ...docker.State, Running: true, StartedAt: '0001-01-01T00:00:00Z' },
-      NetworkSettings: { Ports: { '2222/tcp': bindings } },
-    };
+  test('tells no start of one that has had none', () => {
+    const State = { ...docker.State, Running: true, StartedAt: '0001-01-01T00:00:00Z' };
 
-    expect(containerInfoOf(running)).toMatchObject({ isRunning: true, hostPort, startedAt: undefined });
+    expect(containerInfoOf({ ...docker, State })).toMatchObject({ isRunning: true, startedAt: undefined });
   });
 
   test('shows every way to more rights', () => {

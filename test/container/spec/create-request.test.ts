@@ -41,8 +41,9 @@ describe('createRequest', () => {
     expect(request).not.toHaveProperty('Hostname');
   });
 
-  it('publishes sshd on the loopback only', () => {
-    expect(request.HostConfig.PortBindings).toEqual({ '2222/tcp': [{ HostIp: '127.0.0.1', HostPort: '' }] });
+  it('publishes no port', () => {
+    expect(request).not.toHaveProperty('ExposedPorts');
+    expect(request.HostConfig).not.toHaveProperty('PortBindings');
   });
 
   it('records what it asks for', () => {

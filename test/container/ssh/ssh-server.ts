@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { Server, type Connection, type ServerChannel, type Session } from 'ssh2';
 import { newHostKey } from '../../../src/container/ssh/keys';
 import type { SshConnection } from '../../../src/container/ssh/ssh';
@@ -14,6 +15,13 @@ export interface Played {
   readonly requests: unknown[];
   /** The whole connection. */
   readonly connection: Connection;
+}
+
+/** A stream to a port of this machine. */
+export async function toPort(port: number): Promise<Duplex> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  return socket;
 }
 
 /** An SSH server in this process that looks like a container's, and plays commands. */
@@ -72,7 +80,7 @@ export async function startServer(
   return {
     log,
     target: {
-      port: (server.address() as AddressInfo).port,
+      connect: () => toPort((server.address() as AddressInfo).port),
       hostKey: key.fingerprint,
       privateKey: user.privateKey,
       container: 'cai-test',

@@ -5,7 +5,7 @@ import { buffer, text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { newHostKey } from '../../../src/container/ssh/keys';
 import { SshConnection } from '../../../src/container/ssh/ssh';
-import { startServer, type Played, type SshServer } from './ssh-server';
+import { startServer, toPort, type Played, type SshServer } from './ssh-server';
 import { expectedError } from '../../expected-error';
 
 let server: SshServer | undefined;
@@ -62,7 +62,7 @@ describe('open', () => {
     const { port } = early.address() as AddressInfo;
     const key = newHostKey();
     const target = {
-      port,
+      connect: () => toPort(port),
       hostKey: key.fingerprint,
       privateKey: newHostKey().privateKey,
       container: 'cai-test',
@@ -77,15 +77,20 @@ describe('open', () => {
     connections.push(await opening);
   });
 
-  test('gives up in time, and names the container and the port', async () => {
+  test('gives up in time, and names the container', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;
     closed.close();
-    const target = { port, hostKey: '', privateKey: newHostKey().privateKey, container: 'cai-test' };
+    const target = {
+      connect: () => toPort(port),
+      hostKey: '',
+      privateKey: newHostKey().privateKey,
+      container: 'cai-test',
+    };
 
     await expect(SshConnection.open(target, 100)).rejects.toMatchObject(
-      expectedError('SSH_CONNECT', new RegExp(`cai-test.*${port}.*ECONNREFUSED.*docker logs`)),
+      expectedError('SSH_CONNECT', /cai-test.*ECONNREFUSED.*docker logs/),
     );
   });
 
@@ -93,7 +98,12 @@ describe('open', () => {
     const mute = createServer().listen(0, '127.0.0.1');
     await once(mute, 'listening');
     const { port } = mute.address() as AddressInfo;
-    const target = { port, hostKey: '', privateKey: newHostKey().privateKey, container: 'cai-test' };
+    const target = {
+      connect: () => toPort(port),
+      hostKey: '',
+      privateKey: newHostKey().privateKey,
+      container: 'cai-test',
+    };
 
     await expect(SshConnection.open(target, 200)).rejects.toMatchObject({ code: 'SSH_CONNECT' });
 
