@@ -42,6 +42,28 @@ interface Frame {
 /** Starts and ends of members that have not been met; a copy of it is made faster than an array is filled. */
 const nowhere = [-1, -1, -1, -1, -1, -1];
 
+/*
+ * Where the walk that runs stands. A walk runs without a break, so all walks share this, and none has to make it.
+ */
+
+/**
+ * The open brackets in which something is wanted, which are always the outermost ones. If there are as many as `depth`,
+ * something is wanted in the innermost bracket too.
+ */
+const frames: Frame[] = [];
+/** Offset of what is read next. */
+let at = 0;
+let state: State = State.value;
+/** How many brackets are open. */
+let depth = 0;
+/** The plan for the next value. */
+let wanted: Plan | undefined;
+/** The next value picks a variant. */
+let isTag = false;
+let memberPlan: MemberPlan | undefined;
+/** Index of the outermost object's wanted member that is being read; -1 for none. */
+let member = -1;
+
 /** The walk over the values of one line. */
 export class Walk {
   /** What was found, in the order of the starts. */
@@ -58,24 +80,6 @@ export class Walk {
   /** Offset after that. */
   longestEnd = 0;
 
-  /**
-   * The open brackets in which something is wanted, which are always the outermost ones. If there are as many as
-   * `#depth`, something is wanted in the innermost bracket too.
-   */
-  readonly #frames: Frame[] = [];
-  /** Offset of what is read next. */
-  #at = 0;
-  #state: State = State.value;
-  /** How many brackets are open. */
-  #depth = 0;
-  /** The plan for the next value. */
-  #wanted: Plan | undefined;
-  /** The next value picks a variant. */
-  #isTag = false;
-  #memberPlan: MemberPlan | undefined;
-  /** Index of the outermost object's wanted member that is being read; -1 for none. */
-  #member = -1;
-
   /** `memberCount`: how many members the plan of the outermost object has, if they are asked for. */
   constructor(
     readonly text: Buffer,
@@ -86,85 +90,87 @@ export class Walk {
   }
 
   /**
-   * Reads the value at `at`. With `memberPlan`, the value is the message itself and each of its wanted
+   * Reads the value at `start`. With `planOfMember`, the value is the message itself and each of its wanted
    * members is noted. Returns the offset after the value, or -1 when it is not JSON.
    */
-  value(at: number, plan: Plan | undefined, memberPlan?: MemberPlan): number {
-    this.#begin(at, plan, memberPlan);
+  value(start: number, plan: Plan | undefined, planOfMember?: MemberPlan): number {
+    this.#begin(start, plan, planOfMember);
+    let isJson: boolean;
     do {
-      this.#at = skipSpace(this.text, this.#at);
-      const state = this.#state;
+      at = skipSpace(this.text, at);
       const isKey = state === State.key || state === State.firstKey;
-      const isJson = isKey ? this.#key() : state === State.after ? this.#afterValue() : this.#value();
-      if (!isJson) return -1;
-    } while (this.#depth > 0 || this.#state !== State.after);
-    return this.#at;
+      isJson = isKey ? this.#key() : state === State.after ? this.#afterValue() : this.#value();
+    } while (isJson && (depth > 0 || state !== State.after));
+    // It may hold the line.
+    memberPlan = undefined;
+    return isJson ? at : -1;
   }
 
-  #begin(at: number, plan: Plan | undefined, memberPlan: MemberPlan | undefined): void {
+  #begin(start: number, plan: Plan | undefined, planOfMember: MemberPlan | undefined): void {
     beginBrackets();
     this.#forgetLongest();
-    this.#at = at;
-    this.#memberPlan = memberPlan;
-    this.#wanted = plan;
-    this.#isTag = false;
-    this.#state = State.value;
-    this.#depth = 0;
-    this.#member = -1;
+    at = start;
+    memberPlan = planOfMember;
+    frames.length = 0;
+    wanted = plan;
+    isTag = false;
+    state = State.value;
+    depth = 0;
+    member = -1;
   }
 
   /** Reads a key up to its value, or the end of an object without any. */
   #key(): boolean {
     const { text } = this;
-    const at = this.#at;
-    if (text[at] === closeBrace && this.#state === State.firstKey) {
-      this.#state = State.after;
+    if (text[at] === closeBrace && state === State.firstKey) {
+      state = State.after;
       return true;
     }
-    const keyEnd = text[at] === quote ? stringEnd(text, at + 1) : -1;
+    const start = at + 1;
+    const keyEnd = text[at] === quote ? stringEnd(text, start) : -1;
     const colonAt = keyEnd < 0 ? -1 : skipSpace(text, keyEnd);
     if (colonAt < 0 || text[colonAt] !== colon) return false;
-    this.#at = skipSpace(text, colonAt + 1);
-    this.#wanted = undefined;
-    this.#isTag = false;
-    this.#state = State.value;
-    if (this.#depth === 1) this.#member = -1;
-    if (this.#depth !== this.#frames.length) return true;
-    const frame = this.#frames[this.#depth - 1]!;
-    const index = this.#meet(frame, at + 1, keyEnd - 1);
+    at = skipSpace(text, colonAt + 1);
+    wanted = undefined;
+    isTag = false;
+    state = State.value;
+    if (depth === 1) member = -1;
+    if (depth !== frames.length) return true;
+    const frame = frames[depth - 1]!;
+    const index = this.#meet(frame, start, keyEnd - 1);
     if (index >= 0) this.#want(frame, index);
     return true;
   }
 
   /** What is wanted of the value of a key: the one with that index in the plan of its object. */
   #want(frame: Frame, index: number): void {
-    if (this.#depth === 1 && this.#memberPlan !== undefined) {
-      this.#member = index;
-      this.memberStarts[index] = this.#at;
-      this.#wanted = this.#memberPlan(index, this.#at);
+    if (depth === 1 && memberPlan !== undefined) {
+      member = index;
+      this.memberStarts[index] = at;
+      wanted = memberPlan(index, at);
       return;
     }
     const { plan } = frame;
-    this.#wanted = plan.members[index];
-    this.#isTag = index === plan.tag || index === plan.picker;
+    wanted = plan.members[index];
+    isTag = index === plan.tag || index === plan.picker;
     if (index === plan.tag) this.#pickVariant(frame);
   }
 
   /** Reads what follows a value: a comma, or the end of the object or array that it is in. */
   #afterValue(): boolean {
-    const c = this.text[this.#at];
-    const inObject = isObjectAt(this.#depth - 1);
-    const isTracked = this.#depth === this.#frames.length;
+    const c = this.text[at];
+    const inObject = isObjectAt(depth - 1);
+    const isTracked = depth === frames.length;
     if (c === comma) {
-      this.#at++;
-      this.#state = inObject ? State.key : State.value;
-      this.#wanted = !inObject && isTracked ? this.#frames[this.#depth - 1]!.plan.each : undefined;
+      at++;
+      state = inObject ? State.key : State.value;
+      wanted = !inObject && isTracked ? frames[depth - 1]!.plan.each : undefined;
       return true;
     }
     if (c !== (inObject ? closeBrace : closeBracket)) return false;
-    this.#at++;
+    at++;
     if (isTracked && !this.#leave(inObject)) return true;
-    this.#depth--;
+    depth--;
     this.#endMember();
     return true;
   }
@@ -172,44 +178,43 @@ export class Walk {
   /** Reads a string, number or literal, or the beginning of an object or array, or the end of an empty array. */
   #value(): boolean {
     const { text } = this;
-    const c = text[this.#at];
-    const wanted = this.#wanted;
+    const c = text[at];
+    const plan = wanted;
     if (c === openBrace || c === openBracket) {
-      openBracketAt(this.#depth, c === openBrace);
-      if (wanted !== undefined) this.#enter(wanted, this.#at);
-      this.#wanted = c === openBracket ? wanted?.each : undefined;
-      this.#depth++;
-      this.#at++;
-      this.#state = c === openBrace ? State.firstKey : State.firstElement;
+      openBracketAt(depth, c === openBrace);
+      if (plan !== undefined) this.#enter(plan);
+      wanted = c === openBracket ? plan?.each : undefined;
+      depth++;
+      at++;
+      state = c === openBrace ? State.firstKey : State.firstElement;
       return true;
     }
-    if (c === closeBracket && this.#state === State.firstElement) {
-      this.#state = State.after;
+    if (c === closeBracket && state === State.firstElement) {
+      state = State.after;
       return true;
     }
-    const start = this.#at;
+    const start = at;
     const end = c === quote ? stringEnd(text, start + 1) : scalarEnd(text, start);
     if (end < 0) return false;
-    if (wanted?.kind !== undefined)
-      this.fields.push({ kind: wanted.kind, start, end, isString: c === quote });
+    if (plan?.kind !== undefined) this.fields.push({ kind: plan.kind, start, end, isString: c === quote });
     else if (c === quote) this.#noteFree(start + 1, end - 1);
-    this.#at = end;
-    this.#state = State.after;
+    at = end;
+    state = State.after;
     this.#endMember();
     return true;
   }
 
   /** A string of which nothing is wanted. */
   #noteFree(start: number, end: number): void {
-    const isInBody = this.#depth > 1 || this.#memberPlan === undefined;
-    if (this.#isTag || !isInBody || end - start <= this.longestEnd - this.longestStart) return;
+    const isInBody = depth > 1 || memberPlan === undefined;
+    if (isTag || !isInBody || end - start <= this.longestEnd - this.longestStart) return;
     this.longestStart = start;
     this.longestEnd = end;
   }
 
   /** A value has ended, which may be that of a wanted member. */
   #endMember(): void {
-    if (this.#depth === 1 && this.#member >= 0) this.memberEnds[this.#member] = this.#at;
+    if (depth === 1 && member >= 0) this.memberEnds[member] = at;
   }
 
   /** Notes a key of a tracked object; returns its index in the plan, or -1. */
@@ -231,32 +236,32 @@ export class Walk {
   }
 
   /** An object or array begins of which something is wanted. */
-  #enter(plan: Plan, at: number): void {
+  #enter(plan: Plan): void {
     const { fields } = this;
     const field = plan.kind === undefined ? -1 : fields.length;
     if (plan.kind !== undefined) fields.push({ kind: plan.kind, start: at, end: -1, isString: false });
     const fieldCount = fields.length;
-    this.#frames.push({ plan, start: at + 1, fieldCount, seen: 0, hasPassedKeys: false, field });
+    frames.push({ plan, start: at + 1, fieldCount, seen: 0, hasPassedKeys: false, field });
   }
 
   /** The tag's value comes next. If it picks a variant, the object is read by that plan from now on. */
   #pickVariant(frame: Frame): void {
-    const at = this.#at;
+    const start = at;
     const end = this.text[at] === quote ? stringEnd(this.text, at + 1) : -1;
-    const variant = end < 0 ? undefined : frame.plan.variants.get(unquote(this.text, at, end));
+    const variant = end < 0 ? undefined : frame.plan.variants.get(unquote(this.text, start, end));
     if (variant === undefined) return;
     const { hasPassedKeys } = frame;
     this.#restart(frame, variant);
     if (hasPassedKeys) return;
     // No key has passed that the variant may want.
     frame.seen = 1 << variant.picker;
-    this.#at = at;
-    this.#state = State.value;
+    at = start;
+    state = State.value;
   }
 
   /** A tracked object or array has ended; false when it has to be read again, as the variant without a tag. */
   #leave(inObject: boolean): boolean {
-    const frame = this.#frames.at(-1)!;
+    const frame = frames.at(-1)!;
     const { plan } = frame;
     const hasTag = !inObject || plan.tag < 0 || (frame.seen & (1 << plan.tag)) !== 0;
     const absent = hasTag ? undefined : plan.variants.get('');
@@ -264,8 +269,8 @@ export class Walk {
       this.#restart(frame, absent);
       return false;
     }
-    if (frame.field >= 0) this.fields[frame.field]!.end = this.#at;
-    this.#frames.pop();
+    if (frame.field >= 0) this.fields[frame.field]!.end = at;
+    frames.pop();
     return true;
   }
 
@@ -276,8 +281,8 @@ export class Walk {
     frame.seen = 0;
     frame.hasPassedKeys = false;
     this.#forgetLongest();
-    this.#at = frame.start;
-    this.#state = State.firstKey;
+    at = frame.start;
+    state = State.firstKey;
   }
 
   /** A string of which nothing was wanted may pick a variant by another plan. */
