@@ -84,6 +84,17 @@ describe('sshd in a container', () => {
   });
 });
 
+describe('a command', () => {
+  test.each(['socket', 'exec'])(
+    'has the usual umask, and the limits of the container, by the way in %s',
+    async (way) => {
+      const show = ['bash', '-c', 'umask; ulimit -i; ulimit -l'];
+
+      expect(await place.prints(show, { env: { CAI_WAY_IN: way } })).toBe('0022\n4096\n4096');
+    },
+  );
+});
+
 describe('our own key', () => {
   const login = (...args: string[]) => ssh(ourKey(), ['-p', String(port), ...args, 'agent@127.0.0.1', 'echo in; env']); // prettier-ignore
 

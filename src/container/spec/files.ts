@@ -19,7 +19,7 @@ export const userName = 'agent';
 const keptFolders = ['.claude', '.codex', '.config', '.copilot', '.cursor', '.gemini', '.local', '.qwen'];
 
 /** From our package: programs, and the settings of sshd. */
-const programs = ['keeper', 'disk', 'supervisor', 'mcp-bridge', 'ports', 'watch'];
+const programs = ['keeper', 'disk', 'supervisor', 'enter', 'mcp-bridge', 'ports', 'watch'];
 const sshdConfig = 'sshd_config';
 
 /** The bundle of Debian's ca-certificates, which everything but Node reads. */

@@ -15,8 +15,8 @@ import type { Engine } from '../engine/engine';
 /** There is no way in now, and there may be soon: the container is being started, or stands still. */
 export class NotYet extends Error {}
 
-/** As `src/container/inside/keeper` starts sshd, too. */
-const sshd = ['/usr/sbin/sshd', '-i', '-e', '-f', '/run/cai/sshd_config'] as const;
+/** Becomes an sshd. */
+const enter = ['/usr/bin/perl', '/run/cai/enter'] as const;
 
 /** `O_PATH`, which Node does not name: a file as such, which is not opened. Source: Linux, asm-generic/fcntl.h. */
 const asSuch = 0o10000000 | constants.O_NOFOLLOW;
@@ -29,7 +29,7 @@ export async function wayInto(
 ): Promise<Duplex> {
   const door = env.CAI_WAY_IN === 'exec' ? undefined : await doorOf(pid);
   if (door !== undefined) return await connectTo(door);
-  const stream = await engine.exec(id, sshd);
+  const stream = await engine.exec(id, enter);
   if (stream === undefined) throw new NotYet('the container stands still or does not run');
   return stream;
 }

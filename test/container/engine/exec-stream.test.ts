@@ -82,6 +82,7 @@ describe('ExecStream', () => {
 
     expect(stream.writableLength).toBeGreaterThan(32 * 2 ** 20);
     stream.destroy();
+    engine.destroy();
   });
 
   test('ends with the connection, and the connection with it', async () => {

@@ -6,7 +6,7 @@ describe('wayInto', () => {
   const stream = new PassThrough();
   const engine = {
     exec: (id: string, argv: readonly string[]) => {
-      started.push([id, argv[0]]);
+      started.push([id, argv.at(-1)]);
       return Promise.resolve(id === 'paused' ? undefined : stream);
     },
   };
@@ -19,7 +19,7 @@ describe('wayInto', () => {
   ])('has the engine start sshd, where this system %s', async (_, pid) => {
     expect(await wayInto(engine, { id: 'there', pid }, {})).toBe(stream);
 
-    expect(started).toEqual([['there', '/usr/sbin/sshd']]);
+    expect(started).toEqual([['there', '/run/cai/enter']]);
   });
 
   test('is not there yet while the container stands still', async () => {
