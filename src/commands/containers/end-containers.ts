@@ -31,7 +31,7 @@ export async function endContainers(
 }
 
 /** What every container runs for itself. */
-const own = /\/run\/cai\/(?:keeper|supervisor)\b|^sshd: |\/usr\/sbin\/sshd /;
+const own = /\/run\/cai\/(?:keeper|supervisor)\b|^sshd: |\/usr\/sbin\/sshd |^porter\b/;
 /** So many programs are named, of each so many characters. */
 const [maxPrograms, maxCharacters] = [5, 70];
 
