@@ -58,8 +58,8 @@ export async function untilEnded(container: string, command: string): Promise<vo
 }
 
 /**
- * Resolves when a container has nothing but what it had `before`, and what watches an agent that runs, which begins some
- * seconds after it; rejects after `limitMs` with what is left. The engine tells nobody of such ends, so this looks
+ * Resolves when a container has nothing but what it had `before`, a porter, which may be another by now, and what watches
+ * an agent that runs, which begins some seconds after it; rejects after `limitMs` with what is left. The engine tells nobody of such ends, so this looks
  * again and again.
  */
 export async function untilOnly(
@@ -70,7 +70,7 @@ export async function untilOnly(
   const wrongOnes = (all: InnerProcess[]): InnerProcess[] => {
     const watchers = all.filter(({ command }) => command === 'cai-watch').map(({ pid }) => pid);
     const expected = [...before.map(({ pid }) => pid), ...watchers, ...watchers.map(parentOf)];
-    return all.filter(({ pid }) => !expected.includes(pid));
+    return all.filter(({ pid, command }) => !expected.includes(pid) && !command.startsWith('porter'));
   };
   await until(container, wrongOnes, limitMs);
 }
