@@ -7,8 +7,10 @@ const stdout = 1;
 
 /** What is written goes to stdin as it is; what comes is cut out of frames. Source: Docker Engine API, ContainerAttach. */
 export class ExecStream extends Duplex {
+  /** As much of a frame's header as has come. */
   #header = Buffer.alloc(0);
-  /** What is left of the frame that is being read. */
+  #isStdout = false;
+  /** How many bytes of the frame are still to come. */
   #left = 0;
 
   /** `connection` is the engine's, of which nothing has been read. */
@@ -44,16 +46,16 @@ export class ExecStream extends Duplex {
         this.#header = Buffer.concat([this.#header, rest.subarray(0, missing)]);
         rest = rest.subarray(missing);
         if (this.#header.length < headerBytes) return;
+        this.#isStdout = this.#header[0] === stdout;
         this.#left = this.#header.readUInt32BE(4);
-        if (this.#left === 0) this.#header = Buffer.alloc(0);
+        this.#header = Buffer.alloc(0);
         continue;
       }
       const piece = rest.subarray(0, this.#left);
       rest = rest.subarray(piece.length);
       this.#left -= piece.length;
       // What sshd says on stderr is for nobody.
-      if (this.#header[0] === stdout && !this.push(piece)) this.connection.pause();
-      if (this.#left === 0) this.#header = Buffer.alloc(0);
+      if (this.#isStdout && !this.push(piece)) this.connection.pause();
     }
   }
 }
