@@ -35,7 +35,7 @@ const layers: Layers = [
   ['profiles/'],
   ['recording/'],
   ['relay/'],
-  ['mcp/', 'review/', 'terminals/', 'usage/'],
+  ['egress/', 'mcp/', 'review/', 'terminals/', 'usage/'],
   ['calls/'],
   ['proxy/'],
   ['commands/support/'],
@@ -151,6 +151,7 @@ describe('the sources', () => {
       'container/engine/exec-stream',
       'container/ssh/relay',
       'container/ssh/remote-process',
+      'egress/ask',
     ];
     const ofFiles = ['recording/recorder'];
     expect(

@@ -60,6 +60,8 @@ export interface AgentProcessOptions {
   isAlone?: (() => boolean) | undefined;
   /** Called for what the command tells on descriptor 3; never for one without status. */
   onStatus?(status: AgentStatus): void;
+  /** As in `StatusLink`; without it nobody can be asked. */
+  onAsks?: ((place: string) => Promise<boolean | undefined>) | undefined;
   /** It says nothing more though it has not ended, and is being ended for that. Not always told. */
   onMute?: (() => void) | undefined;
   /** Once, after its last line. `reason` says how it ended; the tail of its stderr is in its `data.details`. */
@@ -139,7 +141,8 @@ export class AgentProcess {
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.#onStderr(text));
     const status = child.stdio[3] as Duplex | undefined;
-    if (status !== undefined) this.link = new StatusLink(status, (each) => this.#onStatus(each));
+    if (status === undefined) return;
+    this.link = new StatusLink(status, (each) => this.#onStatus(each), this.options.onAsks);
   }
 
   #onStatus(status: AgentStatus): void {

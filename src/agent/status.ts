@@ -36,21 +36,37 @@ type Question =
 /** The command's answer to the question with that `id`; `error` says why what was asked for could not be done. */
 export type Answer = Readonly<{ kind: 'answer'; id: number; error?: string }>;
 
+/** The command's own question: may it connect to `place`, a host and a port? A `Verdict` with that `id` answers it. */
+export type PlaceQuestion = Readonly<{ kind: 'asks'; id: number; place: string }>;
+
+/** Without `isAllowed` nobody could be asked, or nobody has answered in time. */
+export type Verdict = Readonly<{ verdict: number; isAllowed?: boolean | undefined }>;
+
+/** What a command says. */
+type Said = AgentStatus | Answer | PlaceQuestion;
+
 /** What is said as a line, with its newline. */
-export function statusLine(said: AgentStatus | Answer | { ask: Question; id: number }): string {
+export function statusLine(said: Said | Verdict | { ask: Question; id: number }): string {
   return `${JSON.stringify(said)}\n`;
 }
 
 /** What a line of a command says; `undefined` for any other line. It may be of a kind that a later version has. */
-export function parseStatus(line: string): AgentStatus | Answer | undefined {
+export function parseStatus(line: string): Said | undefined {
   const value = objectIn(line);
-  return typeof value?.kind === 'string' ? (value as unknown as AgentStatus | Answer) : undefined;
+  return typeof value?.kind === 'string' ? (value as unknown as Said) : undefined;
 }
 
 /** The question that a line asks; `undefined` for any other line. `ask` may be a word of a later version. */
 export function parseQuestion(line: string): { readonly ask: string; readonly id: number } | undefined {
   const { ask, id } = objectIn(line) ?? {};
   return typeof ask === 'string' && typeof id === 'number' ? { ask, id } : undefined;
+}
+
+/** The answer to a `PlaceQuestion`; `undefined` for any other line. */
+export function parseVerdict(line: string): Verdict | undefined {
+  const { verdict, isAllowed } = objectIn(line) ?? {};
+  if (typeof verdict !== 'number') return undefined;
+  return { verdict, isAllowed: typeof isAllowed === 'boolean' ? isAllowed : undefined };
 }
 
 function objectIn(line: string): Readonly<Partial<Record<string, unknown>>> | undefined {
@@ -68,22 +84,60 @@ function onLines(stream: Duplex, take: (line: string) => void): void {
   });
 }
 
-/** The end of the program that has started the command. */
-export class StatusLink {
-  readonly #open = new Map<number, (answer: Answer | undefined) => void>();
+/** The questions of one end that the other has not answered. */
+class OpenQuestions<T> {
+  readonly #open = new Map<number, (answer: T | undefined) => void>();
   #lastId = 0;
 
-  /** `onStatus` gets what the command tells unasked. */
-  constructor(
-    private readonly stream: Duplex,
-    onStatus: (status: AgentStatus) => void,
-  ) {
+  constructor(private readonly stream: Duplex) {
     stream.on('close', () => {
       for (const settle of this.#open.values()) settle(undefined);
     });
+  }
+
+  /** Writes a question; `undefined` if no answer comes in `limitMs`. */
+  ask(lineOf: (id: number) => string, limitMs: number): Promise<T | undefined> {
+    const id = ++this.#lastId;
+    return new Promise((resolve) => {
+      const settle = (answer: T | undefined): void => {
+        clearTimeout(limit);
+        this.#open.delete(id);
+        resolve(answer);
+      };
+      const limit = setTimeout(() => settle(undefined), limitMs).unref();
+      this.#open.set(id, settle);
+      if (this.stream.writable) this.stream.write(lineOf(id));
+      else settle(undefined);
+    });
+  }
+
+  /** An answer has come, perhaps to nothing that is open. */
+  settle(id: number, answer: T): void {
+    this.#open.get(id)?.(answer);
+  }
+}
+
+/** The end of the program that has started the command. */
+export class StatusLink {
+  readonly #questions: OpenQuestions<Answer>;
+
+  /**
+   * `onStatus` gets what the command tells unasked. `onAsks` answers whether it may connect to a place, with
+   * `undefined` if nobody can be asked; it never rejects.
+   */
+  constructor(
+    stream: Duplex,
+    onStatus: (status: AgentStatus) => void,
+    onAsks: (place: string) => Promise<boolean | undefined> = () => Promise.resolve(undefined),
+  ) {
+    this.#questions = new OpenQuestions(stream);
     onLines(stream, (line) => {
       const said = parseStatus(line);
-      if (said?.kind === 'answer') this.#open.get(said.id)?.(said);
+      if (said?.kind === 'answer') this.#questions.settle(said.id, said);
+      else if (said?.kind === 'asks')
+        void onAsks(said.place).then((isAllowed) => {
+          if (stream.writable) stream.write(statusLine({ verdict: said.id, isAllowed }));
+        });
       else if (said !== undefined) onStatus(said);
     });
   }
@@ -92,19 +146,26 @@ export class StatusLink {
    * Asks the command; `undefined` if no answer comes in `limitMs`, as from one that has ended or takes no questions.
    */
   ask(question: Question, limitMs: number): Promise<Answer | undefined> {
-    const id = ++this.#lastId;
-    return new Promise((resolve) => {
-      const settle = (answer: Answer | undefined): void => {
-        clearTimeout(limit);
-        this.#open.delete(id);
-        resolve(answer);
-      };
-      const limit = setTimeout(() => settle(undefined), limitMs).unref();
-      this.#open.set(id, settle);
-      if (this.stream.writable) this.stream.write(statusLine({ ask: question, id }));
-      else settle(undefined);
-    });
+    return this.#questions.ask((id) => statusLine({ ask: question, id }), limitMs);
   }
+}
+
+/**
+ * The command's end: a function that asks whether a place may be connected to; `undefined` if no answer comes in
+ * `limitMs`, or nobody could be asked.
+ */
+export function placeQuestions(
+  stream: Duplex,
+): (place: string, limitMs: number) => Promise<boolean | undefined> {
+  const questions = new OpenQuestions<Verdict>(stream);
+  onLines(stream, (line) => {
+    const said = parseVerdict(line);
+    if (said !== undefined) questions.settle(said.verdict, said);
+  });
+  return async (place, limitMs) => {
+    const said = await questions.ask((id) => statusLine({ kind: 'asks', id, place }), limitMs);
+    return said?.isAllowed;
+  };
 }
 
 /** The command's end: answers what is asked on `stream`. `serve` does it, or rejects; it is not called for `alive`. */

@@ -6,14 +6,17 @@ import {
   answerQuestions,
   parseQuestion,
   parseStatus,
+  parseVerdict,
+  placeQuestions,
   StatusLink,
   statusLine,
   type AgentStatus,
   type Answer,
+  type PlaceQuestion,
 } from '../../src/agent/status';
 
 describe('parseStatus', () => {
-  it.each<AgentStatus | Answer>([
+  it.each<AgentStatus | Answer | PlaceQuestion>([
     { kind: 'started' },
     { kind: 'started', image: 'sha256:12', imageName: 'containai:claude' },
     { kind: 'notice', text: 'two\nlines' },
@@ -23,6 +26,7 @@ describe('parseStatus', () => {
     { kind: 'unwatchable' },
     { kind: 'lost', takenBytes: 7 },
     { kind: 'resumed' },
+    { kind: 'asks', id: 1, place: 'example.org:443' },
     { kind: 'answer', id: 7 },
     { kind: 'answer', id: 8, error: 'why' },
   ])('reads back what statusLine wrote: %j', (status) => {
@@ -50,6 +54,21 @@ describe('parseQuestion', () => {
   it.each(['', 'null', '7', '{"ask":"alive"}', '{"ask":1,"id":1}', '{"kind":"started"}'])(
     'takes no other line: %j',
     (line) => expect(parseQuestion(line)).toBeUndefined(),
+  );
+});
+
+describe('parseVerdict', () => {
+  it.each([true, false, undefined])('reads back what statusLine wrote: %j', (isAllowed) => {
+    expect(parseVerdict(statusLine({ verdict: 3, isAllowed }))).toEqual({ verdict: 3, isAllowed });
+  });
+
+  it('takes nothing for a permission but `true`', () => {
+    expect(parseVerdict('{"verdict":3,"isAllowed":"true"}')).toEqual({ verdict: 3 });
+  });
+
+  it.each(['', 'null', '7', '{"verdict":"3"}', '{"ask":"alive","id":1}', '{"kind":"started"}'])(
+    'takes no other line: %j',
+    (line) => expect(parseVerdict(line)).toBeUndefined(),
   );
 });
 
@@ -110,6 +129,80 @@ describe('what is asked of a command', () => {
 
     expect(await asked).toBeUndefined();
     expect(await link.ask('alive', patienceMs)).toBeUndefined();
+  });
+});
+
+describe('what a command asks', () => {
+  it('is answered, each question with its own answer, beside what the command is asked', async () => {
+    const [ours, its] = newEnds();
+    const settles = new Map<string, (isAllowed: boolean | undefined) => void>();
+    const told: AgentStatus[] = [];
+    const link = new StatusLink(
+      ours,
+      (status) => told.push(status),
+      (place) => new Promise((resolve) => settles.set(place, resolve)),
+    );
+    answerQuestions(its, () => Promise.resolve());
+    const ask = placeQuestions(its);
+
+    const answers = ['a:443', 'b:443', 'c:443'].map((place) => ask(place, patienceMs));
+    expect(await link.ask('alive', patienceMs)).toEqual({ kind: 'answer', id: 1 });
+    settles.get('c:443')!(undefined);
+    settles.get('b:443')!(false);
+    settles.get('a:443')!(true);
+
+    expect(await Promise.all(answers)).toEqual([true, false, undefined]);
+    expect(told).toEqual([]);
+  });
+
+  it('is answered at once without a verdict by a program that asks nobody', async () => {
+    const [ours, its] = newEnds();
+    new StatusLink(ours, () => undefined);
+
+    expect(await placeQuestions(its)('a:443', patienceMs)).toBeUndefined();
+  });
+
+  it('stays without an answer where the program is silent or gone', async () => {
+    const [ours, its] = newEnds();
+    const ask = placeQuestions(its);
+    expect(await ask('a:443', 20)).toBeUndefined();
+    const asked = ask('a:443', patienceMs);
+
+    its.destroy();
+
+    expect(await asked).toBeUndefined();
+    expect(await ask('a:443', patienceMs)).toBeUndefined();
+    ours.destroy();
+  });
+
+  it('is not answered by what is no verdict, nor by one that comes too late', async () => {
+    const [ours, its] = newEnds();
+    const ask = placeQuestions(its);
+    await ask('a:443', 1);
+    const asked = ask('b:443', patienceMs);
+
+    ours.write('noise\n{"verdict":1,"isAllowed":true}\n{"later":2}\n{"verdict":2,"isAllowed":false}\n');
+
+    expect(await asked).toBe(false);
+  });
+
+  it('does not fail when the command has ended before the answer', async () => {
+    const [ours, its] = newEnds();
+    let answer: (isAllowed: boolean) => void;
+    const asked = new Promise<void>((resolve) => {
+      const onAsks = (): Promise<boolean> => {
+        resolve();
+        return new Promise((settle) => (answer = settle));
+      };
+      new StatusLink(ours, () => undefined, onAsks);
+    });
+    void placeQuestions(its)('a:443', patienceMs);
+    await asked;
+    ours.destroy();
+
+    answer!(true);
+
+    expect(await new StatusLink(ours, () => undefined).ask('alive', 20)).toBeUndefined();
   });
 });
 

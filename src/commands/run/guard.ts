@@ -4,6 +4,7 @@ import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerQuestions } from '../../agent/status';
+import { askOnLink, type Ask } from '../../egress/ask';
 import type { Freezer } from '../../container/freeze';
 import type { RemoteProcess, RemoteSignal } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
@@ -26,6 +27,8 @@ export class Guard {
   freezer: Freezer | undefined;
   /** Its connection, which is ended when we leave. */
   connection: SshConnection | undefined;
+  /** Asks whoever holds the other end of the lifeline; undefined without one. */
+  ask: Ask | undefined;
   readonly #seen = new Set<string>();
   readonly #parent = process.ppid;
 
@@ -51,6 +54,7 @@ export class Guard {
       if (this.freezer === undefined) throw new Error('no container runs yet');
       await (question === 'freeze' ? this.freezer.freeze() : this.freezer.thaw());
     });
+    this.ask = askOnLink(lifeline);
     return lifeline.unref();
   }
 
