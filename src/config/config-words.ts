@@ -1,6 +1,7 @@
 /** Lists of words of one sort: packages, variables, hosts. */
 import { builtin } from '../system/builtin';
 import { listOf, matching } from './config-kinds';
+import { parseRule } from './host-rules';
 
 /** The name of an image, with a tag or digest. */
 export const imageName = matching('the name of an image, such as "node:22-bookworm-slim"', /^\w[\w./:@-]*$/);
@@ -54,4 +55,10 @@ export const extraHosts = listOf(
     // Loaded when it is wanted: few name a host.
     return isName && (address === 'host-gateway' || builtin('node:net').isIP(address) !== 0);
   },
+);
+
+/** Places of the network that are allowed or refused. */
+export const hostRules = listOf(
+  'a list of different rules such as ["example.com", "*.example.com:443", "10.0.0.0/8", "[fd00::/8]:22"]: a host in ASCII, "*." before it for all below it, or an address or range, and a port or ":*" after it',
+  (word) => parseRule(word) !== undefined,
 );

@@ -5,7 +5,7 @@ import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
 import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber, type Kind } from './config-kinds'; // prettier-ignore
 import { assemble, readSettings, type Key, type Setting } from './config-reader';
-import { extraHosts, imageName, packages, pathsBelow, serverNames, variables } from './config-words';
+import { extraHosts, hostRules, imageName, packages, pathsBelow, serverNames, variables } from './config-words';
 import { placesIn } from './toml-places';
 import { errorCodeOf } from '../system/real-path';
 import * as rules from './repository-rules';
@@ -82,6 +82,9 @@ const tables = {
   },
   // Addresses of proxies may hold a password.
   network: {
+    egress: key('egress', oneOf('ask', 'listed', 'open'), rules.only('listed'), 'ask'),
+    allow: key('allow', hostRules, rules.addition, []),
+    deny: key('deny', hostRules, rules.more, []),
     ca_file: key('caFile', path, 'never'),
     npm_registry: key('npmRegistry', url, 'never'),
     http_proxy: key('httpProxy', url, 'never'),
@@ -105,6 +108,9 @@ export type Config = {
   /** `dockerfileText`: of a Dockerfile of the repository what the user trusted, whatever the file holds by now. */
   readonly image: { readonly dockerfileText?: string };
 };
+
+/** How this machine reaches the network, which building an image needs. */
+export type HostNetwork = Omit<Config['network'], 'egress' | 'allow' | 'deny'>;
 
 /** All rows of the table, in the order of the docs. */
 export const configKeys: readonly Key[] = Object.entries(tables).flatMap(([table, keys]) =>

@@ -36,7 +36,8 @@ export function commandEnvironment(
 }
 
 function networkVariables(network: Config['network']): Variables {
-  const variables = proxyVariables(network);
+  // Otherwise the only way is that of `src/egress/`, which takes the user's proxies itself.
+  const variables = network.egress === 'open' ? proxyVariables(network) : [];
   // Node's own fetch looks at the proxies only then.
   if (variables.length > 0) variables.push(['NODE_USE_ENV_PROXY', '1']);
   if (network.npmRegistry !== undefined) variables.push(['npm_config_registry', network.npmRegistry]);

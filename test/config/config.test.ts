@@ -29,7 +29,7 @@ const defaults = {
   protect: { isOff: false, paths: [] },
   mounts: [],
   engine: {},
-  network: {},
+  network: { egress: 'ask', allow: [], deny: [] },
 };
 
 let configHome: string;
@@ -101,6 +101,9 @@ describe('loadConfig', () => {
       [engine]
       context = "rootless"
       [network]
+      egress = "listed"
+      allow = ["*.example.com:22", "10.0.0.0/8"]
+      deny = ["bad.example.com"]
       ca_file = "~/ca.pem"
       npm_registry = "https://npm.example"
       http_proxy = "http://proxy.example:3128"
@@ -146,6 +149,9 @@ describe('loadConfig', () => {
       protect: { isOff: true, paths: ['tools/*.sh'] },
       engine: { context: 'rootless' },
       network: {
+        egress: 'listed',
+        allow: ['*.example.com:22', '10.0.0.0/8'],
+        deny: ['bad.example.com'],
         caFile: '/home/u/ca.pem',
         npmRegistry: 'https://npm.example',
         httpProxy: 'http://proxy.example:3128',

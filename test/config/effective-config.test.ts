@@ -99,6 +99,17 @@ describe('loadWorkspaceConfig', () => {
     expect(load().notices).toEqual([]);
   });
 
+  test('adds what a repository refuses of the network to what the user does', () => {
+    user('network.deny = ["one.example"]');
+    repository('network = { egress = "listed", deny = ["two.example"] }');
+
+    expect(load().config.network).toMatchObject({
+      egress: 'listed',
+      deny: ['one.example', 'two.example'],
+    });
+    expect(load().notices).toEqual([]);
+  });
+
   test('lets a repository name an agent of the user', () => {
     user('[agents.mine]', 'command = ["mine"]');
     repository('agent.default = "mine"');
@@ -124,6 +135,9 @@ describe('loadWorkspaceConfig', () => {
     ['image.dockerfile = "Dockerfile"', '', 'image.dockerfile'],
     ['env.import = ["TOKEN"]', 'env.import = ["KEY"]', 'env.import'],
     ['protect.off = true', '', 'protect.off'],
+    ['network.egress = "open"', '', 'network.egress'],
+    ['network.egress = "ask"', 'network.egress = "listed"', 'network.egress'],
+    ['network.allow = ["evil.example"]', 'network.allow = ["good.example"]', 'network.allow'],
     ['mounts = [{ path = "/", read_only = true }]', '', 'mounts[0]'],
   ];
 

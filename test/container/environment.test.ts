@@ -1,10 +1,11 @@
 import { commandEnvironment } from '../../src/container/environment';
 
+const network = { egress: 'open', allow: [], deny: [] } as const;
 const container = { env: ['PATH=/bin', 'A=b=c', 'EMPTY='], hostname: 'box' };
 
 describe('commandEnvironment', () => {
   it('is that of the container, with the user of it', () => {
-    expect(commandEnvironment(container, { env: { import: [] }, network: {} }, { SECRET: 'x' })).toEqual([
+    expect(commandEnvironment(container, { env: { import: [] }, network }, { SECRET: 'x' })).toEqual([
       ['PATH', '/bin'],
       ['A', 'b=c'],
       ['EMPTY', ''],
@@ -16,7 +17,7 @@ describe('commandEnvironment', () => {
   });
 
   it('lets in the variables that the user names, as far as they are set, and no other', () => {
-    const config = { env: { import: ['KEY', 'UNSET', 'EMPTY'] }, network: {} };
+    const config = { env: { import: ['KEY', 'UNSET', 'EMPTY'] }, network };
 
     expect(commandEnvironment(container, config, { KEY: 'k', EMPTY: '', SECRET: 'x' }).slice(7)).toEqual([
       ['KEY', 'k'],
@@ -25,14 +26,24 @@ describe('commandEnvironment', () => {
   });
 
   it('has the proxies in both cases, and tells Node to use them', () => {
-    const network = { httpsProxy: 'http://p:1', noProxy: 'local', npmRegistry: 'http://r/' };
+    const proxies = { httpsProxy: 'http://p:1', noProxy: 'local', npmRegistry: 'http://r/' };
+    const config = { env: { import: [] }, network: { ...network, ...proxies } };
 
-    expect(commandEnvironment(container, { env: { import: [] }, network }, {}).slice(7)).toEqual([
+    expect(commandEnvironment(container, config, {}).slice(7)).toEqual([
       ['https_proxy', 'http://p:1'],
       ['HTTPS_PROXY', 'http://p:1'],
       ['no_proxy', 'local'],
       ['NO_PROXY', 'local'],
       ['NODE_USE_ENV_PROXY', '1'],
+      ['npm_config_registry', 'http://r/'],
+    ]);
+  });
+
+  it('has none of the proxies where only what is allowed may leave', () => {
+    const proxies = { egress: 'ask', httpsProxy: 'http://p:1', npmRegistry: 'http://r/' } as const;
+    const config = { env: { import: [] }, network: { ...network, ...proxies } };
+
+    expect(commandEnvironment(container, config, {}).slice(7)).toEqual([
       ['npm_config_registry', 'http://r/'],
     ]);
   });

@@ -4,14 +4,15 @@ import type { Host } from '../../system/host';
 import { catalog } from '../../agent/catalog';
 import { AgentFolders } from '../../paths/agent-folders';
 import { checkFilePath } from '../../config/chosen-path';
-import { loadConfig, type Config } from '../../config/config';
+import { loadConfig, type Config, type HostNetwork } from '../../config/config';
 import { ownValue } from '../../config/own-property';
 import { CaiError, messageOf } from '../../errors';
 import { packageFile } from '../../system/package-file';
 import { shortHash, type ImageOwner } from './image-tag';
 
 /** What decides about an image. */
-export interface ImageRequest extends ImageOwner, Pick<Config, 'image' | 'network'> {
+export interface ImageRequest extends ImageOwner, Pick<Config, 'image'> {
+  readonly network: HostNetwork;
   /** The npm packages that it needs. */
   readonly packages: readonly string[];
   /** Our own state folder. */

@@ -2,7 +2,7 @@
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CaiError, messageOf } from '../../errors';
-import type { Config } from '../../config/config';
+import type { HostNetwork } from '../../config/config';
 import { ProcessLocks } from '../../system/process-lock';
 import { quoted } from '../../system/quoted';
 import { folderContext, textContext } from './build-context';
@@ -157,7 +157,7 @@ async function build(
 }
 
 /** What fails in a step only says that a certificate is not trusted, not how this machine's come into the image. */
-function withNetworkAdvice(reason: unknown, { caFile }: Config['network']): unknown {
+function withNetworkAdvice(reason: unknown, { caFile }: HostNetwork): unknown {
   if (!(reason instanceof CaiError) || !/\bcertificate\b|_CERT(?!S)/i.test(reason.message)) return reason;
   const file = caFile === undefined ? 'name a file with it (PEM)' : `see whether it is in ${caFile}, named`;
   const advice = `Behind a proxy, or with a company's own certificate, ${file} as "ca_file" in [network] of your config.toml ("cai doctor" tells its path).`;
@@ -196,7 +196,7 @@ async function provideBase(
   }
 }
 
-function networkFiles({ caFile, npmRegistry }: Config['network']): Record<string, string> {
+function networkFiles({ caFile, npmRegistry }: HostNetwork): Record<string, string> {
   return {
     ...(caFile !== undefined && { 'network/ca.pem': readSetting('network.ca_file', caFile) }),
     ...(npmRegistry !== undefined && { 'network/npmrc': `registry=${npmRegistry}\n` }),
@@ -204,7 +204,7 @@ function networkFiles({ caFile, npmRegistry }: Config['network']): Record<string
 }
 
 /** The variables that name proxies, in both cases: programs disagree about it. */
-export function proxyVariables({ httpProxy, httpsProxy, noProxy }: Config['network']): [string, string][] {
+export function proxyVariables({ httpProxy, httpsProxy, noProxy }: HostNetwork): [string, string][] {
   const proxies = { http_proxy: httpProxy, https_proxy: httpsProxy, no_proxy: noProxy };
   return Object.entries(proxies).flatMap(([name, value]): [string, string][] =>
     value === undefined
@@ -217,7 +217,7 @@ export function proxyVariables({ httpProxy, httpsProxy, noProxy }: Config['netwo
 }
 
 /** Whether something is on this machine's own loopback: a container has another one. */
-function needsLoopback({ npmRegistry, httpProxy, httpsProxy }: Config['network']): boolean {
+function needsLoopback({ npmRegistry, httpProxy, httpsProxy }: HostNetwork): boolean {
   const isLoopback = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/;
   return [npmRegistry, httpProxy, httpsProxy].some(
     (each) => each !== undefined && isLoopback.test(new URL(each).hostname),

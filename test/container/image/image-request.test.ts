@@ -26,7 +26,7 @@ describe('imageRequestOf', () => {
       agent: 'gemini',
       packages: catalog.gemini!.packages,
       image: { autoBuild: true, base: 'node:22-bookworm-slim' },
-      network: {},
+      network: { egress: 'ask', allow: [], deny: [] },
       stateFolder: join(home, '.local/state/containai'),
     });
   });

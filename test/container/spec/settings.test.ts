@@ -12,6 +12,8 @@ import { expectedError } from '../../expected-error';
 
 const isLinux = process.platform === 'linux';
 
+const standard = { egress: 'ask', allow: [], deny: [] } as const;
+
 let home: string;
 let root: string;
 let host: Host;
@@ -175,14 +177,14 @@ describe('settingsOf', () => {
       symlinkSync(join(other, 'ca.pem'), join(home, 'ca.pem'));
 
       for (const caFile of [join(other, 'ca.pem'), join(home, 'ca.pem')])
-        await expect(settings({ network: { caFile } })).rejects.toEqual(refused);
+        await expect(settings({ network: { ...standard, caFile } })).rejects.toEqual(refused);
     });
   });
 
   it('refuses certificates in the workspace itself, also before its first container', async () => {
     writeFileSync(join(root, 'ca.pem'), 'PEM');
 
-    await expect(settings({ network: { caFile: join(root, 'ca.pem') } })).rejects.toThrow(
+    await expect(settings({ network: { ...standard, caFile: join(root, 'ca.pem') } })).rejects.toThrow(
       'which is not read',
     );
   });
@@ -202,8 +204,10 @@ describe('settingsOf', () => {
     const caFile = join(home, 'ca.pem');
     writeFileSync(caFile, 'PEM');
 
-    expect((await settings({ network: { caFile } })).certificates).toBe('PEM');
-    await expect(settings({ network: { caFile: '/gone' } })).rejects.toMatchObject({ code: 'CONFIG' });
+    expect((await settings({ network: { ...standard, caFile } })).certificates).toBe('PEM');
+    await expect(settings({ network: { ...standard, caFile: '/gone' } })).rejects.toMatchObject({
+      code: 'CONFIG',
+    });
   });
 });
 
