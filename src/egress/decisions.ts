@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
-import { ProcessLocks } from '../system/process-lock';
+import { ProcessLocks, type Lock } from '../system/process-lock';
 import { quoted } from '../system/quoted';
 import { errorCodeOf } from '../system/real-path';
 import { replaceFile } from '../system/replace-file';
@@ -25,8 +25,8 @@ export interface Decisions extends Readonly<Record<RuleKind, readonly string[]>>
 const version = 1;
 /** For one workspace. Each is read again for every connection to a host that no list has. */
 const maxRules = 5_000;
-/** How long another process may take that has the lock, in milliseconds: it only writes this file. */
-const lockMs = 5_000;
+/** How long another process may have the lock, in milliseconds: it only writes this file. */
+const lockMs = 2_000;
 const lockPollMs = 3;
 
 /** The folder of what is kept of networks. */
@@ -57,29 +57,20 @@ export function decisionsOf(state: string, root: string | undefined): Decisions 
 
 /**
  * Allows or denies what a rule names from now on, in all processes; takes the place of the same rule of the other kind.
- * Rejects with `CaiError('CONFIG')` where that cannot be written, or there are too many rules.
+ * Fails with `CaiError('CONFIG')` where that cannot be written, or there are too many rules.
  */
-export async function decide(
-  state: string,
-  root: string | undefined,
-  kind: RuleKind,
-  rule: string,
-): Promise<void> {
-  await change(state, root, (known) => {
+export function decide(state: string, root: string | undefined, kind: RuleKind, rule: string): void {
+  change(state, root, (known) => {
     const { allow, deny } = without(known, rule);
     if (allow.length + deny.length >= maxRules) throw new CaiError('CONFIG', tooMany(root));
     return { allow, deny, [kind]: [...(kind === 'allow' ? allow : deny), rule] };
   });
 }
 
-/** From now on nothing is decided by that rule; resolves with whether something was. Rejects as `decide` does. */
-export async function forgetDecision(
-  state: string,
-  root: string | undefined,
-  rule: string,
-): Promise<boolean> {
+/** From now on nothing is decided by that rule; returns whether something was. Fails as `decide` does. */
+export function forgetDecision(state: string, root: string | undefined, rule: string): boolean {
   let wasThere = false;
-  await change(state, root, (known) => {
+  change(state, root, (known) => {
     wasThere = known.allow.includes(rule) || known.deny.includes(rule);
     return wasThere ? without(known, rule) : undefined;
   });
@@ -87,17 +78,14 @@ export async function forgetDecision(
 }
 
 /** Writes what `next` makes of the decisions, if it makes anything, while no other process does. */
-async function change(
+function change(
   state: string,
   root: string | undefined,
   next: (known: Decisions) => Decisions | undefined,
-): Promise<void> {
+): void {
   const file = fileOf(state, root);
   try {
-    const deadline = performance.now() + lockMs;
-    const locks = new ProcessLocks(networkFolder(state));
-    const lock = await locks.take(posix.basename(file), { pollMs: lockPollMs, deadline });
-    if (lock === undefined) throw new Error('another process has been writing it for 5 s');
+    const lock = lockOf(file);
     try {
       const known = decisionsOf(state, root);
       // What is in it may be denied: that must not get lost.
@@ -111,6 +99,19 @@ async function change(
   } catch (reason) {
     if (reason instanceof CaiError) throw reason;
     throw new CaiError('CONFIG', `${file} cannot be written: ${messageOf(reason)}: ${stateRemedy(state)}`);
+  }
+}
+
+/** Waits for another process, without doing anything else: that is a matter of milliseconds. */
+function lockOf(file: string): Lock {
+  const locks = new ProcessLocks(posix.dirname(file));
+  const clock = new Int32Array(new SharedArrayBuffer(4));
+  for (const deadline = performance.now() + lockMs; ;) {
+    const lock = locks.tryTake(posix.basename(file));
+    if (lock !== undefined) return lock;
+    if (performance.now() > deadline) throw new Error('another process does not stop writing it');
+    // At random, so that two do not meet again.
+    Atomics.wait(clock, 0, 0, lockPollMs * (1 + 2 * Math.random()));
   }
 }
 
