@@ -71,6 +71,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'agent/cai-program': 'test/agent/editor-token.test.ts; test/engine/ runs what it names',
   'system/builtin': 'a name for a function of Node',
   'system/package-file': 'test/agent/editor-token.test.ts, test/container/image/image.test.ts',
+  'commands/workspace/network-rules': 'test/commands/workspace/network.test.ts',
   'commands/support/named-root':
     'test/commands/records/sessions.test.ts, and test/engine/ for what works without a workspace',
   'proxy/proxy-options': 'types',

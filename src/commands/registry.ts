@@ -31,6 +31,9 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['shell', 'open a shell', () => import('./run/shell')],
     ['forward PORT...', 'reach its ports on 127.0.0.1', () => import('./run/forward')],
   ],
+  'What containers reach': [
+    ['network', 'show hosts and rules; log, allow, deny, forget', () => import('./workspace/network')],
+  ],
   'Files that agents have left and your programs would run': [
     ['review', 'show them; --restore puts them aside', () => import('./workspace/review')],
   ],
