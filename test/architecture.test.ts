@@ -75,6 +75,8 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/support/named-root':
     'test/commands/records/sessions.test.ts, and test/engine/ for what works without a workspace',
   'proxy/proxy-options': 'types',
+  'egress/dial': 'test/egress/proxy.test.ts',
+
   'child/child-data': 'data; test/child/workspace-child.test.ts',
   'child/child-failures': 'test/child/workspace-child.test.ts',
   'agent/agent-end': 'test/agent/process.test.ts, test/child/retry.test.ts',
@@ -153,6 +155,7 @@ describe('the sources', () => {
       'container/ssh/relay',
       'container/ssh/remote-process',
       'egress/ask',
+      'egress/proxy',
     ];
     const ofFiles = ['recording/recorder'];
     expect(

@@ -5,7 +5,15 @@ import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
 import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber, type Kind } from './config-kinds'; // prettier-ignore
 import { assemble, readSettings, type Key, type Setting } from './config-reader';
-import { extraHosts, hostRules, imageName, packages, pathsBelow, serverNames, variables } from './config-words';
+import {
+  extraHosts,
+  hostRules,
+  imageName,
+  packages,
+  pathsBelow,
+  serverNames,
+  variables,
+} from './config-words';
 import { placesIn } from './toml-places';
 import { errorCodeOf } from '../system/real-path';
 import * as rules from './repository-rules';

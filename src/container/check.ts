@@ -29,7 +29,7 @@ export function tamperingOf(
 }
 
 /** What earlier versions of `cai` did not record: their containers are replaced when nothing runs in them. */
-const later = new Set<keyof Recorded>(['seccomp', 'cgroups']);
+const later = new Set<keyof Recorded>(['seccomp', 'cgroups', 'hasNetwork']);
 
 const useFresh = 'use --fresh to recreate it; what the agent keeps in its data volume stays';
 

@@ -47,10 +47,13 @@ export class NetworkLog {
     this.#file = fileOf(state, root);
   }
 
-  /** Writes a line, unless this process has for the same place and outcome, or for very many. Never fails. */
-  note(place: string, outcome: Outcome, because: string): void {
+  /**
+   * Writes a line, unless this process has for the same place and outcome, or for very many. Returns whether it has.
+   * Never fails.
+   */
+  note(place: string, outcome: Outcome, because: string): boolean {
     const key = `${outcome} ${place.slice(0, maxLength)}`;
-    if (this.#noted.has(key) || this.#noted.size >= maxPlaces) return;
+    if (this.#noted.has(key) || this.#noted.size >= maxPlaces) return false;
     this.#noted.add(key);
     const entry: NetworkEntry = {
       at: new Date().toISOString(),
@@ -60,6 +63,7 @@ export class NetworkLog {
       because: because.slice(0, maxLength),
     };
     unlessFails(() => this.#append(`${JSON.stringify(entry)}\n`));
+    return true;
   }
 
   #append(line: string): void {

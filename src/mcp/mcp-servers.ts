@@ -24,8 +24,8 @@ const readyMs = 10_000;
 /** The agent's sshd cannot listen on ports below this, because it is an ordinary user. */
 const firstPort = 1_024;
 
-/** The program inside that joins an agent to a server on this machine. Source: `container/inside/mcp-bridge`. */
-const bridge = '/run/cai/mcp-bridge';
+/** The program inside that joins an agent to a server on this machine. Source: `container/inside/join`. */
+const bridge = '/run/cai/join';
 
 /** Prints the index of each argument that is missing: the first `$1` are programs, as the shell finds them. */
 const lookUp = [

@@ -18,6 +18,7 @@ export function settings(changes: Partial<Settings> = {}): Settings {
     pids: 1024,
     idleMs: 1_800_000,
     extraHosts: [],
+    hasNetwork: false,
     certificates: undefined,
     authorizedKey: 'ssh-ed25519 AAAA',
     filesHash: 'files',

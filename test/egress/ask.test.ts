@@ -88,7 +88,15 @@ describe('askOnTerminal', () => {
   });
 
   const askOn = (to: Writable | undefined): Ask | undefined =>
-    askOnTerminal({ stdin, stderr, input: () => to, remember: (place) => remembered.push(place) });
+    askOnTerminal({
+      stdin,
+      stderr,
+      input: () => to,
+      remember: (place) => {
+        remembered.push(place);
+        return Promise.resolve();
+      },
+    });
 
   /** Somebody types after a pause; each text is read at once. */
   async function type(...texts: string[]): Promise<void> {
@@ -248,9 +256,7 @@ describe('askOnTerminal', () => {
       stdin,
       stderr,
       input: () => input,
-      remember: () => {
-        throw new Error('disk\nfull');
-      },
+      remember: () => Promise.reject(new Error('disk\nfull')),
     })!;
     const answer = failing('h:1');
     await turns();

@@ -238,7 +238,7 @@ describe('a program', () => {
     expect(JSON.parse(seen)).toEqual([
       {
         name: 'host-tool',
-        command: '/run/cai/mcp-bridge',
+        command: '/run/cai/join',
         args: [expect.stringMatching(/^\/tmp\/cai-mcp-[0-9a-f]{32}$/)],
         env: [],
       },

@@ -68,7 +68,7 @@ describe('an agent in one workspace prepares what runs on the host for another',
         return false;
       }),
     ]);
-    if (isServed) await other.run(['/run/cai/mcp-bridge', socket]);
+    if (isServed) await other.run(['/run/cai/join', socket]);
     bridge.child.stdin.end();
     await bridge.ends();
     return canary.sung;

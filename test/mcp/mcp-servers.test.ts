@@ -158,7 +158,7 @@ describe('prepare', () => {
     const seen = (JSON.parse(String(line)) as { params: { mcpServers: Record<string, unknown>[] } }).params
       .mcpServers;
     const args = [expect.stringMatching(/^\/tmp\/cai-mcp-[0-9a-f]{32}$/)];
-    const entry = { name: 'h', command: '/run/cai/mcp-bridge', args, env: [] };
+    const entry = { name: 'h', command: '/run/cai/join', args, env: [] };
     expect(seen).toEqual([entry, entry, { type: 'stdio', ...entry }]);
     expect(seen[0]!.args).toEqual(seen[1]!.args);
     expect(seen[0]!.args).not.toEqual(seen[2]!.args);

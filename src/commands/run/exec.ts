@@ -7,6 +7,9 @@ import { watchCommand } from '../../container/ssh/agent-watch';
 import { Option } from 'commander';
 import { diskRemedy, diskWarning, isDiskUsedUp, memoryKills } from '../../container/ssh/inside';
 import { commandEnvironment, type Variables } from '../../container/environment';
+import { askOnTerminal } from '../../egress/ask';
+import { decide } from '../../egress/decisions';
+import { openEgress } from '../../egress/egress';
 import { Freezer, freezeLocks } from '../../container/freeze';
 import { relay } from '../../container/ssh/relay';
 import type { RemoteProcess } from '../../container/ssh/remote-process';
@@ -90,15 +93,19 @@ export async function runInContainer(
   }
 }
 
+/** Of one command. */
+interface Surroundings {
+  readonly host: Host;
+  readonly guard: Guard;
+  /** The program that has started us, if it wants to be told. */
+  readonly status: Writable | undefined;
+}
+
 async function runIn(
   target: Target,
   { argv, env }: { readonly argv: readonly [string, ...string[]]; readonly env: Variables },
   options: ExecOptions,
-  {
-    host,
-    guard,
-    status,
-  }: { readonly host: Host; readonly guard: Guard; readonly status: Writable | undefined },
+  { host, guard, status }: Surroundings,
 ): Promise<number> {
   const { config, engine, settings } = target.wanted;
   const { container, connection } = await target.connect();
@@ -109,13 +116,15 @@ async function runIn(
   });
   let beside: { close(): Promise<void> } | undefined;
   try {
+    const base = commandEnvironment(container, config, host.env);
+    const way = await openWay(target, connection, base, { host, guard }, options.quiet === true);
     beside = await options.beside?.(connection);
     const terminal = options.tty === true ? { ...windowSize(), term: host.env.TERM ?? 'xterm' } : undefined;
     const remote = await connection.run(
       {
         argv,
         cwd: startFolder(target.wanted, options.cwd),
-        env: [...commandEnvironment(container, config, host.env), ...env],
+        env: [...base, ...way, ...env],
       },
       terminal,
     );
@@ -138,6 +147,34 @@ async function runIn(
     await beside?.close();
     connection.end();
   }
+}
+
+/** Opens the command's way to the network, unless its container has one of its own; returns the variables for it. */
+async function openWay(
+  { wanted: { config, workspace, settings } }: Target,
+  connection: SshConnection,
+  base: Variables,
+  { host, guard }: Pick<Surroundings, 'host' | 'guard'>,
+  isQuiet: boolean,
+): Promise<Variables> {
+  if (settings.hasNetwork) return [];
+  const { state } = host.folders;
+  const root = workspace?.root;
+  const onTerminal = () =>
+    askOnTerminal({
+      stdin: process.stdin,
+      stderr: process.stderr,
+      input: () => guard.command?.stdin,
+      remember: (place) => decide(state, root, 'allow', place),
+    });
+  return await openEgress(connection, base, {
+    agent: settings.agent,
+    workspace: root,
+    config,
+    state,
+    ask: guard.ask ?? onTerminal(),
+    onRefusal: (because) => isQuiet || tell(because),
+  });
 }
 
 /** When the command begins to be watched, in milliseconds: its start has the processors to itself. */

@@ -54,6 +54,8 @@ export interface ContainerRights {
   readonly capabilities: readonly string[];
   /** Whether all other capabilities are dropped and none can be gained, and nothing is shared with the host or others. */
   readonly isConfined: boolean;
+  /** Whether it has more of a network than its own loopback address. */
+  readonly hasNetwork: boolean;
   /** Which system calls it may make: `default`, `unconfined`, the hash or the path of a profile. */
   readonly seccomp: string;
   /** `private`, if the engine has control groups apart for each container. */
@@ -149,6 +151,7 @@ function rightsOf(config: HostConfig, networks: readonly string[], capabilities?
   const { CapAdd, CapDrop, Devices, DeviceCgroupRules, DeviceRequests, GroupAdd } = config;
   const { PidMode, IpcMode, UTSMode, UsernsMode, NetworkMode, CgroupnsMode } = config;
   const ports = Object.values(config.PortBindings ?? {}).flatMap((bindings) => bindings ?? []);
+  const names = [NetworkMode ?? '', ...networks];
   const hostIps = ports.map(({ HostIp = '' }) => (HostIp === '' ? '0.0.0.0' : HostIp));
   return {
     capabilities: capabilityNames(capabilities ?? CapAdd),
@@ -159,7 +162,8 @@ function rightsOf(config: HostConfig, networks: readonly string[], capabilities?
       config.Privileged !== true &&
       [Devices, DeviceCgroupRules, DeviceRequests, GroupAdd].every((each) => (each ?? []).length === 0) &&
       [PidMode, IpcMode, UTSMode, UsernsMode].every((mode) => modeOf(mode) === 'private') &&
-      [NetworkMode ?? '', ...networks].every((name) => standardNetwork.test(name)),
+      names.every((name) => standardNetwork.test(name)),
+    hasNetwork: names.some((name) => name !== 'none'),
     seccomp: seccompOf(config),
     cgroups: modeOf(CgroupnsMode),
     memoryBytes: config.Memory ?? 0,
@@ -178,7 +182,7 @@ function modeOf(mode: string | null | undefined): string {
 }
 
 /** On podman it has another name, and without root it is a program that relays. */
-const standardNetwork = /^(?:|bridge|default|podman|slirp4netns(?::.*)?|pasta(?::.*)?)$/;
+const standardNetwork = /^(?:|none|bridge|default|podman|slirp4netns(?::.*)?|pasta(?::.*)?)$/;
 
 /** Without the one for system calls: `systempaths=unconfined` is the engine's word for open paths in /proc. */
 function securityOf({ SecurityOpt, MaskedPaths }: HostConfig): string[] {

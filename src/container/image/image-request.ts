@@ -12,6 +12,7 @@ import { shortHash, type ImageOwner } from './image-tag';
 
 /** What decides about an image. */
 export interface ImageRequest extends ImageOwner, Pick<Config, 'image'> {
+  /** How to get what it is made from. */
   readonly network: HostNetwork;
   /** The npm packages that it needs. */
   readonly packages: readonly string[];

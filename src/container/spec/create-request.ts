@@ -61,7 +61,8 @@ function hostConfigOf(settings: Settings, { user, engine, seccomp }: Circumstanc
     // The engine refuses more than there are.
     NanoCpus: engine.limits.cpus ? Math.round(Math.min(settings.cpus ?? 0, engine.cpus) * 1e9) : 0,
     PidsLimit: recorded.pids,
-    ExtraHosts: [...settings.extraHosts],
+    // Without a network, names are looked up by the proxy of `src/egress/`.
+    ...(settings.hasNetwork ? { ExtraHosts: [...settings.extraHosts] } : { NetworkMode: 'none' }),
     Mounts: mountsOf(settings, user).map(({ type, source, target, isReadOnly }) => ({
       Type: type,
       Source: source,

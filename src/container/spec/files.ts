@@ -19,7 +19,7 @@ export const userName = 'agent';
 const keptFolders = ['.claude', '.codex', '.config', '.copilot', '.cursor', '.gemini', '.local', '.qwen'];
 
 /** From our package: programs, and the settings of sshd. */
-const programs = ['keeper', 'disk', 'supervisor', 'enter', 'mcp-bridge', 'ports', 'watch'];
+const programs = ['keeper', 'disk', 'supervisor', 'enter', 'join', 'ports', 'watch'];
 const sshdConfig = 'sshd_config';
 
 /** The bundle of Debian's ca-certificates, which everything but Node reads. */
@@ -49,7 +49,7 @@ interface FilesRequest {
 export async function containerFiles(
   settings: Pick<
     Settings,
-    'workingFolder' | 'authorizedKey' | 'agentSettings' | 'protection' | 'certificates'
+    'workingFolder' | 'authorizedKey' | 'agentSettings' | 'protection' | 'certificates' | 'hasNetwork'
   >,
   request: FilesRequest,
 ): Promise<Buffer> {
@@ -70,6 +70,7 @@ export async function containerFiles(
     file('/etc/passwd', withUser(request.passwd, user), 0o644),
     file('/etc/group', withGroup(request.group, user), 0o644),
     file('/etc/gitconfig', gitConfig(request.gitIdentity, settings.protection !== undefined), 0o644),
+    ...(settings.hasNetwork ? [] : [file('/etc/ssh/ssh_config.d/cai.conf', sshConfig, 0o644)]),
     ...(extra === undefined
       ? []
       : [file(caFile, extra, 0o644), file(systemCaFile, `${request.systemCa.trimEnd()}\n${extra}`, 0o644)]),
@@ -136,6 +137,9 @@ function gitConfig(gitIdentity: FilesRequest['gitIdentity'], isProtected: boolea
 
 /** A new branch and a push then need no entry in the repository's configuration. */
 const withoutWrites = '[branch]\n\tautoSetupMerge = false\n[push]\n\tdefault = current\n';
+
+/** ssh, and so git over it, knows no variable for proxies. Source: ssh_config(5), ProxyCommand. */
+const sshConfig = `Host * !localhost !127.0.0.1 !::1\n  ProxyCommand ${ownFolder}/join %h %p\n`;
 
 /** Source: git-config(1), syntax: quotes, with these characters escaped. */
 function gitString(value: string): string {

@@ -100,6 +100,7 @@ function settingsWith(request: SettingsRequest, given: Given): Settings {
     notices: [outer.notice ?? [], protection?.notices ?? []].flat(),
     data: config.agent.data,
     ...config.container,
+    hasNetwork: config.network.egress === 'open',
     certificates,
     authorizedKey,
     filesHash: packagedFilesHash(),

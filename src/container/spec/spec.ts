@@ -81,6 +81,8 @@ export interface Settings extends LimitSettings {
   readonly protection: readonly Bind[] | undefined;
   /** Sentences for the user about what is not as it may be expected. */
   readonly notices: readonly string[];
+  /** Whether it has the engine's usual network. */
+  readonly hasNetwork: boolean;
   /** Certificates to trust besides those of the image, as PEM. */
   readonly certificates: string | undefined;
   /** Public key that sshd lets in, as a line of `authorized_keys`. */
@@ -154,6 +156,7 @@ export function recordedOf(settings: Settings, circumstances: Circumstances): Re
     mounts: mountsOf(settings, user).map(mountText).sort(),
     capabilities: user.uid === 0 ? rootCapabilities : [],
     isConfined: true,
+    hasNetwork: settings.hasNetwork,
     seccomp: profileName(seccomp),
     cgroups: 'private',
     memoryBytes: engine.limits.memory ? (settings.memoryBytes ?? usual) : 0,

@@ -158,7 +158,7 @@ export class SshConnection {
   }
 
   /**
-   * Listens until the connection ends, on a port of the container's loopback address (0: one that is free), or on a
+   * Listens until the connection ends, on a port of the container's loopback address, or on a
    * socket, which only its user can open, and whose file is left there; `take` gets each stream that is opened there.
    * Rejects with `SSH_CONNECT`, also if the place is taken: sshd does not tell why it refuses.
    */
@@ -179,6 +179,17 @@ export class SshConnection {
       this.#takers.delete(String(at));
       throw reason;
     }
+  }
+
+  /** The same on a port that is free, with which it resolves. */
+  async listenAnywhere(take: (stream: Duplex) => void): Promise<number> {
+    const failed = `no port of container "${this.target.container}" can be listened on`;
+    return await this.#request<number>(failed, (done) => {
+      this.client.forwardIn('127.0.0.1', 0, (error, port) => {
+        if (!error) this.#takers.set(String(port), take);
+        done(error ?? undefined, port);
+      });
+    });
   }
 
   /** Whether it has ended. */

@@ -93,6 +93,7 @@ const expected = {
   rights: {
     capabilities: ['SETGID', 'SETUID', 'SYS_CHROOT'],
     isConfined: true,
+    hasNetwork: true,
     seccomp: 'default',
     cgroups: 'private',
     memoryBytes: 536870912,
@@ -159,12 +160,26 @@ describe('containerInfoOf', () => {
     expect(containerInfoOf(wide).rights).toEqual({
       capabilities: ['ALL'],
       isConfined: false,
+      hasNetwork: true,
       seccomp: 'default',
       cgroups: 'host',
       memoryBytes: 0,
       pids: 0,
       publishedOn: ['0.0.0.0'],
     });
+  });
+
+  test.each([
+    ['none', { none: {} }, false],
+    ['none', {}, false],
+    ['none', { none: {}, bridge: {} }, true],
+    ['bridge', {}, true],
+    ['', {}, true],
+  ])('knows whether there is a network: %j with %j has one: %s', (NetworkMode, Networks, hasNetwork) => {
+    const HostConfig = { ...docker.HostConfig, NetworkMode };
+    const { rights } = containerInfoOf({ ...docker, HostConfig, NetworkSettings: { Networks } });
+
+    expect(rights).toMatchObject({ hasNetwork, isConfined: true });
   });
 
   test('knows a network besides the standard one for what it is', () => {

@@ -7,6 +7,7 @@ const settings = {
   authorizedKey: 'ssh-ed25519 AAAA cai',
   protection: [],
   certificates: undefined,
+  hasNetwork: false,
 };
 const request = {
   user: { uid: 4321, gid: 4322 },
@@ -44,20 +45,20 @@ describe('containerFiles', () => {
   beforeAll(async () => (found = await entries(await containerFiles(settings, request))));
 
   it('gives what decides who may enter to root, readable for all', () => {
-    for (const name of [
-      'keeper',
-      'supervisor',
-      'mcp-bridge',
-      'ports',
-      'watch',
-      'sshd_config',
-      'authorized_keys',
-    ]) {
+    for (const name of ['keeper', 'supervisor', 'join', 'ports', 'watch', 'sshd_config', 'authorized_keys']) {
       const entry = found.get(`/run/cai/${name}`);
       expect([name, entry?.owner, (entry?.mode ?? 0) & 0o022]).toEqual([name, '0:0', 0]);
     }
     expect(found.get('/run/cai')).toMatchObject({ type: 'directory', owner: '0:0', mode: 0o755 });
     expect(found.get('/run/cai/authorized_keys')?.content).toBe('ssh-ed25519 AAAA cai\n');
+  });
+
+  it('tells ssh the way to the network, unless the container has one of its own', async () => {
+    const withNetwork = await entries(await containerFiles({ ...settings, hasNetwork: true }, request));
+    const file = '/etc/ssh/ssh_config.d/cai.conf';
+
+    expect(found.get(file)?.content).toContain('ProxyCommand /run/cai/join %h %p\n');
+    expect(withNetwork.has(file)).toBe(false);
   });
 
   it('lets only the user read the host key', () => {

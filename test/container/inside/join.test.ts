@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { newFolder } from '../../support/temp-folder';
 
-const program = resolve(__dirname, '../../../src/container/inside/mcp-bridge');
+const program = resolve(__dirname, '../../../src/container/inside/join');
 
 let server: Server | undefined;
 afterEach(() => server?.close());
@@ -18,8 +18,12 @@ async function given(serve: (socket: Socket) => void) {
   return start(path);
 }
 
-function start(path: string) {
-  const bridge = spawn('perl', [program, path]);
+function start(...args: string[]) {
+  return startWith({}, ...args);
+}
+
+function startWith(env: NodeJS.ProcessEnv, ...args: string[]) {
+  const bridge = spawn('perl', [program, ...args], { env });
   bridge.stdin.on('error', () => undefined);
   return bridge;
 }
@@ -74,5 +78,56 @@ describe('the bridge', () => {
     server = createServer((socket) => socket.end('late')).listen(path);
 
     expect(await text(bridge.stdout)).toBe('late');
+  });
+});
+
+describe('the way through a proxy', () => {
+  /** A join to the server `far` by a proxy that answers with `answer`; and what the proxy gets. */
+  async function through(answer: string, host = 'far.example') {
+    let heard = '';
+    server = createServer((socket) => {
+      socket.on('data', (chunk) => {
+        heard += String(chunk);
+        if (heard.endsWith('\r\n\r\n')) socket.write(answer);
+        if (heard.endsWith('bye')) socket.end(' and bye');
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const bridge = startWith({ https_proxy: `http://127.0.0.1:${port}` }, host, '22');
+    const said = text(bridge.stdout);
+    const complaint = text(bridge.stderr);
+    bridge.stdin.end('bye');
+    const [status] = (await once(bridge, 'exit')) as [number];
+    return { status, said: await said, complaint: await complaint, heard };
+  }
+
+  test('is a tunnel, of which nothing is lost', async () => {
+    const { status, said, heard } = await through('HTTP/1.1 200 OK\r\nX: y\r\n\r\nhello');
+
+    expect(heard).toBe('CONNECT far.example:22 HTTP/1.1\r\nHost: far.example:22\r\n\r\nbye');
+    expect([status, said]).toEqual([0, 'hello and bye']);
+  });
+
+  test('has IPv6 addresses in brackets', async () => {
+    expect((await through('HTTP/1.1 200 OK\r\n\r\n', '2001:db8::1')).heard).toContain(
+      'CONNECT [2001:db8::1]:22 ',
+    );
+  });
+
+  test('is told why there is none', async () => {
+    expect(await through('HTTP/1.1 403 cai: not allowed\r\nContent-Length: 0\r\n\r\n')).toMatchObject({
+      status: 255,
+      said: '',
+      complaint: 'cai: not allowed\n',
+    });
+  });
+
+  test.each([{}, { https_proxy: 'https://elsewhere' }])('is missing with %j', async (env) => {
+    const bridge = startWith(env, 'far.example', '22');
+
+    expect(await text(bridge.stderr)).toBe(
+      'cai: there is no proxy in $https_proxy: run ssh by a command of cai\n',
+    );
   });
 });

@@ -1,0 +1,87 @@
+/** The way of one command to the network: a proxy on its container's loopback address, which this process serves. */
+import type { Duplex } from 'node:stream';
+import type { Variables } from '../container/environment';
+import type { SshConnection } from '../container/ssh/ssh';
+import type { Config } from '../config/config';
+import { ownValue } from '../config/own-property';
+import type { Ask } from './ask';
+import { decisionsOf } from './decisions';
+import { Dialler } from './dial';
+import { agentHosts, commonHosts } from './listed-hosts';
+import { NetworkLog } from './network-log';
+import { Policy } from './policy';
+import { EgressProxy } from './proxy';
+
+/** Whose way it is. */
+export interface EgressOptions {
+  /** Name of the agent. */
+  readonly agent: string;
+  /** Root of the workspace; `undefined`: none. */
+  readonly workspace: string | undefined;
+  /** In effect. */
+  readonly config: Pick<Config, 'network' | 'container'>;
+  /** Folder of our records. */
+  readonly state: string;
+  /** Asks the user; `undefined`: nobody can be asked. */
+  readonly ask: Ask | undefined;
+  /** Is told the first time that a place is refused, and why. */
+  readonly onRefusal: (because: string) => void;
+}
+
+/**
+ * Opens the way for as long as the connection lasts. Returns the variables by which programs find it, which add to
+ * those that they have. Rejects with `SSH_CONNECT`.
+ */
+export async function openEgress(
+  connection: Pick<SshConnection, 'listenAnywhere'>,
+  inherited: Variables,
+  options: EgressOptions,
+): Promise<Variables> {
+  // Made by the first connection: most commands make none.
+  let proxy: EgressProxy | undefined;
+  const port = await connection.listenAnywhere((stream: Duplex) => {
+    proxy ??= proxyOf(options);
+    proxy.take(stream);
+  });
+  return variablesFor(port, new Map(inherited));
+}
+
+function proxyOf({ agent, workspace, config, state, ask, onRefusal }: EgressOptions): EgressProxy {
+  const { hosts = [], signIn = [], telemetry = [] } = ownValue(agentHosts, agent) ?? {};
+  const log = new NetworkLog(state, workspace, agent);
+  const policy = new Policy({
+    network: config.network,
+    listed: [...commonHosts.map(({ rule }) => rule), ...hosts, ...signIn],
+    telemetry,
+    decisions: () => decisionsOf(state, workspace),
+    ask,
+    note: (place, outcome, because, isQuiet = false) => {
+      if (log.note(place, outcome, because) && outcome === 'refused' && !isQuiet) onRefusal(because);
+    },
+  });
+  return new EgressProxy(policy, new Dialler(policy, config.network, config.container.extraHosts));
+}
+
+/** What the container itself has, and so no proxy is asked for. */
+const own = ['localhost', '127.0.0.1', '::1'];
+
+/** Programs disagree about the case of names; Java knows properties alone. */
+function variablesFor(port: number, inherited: ReadonlyMap<string, string>): Variables {
+  const address = '127.0.0.1';
+  const url = `http://${address}:${port}`;
+  const names = { http_proxy: url, https_proxy: url, no_proxy: own.join(',') };
+  const java = ['http', 'https'].flatMap((kind) => [
+    `-D${kind}.proxyHost=${address}`,
+    `-D${kind}.proxyPort=${port}`,
+  ]);
+  const inheritedJava = inherited.get('JAVA_TOOL_OPTIONS');
+  return [
+    ...Object.entries(names).flatMap(([name, value]): Variables => [
+      [name, value],
+      [name.toUpperCase(), value],
+    ]),
+    // Node's own fetch looks at the others only then.
+    ['NODE_USE_ENV_PROXY', '1'],
+    ['JAVA_TOOL_OPTIONS', [...(inheritedJava === undefined ? [] : [inheritedJava]), ...java].join(' ')],
+  ];
+}

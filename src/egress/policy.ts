@@ -1,0 +1,139 @@
+/** Whether a container may connect to a place: rules, what the user decided, and the user, who is asked. */
+import { isIP } from 'node:net';
+import type { Config } from '../config/config';
+import { names, parseRule, placeText, type HostRule, type Place } from '../config/host-rules';
+import { isInternal } from './addresses';
+import type { Ask } from './ask';
+import type { Decisions } from './decisions';
+import type { Outcome } from './network-log';
+
+/** Why a connection is not made, in a sentence for whoever wanted it, and the status of the HTTP answer. */
+export class Refusal extends Error {
+  /** `message` is shown to whoever wanted the connection. */
+  constructor(
+    message: string,
+    /** Of the HTTP answer. */
+    readonly status: 400 | 403 | 502 | 503 | 504 = 403,
+    /** Whether the user need not be told. */
+    readonly isQuiet = false,
+  ) {
+    super(message);
+  }
+}
+
+/** Ports of a rule that allows and names none. */
+const usualPorts = [80, 443];
+
+/** What a policy follows. */
+export interface PolicyOptions {
+  /** The configuration in effect. */
+  readonly network: Pick<Config['network'], 'egress' | 'allow' | 'deny' | 'npmRegistry'>;
+  /** Rules that come with `cai`. */
+  readonly listed: readonly string[];
+  /** Places that only a rule of the user's opens, and about which nobody is asked. */
+  readonly telemetry: readonly string[];
+  /** What the user has decided for the workspace, as it is now. */
+  readonly decisions: () => Decisions;
+  /** Asks the user; `undefined`: nobody can be asked. */
+  readonly ask: Ask | undefined;
+  /** Is told of each place, and why it may be reached or not; `isQuiet`: the user need not be told. */
+  readonly note: (place: string, outcome: Outcome, because: string, isQuiet?: boolean) => void;
+}
+
+/** The policy of one command. */
+export class Policy {
+  readonly #allowed: readonly HostRule[];
+  readonly #denied: readonly HostRule[];
+  readonly #listed: readonly HostRule[];
+  readonly #telemetry: readonly HostRule[];
+
+  /** Rules of the configuration hold as long as the command runs. */
+  constructor(private readonly options: PolicyOptions) {
+    const { network, listed, telemetry } = options;
+    this.#allowed = rulesOf(network.allow);
+    this.#denied = rulesOf(network.deny);
+    this.#listed = rulesOf(
+      network.npmRegistry === undefined ? listed : [...listed, ruleOf(network.npmRegistry)],
+    );
+    this.#telemetry = rulesOf(telemetry);
+  }
+
+  /** Resolves if the place may be reached; rejects with a `Refusal`. Nothing is looked up of a name. */
+  async admit(place: Place): Promise<void> {
+    const text = placeText(place);
+    try {
+      this.options.note(text, 'allowed', await this.#admit(place, text));
+    } catch (reason) {
+      if (reason instanceof Refusal) this.options.note(text, 'refused', reason.message, reason.isQuiet);
+      throw reason;
+    }
+  }
+
+  /** The addresses of a name that may be dialled. Fails with a `Refusal` if there is none. */
+  permitted(place: Place, addresses: readonly string[]): string[] {
+    const decided = this.options.decisions();
+    const denied = [...this.#denied, ...rulesOf(decided.deny)];
+    const allowed = [...this.#allowed, ...rulesOf(decided.allow)];
+    const found = addresses.filter((host) => {
+      const at = { host, port: place.port };
+      if (matching(denied, at, 'any') !== undefined) return false;
+      return !isInternal(host) || matching(allowed, at, usualPorts) !== undefined;
+    });
+    if (found.length > 0) return found;
+    const text = placeText(place);
+    const [host = ''] = addresses;
+    const remedy = `run "cai network allow ${placeText({ host, port: place.port })}" on your machine`;
+    const why = `${text} leads to ${host}, which is refused or not public: if that is right, ${remedy}`;
+    this.options.note(text, 'refused', why);
+    throw new Refusal(why);
+  }
+
+  /** Why it is allowed. */
+  async #admit(place: Place, text: string): Promise<string> {
+    const { network, decisions, ask } = this.options;
+    const decided = decisions();
+    if (decided.fault !== undefined) throw new Refusal(decided.fault);
+    const denying = matching(this.#denied, place, 'any') ?? matching(rulesOf(decided.deny), place, 'any');
+    if (denying !== undefined)
+      throw new Refusal(`${text} is refused by the rule "${denying}": see "cai network" on your machine`);
+    const allowing =
+      matching(this.#allowed, place, usualPorts) ?? matching(rulesOf(decided.allow), place, usualPorts);
+    if (allowing !== undefined) return `rule "${allowing}"`;
+    const remedy = `run "cai network allow ${text}" on your machine`;
+    if (isIP(place.host) !== 0 && isInternal(place.host))
+      throw new Refusal(`${text} is this machine or in a network that is not public: to allow it, ${remedy}`);
+    if (matching(this.#telemetry, place, 'any') !== undefined)
+      throw new Refusal(`${text} is only told about usage: to allow it, ${remedy}`, 403, true);
+    const listed = matching(this.#listed, place, usualPorts);
+    if (listed !== undefined) return `built-in rule "${listed}"`;
+    if (network.egress !== 'ask' || ask === undefined)
+      throw new Refusal(`${text} is not allowed from this container: to allow it, ${remedy}`);
+    const answer = await ask(text);
+    if (answer === true) return 'the user allowed it';
+    throw new Refusal(
+      answer === false
+        ? `${text} was refused by the user: to allow it, ${remedy}`
+        : `${text} is not allowed from this container, and nobody answered whether it is to be: to allow it, ${remedy}`,
+    );
+  }
+}
+
+/** The text of the first rule that names the place. */
+function matching(
+  rules: readonly HostRule[],
+  place: Place,
+  usual: readonly number[] | 'any',
+): string | undefined {
+  return rules.find((rule) => names(rule, place, usual))?.text;
+}
+
+/** What is no rule counts for nothing: whoever wrote it has been told. */
+function rulesOf(texts: readonly string[]): HostRule[] {
+  return texts.flatMap((text) => parseRule(text) ?? []);
+}
+
+/** For the server of an address that the user's configuration names. */
+function ruleOf(url: string): string {
+  const { hostname, port, protocol } = new URL(url);
+  return `${hostname}:${port || (protocol === 'http:' ? 80 : 443)}`;
+}
