@@ -44,7 +44,7 @@ export interface AskingTerminal {
   /** Where `stdin` is piped to; undefined while no command runs. */
   readonly input: () => Writable | undefined;
   /** The place is to be allowed from now on. */
-  readonly remember: (place: string) => Promise<void>;
+  readonly remember: (place: string) => void;
 }
 
 /**
@@ -64,7 +64,7 @@ export function askOnTerminal(terminal: AskingTerminal): Ask | undefined {
       const key = await keyFor(terminal, place, untilMs - performance.now());
       if (key === undefined) return undefined;
       known.set(place, key !== 'n');
-      if (key === 'a') await remember(place).catch((reason: unknown) => notRemembered(reason, stderr));
+      if (key === 'a') tryTo(() => remember(place), stderr);
       return key !== 'n';
     });
     last = answer;
@@ -137,6 +137,11 @@ function keyFor(
   });
 }
 
-function notRemembered(reason: unknown, stderr: Writable): void {
-  stderr.write(`cai: this cannot be remembered: ${printableLine(messageOf(reason))}\r\n`);
+/** Does what may fail and must not end the command. */
+function tryTo(action: () => void, stderr: Writable): void {
+  try {
+    action();
+  } catch (reason) {
+    stderr.write(`cai: this cannot be remembered: ${printableLine(messageOf(reason))}\r\n`);
+  }
 }

@@ -92,10 +92,7 @@ describe('askOnTerminal', () => {
       stdin,
       stderr,
       input: () => to,
-      remember: (place) => {
-        remembered.push(place);
-        return Promise.resolve();
-      },
+      remember: (place) => remembered.push(place),
     });
 
   /** Somebody types after a pause; each text is read at once. */
@@ -256,7 +253,9 @@ describe('askOnTerminal', () => {
       stdin,
       stderr,
       input: () => input,
-      remember: () => Promise.reject(new Error('disk\nfull')),
+      remember: () => {
+        throw new Error('disk\nfull');
+      },
     })!;
     const answer = failing('h:1');
     await turns();
