@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { catalog } from '../../src/agent/catalog';
 import { agentHosts, commonHosts, type AgentHosts } from '../../src/egress/listed-hosts';
 
@@ -43,5 +45,38 @@ describe('the built-in lists', () => {
       const covers = (rule: string) => [store, wildcard].includes(rule.replace(/:.*/, ''));
       expect([...common, ...own].filter(covers)).toEqual([]);
     }
+  });
+});
+
+describe('docs/network.md', () => {
+  const rows = readFileSync(join(__dirname, '../../docs/network.md'), 'utf8')
+    .split('## Built-in lists')[1]!
+    .split('\n')
+    .filter((line) => /^\|(?! -)/.test(line))
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+  const cell = (list: readonly string[]) => list.map((rule) => `\`${rule}\``).join(', ') || '-';
+
+  test('has the lists as they are', () => {
+    const whose = [...new Set(commonHosts.map(({ what }) => what))];
+
+    expect(rows).toEqual([
+      ['Of', 'Hosts'],
+      ...whose.map((of) => [of, cell(commonHosts.flatMap(({ what, rule }) => (what === of ? [rule] : [])))]),
+      ['Agent', 'Models', 'Sign-in', 'Telemetry'],
+      ...Object.entries(agentHosts).map(([agent, of]) => [agent, ...listsOf(of).map(cell)]),
+    ]);
+  });
+
+  test('says in few words what there is to know', () => {
+    const text = readFileSync(join(__dirname, '../../docs/network.md'), 'utf8').split(
+      '## Built-in lists',
+    )[0]!;
+
+    expect(text.split(/\s+/).filter((word) => /\w/.test(word)).length).toBeLessThan(750);
   });
 });

@@ -6,7 +6,7 @@ import { writeJson } from '../support/terminal';
 import { runChecks, type Check, type Facts, type Look } from './checks';
 import { agent, asMade, container, data, ssh } from './container';
 import { context, engine, files, image, memory, user } from './engine';
-import { configuration, editor, keys, node, protection, stateFolder, workspace } from './machine';
+import { configuration, editor, keys, network, node, protection, stateFolder, workspace } from './machine';
 
 /** In their order: a check needs only what those before it have found out. */
 const looks: readonly (readonly [name: string, look: Look])[] = [
@@ -16,6 +16,7 @@ const looks: readonly (readonly [name: string, look: Look])[] = [
   ['keys', keys],
   ['configuration', configuration],
   ['protection', protection],
+  ['network', network],
   ['editor', editor],
   ['context', context],
   ['engine', engine],

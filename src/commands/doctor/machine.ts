@@ -5,6 +5,7 @@ import { packageFile } from '../../system/package-file';
 import { engines } from '../../../package.json';
 import { clientKey } from '../../container/ssh/keys';
 import { mountOf, settingsOf } from '../../container/spec/settings';
+import { decisionsOf } from '../../egress/decisions';
 import { CaiError, messageOf } from '../../errors';
 import { configFileOf } from '../../config/config';
 import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
@@ -15,7 +16,7 @@ import { findWorkspace, foreignNotice } from '../../workspace/root';
 import { stateRemedy, tryState } from '../../system/state-folder';
 import { checkLinks, checkRoot } from '../../workspace/trust';
 import { chosenAgent } from '../containers/target';
-import { Skipped, type Facts, type Finding } from './checks';
+import { need, Skipped, type Facts, type Finding } from './checks';
 
 /** The version that runs us, against the one that the package asks for. */
 export function node(): Finding {
@@ -104,6 +105,21 @@ export function protection({ host, place, configured }: Facts): Finding | undefi
     detail: 'it is off: agents can write what programs on this machine execute, such as git hooks',
     remedy: `remove this once the task that needs it is done: ${placeOfValue(host, place?.root, 'protect.off', true)}`,
   };
+}
+
+/** How containers reach other machines, and where to look when something cannot connect. */
+export function network(facts: Facts): Finding {
+  const { host, place } = facts;
+  const { egress } = need(facts, 'configured').config.network;
+  const mode = `egress = ${quoted(egress)}`;
+  if (egress === 'open') {
+    const detail = `${mode}: containers reach whatever this machine reaches, and nobody is asked`;
+    const setting = placeOfValue(host, place?.root, 'network.egress', egress);
+    return { status: 'warn', detail, remedy: `remove this to be asked about hosts: ${setting}` };
+  }
+  const { fault } = decisionsOf(host.folders.state, place?.root);
+  if (fault !== undefined) return { status: 'warn', detail: fault };
+  return { status: 'ok', detail: `${mode}; what could not connect, and why: cai network log` };
 }
 
 /** Where programs are found that no shell has started. Source: login.defs(5), ENV_PATH; launchd on macOS. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import type { Facts, Check } from '../../../src/commands/doctor/checks';
 import { files, installedBy, user } from '../../../src/commands/doctor/engine';
+import { networkName } from '../../../src/egress/decisions';
 import { record } from '../../../src/workspace/trust';
 import { cai, runCli, userWith, type CliOptions } from '../../support/cli';
 import { newFolder } from '../../support/temp-folder';
@@ -32,8 +33,8 @@ describe('cai doctor without an engine', () => {
 
     expect({ status, stderr, ok }).toEqual({ status: 1, stderr: '', ok: false });
     expect(checks.map(({ name }) => name)).toEqual([
-      ...['node', 'workspace', 'state folder', 'keys', 'configuration', 'editor', 'context', 'engine'],
-      ...['user', 'memory', 'image', 'container', 'as made', 'ssh', 'agent', 'data'],
+      ...['node', 'workspace', 'state folder', 'keys', 'configuration', 'network', 'editor', 'context'],
+      ...['engine', 'user', 'memory', 'image', 'container', 'as made', 'ssh', 'agent', 'data'],
     ]);
     expect(checks.filter((check) => check.status === 'fail').map(({ name }) => name)).toEqual(['engine']);
     expect(find('workspace')).toEqual({
@@ -151,6 +152,50 @@ describe('cai doctor without an engine', () => {
       status: 'warn',
       detail: expect.stringContaining('agents can write what programs on this machine execute') as string,
       remedy: expect.stringMatching(/^remove this .* done: .*config\.toml:2: "protect\.off"$/) as string,
+    });
+  });
+
+  test('tells how containers reach other machines, and where to look if something cannot connect', async () => {
+    const { find } = await examine(userInRepository('[network]\negress = "listed"'));
+
+    expect(find('network')).toEqual({
+      name: 'network',
+      status: 'ok',
+      detail: 'egress = "listed"; what could not connect, and why: cai network log',
+    });
+  });
+
+  test('warns where containers reach everything, and says what sets that', async () => {
+    const { find } = await examine(userInRepository('[network]\negress = "open"'));
+
+    expect(find('network')).toMatchObject({
+      status: 'warn',
+      detail: expect.stringContaining('containers reach whatever this machine reaches') as string,
+      remedy: expect.stringMatching(/^remove this .*config\.toml:2: "network\.egress"$/) as string,
+    });
+  });
+
+  test('warns of decisions about the network that do not count', async () => {
+    const options = userInRepository();
+    const { state } = new Host({ ...options.env, PATH: process.env.PATH }).folders;
+    mkdirSync(join(state, 'network'), { recursive: true });
+    writeFileSync(join(state, 'network', `${networkName(options.cwd)}.json`), '{');
+
+    const { find } = await examine(options);
+
+    expect(find('network')).toMatchObject({
+      status: 'warn',
+      detail: expect.stringContaining('is damaged') as string,
+    });
+  });
+
+  test('leaves the network out without a configuration', async () => {
+    const { find } = await examine(userInRepository('[agent]\ndefualt = "x"'));
+
+    expect(find('network')).toEqual({
+      name: 'network',
+      status: 'skip',
+      detail: 'this needs the configuration',
     });
   });
 
