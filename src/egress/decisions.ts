@@ -39,7 +39,7 @@ export function networkName(root: string | undefined): string {
   return root === undefined ? 'no-workspace' : createHash('sha256').update(root).digest('hex');
 }
 
-/** What is decided for the workspace at `root`, or without one; nothing where the file cannot be read. */
+/** What is decided for the workspace at `root`, or without one; nothing, and a fault, where the file cannot be read. */
 export function decisionsOf(state: string, root: string | undefined): Decisions {
   const file = fileOf(state, root);
   const none = { allow: [], deny: [] };
@@ -136,7 +136,7 @@ function isRecord(record: unknown, root: string | undefined): record is Readonly
 }
 
 function foreign(file: string): string {
-  return `${file} is damaged, of another workspace, or of another version of cai, so nothing in it counts: remove it, then decide again`;
+  return `${file} is damaged, of another workspace, or of another version of cai, and may deny something, so containers connect to nothing: remove it, then decide again`;
 }
 
 function tooMany(root: string | undefined): string {

@@ -132,8 +132,8 @@ function rulesOf(texts: readonly string[]): HostRule[] {
   return texts.flatMap((text) => parseRule(text) ?? []);
 }
 
-/** For the server of an address that the user's configuration names. */
-function ruleOf(url: string): string {
+/** For the server of a URL that the user's configuration names. */
+export function ruleOf(url: string): string {
   const { hostname, port, protocol } = new URL(url);
   return `${hostname}:${port || (protocol === 'http:' ? 80 : 443)}`;
 }

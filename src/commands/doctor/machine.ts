@@ -118,7 +118,7 @@ export function network(facts: Facts): Finding {
     return { status: 'warn', detail, remedy: `remove this to be asked about hosts: ${setting}` };
   }
   const { fault } = decisionsOf(host.folders.state, place?.root);
-  if (fault !== undefined) return { status: 'warn', detail: fault };
+  if (fault !== undefined) return { status: 'fail', detail: fault };
   return { status: 'ok', detail: `${mode}; what could not connect, and why: cai network log` };
 }
 

@@ -4,6 +4,7 @@ import { loadWorkspaceConfig, type Origin } from '../../config/effective-config'
 import { ownValue } from '../../config/own-property';
 import type { Decisions, RuleKind } from '../../egress/decisions';
 import { agentHosts, commonHosts } from '../../egress/listed-hosts';
+import { ruleOf } from '../../egress/policy';
 import type { Host } from '../../system/host';
 
 /** A rule that is in effect. */
@@ -45,6 +46,7 @@ export function networkInEffect(
     ...configured('allow'),
     ...decisions('allow', decided),
     ...builtInRules(agent),
+    ...registryRules(config.network.npmRegistry, find(all, 'npm_registry')),
   ];
   return {
     egress,
@@ -86,4 +88,10 @@ function builtInRules(agent: string): RuleInEffect[] {
       from: `built in: ${what}`,
     })),
   ];
+}
+
+/** The registry that the user's configuration names for npm can be reached like the usual one. */
+function registryRules(url: string | undefined, { from }: Origin): RuleInEffect[] {
+  if (url === undefined) return [];
+  return [{ rule: ruleOf(url), effect: 'allow', source: 'configuration', from: from.join(' and ') }];
 }

@@ -175,7 +175,7 @@ describe('cai doctor without an engine', () => {
     });
   });
 
-  test('warns of decisions about the network that do not count', async () => {
+  test('fails for decisions about the network that cannot be read', async () => {
     const options = userInRepository();
     const { state } = new Host({ ...options.env, PATH: process.env.PATH }).folders;
     mkdirSync(join(state, 'network'), { recursive: true });
@@ -184,7 +184,7 @@ describe('cai doctor without an engine', () => {
     const { find } = await examine(options);
 
     expect(find('network')).toMatchObject({
-      status: 'warn',
+      status: 'fail',
       detail: expect.stringContaining('is damaged') as string,
     });
   });

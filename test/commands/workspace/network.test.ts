@@ -100,6 +100,14 @@ describe('cai network', () => {
     expect(JSON.parse(stdout)).toHaveProperty('rules.0.source', 'common');
   });
 
+  test('lists the registry that the configuration names for npm, behind the other rules', async () => {
+    const { user, run } = userIn('network.npm_registry = "https://npm.corp.example:8443/npm/"');
+
+    expect((await run()).stdout).toMatch(
+      new RegExp(`\\nallow +npm\\.corp\\.example:8443 +${user.file}:1\\n$`),
+    );
+  });
+
   test('has what a trusted repository allows, and not what another one does', async () => {
     const { root, host, state, run } = userIn('', '[network]\nallow = ["a.example"]\n');
     expect(await listed(run)).toEqual([]);
