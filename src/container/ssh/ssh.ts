@@ -1,4 +1,5 @@
 /** The SSH side of a container: a connection to its sshd, commands on it, and ways to its ports. */
+import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, type Algorithms, type ClientChannel, type ExecOptions } from 'ssh2';
@@ -19,7 +20,7 @@ const keepalive = { keepaliveInterval: 4_000, keepaliveCountMax: 3 };
 const closeMs = 1_000;
 /** How long the container may take to answer a request, in milliseconds: one that is hostile never does. */
 const answerMs = 30_000;
-/** How much may wait for a container that does not read, in bytes: of stdin no more than a window does. */
+/** How much may wait for a container that does not read, in bytes: answers to it, for what we send it waits by itself. */
 const maxUnreadBytes = 16 * 2 ** 20;
 /** Between two attempts, in milliseconds: sshd needs some tens of them to start. */
 const firstPauseMs = 5;
@@ -54,6 +55,8 @@ export class SshConnection {
   readonly lost: Promise<CaiError>;
   #loss: CaiError | undefined;
   #hasEnded = false;
+  /** Resolves when what is sent has room again; `undefined`: it has. */
+  #draining: Promise<unknown> | undefined;
   /** Who takes the connections that come from the container, by the port or socket that we asked for. */
   readonly #takers = new Map<string, (stream: Duplex) => void>();
 
@@ -144,7 +147,11 @@ export class SshConnection {
       this.client.exec(supervisor, options, (error, channel) => {
         // At once: what comes with the same packet must not be missed.
         if (error) done(error);
-        else startProcess(channel, header, lost, kill).then((process) => done(undefined, process), done);
+        else
+          startProcess(this.#paced(channel), header, lost, kill).then(
+            (process) => done(undefined, process),
+            done,
+          );
       });
     });
   }
@@ -152,9 +159,10 @@ export class SshConnection {
   /** A stream to a port of the container's loopback address. Rejects with `SSH_CONNECT`, also if nothing listens there. */
   async openTunnel(port: number, address: '127.0.0.1' | '::1' = '127.0.0.1'): Promise<Duplex> {
     const failed = `port ${port} of container "${this.target.container}" cannot be reached, does anything listen there?`;
-    return await this.#request<ClientChannel>(failed, (done) =>
+    const channel = await this.#request<ClientChannel>(failed, (done) =>
       this.client.forwardOut('127.0.0.1', 0, address, port, done),
     );
+    return this.#paced(channel);
   }
 
   /**
@@ -214,7 +222,24 @@ export class SshConnection {
   #take(at: number | string, accept: () => Duplex, reject: () => void): void {
     const take = this.#takers.get(String(at));
     if (take === undefined) reject();
-    else take(accept());
+    else take(this.#paced(accept()));
+  }
+
+  /** Takes no more while the connection has enough to send: the windows of many channels together are too much to keep. */
+  #paced<T extends Duplex>(channel: T): T {
+    const write = channel._write.bind(channel);
+    channel._write = (chunk, encoding, done) => {
+      if (this.stream.writableNeedDrain)
+        void this.#drained().then(() => channel._write(chunk, encoding, done));
+      else write(chunk, encoding, done);
+    };
+    return channel;
+  }
+
+  #drained(): Promise<unknown> {
+    // What fails tells `lost`.
+    const draining = () => once(this.stream, 'drain').catch(() => undefined);
+    return (this.#draining ??= draining().finally(() => (this.#draining = undefined)));
   }
 
   /** As sshd would, if it did so for root. Source: OpenSSH, session.c, `session_signal_req`. */
@@ -268,7 +293,7 @@ function cannotConnect({ container }: SshTarget, reason: unknown): CaiError {
   const isRefused = (reason as { level?: string }).level === 'client-authentication';
   const why = isRefused
     ? 'does not accept our SSH key: remove it with "cai rm", and the next command recreates it'
-    : `cannot be reached (${printableLine(messageOf(reason))}): see "docker logs ${container}"`;
+    : `cannot be reached (${printableLine(messageOf(reason))}): see "docker logs ${container}"; if that does not help, remove it with "cai rm", and the next command recreates it`;
   return new CaiError('SSH_CONNECT', `container "${container}" ${why}`, undefined, { cause: reason });
 }
 

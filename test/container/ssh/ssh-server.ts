@@ -72,6 +72,7 @@ export async function startServer(
     });
     connection.on('tcpip', (accept, reject, { destIP, destPort }) => {
       if (destPort === 1) reject();
+      else if (destPort === 2) accept().resume();
       else accept().end(`${destIP}:${destPort}`);
     });
   });

@@ -90,7 +90,7 @@ describe('open', () => {
     };
 
     await expect(SshConnection.open(target, 100)).rejects.toMatchObject(
-      expectedError('SSH_CONNECT', /cai-test.*ECONNREFUSED.*docker logs/),
+      expectedError('SSH_CONNECT', /cai-test.*ECONNREFUSED.*docker logs.*cai rm/),
     );
   });
 
@@ -108,6 +108,32 @@ describe('open', () => {
     await expect(SshConnection.open(target, 200)).rejects.toMatchObject({ code: 'SSH_CONNECT' });
 
     mute.close();
+  });
+});
+
+describe('many tunnels', () => {
+  test('together hold little of what waits to be sent, and lose none of it', async () => {
+    server = await startServer(() => undefined);
+    const { target } = server;
+    let stream: Duplex | undefined;
+    const connection = await open({
+      ...server,
+      target: { ...target, connect: async () => (stream = await target.connect()) },
+    });
+    const tunnels = await Promise.all(Array.from({ length: 30 }, () => connection.openTunnel(2)));
+
+    stream!.cork();
+    const chunks = tunnels.flatMap((tunnel) => Array.from({ length: 16 }, () => [tunnel, Buffer.alloc(2 ** 15)] as const)); // prettier-ignore
+    const taken = chunks.map(
+      async ([tunnel, chunk]) =>
+        await new Promise<unknown>((resolve) => tunnel.write(chunk, (error) => resolve(error ?? undefined))),
+    );
+    await setImmediate();
+    const heldBytes = stream!.writableLength;
+    stream!.uncork();
+
+    expect(heldBytes).toBeLessThan(2 ** 20);
+    expect(await Promise.all(taken)).toEqual(chunks.map(() => undefined));
   });
 });
 
