@@ -38,6 +38,11 @@ export function isNameTaken(reason: unknown): boolean {
   );
 }
 
+/** podman's answer where a container does not run, or stands still; Docker's is 409. */
+export function isNotRunning(reason: unknown): boolean {
+  return statusOf(reason) === 500 && sentenceOf(reason).includes('container state improper');
+}
+
 /** Somebody else removes it just now. */
 export function isRemovalUnderWay(reason: unknown): boolean {
   return statusOf(reason) === 409 && sentenceOf(reason).includes('already in progress');

@@ -8,7 +8,7 @@ import { containerInfoOf, type ContainerInfo } from './container-info';
 import { countSupervisors, processColumns, processesOf, type ContainerProcess } from './container-processes';
 import type { EngineAddress } from './context';
 import { engineClient, greet } from './client';
-import { engineError, isNameTaken, isRemovalUnderWay, statusOf } from './engine-error';
+import { engineError, isNameTaken, isNotRunning, isRemovalUnderWay, statusOf } from './engine-error';
 import { ExecStream } from './exec-stream';
 import { aboutOf, fileIn, imageInfoOf, textOfFrames, type EngineAbout, type ImageInfo } from './engine-info';
 import { get, type Modem } from './watch';
@@ -106,9 +106,13 @@ export class Engine {
    */
   async exec(id: string, argv: readonly string[]): Promise<Duplex | undefined> {
     const attached = { AttachStdin: true, AttachStdout: true, AttachStderr: true };
+    // What is inside can close its working folder.
+    const request = { Cmd: [...argv], WorkingDir: '/', ...attached };
     return await this.#askContainer(id, 'enter', async (container) => {
-      const made = await container.exec({ Cmd: [...argv], ...attached }).catch(unless(404, 409));
-      const connection = await made?.start({ hijack: true, stdin: true }).catch(unless(404, 409));
+      const made = await container.exec(request).catch(unless(404, 409, isNotRunning));
+      const connection = await made
+        ?.start({ hijack: true, stdin: true })
+        .catch(unless(404, 409, isNotRunning));
       return connection && new ExecStream(connection);
     });
   }
