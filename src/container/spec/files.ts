@@ -19,7 +19,7 @@ export const userName = 'agent';
 const keptFolders = ['.claude', '.codex', '.config', '.copilot', '.cursor', '.gemini', '.local', '.qwen'];
 
 /** From our package: programs, and the settings of sshd. */
-const programs = ['keeper', 'disk', 'supervisor', 'enter', 'join', 'ports', 'watch'];
+const programs = ['keeper', 'disk', 'supervisor', 'join', 'ports', 'watch'];
 const sshdConfig = 'sshd_config';
 
 /** The bundle of Debian's ca-certificates, which everything but Node reads. */
@@ -49,7 +49,13 @@ interface FilesRequest {
 export async function containerFiles(
   settings: Pick<
     Settings,
-    'workingFolder' | 'authorizedKey' | 'agentSettings' | 'protection' | 'certificates' | 'hasNetwork'
+    | 'workingFolder'
+    | 'authorizedKey'
+    | 'agentSettings'
+    | 'protection'
+    | 'certificates'
+    | 'diskBytes'
+    | 'hasNetwork'
   >,
   request: FilesRequest,
 ): Promise<Buffer> {
@@ -58,7 +64,12 @@ export async function containerFiles(
   return await tarOf([
     folder(ownFolder, 0o755),
     ...programs.map((name) => file(`${ownFolder}/${name}`, readPackaged(name), 0o755)),
-    file(`${ownFolder}/${sshdConfig}`, readPackaged(sshdConfig), 0o644),
+    // Into the supervisor's environment.
+    file(
+      `${ownFolder}/${sshdConfig}`,
+      `${readPackaged(sshdConfig)}SetEnv CAI_DISK_BYTES=${settings.diskBytes ?? 0}\n`,
+      0o644,
+    ),
     file(`${ownFolder}/authorized_keys`, `${settings.authorizedKey}\n`, 0o644),
     file(`${ownFolder}/host_key`, request.hostKey, 0o600, user),
     // Where the keeper's listener makes its socket.

@@ -15,8 +15,8 @@ import type { Engine } from '../engine/engine';
 /** There is no way in now, and there may be soon: the container is being started, or stands still. */
 export class NotYet extends Error {}
 
-/** Becomes an sshd. */
-const enter = ['/usr/bin/perl', '/run/cai/enter'] as const;
+/** Nobody can read this program, and so nobody inside can trace it, from its first moment on. */
+const enter = ['/usr/sbin/sshd', '-i', '-e', '-f', '/run/cai/sshd_config'] as const;
 
 /** `O_PATH`, which Node does not name: a file as such, which is not opened. Source: Linux, asm-generic/fcntl.h. */
 const asSuch = 0o10000000 | constants.O_NOFOLLOW;
@@ -47,10 +47,20 @@ async function doorOf(pid: number): Promise<FileHandle | undefined> {
   if (children === null) throw new NotYet('nobody is at its door yet');
   // Only into one that may be traced: the porter, or what an agent has left behind.
   for (const child of children) {
-    const door = await open(`/proc/${child}/root/run/cai/door/ssh`, asSuch).catch(() => undefined);
+    const door = await doorIn(`/proc/${child}/root`).catch(() => undefined);
     if (door !== undefined) return door;
   }
   return undefined;
+}
+
+/** Step by step: who is root in the container can put a link in the place of each folder on the way. */
+async function doorIn(root: string): Promise<FileHandle> {
+  let at = await open(root, asSuch & ~constants.O_NOFOLLOW);
+  for (const name of ['run', 'cai', 'door', 'ssh']) {
+    const folder = at;
+    at = await open(`/proc/self/fd/${folder.fd}/${name}`, asSuch).finally(() => folder.close());
+  }
+  return at;
 }
 
 /** What is connected to is the socket that was looked at: the agent can put a link in its place. */

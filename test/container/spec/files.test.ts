@@ -61,6 +61,14 @@ describe('containerFiles', () => {
     expect(withNetwork.has(file)).toBe(false);
   });
 
+  it('tells the supervisor by sshd how much a file may hold', async () => {
+    const { content } = found.get('/run/cai/sshd_config')!;
+    const limited = await entries(await containerFiles({ ...settings, diskBytes: 4096 }, request));
+
+    expect(content.split('\n')).toContain('SetEnv CAI_DISK_BYTES=0');
+    expect(limited.get('/run/cai/sshd_config')!.content.split('\n')).toContain('SetEnv CAI_DISK_BYTES=4096');
+  });
+
   it('lets only the user read the host key', () => {
     expect(found.get('/run/cai/host_key')).toMatchObject({ owner: '4321:4322', mode: 0o600 });
   });

@@ -19,7 +19,7 @@ describe('wayInto', () => {
   ])('has the engine start sshd, where this system %s', async (_, pid) => {
     expect(await wayInto(engine, { id: 'there', pid }, {})).toBe(stream);
 
-    expect(started).toEqual([['there', '/run/cai/enter']]);
+    expect(started).toEqual([['there', '/run/cai/sshd_config']]);
   });
 
   test('is not there yet while the container stands still', async () => {
