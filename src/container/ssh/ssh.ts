@@ -1,5 +1,4 @@
 /** The SSH side of a container: a connection to its sshd, commands on it, and ways to its ports. */
-import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, type Algorithms, type ClientChannel, type ExecOptions } from 'ssh2';
@@ -7,6 +6,7 @@ import { CaiError, messageOf } from '../../errors';
 import { printableLine } from '../../system/quoted';
 import { userName } from '../spec/files';
 import { fingerprintOf } from './keys';
+import { paceOf } from './pace';
 import { encodeHeader, type RemoteCommand } from './remote-command';
 import { startProcess, type RemoteProcess, type RemoteSignal } from './remote-process';
 import { NotYet } from './way-in';
@@ -55,8 +55,7 @@ export class SshConnection {
   readonly lost: Promise<CaiError>;
   #loss: CaiError | undefined;
   #hasEnded = false;
-  /** Resolves when what is sent has room again; `undefined`: it has. */
-  #draining: Promise<unknown> | undefined;
+  readonly #paced: ReturnType<typeof paceOf>;
   /** Who takes the connections that come from the container, by the port or socket that we asked for. */
   readonly #takers = new Map<string, (stream: Duplex) => void>();
 
@@ -109,6 +108,7 @@ export class SshConnection {
     private readonly client: Client,
     private readonly stream: Duplex,
   ) {
+    this.#paced = paceOf(stream);
     client.on('tcp connection', ({ destPort }, accept, reject) => this.#take(destPort, accept, reject));
     client.on('unix connection', ({ socketPath }, accept, reject) => this.#take(socketPath, accept, reject));
     let reason = 'it was closed';
@@ -223,23 +223,6 @@ export class SshConnection {
     const take = this.#takers.get(String(at));
     if (take === undefined) reject();
     else take(this.#paced(accept()));
-  }
-
-  /** Takes no more while the connection has enough to send: the windows of many channels together are too much to keep. */
-  #paced<T extends Duplex>(channel: T): T {
-    const write = channel._write.bind(channel);
-    channel._write = (chunk, encoding, done) => {
-      if (this.stream.writableNeedDrain)
-        void this.#drained().then(() => channel._write(chunk, encoding, done));
-      else write(chunk, encoding, done);
-    };
-    return channel;
-  }
-
-  #drained(): Promise<unknown> {
-    // What fails tells `lost`.
-    const draining = () => once(this.stream, 'drain').catch(() => undefined);
-    return (this.#draining ??= draining().finally(() => (this.#draining = undefined)));
   }
 
   /** As sshd would, if it did so for root. Source: OpenSSH, session.c, `session_signal_req`. */

@@ -1,0 +1,24 @@
+/** The channels of one connection share what it may keep. */
+import { once } from 'node:events';
+import type { Duplex } from 'node:stream';
+
+/**
+ * For the channels of a connection over that stream: each then takes no more while the stream has enough to send. ssh2
+ * heeds their windows alone, and those of many together are too much to keep.
+ */
+export function paceOf(stream: Duplex): <T extends Duplex>(channel: T) => T {
+  let draining: Promise<unknown> | undefined;
+  // What fails ends the channels, too.
+  const drained = () =>
+    (draining ??= once(stream, 'drain')
+      .catch(() => undefined)
+      .finally(() => (draining = undefined)));
+  return (channel) => {
+    const write = channel._write.bind(channel);
+    channel._write = (chunk, encoding, done) => {
+      if (stream.writableNeedDrain) void drained().then(() => channel._write(chunk, encoding, done));
+      else write(chunk, encoding, done);
+    };
+    return channel;
+  };
+}
