@@ -75,7 +75,9 @@ export class WorkspaceChild {
    * `onStart` comes with each start, `onEnd` once, after its last line, when everything open has failed.
    */
   start(
-    handlers: Pick<AgentStartsOptions, 'onLine' | 'onLines' | 'onEnd' | 'onStatus'> & { onStart(): void },
+    handlers: Pick<AgentStartsOptions, 'onLine' | 'onLines' | 'onEnd' | 'onStatus' | 'onAsks'> & {
+      onStart(): void;
+    },
   ): void {
     this.#starts = new AgentStarts({
       ...this.options.process,

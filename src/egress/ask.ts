@@ -29,10 +29,10 @@ export function askOnLink(lifeline: Duplex): Ask {
   return sharing((place) => ask(place, askMs));
 }
 
-/** A place as people see it. Somebody inside chose the name; whose it is, its end says. */
+/** A place as people see it, also as markup. Somebody inside chose the name; whose it is, its end says. */
 export function shownPlace(place: string): string {
-  const characters = Array.from(printableLine(place));
-  return characters.length <= maxShown ? characters.join('') : `…${characters.slice(-maxShown).join('')}`;
+  const text = place.replace(/[^\w.:[\]-]/g, '\ufffd');
+  return text.length <= maxShown ? text : `…${text.slice(-maxShown)}`;
 }
 
 /** A terminal on which somebody may be asked, while a command has it. */
@@ -43,7 +43,7 @@ export interface AskingTerminal {
   readonly stderr: Writable & { readonly isTTY?: boolean };
   /** Where `stdin` is piped to; undefined while no command runs. */
   readonly input: () => Writable | undefined;
-  /** The place is to be allowed from now on. */
+  /** Allows the place from now on. */
   readonly remember: (place: string) => void;
 }
 

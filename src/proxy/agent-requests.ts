@@ -80,8 +80,9 @@ export class AgentRequests {
     else this.#serve({ child, message, row, session });
   }
 
-  /** Passes the editor's answer to a request on to the agent that has asked. */
+  /** Passes the editor's answer to a request on to the agent that has asked, or to whoever of us has. */
   answer(message: Message): void {
+    if (this.core.requests.settleOwn(message.id!, message)) return;
     this.terminals.hear(message);
     const request = this.core.requests.take(message.id!);
     if (request === undefined) return;

@@ -92,8 +92,9 @@ export class Defects {
     end(child, new CaiError('AGENT_ANSWER', text));
   }
 
-  /** Fails the agent's request that the editor knows by that id; false if there is none. */
+  /** Fails the agent's request, or our own, that the editor knows by that id; false if there is none. */
   #failAgentRequest(editorId: string): boolean {
+    if (this.core.requests.settleOwn(editorId)) return true;
     const request = this.core.requests.take(editorId);
     if (request === undefined) return false;
     request.onOver?.(false);

@@ -39,6 +39,8 @@ export interface ProxyOptions {
   observers(core: Core): readonly SessionObserver[];
   /** Whether the agents of a workspace have data, and so sign-ins, of their own. `undefined`: of no workspace. */
   hasOwnData(root: string | undefined): boolean;
+  /** As in `QuestionsOptions`. */
+  allowAlways(root: string | undefined, place: string): void;
   /** As in `ChildrenOptions`. */
   configOf(root: string): Config;
   /** As in `ChildStartOptions`. */

@@ -12,6 +12,7 @@ import { AgentRequests } from './agent-requests';
 import { Children } from '../relay/children';
 import { Core } from '../relay/core';
 import type { Call } from '../sessions/call';
+import { Questions } from '../egress/questions';
 import { Defects, repairedError } from './defects';
 import { EditorCalls } from '../calls/editor-calls';
 import { agentRow } from '../protocol/acting-methods';
@@ -34,6 +35,7 @@ export class Proxy {
   readonly #mcp: McpServers;
   readonly #agentRequests: AgentRequests;
   readonly #terminals: Terminals;
+  readonly #questions: Questions;
   readonly #defects: Defects;
   readonly #editorScanner: Scanner;
   readonly #agentScanners = new WeakMap<WorkspaceChild, Scanner>();
@@ -50,11 +52,13 @@ export class Proxy {
       options.signIn,
     );
     this.#core = core;
+    this.#questions = new Questions(core, options);
     this.#children = new Children(core, {
       ...options,
       onLine: (child, line, records) => this.fromAgent(child, line, records),
       onLines: (child, buffers) =>
         core.agentLines.passChunks(child, this.#agentScanners.get(child)?.pattern, buffers),
+      onAsks: (child, place) => this.#questions.ask(child, place),
       onHello: (child) => options.profiles.heard(child, options.hasOwnData(child.root)),
       onEnd: (child) => this.#agentRequests.forget(child),
     });
@@ -70,6 +74,7 @@ export class Proxy {
       new SessionMemory(sessions),
       ...options.observers(core),
       this.#terminals,
+      this.#questions,
       this.#mcp,
       settingsObserver,
     );

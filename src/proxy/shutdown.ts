@@ -33,6 +33,7 @@ export async function endAll(
     onOver?.(false);
     answerForEditor(child, childId, method);
   }
+  core.requests.failOwn();
   for (const session of core.sessions.all()) core.cancelTurn(session);
   await Promise.race([hurry, core.requests.whenNone()]);
   const leftMs = Math.max(endMs - (performance.now() - goneAt), minStopMs);

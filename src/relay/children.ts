@@ -51,6 +51,8 @@ export interface ChildrenOptions extends Pick<ChildStartOptions, 'filesOf'> {
   onLine(child: WorkspaceChild, line: Buffer | OverlongLine, records: ChildRecorder | undefined): void;
   /** As in `AgentProcessOptions`; not asked where all that passes is written down, line by line. */
   onLines(child: WorkspaceChild, pieces: readonly Buffer[]): number;
+  /** A child asks whether it may connect to a place; as in `StatusLink`. */
+  onAsks(child: WorkspaceChild, place: string): Promise<boolean | undefined>;
   /** Of a child the answer to `initialize` or the image that it runs in has become known. */
   onHello(child: WorkspaceChild): void;
   /** A child has ended. */
@@ -85,9 +87,7 @@ export class Children {
   /** The child that serves a workspace, started if there is none. `isFresh` asks for one of its own. */
   forWorkspace(workspace: Workspace, isFresh = false): WorkspaceChild {
     const existing = this.#serving(workspace.root).find(({ identity }) => identity === workspace.identity);
-    const child = existing === undefined || isFresh ? this.#start(workspace) : existing;
-    this.#use(child);
-    return child;
+    return this.#use(existing === undefined || isFresh ? this.#start(workspace) : existing);
   }
 
   /**
@@ -110,9 +110,7 @@ export class Children {
 
   /** The first child that can be used, or one that serves no workspace. */
   primary(): WorkspaceChild {
-    const child = this.usable()[0] ?? this.#start(undefined);
-    this.#use(child);
-    return child;
+    return this.#use(this.usable()[0] ?? this.#start(undefined));
   }
 
   /** The children that can be used, oldest first. */
@@ -178,9 +176,10 @@ export class Children {
     await Promise.all(this.all.map((child) => child.stop(ladder)));
   }
 
-  #use(child: WorkspaceChild): void {
+  #use(child: WorkspaceChild): WorkspaceChild {
     this.lastUsed = child;
     clearTimeout(this.#idleTimers.get(child));
+    return child;
   }
 
   #start(workspace: Workspace | undefined): WorkspaceChild {
@@ -207,6 +206,7 @@ export class Children {
         this.#onEnd(child);
       },
       onStatus: (status) => start.hear(status),
+      onAsks: (place) => this.options.onAsks(child, place),
       onStart: () => {
         this.options.log.info({ root: workspace?.root }, 'agent started');
         this.#takeBack(child);

@@ -3,6 +3,7 @@
  * one answer is queued. An answer to anything else is dropped.
  */
 import { findById } from '../rpc/answer';
+import type { Message } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 
 /** A request of the editor. Ids are JSON text. */
@@ -33,6 +34,12 @@ export interface AgentRequest {
   readonly onOver?: ((isAccepted: boolean) => void) | undefined;
 }
 
+/** A request of our own to the editor whose answer is wanted. */
+interface OwnRequest {
+  readonly editorId: string;
+  readonly onAnswer: (answer: Message | undefined) => void;
+}
+
 /** How many requests one peer may have open: far more than any needs. */
 export const maxOpenRequests = 10_000;
 
@@ -41,6 +48,7 @@ export class RequestTable {
   readonly #ofEditor = new Map<string, EditorRequest>();
   readonly #ofAgents = new Map<string, AgentRequest>();
   readonly #byChild = new Map<WorkspaceChild, Set<AgentRequest>>();
+  readonly #own = new Map<string, OwnRequest>();
   #waits: (() => void)[] = [];
   #lastEditorId = 0;
 
@@ -100,9 +108,28 @@ export class RequestTable {
     return passed;
   }
 
-  /** An id for a request of our own to the editor, whose answer nobody waits for. JSON text. */
-  newEditorId(): string {
-    return String(++this.#lastEditorId);
+  /**
+   * An id for a request of our own to the editor, JSON text. `onAnswer` is called once, with `undefined` if there is no
+   * answer, or none that can be read.
+   */
+  newEditorId(onAnswer?: (answer: Message | undefined) => void): string {
+    const editorId = String(++this.#lastEditorId);
+    if (onAnswer !== undefined) this.#own.set(editorId, { editorId, onAnswer });
+    return editorId;
+  }
+
+  /** Ends a request of our own; false if none is open under that id. */
+  settleOwn(editorId: string, answer?: Message): boolean {
+    const request = findById(this.#own, editorId);
+    if (request === undefined) return false;
+    this.#own.delete(request.editorId);
+    request.onAnswer(answer);
+    return true;
+  }
+
+  /** No request of our own is answered any more. */
+  failOwn(): void {
+    for (const editorId of [...this.#own.keys()]) this.settleOwn(editorId);
   }
 
   /** The request of an agent that the editor knows under `editorId`, also when it has written it otherwise. */

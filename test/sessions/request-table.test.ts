@@ -1,4 +1,5 @@
 import { maxOpenRequests, RequestTable } from '../../src/sessions/request-table';
+import type { Message } from '../../src/rpc/message';
 import type { WorkspaceChild } from '../../src/child/workspace-child';
 
 /** The table only tells children apart. */
@@ -114,6 +115,39 @@ describe('requests of agents', () => {
 
     expect(pass(a)).toBeDefined();
     expect(pass(a)).toBeUndefined();
+  });
+});
+
+describe('requests of our own', () => {
+  test('are answered once, under ids that no request of an agent has', () => {
+    const answers: unknown[] = [];
+    const own = table.newEditorId((answer) => answers.push(answer));
+    const passed = table.pass({ child: a, childId: own, method: 'm' })!;
+    const answer = {} as Message;
+
+    expect(table.settleOwn(passed.editorId, answer)).toBe(false);
+    expect(table.take(own)).toBeUndefined();
+    expect(table.settleOwn(`${own}.0`, answer)).toBe(true);
+    expect(table.settleOwn(own, answer)).toBe(false);
+    expect(answers).toEqual([answer]);
+  });
+
+  test('whose answer nobody waits for are not answered', () => {
+    expect(table.settleOwn(table.newEditorId())).toBe(false);
+  });
+
+  test('end without an answer when there will be none any more', () => {
+    const ended: unknown[] = [];
+    const [one] = ['one', 'two'].map((name) => table.newEditorId((answer) => ended.push([name, answer])));
+
+    table.failOwn();
+    table.failOwn();
+
+    expect(ended).toEqual([
+      ['one', undefined],
+      ['two', undefined],
+    ]);
+    expect(table.settleOwn(one!)).toBe(false);
   });
 });
 

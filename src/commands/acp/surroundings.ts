@@ -4,6 +4,7 @@ import type { Host } from '../../system/host';
 import type { ProxyOptions } from '../../proxy/proxy-options';
 import type { Core } from '../../relay/core';
 import { DelayObserver } from '../../proxy/delay-observer';
+import { decide } from '../../egress/decisions';
 import { ReviewObserver } from '../../review/review-observer';
 import { UsageObserver } from '../../usage/usage-observer';
 import type { AgentCommand } from '../../agent/catalog';
@@ -62,6 +63,7 @@ export function surroundings({ agent, config, host, isDirect, log }: ConnectionO
     filesOf: (root: string | undefined) => configured(root, ({ acp }) => acp.fs, 'off'),
     placesOf: (root: string) => placesOf(root, host, isDirect),
     commandFor: (workspace: Workspace | undefined) => (isDirect ? agent : contained(agent, workspace)),
+    allowAlways: (root: string | undefined, place: string): void => decide(state, root, 'allow', place),
     helper: isDirect ? undefined : ownProgram,
   };
 }
