@@ -21,7 +21,7 @@ const layers: Layers = [
   ['paths/'],
   ['workspace/'],
   ['config/'],
-  ['protect/'],
+  ['credentials/', 'protect/'],
   ['rpc/'],
   ['agent/'],
   ['child/'],
@@ -76,6 +76,8 @@ const withoutTest: Readonly<Record<string, string>> = {
     'test/commands/records/sessions.test.ts, and test/engine/ for what works without a workspace',
   'proxy/proxy-options': 'types',
   'egress/dial': 'test/egress/proxy.test.ts',
+  'egress/http-message': 'test/egress/proxy.test.ts, test/egress/keyed-host.test.ts',
+  'credentials/services': 'test/credentials/swap.test.ts',
 
   'child/child-data': 'data; test/child/workspace-child.test.ts',
   'child/child-failures': 'test/child/workspace-child.test.ts',
@@ -137,13 +139,14 @@ describe('the sources', () => {
     expect(strayUses(sources, 'process.env', ['main'])).toEqual([]);
   });
 
-  test('start programs in three places', () => {
+  test('start programs in named places', () => {
     expect(
       strayUses(sources, 'child_process', [
         'agent/process',
         'commands/acp/agent-on-terminal',
         'workspace/git',
         'commands/run/exec',
+        'credentials/secret',
       ]),
     ).toEqual([]);
   });
@@ -155,6 +158,8 @@ describe('the sources', () => {
       'container/ssh/relay',
       'container/ssh/remote-process',
       'egress/ask',
+      'egress/http-message',
+      'egress/keyed-host',
       'egress/proxy',
     ];
     const ofFiles = ['recording/recorder'];

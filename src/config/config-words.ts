@@ -1,7 +1,7 @@
 /** Lists of words of one sort: packages, variables, hosts. */
 import { builtin } from '../system/builtin';
-import { listOf, matching } from './config-kinds';
-import { parseRule } from './host-rules';
+import { command, listOf, matching, path, type Kind } from './config-kinds';
+import { normalHost, parseRule } from './host-rules';
 
 /** The name of an image, with a tag or digest. */
 export const imageName = matching('the name of an image, such as "node:22-bookworm-slim"', /^\w[\w./:@-]*$/);
@@ -61,4 +61,34 @@ export const extraHosts = listOf(
 export const hostRules = listOf(
   'a list of different rules such as ["example.com", "*.example.com:443", "10.0.0.0/8", "[fd00::/8]:22"]: a host in ASCII, "*." before it for all below it, or an address or range, and a port or ":*" after it',
   (word) => parseRule(word) !== undefined,
+);
+
+/** The services whose keys and hosts `src/credentials/services.ts` knows. */
+export const keyServices: readonly string[] = ['anthropic', 'openai', 'google', 'github', 'npm'];
+
+/** Whose key it is. */
+export const keyed: Kind<string> = {
+  expected: `the name of a host such as "api.example.com", or one of ${keyServices.map((name) => JSON.stringify(name)).join(', ')}`,
+  read: (value) => {
+    if (typeof value !== 'string') return undefined;
+    const isHost = value.includes('.') && normalHost(value) === value && !/^[\d.]+$|:/.test(value);
+    return keyServices.includes(value) || isHost ? value : undefined;
+  },
+};
+
+/** Where a key is taken from: a variable, a file, or what a program prints. */
+export const keySource: Kind<string | readonly [string, ...string[]]> = {
+  expected: 'a string "env:NAME" or "file:PATH", or a list: a program that prints the key, and its arguments',
+  read: (value, base) => {
+    if (typeof value !== 'string') return command.read(value, base);
+    if (/^env:[A-Za-z_]\w*$/.test(value)) return value;
+    const file = value.startsWith('file:') ? path.read(value.slice('file:'.length), base) : undefined;
+    return file === undefined ? undefined : `file:${file}`;
+  },
+};
+
+/** How a host wants its key. */
+export const keyHeader = matching(
+  'the name of a header and what stands before the key, such as "Authorization: Bearer" or "X-Api-Key:"',
+  /^[\w-]+:( *[\w-]+)?$/,
 );

@@ -8,6 +8,9 @@ import { assemble, readSettings, type Key, type Setting } from './config-reader'
 import {
   extraHosts,
   hostRules,
+  keyed,
+  keyHeader,
+  keySource,
   imageName,
   packages,
   pathsBelow,
@@ -81,6 +84,11 @@ const tables = {
     off: key('isOff', flag, rules.only(false), false),
     paths: key('paths', pathsBelow, rules.more, []),
   },
+  'credentials.[]': {
+    for: required(key('for', keyed, 'never')),
+    from: required(key('from', keySource, 'never')),
+    header: key('header', keyHeader, 'never'),
+  },
   'mounts.[]': {
     path: required(key('path', absolutePath, rules.trusted)),
     read_only: key('isReadOnly', flag, rules.trusted, false),
@@ -105,12 +113,14 @@ type Tables = typeof tables;
 
 /** The configuration in effect, frozen in type; all paths are absolute. */
 export type Config = {
-  readonly [S in Exclude<keyof Tables, 'agents.*' | 'mounts.[]'>]: Fields<Tables[S]>;
+  readonly [S in Exclude<keyof Tables, 'agents.*' | 'mounts.[]' | 'credentials.[]'>]: Fields<Tables[S]>;
 } & {
   /** By the user's name for each, which can be any string: only own properties count. */
   readonly agents: Readonly<Record<string, Fields<Tables['agents.*']>>>;
   /** Folders and files of the host that agents have besides the workspace; no path twice. */
   readonly mounts: readonly Fields<Tables['mounts.[]']>[];
+  /** Keys that agents use without having them. */
+  readonly credentials: readonly Fields<Tables['credentials.[]']>[];
   /** `memoryAtMostBytes`: what an untrusted repository makes of the default for `memoryBytes`: no more than this. */
   readonly container: { readonly memoryAtMostBytes?: number };
   /** `dockerfileText`: of a Dockerfile of the repository what the user trusted, whatever the file holds by now. */
@@ -155,9 +165,17 @@ export function userSettings(host: Host): Setting[] {
 /** The configuration that settings make, completed with defaults. */
 export function configOf(settings: readonly Setting[]): Config {
   // The table of keys is also what `Config` is made of; tables without a default for anything are missing.
-  const { agents = {}, mounts = [], engine = {}, network = {}, ...rest } = assemble(settings, configKeys);
+  const {
+    agents = {},
+    mounts = [],
+    credentials = [],
+    engine = {},
+    network = {},
+    ...rest
+  } = assemble(settings, configKeys);
   const byPath = new Map((mounts as Config['mounts']).map((mount) => [mount.path, mount]));
-  return { ...rest, agents, engine, network, mounts: [...byPath.values()] } as unknown as Config;
+  const lists = { mounts: [...byPath.values()], credentials };
+  return { ...rest, agents, engine, network, ...lists } as unknown as Config;
 }
 
 function readIfThere(file: string): string {

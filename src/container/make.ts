@@ -9,7 +9,7 @@ import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import { profileFor } from './engine/seccomp';
 import { createRequest } from './spec/create-request';
-import { containerFiles, mountIdentities, systemCaFile } from './spec/files';
+import { containerFiles, mountIdentities } from './spec/files';
 import {
   allBinds,
   containerUser,
@@ -17,6 +17,7 @@ import {
   ownerLabels,
   type ContainerUser,
   type Settings,
+  systemCaFile,
 } from './spec/spec';
 import { newHostKey } from './ssh/keys';
 

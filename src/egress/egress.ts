@@ -1,13 +1,20 @@
 /** The way of one command to the network: a proxy on its container's loopback address, which this process serves. */
+import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import type { Variables } from '../container/environment';
 import type { SshConnection } from '../container/ssh/ssh';
 import type { Config } from '../config/config';
+import { placeText, type Place } from '../config/host-rules';
 import { ownValue } from '../config/own-property';
+import { authorityOf } from '../credentials/authority';
+import { Secret } from '../credentials/secret';
+import { placeholdersFor, serviceOf } from '../credentials/services';
+import type { Host } from '../system/host';
 import type { Ask } from './ask';
 import { decisionsOf } from './decisions';
 import { Dialler } from './dial';
 import { agentHosts, commonHosts } from './listed-hosts';
+import { KeyedHost } from './keyed-host';
 import { NetworkLog } from './network-log';
 import { Policy } from './policy';
 import { EgressProxy } from './proxy';
@@ -19,9 +26,9 @@ export interface EgressOptions {
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
   /** In effect. */
-  readonly config: Pick<Config, 'network' | 'container'>;
-  /** Folder of our records. */
-  readonly state: string;
+  readonly config: Pick<Config, 'network' | 'container' | 'credentials'>;
+  /** Has the folder of our records, and the keys. */
+  readonly host: Host;
   /** Asks the user; `undefined`: nobody can be asked. */
   readonly ask: Ask | undefined;
   /** Is told the first time that a place is refused, and why. */
@@ -43,15 +50,18 @@ export async function openEgress(
     proxy ??= proxyOf(options);
     proxy.take(stream);
   });
-  return variablesFor(port, new Map(inherited));
+  return [...variablesFor(port, new Map(inherited)), ...placeholdersFor(options.config.credentials)];
 }
 
-function proxyOf({ agent, workspace, config, state, ask, onRefusal }: EgressOptions): EgressProxy {
+function proxyOf(options: EgressOptions): EgressProxy {
+  const { agent, workspace, config, host, ask, onRefusal } = options;
+  const { state } = host.folders;
   const { hosts = [], signIn = [], telemetry = [] } = ownValue(agentHosts, agent) ?? {};
+  const keyed = config.credentials.flatMap((each) => serviceOf(each).hosts.map((name) => `${name}:443`));
   const log = new NetworkLog(state, workspace, agent);
   const policy = new Policy({
     network: config.network,
-    listed: [...commonHosts.map(({ rule }) => rule), ...hosts, ...signIn],
+    listed: [...commonHosts.map(({ rule }) => rule), ...hosts, ...signIn, ...keyed],
     telemetry,
     decisions: () => decisionsOf(state, workspace),
     ask,
@@ -59,7 +69,31 @@ function proxyOf({ agent, workspace, config, state, ask, onRefusal }: EgressOpti
       if (log.note(place, outcome, because) && outcome === 'refused' && !isQuiet) onRefusal(because);
     },
   });
-  return new EgressProxy(policy, new Dialler(policy, config.network, config.container.extraHosts));
+  const dialler = new Dialler(policy, config.network, config.container.extraHosts);
+  return new EgressProxy(policy, dialler, keyedHosts(options, dialler));
+}
+
+/** Finds the host that a place is, if the user has a key for it. */
+function keyedHosts(
+  { config, host }: EgressOptions,
+  dialler: Dialler,
+): (place: Place) => KeyedHost | undefined {
+  const { caFile } = config.network;
+  const shared = {
+    dialler,
+    authority: () => authorityOf(host.folders.state),
+    certificates: caFile === undefined ? undefined : readFileSync(caFile, 'utf8'),
+  };
+  const found = new Map(
+    config.credentials.flatMap((credential) => {
+      const secret = new Secret(credential, host);
+      return serviceOf(credential).hosts.map((name) => {
+        const place = { host: name, port: 443 };
+        return [placeText(place), new KeyedHost(place, { ...shared, credential, secret })] as const;
+      });
+    }),
+  );
+  return (place) => found.get(placeText(place));
 }
 
 /** What the container itself has, and so no proxy is asked for. */

@@ -4,25 +4,26 @@
  */
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
-import { pipeline, type Duplex } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { joinStreams } from '../container/ssh/tunnel-server';
 import { normalHost, placeText, type Place } from '../config/host-rules';
-import { messageOf } from '../errors';
-import { printableLine } from '../system/quoted';
 import { credentialsFor, type Dialler } from './dial';
+import { answer, headersFor, maxHeadBytes, pass, refuse } from './http-message';
+import type { KeyedHost } from './keyed-host';
 import { Refusal, type Policy } from './policy';
 
 /** How many connections may be open at once: each costs a descriptor here. */
 const maxConnections = 512;
 /** One for each command. */
 export class EgressProxy {
-  readonly #server = http.createServer({ maxHeaderSize: 64 * 1024 });
+  readonly #server = http.createServer({ maxHeaderSize: maxHeadBytes });
   #open = 0;
 
-  /** Whatever `policy` admits is reached by `dialler`. */
+  /** Whatever `policy` admits is reached by `dialler`; a tunnel to a host with a key ends at `keyedHost`. */
   constructor(
     private readonly policy: Pick<Policy, 'admit'>,
     private readonly dialler: Pick<Dialler, 'tunnel' | 'direct' | 'check' | 'proxyFor'>,
+    private readonly keyedHost: (place: Place) => Pick<KeyedHost, 'open'> | undefined,
   ) {
     this.#server.on('connect', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
       this.#tunnel(request, stream, head).catch((reason: unknown) => refuse(stream, reason));
@@ -31,10 +32,7 @@ export class EgressProxy {
       this.#upgrade(request, stream, head).catch((reason: unknown) => refuse(stream, reason));
     });
     this.#server.on('request', (request, response) => {
-      this.#forward(request, response).catch((reason: unknown) => {
-        if (response.headersSent) response.destroy();
-        else answer(response, reason);
-      });
+      this.#forward(request, response).catch((reason: unknown) => answer(response, reason));
     });
     this.#server.on('clientError', (_error, stream: Duplex) => refuse(stream, notUnderstood()));
   }
@@ -53,10 +51,10 @@ export class EgressProxy {
   }
 
   async #tunnel(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
-    const far = await this.#reach(stream, placeOf(request.url ?? ''));
+    const place = placeOf(request.url ?? '');
+    const take = await this.#wayTo(place, stream);
     stream.write('HTTP/1.1 200 Connection established\r\n\r\n');
-    far.write(head);
-    joinStreams(stream, far);
+    take(head);
   }
 
   /** What becomes of an upgraded connection is not looked at: it leads to that one place. */
@@ -68,6 +66,24 @@ export class EgressProxy {
     far.write(`${request.method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
     far.write(head);
     joinStreams(stream, far);
+  }
+
+  /** What takes the stream, from `head` on, once the tunnel is said to stand. */
+  async #wayTo(place: Place, stream: Duplex): Promise<(head: Buffer) => void> {
+    const keyed = this.keyedHost(place);
+    if (keyed === undefined) {
+      const far = await this.#reach(stream, place);
+      return (head) => {
+        far.write(head);
+        joinStreams(stream, far);
+      };
+    }
+    await this.policy.admit(place);
+    const take = await keyed.open();
+    return (head) => {
+      stream.unshift(head);
+      take(stream);
+    };
   }
 
   async #reach(stream: Duplex, place: Place): Promise<Duplex> {
@@ -90,17 +106,7 @@ export class EgressProxy {
     ].flat();
     const { request: send } = proxy?.protocol === 'https:' ? https : http;
     const sent = send({ ...onward, method: request.method, headers, setHost: false });
-    await new Promise<void>((resolve, reject) => {
-      sent.on('error', (reason) =>
-        reject(new Refusal(`${placeText(place)} broke off (${printableLine(messageOf(reason))})`, 502)),
-      );
-      sent.on('response', (got) => {
-        response.writeHead(got.statusCode ?? 502, got.statusMessage, endToEnd(got).flat());
-        pipeline(got, response, () => resolve());
-      });
-      response.on('close', () => sent.destroy());
-      pipeline(request, sent, () => undefined);
-    });
+    await pass(request, response, sent, place);
   }
 
   /** `proxy`: of this machine. */
@@ -136,55 +142,4 @@ function notUnderstood(): Refusal {
     'this is no request to an HTTP proxy: CONNECT HOST:PORT, or an address http://HOST/PATH',
     400,
   );
-}
-
-/** Headers for one connection alone. Source: RFC 9110 section 7.6.1. */
-const forOneConnection = new Set(
-  'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade'.split(
-    ' ',
-  ),
-);
-
-/** The headers of a message as they came, but for those that are for this connection, unless `kept`. */
-function endToEnd(message: IncomingMessage, kept: readonly string[] = []): [string, string][] {
-  const named = (message.headers.connection ?? '').toLowerCase().split(/\s*,\s*/);
-  const { rawHeaders } = message;
-  return rawHeaders
-    .map((name, at): [string, string] => [name, rawHeaders[at + 1] ?? ''])
-    .filter((_, at) => at % 2 === 0)
-    .filter(([name]) => {
-      const lower = name.toLowerCase();
-      return kept.includes(lower) || !(forOneConnection.has(lower) || named.includes(lower));
-    });
-}
-
-/** What is passed on of a request: the `Host` is the place that was admitted, whatever the request says. */
-function headersFor(request: IncomingMessage, place: Place, kept?: readonly string[]): [string, string][] {
-  const rest = endToEnd(request, kept).filter(([name]) => name.toLowerCase() !== 'host');
-  return [['Host', place.port === 80 ? placeText(place).replace(/:80$/, '') : placeText(place)], ...rest];
-}
-
-/** Tells why there is no connection, and ends it. Tools show either the status line or the body. */
-function refuse(stream: Duplex, reason: unknown): void {
-  if (!stream.writable) {
-    stream.destroy();
-    return;
-  }
-  const { status, text } = told(reason);
-  const body = `${text}\n`;
-  stream.end(
-    `HTTP/1.1 ${status} ${text}\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-  );
-}
-
-function answer(response: ServerResponse, reason: unknown): void {
-  const { status, text } = told(reason);
-  response.writeHead(status, text, { 'Content-Type': 'text/plain', Connection: 'close' }).end(`${text}\n`);
-}
-
-/** In ASCII, on one line: a status line takes no more. */
-function told(reason: unknown): { readonly status: number; readonly text: string } {
-  const status = reason instanceof Refusal ? reason.status : 502;
-  const text = printableLine(`cai: ${messageOf(reason)}`).replace(/[^ -~]/g, '?');
-  return { status, text };
 }

@@ -28,6 +28,7 @@ const defaults = {
   env: { import: [] },
   protect: { isOff: false, paths: [] },
   mounts: [],
+  credentials: [],
   engine: {},
   network: { egress: 'ask', allow: [], deny: [] },
 };
@@ -95,6 +96,16 @@ describe('loadConfig', () => {
       read_only = true
       [[mounts]]
       path = "/srv/cache"
+      [[credentials]]
+      for = "anthropic"
+      from = "env:MY_KEY"
+      [[credentials]]
+      for = "api.example.com"
+      from = ["pass", "show", "key"]
+      header = "X-Api-Key:"
+      [[credentials]]
+      for = "github"
+      from = "file:~/token"
       [protect]
       off = true
       paths = ["tools/*.sh"]
@@ -142,6 +153,11 @@ describe('loadConfig', () => {
         dockerfile: join(configHome, 'containai/Dockerfile.mine'),
       },
       env: { import: ['API_KEY'] },
+      credentials: [
+        { for: 'anthropic', from: 'env:MY_KEY' },
+        { for: 'api.example.com', from: ['pass', 'show', 'key'], header: 'X-Api-Key:' },
+        { for: 'github', from: 'file:/home/u/token' },
+      ],
       mounts: [
         { path: '/home/u/data', isReadOnly: true },
         { path: '/srv/cache', isReadOnly: false },

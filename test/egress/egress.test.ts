@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { decide } from '../../src/egress/decisions';
 import { openEgress, type EgressOptions } from '../../src/egress/egress';
 import { readLog } from '../../src/egress/network-log';
+import { Host } from '../../src/system/host';
 import { newFolder } from '../support/temp-folder';
 
 let inside: Server | undefined;
@@ -13,11 +14,13 @@ afterEach(() => inside?.close());
 const config = {
   network: { egress: 'ask', allow: [], deny: [] },
   container: { pids: 1, idleMs: 0, extraHosts: [] },
+  credentials: [],
 } as const;
 
 /** A command's way; `refusals` are what it is told. */
 async function given(changes: Partial<EgressOptions> = {}, inherited: [string, string][] = []) {
-  const state = newFolder();
+  const home = newFolder();
+  const { state } = new Host({ HOME: home }).folders;
   const refusals: string[] = [];
   const listenAnywhere = async (take: (stream: Duplex) => void) => {
     inside = createServer({ allowHalfOpen: true }, take).listen(0, '127.0.0.1');
@@ -28,7 +31,7 @@ async function given(changes: Partial<EgressOptions> = {}, inherited: [string, s
     agent: 'claude',
     workspace: '/ws',
     config,
-    state,
+    host: new Host({ HOME: home }),
     ask: undefined,
     onRefusal: (because) => refusals.push(because),
     ...changes,

@@ -35,7 +35,7 @@ async function given(
     note: () => undefined,
   });
   const extraHosts = ['site.example:127.0.0.1', 'denied.example:host-gateway'];
-  const proxy = new EgressProxy(policy, new Dialler(policy, network, extraHosts));
+  const proxy = new EgressProxy(policy, new Dialler(policy, network, extraHosts), () => undefined);
   return await listening(createServer({ allowHalfOpen: true }, (socket) => proxy.take(socket)));
 }
 

@@ -171,7 +171,7 @@ async function openWay(
     agent: settings.agent,
     workspace: root,
     config,
-    state,
+    host,
     ask: guard.ask ?? onTerminal(),
     onRefusal: (because) => isQuiet || tell(because),
   });

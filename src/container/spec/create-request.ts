@@ -10,6 +10,7 @@ import {
   mountsOf,
   ownerLabels,
   recordedOf,
+  systemCaFile,
   type Circumstances,
   type ContainerUser,
   type Recorded,
@@ -74,6 +75,13 @@ function hostConfigOf(settings: Settings, { user, engine, seccomp }: Circumstanc
   };
 }
 
+/** Most programs read the system's bundle; these read others unless they are told. */
+const certificateVariables = {
+  NODE_EXTRA_CA_CERTS: caFile,
+  REQUESTS_CA_BUNDLE: systemCaFile,
+  SSL_CERT_FILE: systemCaFile,
+};
+
 /** Added to the image's environment. Holds no secrets, because everybody with the engine can see it. */
 function environmentOf(settings: Settings, user: ContainerUser): Record<string, string> {
   return {
@@ -84,6 +92,6 @@ function environmentOf(settings: Settings, user: ContainerUser): Record<string, 
     CLAUDE_CONFIG_DIR: `${agentHome}/.claude`,
     // Agents refuse to work as root outside of a sandbox.
     ...(user.uid === 0 && { IS_SANDBOX: '1' }),
-    ...(settings.certificates !== undefined && { NODE_EXTRA_CA_CERTS: caFile }),
+    ...(settings.certificates !== undefined && certificateVariables),
   };
 }

@@ -7,7 +7,7 @@ import { pack, type Header } from 'tar-stream';
 import { packageFile } from '../../system/package-file';
 import { agentHome, fallbackMount } from '../../workspace/mount';
 import { seccompFile } from '../engine/seccomp';
-import { caFile, dataFolder, type Bind, type ContainerUser, type Settings } from './spec';
+import { caFile, dataFolder, systemCaFile, type Bind, type ContainerUser, type Settings } from './spec';
 
 /** Our own files inside, owned by root: what runs there cannot change them. */
 const ownFolder = '/run/cai';
@@ -21,9 +21,6 @@ const keptFolders = ['.claude', '.codex', '.config', '.copilot', '.cursor', '.ge
 /** From our package: programs, and the settings of sshd. */
 const programs = ['keeper', 'disk', 'supervisor', 'join', 'ports', 'watch'];
 const sshdConfig = 'sshd_config';
-
-/** The bundle of Debian's ca-certificates, which everything but Node reads. */
-export const systemCaFile = '/etc/ssl/certs/ca-certificates.crt';
 
 /** What the keeper compares before anything else runs: pairs of `device:inode` and path, ended by NUL. */
 const mountsFile = `${ownFolder}/mounts`;

@@ -3,6 +3,7 @@ import { isAbsolute, posix } from 'node:path';
 import type { Host } from '../../system/host';
 import { catalog } from '../../agent/catalog';
 import { CaiError, messageOf } from '../../errors';
+import { authorityOf } from '../../credentials/authority';
 import { recordBaseline, recordBeside } from '../../protect/baseline';
 import type { Config } from '../../config/config';
 import { AgentFolders, rememberAgentFolders } from '../../paths/agent-folders';
@@ -48,7 +49,7 @@ interface Given {
 /**
  * The settings of a container. Rejects with `CaiError('CONFIG')` for a folder or file that is not there, and with
  * `REPLACED` for another root than the one that is meant: several processes look at it, and each at several moments.
- * Changes nothing.
+ * Changes nothing, but makes what containers trust us by where it is not there.
  */
 export async function settingsOf(request: SettingsRequest): Promise<Settings> {
   return settingsWith(request, await givenTo(request));
@@ -174,13 +175,26 @@ async function patternsOf(
   return new Map(await Promise.all(found));
 }
 
-/** Fails with `CaiError('CONFIG')` for a file that an agent could change, and for one that cannot be read. */
+/**
+ * What a container trusts besides the usual: the user's certificates, and ours where keys are put in. Fails with
+ * `CaiError('CONFIG')` for a file that an agent could change, and for one that cannot be read.
+ */
 async function certificatesOf(request: SettingsRequest, folders: AgentFolders): Promise<string | undefined> {
   const { config, host, workspace: root } = request;
   const [key, path] = ['network.ca_file', config.network.caFile];
-  if (path === undefined) return undefined;
-  checkFilePath(host, { key, path, root }, folders);
-  return await existing(request, key, path, (file) => readFile(file, 'utf8'));
+  if (config.credentials.length > 0 && config.network.egress === 'open') {
+    const place = placeOfValue(host, root, 'network.egress', 'open');
+    throw new CaiError(
+      'CONFIG',
+      `${place} sets network.egress to "open", with which keys cannot be put in: remove it, or the [[credentials]]`,
+    );
+  }
+  const own = config.credentials.length === 0 ? [] : [(await authorityOf(host.folders.state)).cert];
+  if (path !== undefined) {
+    checkFilePath(host, { key, path, root }, folders);
+    own.unshift(await existing(request, key, path, (file) => readFile(file, 'utf8')));
+  }
+  return own.length === 0 ? undefined : own.join('\n');
 }
 
 /** What agents can write, or could once this container runs. */

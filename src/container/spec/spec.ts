@@ -188,6 +188,9 @@ export const dataFolder = `${agentHome}/.data`;
 /** Where programs inside find the certificates of the user's configuration. */
 export const caFile = '/run/cai/ca.pem';
 
+/** The bundle of Debian's ca-certificates, which most programs read. */
+export const systemCaFile = '/etc/ssl/certs/ca-certificates.crt';
+
 /** Name of an agent's data volume: the user's for all workspaces, or one for each; the same with another key. */
 export function dataVolumeName(settings: Settings, user: ContainerUser): string {
   const { agent, hostUser, data } = settings;

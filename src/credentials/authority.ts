@@ -1,0 +1,123 @@
+/**
+ * The certificate authority by which containers take this machine for the hosts that get a key. Its key never leaves the
+ * state folder and our memory; only containers of the same user trust it.
+ */
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { pki, md } from 'node-forge';
+import { CaiError, messageOf } from '../errors';
+import { ProcessLocks } from '../system/process-lock';
+import { replaceFile } from '../system/replace-file';
+import { stateRemedy, unlessGone } from '../system/state-folder';
+
+/** A certificate and its key, as PEM. */
+export interface Identity {
+  /** Public. */
+  readonly cert: string;
+  /** Private. */
+  readonly key: string;
+}
+
+const folderName = 'credentials';
+const fileName = 'authority.json';
+const name = [{ name: 'commonName', value: 'cai on this machine' }];
+/** How long one that was made is good for, in days. A new one means new containers. */
+const authorityDays = 3650;
+/** Before its end a new one is made, in milliseconds. */
+const renewMs = 30 * 86_400_000;
+/** Longest that programs accept of a server. Source: CA/Browser Forum, Baseline Requirements, 6.3.2. */
+const serverDays = 90;
+const lockMs = 10_000;
+const dayMs = 86_400_000;
+
+/**
+ * The authority of the user; made when it is first wanted, once only if several processes want it at once. Rejects with
+ * `CaiError('CONFIG')` if it cannot be read or made.
+ */
+export async function authorityOf(state: string): Promise<Identity> {
+  const folder = posix.join(state, folderName);
+  const path = posix.join(folder, fileName);
+  try {
+    const found = read(path);
+    if (found !== undefined) return found;
+    const deadline = performance.now() + lockMs;
+    const lock = await new ProcessLocks(folder).take(fileName, { pollMs: 10, deadline });
+    try {
+      const made = read(path) ?? makeAuthority();
+      replaceFile(path, `${JSON.stringify(made)}\n`);
+      return made;
+    } finally {
+      lock?.release();
+    }
+  } catch (reason) {
+    const what = `the authority for keys, ${path}, cannot be used: ${messageOf(reason)}`;
+    throw new CaiError('CONFIG', `${what}: remove it to get a new one, or ${stateRemedy(state)}`);
+  }
+}
+
+/** An identity for one host, which those take for it who trust the authority. */
+export function identityFor(host: string, authority: Identity): Identity {
+  const { publicKey, key } = newKey();
+  const cert = certificateFor(publicKey, serverDays);
+  cert.setSubject([{ name: 'commonName', value: host.slice(0, 64) }]);
+  cert.setIssuer(name);
+  cert.setExtensions([
+    { name: 'basicConstraints', cA: false, critical: true },
+    { name: 'keyUsage', digitalSignature: true, keyEncipherment: true, critical: true },
+    { name: 'extKeyUsage', serverAuth: true },
+    { name: 'subjectAltName', altNames: [{ type: 2, value: host }] },
+    { name: 'authorityKeyIdentifier', keyIdentifier: keyIdentifierOf(authority) },
+  ]);
+  cert.sign(pki.privateKeyFromPem(authority.key), md.sha256.create());
+  return { cert: pki.certificateToPem(cert), key };
+}
+
+/** `undefined`: there is none, or not for long any more. */
+function read(path: string): Identity | undefined {
+  const text = unlessGone(() => readFileSync(path, 'utf8'));
+  if (text === undefined) return undefined;
+  const { cert, key } = JSON.parse(text) as Identity;
+  const { notAfter } = pki.certificateFromPem(cert).validity;
+  pki.privateKeyFromPem(key);
+  return notAfter.getTime() - Date.now() > renewMs ? { cert, key } : undefined;
+}
+
+function makeAuthority(): Identity {
+  const { publicKey, key } = newKey();
+  const cert = certificateFor(publicKey, authorityDays);
+  cert.setSubject(name);
+  cert.setIssuer(name);
+  cert.setExtensions([
+    { name: 'basicConstraints', cA: true, pathLenConstraint: 0, critical: true },
+    { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+    { name: 'subjectKeyIdentifier' },
+  ]);
+  cert.sign(pki.privateKeyFromPem(key), md.sha256.create());
+  return { cert: pki.certificateToPem(cert), key };
+}
+
+/** Node makes keys in milliseconds, for which the library takes seconds. */
+function newKey(): { readonly publicKey: pki.rsa.PublicKey; readonly key: string } {
+  const pair = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+  });
+  return { publicKey: pki.publicKeyFromPem(pair.publicKey), key: pair.privateKey };
+}
+
+function certificateFor(publicKey: pki.rsa.PublicKey, days: number): pki.Certificate {
+  const cert = pki.createCertificate();
+  cert.publicKey = publicKey;
+  // Positive: the first bit is that of the sign.
+  cert.serialNumber = `01${randomBytes(15).toString('hex')}`;
+  // Clocks in virtual machines may be late.
+  cert.validity.notBefore = new Date(Date.now() - dayMs);
+  cert.validity.notAfter = new Date(Date.now() + days * dayMs);
+  return cert;
+}
+
+function keyIdentifierOf({ cert }: Identity): string {
+  return pki.certificateFromPem(cert).generateSubjectKeyIdentifier().getBytes();
+}

@@ -1,0 +1,91 @@
+/** What the proxy's ends of HTTP have in common: the headers that are passed on, the passing, and the refusal. */
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline, type Duplex } from 'node:stream';
+import { placeText, type Place } from '../config/host-rules';
+import { messageOf } from '../errors';
+import { printableLine } from '../system/quoted';
+import { Refusal } from './policy';
+
+/** How long a head may be. */
+export const maxHeadBytes = 64 * 1024;
+
+/** Passes the rest of a request on to where it is `sent`, and the answer back. Rejects with a `Refusal` before that. */
+export function pass(
+  request: IncomingMessage,
+  response: ServerResponse,
+  sent: ClientRequest,
+  place: Place,
+): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    sent.on('error', (reason) =>
+      reject(new Refusal(`${placeText(place)} broke off (${printableLine(messageOf(reason))})`, 502)),
+    );
+    sent.on('response', (got) => {
+      response.writeHead(got.statusCode ?? 502, got.statusMessage, endToEnd(got).flat());
+      pipeline(got, response, () => resolve());
+    });
+    response.on('close', () => sent.destroy());
+    pipeline(request, sent, () => undefined);
+  });
+}
+
+/** Headers for one connection alone. Source: RFC 9110 section 7.6.1. */
+const forOneConnection = new Set(
+  'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade'.split(
+    ' ',
+  ),
+);
+
+/** The headers of a message as they came, but for those that are for this connection, unless `kept`. */
+function endToEnd(message: IncomingMessage, kept: readonly string[] = []): [string, string][] {
+  const named = (message.headers.connection ?? '').toLowerCase().split(/\s*,\s*/);
+  const { rawHeaders } = message;
+  return rawHeaders
+    .map((name, at): [string, string] => [name, rawHeaders[at + 1] ?? ''])
+    .filter((_, at) => at % 2 === 0)
+    .filter(([name]) => {
+      const lower = name.toLowerCase();
+      return kept.includes(lower) || !(forOneConnection.has(lower) || named.includes(lower));
+    });
+}
+
+/** What is passed on of a request: the `Host` is the place that was admitted, whatever the request says. */
+export function headersFor(
+  request: IncomingMessage,
+  place: Place,
+  kept?: readonly string[],
+): [string, string][] {
+  const rest = endToEnd(request, kept).filter(([name]) => name.toLowerCase() !== 'host');
+  const isUsual = place.port === 80 || place.port === 443;
+  return [['Host', isUsual ? placeText(place).replace(/:\d+$/, '') : placeText(place)], ...rest];
+}
+
+/** Tells why there is no connection, and ends it. Tools show either the status line or the body. */
+export function refuse(stream: Duplex, reason: unknown): void {
+  if (!stream.writable) {
+    stream.destroy();
+    return;
+  }
+  const { status, text } = told(reason);
+  const body = `${text}\n`;
+  stream.end(
+    `HTTP/1.1 ${status} ${text}\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** The same for a request; one that is answered already is broken off. */
+export function answer(response: ServerResponse, reason: unknown): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const { status, text } = told(reason);
+  response.writeHead(status, text, { 'Content-Type': 'text/plain', Connection: 'close' }).end(`${text}\n`);
+}
+
+/** In ASCII, on one line: a status line takes no more. */
+function told(reason: unknown): { readonly status: number; readonly text: string } {
+  const status = reason instanceof Refusal ? reason.status : 502;
+  const text = printableLine(`cai: ${messageOf(reason)}`).replace(/[^ -~]/g, '?');
+  return { status, text };
+}

@@ -1,0 +1,121 @@
+/**
+ * A host that gets a key of the user's: TLS from the container ends here, and the key is put in on the way out, which is
+ * TLS again, to that host alone.
+ */
+import { once } from 'node:events';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import https from 'node:https';
+import type { Duplex } from 'node:stream';
+import { connect, createSecureContext, rootCertificates, TLSSocket, type SecureContext } from 'node:tls';
+import type { Place } from '../config/host-rules';
+import { joinStreams } from '../container/ssh/tunnel-server';
+import { identityFor, type Identity } from '../credentials/authority';
+import type { Secret } from '../credentials/secret';
+import type { Credential } from '../credentials/services';
+import { withKey, type Keyable } from '../credentials/swap';
+import { messageOf } from '../errors';
+import type { Dialler } from './dial';
+import { answer, headersFor, maxHeadBytes, pass, refuse } from './http-message';
+import { Refusal } from './policy';
+
+/** Whose key it is, and how it is used. */
+export interface KeyedHostOptions {
+  /** Of the user's configuration. */
+  readonly credential: Credential;
+  /** The key. */
+  readonly secret: Pick<Secret, 'key'>;
+  /** What containers trust. */
+  readonly authority: () => Promise<Identity>;
+  /** The way out. */
+  readonly dialler: Pick<Dialler, 'tunnel'>;
+  /** Certificates that the user's configuration trusts besides the usual ones, as PEM. */
+  readonly certificates: string | undefined;
+}
+
+/** For one command. */
+export class KeyedHost {
+  readonly #server = http.createServer({ maxHeaderSize: maxHeadBytes });
+  readonly #agent = new https.Agent({ keepAlive: true });
+  #context: Promise<SecureContext> | undefined;
+
+  /** `place`: the host, on the port of HTTPS. */
+  constructor(
+    private readonly place: Place,
+    private readonly options: KeyedHostOptions,
+  ) {
+    // Whoever asks again soon has the same connection.
+    this.#agent.createConnection = (_options, done) => {
+      this.#connect().then(
+        (socket) => done?.(null, socket),
+        (reason: unknown) => done?.(reason as Error, undefined as never),
+      );
+      return undefined;
+    };
+    this.#server.on('request', (request, response) => {
+      this.#forward(request, response).catch((reason: unknown) => answer(response, reason));
+    });
+    this.#server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+      this.#upgrade(request, stream, head).catch((reason: unknown) => refuse(stream, reason));
+    });
+  }
+
+  /** Makes ready to be taken for the host; returns what then serves a connection. Rejects with a `Refusal`. */
+  async open(): Promise<(stream: Duplex) => void> {
+    this.#context ??= this.options
+      .authority()
+      .then((authority) => createSecureContext(identityFor(this.place.host, authority)));
+    const secureContext = await this.#context.catch((reason: unknown) => {
+      this.#context = undefined;
+      throw new Refusal(messageOf(reason), 502);
+    });
+    return (stream) => {
+      const inner = new TLSSocket(stream, { isServer: true, secureContext, ALPNProtocols: ['http/1.1'] });
+      inner.on('error', () => stream.destroy());
+      this.#server.emit('connection', inner);
+    };
+  }
+
+  async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { path, headers } = await this.#keyed(request);
+    const { host, port } = this.place;
+    const options = { host, port, path, method: request.method, headers: headers.flat(), setHost: false };
+    await pass(request, response, https.request({ ...options, agent: this.#agent }), this.place);
+  }
+
+  async #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
+    const { path, headers } = await this.#keyed(request, ['connection', 'upgrade']);
+    const far = await this.#connect();
+    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+    far.write(`${request.method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
+    far.write(head);
+    joinStreams(stream, far);
+  }
+
+  /** The request as it goes out. Rejects with a `Refusal`. */
+  async #keyed(request: IncomingMessage, kept?: readonly string[]): Promise<Keyable> {
+    const { method, url = '' } = request;
+    // Servers answer TRACE with the headers that they got.
+    if (method === 'TRACE' || !url.startsWith('/'))
+      throw new Refusal('no request that can be passed on', 400);
+    const key = await this.options.secret.key().catch((reason: unknown) => {
+      throw new Refusal(messageOf(reason), 502);
+    });
+    return withKey(
+      { path: url, headers: headersFor(request, this.place, kept) },
+      this.options.credential,
+      key,
+    );
+  }
+
+  async #connect(): Promise<TLSSocket> {
+    const { dialler, certificates } = this.options;
+    const socket = connect({
+      socket: await dialler.tunnel(this.place),
+      servername: this.place.host,
+      ALPNProtocols: ['http/1.1'],
+      ...(certificates !== undefined && { ca: [...rootCertificates, certificates] }),
+    });
+    await once(socket, 'secureConnect');
+    return socket;
+  }
+}
