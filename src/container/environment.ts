@@ -32,14 +32,25 @@ export function commandEnvironment(
     const value = env[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  return [...base, ...user, ...networkVariables(config.network), ...imported];
+  return [...base, ...user, ...networkVariables(config.network, new Map(base)), ...imported];
 }
 
-function networkVariables(network: Config['network']): Variables {
+/**
+ * By these Node's own fetch looks at the variables for proxies. From then on it would warn at every start of a program
+ * that this is experimental. `inherited` may have options that stay.
+ */
+export function nodeProxyVariables(inherited: ReadonlyMap<string, string>): [string, string][] {
+  const options = [inherited.get('NODE_OPTIONS') ?? '', '--disable-warning=UNDICI-EHPA'];
+  return [
+    ['NODE_USE_ENV_PROXY', '1'],
+    ['NODE_OPTIONS', options.join(' ').trim()],
+  ];
+}
+
+function networkVariables(network: Config['network'], inherited: ReadonlyMap<string, string>): Variables {
   // Otherwise the only way is that of `src/egress/`, which takes the user's proxies itself.
   const variables = network.egress === 'open' ? proxyVariables(network) : [];
-  // Node's own fetch looks at the proxies only then.
-  if (variables.length > 0) variables.push(['NODE_USE_ENV_PROXY', '1']);
+  if (variables.length > 0) variables.push(...nodeProxyVariables(inherited));
   if (network.npmRegistry !== undefined) variables.push(['npm_config_registry', network.npmRegistry]);
   return variables;
 }

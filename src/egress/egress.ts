@@ -1,7 +1,7 @@
 /** The way of one command to the network: a proxy on its container's loopback address, which this process serves. */
 import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
-import type { Variables } from '../container/environment';
+import { nodeProxyVariables, type Variables } from '../container/environment';
 import type { SshConnection } from '../container/ssh/ssh';
 import type { Config } from '../config/config';
 import { placeText, type Place } from '../config/host-rules';
@@ -114,8 +114,7 @@ function variablesFor(port: number, inherited: ReadonlyMap<string, string>): Var
       [name, value],
       [name.toUpperCase(), value],
     ]),
-    // Node's own fetch looks at the others only then.
-    ['NODE_USE_ENV_PROXY', '1'],
+    ...nodeProxyVariables(inherited),
     ['JAVA_TOOL_OPTIONS', [...(inheritedJava === undefined ? [] : [inheritedJava]), ...java].join(' ')],
   ];
 }

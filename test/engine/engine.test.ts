@@ -158,6 +158,7 @@ describe('Engine', () => {
       memoryBytes: 2 ** 28,
       pids: 100,
       publishedOn: ['127.0.0.1'],
+      hasNetwork: true,
     });
     await engine.removeContainer(id);
   });

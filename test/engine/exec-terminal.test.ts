@@ -98,6 +98,9 @@ describe('the environment', () => {
     const [plain, terminal, inShell] = ['plain', 'terminal', 'shell'].map(environmentIn);
     // What a shell adds, and what a terminal is called.
     for (const each of [plain, terminal, inShell]) {
+      // Each command has a proxy of its own.
+      const { port } = new URL(each!.get('http_proxy')!);
+      for (const [name, value] of each!) each!.set(name, value.replaceAll(port, 'PORT'));
       for (const name of ['_', 'SHLVL', 'PWD', 'OLDPWD', 'TERM', 'COLORTERM', 'LINES', 'COLUMNS'])
         each!.delete(name);
     }

@@ -10,14 +10,12 @@ let door: string;
 /** Leads to the door, for OpenSSH's own client. */
 let port: number;
 let server: Server;
-let address: string;
 let image: string;
 
 beforeAll(async () => {
   place = await new Place().opened();
   door = await doorOf(place);
   ({ port, server } = await portTo(door));
-  address = await place.inspect('{{.NetworkSettings.IPAddress}}');
   image = await place.inspect('{{.Image}}');
 }, buildTimeoutMs);
 
@@ -48,11 +46,15 @@ function ssh(key: string | undefined, args: readonly string[]): Promise<Said> {
 const ourKey = () => join(place.cai.env.XDG_STATE_HOME!, 'containai/ssh/id_ed25519');
 
 describe('sshd in a container', () => {
-  test('listens on no network', async () => {
+  test('listens on no network, and for the proxy of a command on the loopback address alone', async () => {
     expect(await place.inspect('{{json .HostConfig.PortBindings}} {{json .NetworkSettings.Ports}}')).toMatch(/^(?:null|\{\}) (?:null|\{\})$/); // prettier-ignore
-    const listening = '0A';
-    const sockets = (await place.prints(['cat', '/proc/net/tcp', '/proc/net/tcp6'])).split('\n');
-    expect(sockets.filter((line) => line.trim().split(/\s+/)[3] === listening)).toEqual([]);
+    expect(await place.inspect('{{.HostConfig.NetworkMode}}')).toBe('none');
+    // Its first line are headings.
+    expect(await place.prints(['tail', '-n', '+2', '/proc/net/route'])).toBe('');
+    const lines = (await place.prints(['cat', '/proc/net/tcp', '/proc/net/tcp6'])).split('\n');
+    const listening = lines.map((line) => line.trim().split(/\s+/)).filter(([, , , state]) => state === '0A');
+    // The proxy of this command, on 127.0.0.1.
+    expect(listening.map(([, local]) => local)).toEqual([expect.stringMatching(/^0100007F:/)]);
   });
 
   test('is reached by the user of the container and by root, and by nobody else of this machine', async () => {
@@ -106,7 +108,7 @@ describe('our own key', () => {
   });
 
   test('opens ways from the container on its loopback address alone, where nobody else reaches them', async () => {
-    const ways = ['-R0.0.0.0:8099:127.0.0.1:22', '-R*:8099:127.0.0.1:22', '-R[::]:8099:127.0.0.1:22', `-R${address}:8099:127.0.0.1:22`]; // prettier-ignore
+    const ways = ['-R0.0.0.0:8099:127.0.0.1:22', '-R*:8099:127.0.0.1:22', '-R[::]:8099:127.0.0.1:22', '-R127.0.0.2:8099:127.0.0.1:22']; // prettier-ignore
     for (const way of ways) {
       const { status, text } = await login('-o', 'ExitOnForwardFailure=yes', way);
 
@@ -126,7 +128,7 @@ describe('our own key', () => {
     await served.says('begun');
 
     expect((await to('127.0.0.1:2222')).text).toContain('SERVED');
-    for (const target of [`${address}:2222`, '172.17.0.1:22'])
+    for (const target of ['127.0.0.2:2222', '172.17.0.1:22'])
       expect((await to(target)).text).toMatch(/administratively prohibited/);
     served.child.kill('SIGTERM');
   });

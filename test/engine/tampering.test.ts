@@ -40,7 +40,7 @@ async function takeAway(place: Place): Promise<Made> {
     name,
     image,
     labels: Object.entries(labels).flatMap(([key, value]) => ['--label', `${key}=${value}`]),
-    confinement: ['--cap-drop', 'ALL', ...security, '--cgroupns', 'private', '--memory', memory, '--memory-swap', memory, '--pids-limit', '1024'], // prettier-ignore
+    confinement: ['--cap-drop', 'ALL', ...security, '--cgroupns', 'private', '--network', 'none', '--memory', memory, '--memory-swap', memory, '--pids-limit', '1024'], // prettier-ignore
     user: ['--user', `${user.uid}:${user.gid}`],
     mounts: mounts.flatMap(({ Type, Name, Source, Destination, RW }) => {
       const source = Type === 'volume' ? Name : Source;
@@ -142,9 +142,14 @@ const changes: readonly Change[] = [
     what: 'the network of the host',
     change: (made) => ({
       ...made,
-      confinement: [...made.confinement, '--network', 'host'],
+      confinement: [...without(made.confinement, '--network'), '--network', 'host'],
     }),
     told: /^isConfined should be/,
+  },
+  {
+    what: 'a network',
+    change: (made) => ({ ...made, confinement: without(made.confinement, '--network') }),
+    told: /^hasNetwork should be false, and is true/,
   },
   {
     what: 'a device',
