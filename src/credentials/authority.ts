@@ -19,8 +19,6 @@ export interface Identity {
   readonly key: string;
 }
 
-const folderName = 'credentials';
-const fileName = 'authority.json';
 const name = [{ name: 'commonName', value: 'cai on this machine' }];
 /** How long one that was made is good for, in days. A new one means new containers. */
 const authorityDays = 3650;
@@ -31,28 +29,32 @@ const serverDays = 90;
 const lockMs = 10_000;
 const dayMs = 86_400_000;
 
+/** The authority of the user, if there is one. Fails with `CaiError('CONFIG')` if it cannot be read. */
+export function findAuthority(state: string): Identity | undefined {
+  return explained(state, () => read(fileOf(state)));
+}
+
 /**
  * The authority of the user; made when it is first wanted, once only if several processes want it at once. Rejects with
  * `CaiError('CONFIG')` if it cannot be read or made.
  */
 export async function authorityOf(state: string): Promise<Identity> {
-  const folder = posix.join(state, folderName);
-  const path = posix.join(folder, fileName);
+  const found = findAuthority(state);
+  if (found !== undefined) return found;
+  const file = fileOf(state);
+  const deadline = performance.now() + lockMs;
+  const lock = await new ProcessLocks(posix.dirname(file)).take(posix.basename(file), {
+    pollMs: 10,
+    deadline,
+  });
   try {
-    const found = read(path);
-    if (found !== undefined) return found;
-    const deadline = performance.now() + lockMs;
-    const lock = await new ProcessLocks(folder).take(fileName, { pollMs: 10, deadline });
-    try {
-      const made = read(path) ?? makeAuthority();
-      replaceFile(path, `${JSON.stringify(made)}\n`);
+    return explained(state, () => {
+      const made = read(file) ?? makeAuthority();
+      replaceFile(file, `${JSON.stringify(made)}\n`);
       return made;
-    } finally {
-      lock?.release();
-    }
-  } catch (reason) {
-    const what = `the authority for keys, ${path}, cannot be used: ${messageOf(reason)}`;
-    throw new CaiError('CONFIG', `${what}: remove it to get a new one, or ${stateRemedy(state)}`);
+    });
+  } finally {
+    lock?.release();
   }
 }
 
@@ -71,6 +73,19 @@ export function identityFor(host: string, authority: Identity): Identity {
   ]);
   cert.sign(pki.privateKeyFromPem(authority.key), md.sha256.create());
   return { cert: pki.certificateToPem(cert), key };
+}
+
+function fileOf(state: string): string {
+  return posix.join(state, 'credentials/authority.json');
+}
+
+function explained<T>(state: string, use: () => T): T {
+  try {
+    return use();
+  } catch (reason) {
+    const what = `the authority for keys, ${fileOf(state)}, cannot be used: ${messageOf(reason)}`;
+    throw new CaiError('CONFIG', `${what}: remove it to get a new one, or ${stateRemedy(state)}`);
+  }
 }
 
 /** `undefined`: there is none, or not for long any more. */

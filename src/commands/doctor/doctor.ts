@@ -6,7 +6,17 @@ import { writeJson } from '../support/terminal';
 import { runChecks, type Check, type Facts, type Look } from './checks';
 import { agent, asMade, container, data, ssh } from './container';
 import { context, engine, files, image, memory, user } from './engine';
-import { configuration, editor, keys, network, node, protection, stateFolder, workspace } from './machine';
+import {
+  configuration,
+  credentials,
+  editor,
+  keys,
+  network,
+  node,
+  protection,
+  stateFolder,
+  workspace,
+} from './machine';
 
 /** In their order: a check needs only what those before it have found out. */
 const looks: readonly (readonly [name: string, look: Look])[] = [
@@ -17,6 +27,7 @@ const looks: readonly (readonly [name: string, look: Look])[] = [
   ['configuration', configuration],
   ['protection', protection],
   ['network', network],
+  ['credentials', credentials],
   ['editor', editor],
   ['context', context],
   ['engine', engine],

@@ -5,6 +5,7 @@ import { packageFile } from '../../system/package-file';
 import { engines } from '../../../package.json';
 import { clientKey } from '../../container/ssh/keys';
 import { mountOf, settingsOf } from '../../container/spec/settings';
+import { Secret } from '../../credentials/secret';
 import { decisionsOf } from '../../egress/decisions';
 import { CaiError, messageOf } from '../../errors';
 import { configFileOf } from '../../config/config';
@@ -120,6 +121,40 @@ export function network(facts: Facts): Finding {
   const { fault } = decisionsOf(host.folders.state, place?.root);
   if (fault !== undefined) return { status: 'fail', detail: fault };
   return { status: 'ok', detail: `${mode}; what could not connect, and why: cai network log` };
+}
+
+/** What the name of a variable has that holds a key. */
+const keyName = /(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD)(_|$)/i;
+
+/** Whether the keys can be had that stay on this machine, and which ones do not stay here. */
+export async function credentials(facts: Facts): Promise<Finding> {
+  const { config } = need(facts, 'configured');
+  const faults = await Promise.all(
+    config.credentials.map((each) =>
+      new Secret(each, facts.host).key().then(
+        () => [],
+        (reason: unknown) => [messageOf(reason)],
+      ),
+    ),
+  );
+  const [fault] = faults.flat();
+  if (fault !== undefined)
+    return { status: 'fail', detail: fault, remedy: 'put it there, or correct "from" in [[credentials]]' };
+  const inside = config.env.import.filter((name) => keyName.test(name));
+  if (inside.length > 0) {
+    const detail = `agents have what is in ${inside.join(', ')}, and can send it away`;
+    return {
+      status: 'warn',
+      detail,
+      remedy: 'use [[credentials]] instead of [env] import: see docs/keys.md',
+    };
+  }
+  const names = config.credentials.map((each) => each.for);
+  const detail =
+    names.length === 0
+      ? 'no keys are put in; sign-ins are inside'
+      : `put in on the way out: ${names.join(', ')}`;
+  return { status: 'ok', detail };
 }
 
 /** Where programs are found that no shell has started. Source: login.defs(5), ENV_PATH; launchd on macOS. */

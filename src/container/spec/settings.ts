@@ -3,7 +3,7 @@ import { isAbsolute, posix } from 'node:path';
 import type { Host } from '../../system/host';
 import { catalog } from '../../agent/catalog';
 import { CaiError, messageOf } from '../../errors';
-import { authorityOf } from '../../credentials/authority';
+import { authorityOf, findAuthority } from '../../credentials/authority';
 import { recordBaseline, recordBeside } from '../../protect/baseline';
 import type { Config } from '../../config/config';
 import { AgentFolders, rememberAgentFolders } from '../../paths/agent-folders';
@@ -49,7 +49,7 @@ interface Given {
 /**
  * The settings of a container. Rejects with `CaiError('CONFIG')` for a folder or file that is not there, and with
  * `REPLACED` for another root than the one that is meant: several processes look at it, and each at several moments.
- * Changes nothing, but makes what containers trust us by where it is not there.
+ * Changes nothing.
  */
 export async function settingsOf(request: SettingsRequest): Promise<Settings> {
   return settingsWith(request, await givenTo(request));
@@ -60,7 +60,8 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
  * is now, and makes what has to be there to be protected.
  */
 export async function settingsForUse(request: SettingsRequest): Promise<Settings> {
-  const { workspace, host } = request;
+  const { config, workspace, host } = request;
+  if (config.credentials.length > 0) await authorityOf(host.folders.state);
   const given = await givenTo(request);
   const { outer, writable } = given;
   const sources = writable.map(({ source }) => source);
@@ -189,7 +190,8 @@ async function certificatesOf(request: SettingsRequest, folders: AgentFolders): 
       `${place} sets network.egress to "open", with which keys cannot be put in: remove it, or the [[credentials]]`,
     );
   }
-  const own = config.credentials.length === 0 ? [] : [(await authorityOf(host.folders.state)).cert];
+  const authority = config.credentials.length === 0 ? undefined : findAuthority(host.folders.state);
+  const own = authority === undefined ? [] : [authority.cert];
   if (path !== undefined) {
     checkFilePath(host, { key, path, root }, folders);
     own.unshift(await existing(request, key, path, (file) => readFile(file, 'utf8')));

@@ -33,7 +33,8 @@ describe('cai doctor without an engine', () => {
 
     expect({ status, stderr, ok }).toEqual({ status: 1, stderr: '', ok: false });
     expect(checks.map(({ name }) => name)).toEqual([
-      ...['node', 'workspace', 'state folder', 'keys', 'configuration', 'network', 'editor', 'context'],
+      ...['node', 'workspace', 'state folder', 'keys', 'configuration', 'network'],
+      ...['credentials', 'editor', 'context'],
       ...['engine', 'user', 'memory', 'image', 'container', 'as made', 'ssh', 'agent', 'data'],
     ]);
     expect(checks.filter((check) => check.status === 'fail').map(({ name }) => name)).toEqual(['engine']);
@@ -186,6 +187,30 @@ describe('cai doctor without an engine', () => {
     expect(find('network')).toMatchObject({
       status: 'fail',
       detail: expect.stringContaining('is damaged') as string,
+    });
+  });
+
+  test('tells whether the keys can be had that stay on this machine', async () => {
+    const from = (source: string) => `[[credentials]]\nfor = "anthropic"\nfrom = ${source}`;
+    const good = await examine(userInRepository(from('["echo", "key"]')));
+    const bad = await examine(userInRepository(from('"env:NOWHERE"')));
+
+    expect(good.find('credentials')).toMatchObject({
+      status: 'ok',
+      detail: 'put in on the way out: anthropic',
+    });
+    expect(bad.find('credentials')).toMatchObject({
+      status: 'fail',
+      detail: 'the key for anthropic cannot be had from env:NOWHERE: there is none',
+    });
+  });
+
+  test('warns of keys that agents have', async () => {
+    const { find } = await examine(userInRepository('[env]\nimport = ["LANG", "MY_API_KEY"]'));
+
+    expect(find('credentials')).toMatchObject({
+      status: 'warn',
+      detail: 'agents have what is in MY_API_KEY, and can send it away',
     });
   });
 
