@@ -2,10 +2,10 @@
  * The certificate authority by which containers take this machine for the hosts that get a key. Its key never leaves the
  * state folder and our memory; only containers of the same user trust it.
  */
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import { pki, md } from 'node-forge';
+import type { pki } from 'node-forge';
 import { CaiError, messageOf } from '../errors';
 import { ProcessLocks } from '../system/process-lock';
 import { replaceFile } from '../system/replace-file';
@@ -48,20 +48,19 @@ export async function authorityOf(state: string): Promise<Identity> {
     deadline,
   });
   try {
-    return explained(state, () => {
-      const made = read(file) ?? makeAuthority();
-      replaceFile(file, `${JSON.stringify(made)}\n`);
-      return made;
-    });
+    const made = findAuthority(state) ?? (await makeAuthority());
+    explained(state, () => replaceFile(file, `${JSON.stringify(made)}\n`));
+    return made;
   } finally {
     lock?.release();
   }
 }
 
 /** An identity for one host, which those take for it who trust the authority. */
-export function identityFor(host: string, authority: Identity): Identity {
-  const { publicKey, key } = newKey();
-  const cert = certificateFor(publicKey, serverDays);
+export async function identityFor(host: string, authority: Identity): Promise<Identity> {
+  const forge = await library();
+  const { cert, key } = newCertificate(forge, serverDays);
+  const issuer = forge.pki.certificateFromPem(authority.cert);
   cert.setSubject([{ name: 'commonName', value: host.slice(0, 64) }]);
   cert.setIssuer(name);
   cert.setExtensions([
@@ -69,10 +68,9 @@ export function identityFor(host: string, authority: Identity): Identity {
     { name: 'keyUsage', digitalSignature: true, keyEncipherment: true, critical: true },
     { name: 'extKeyUsage', serverAuth: true },
     { name: 'subjectAltName', altNames: [{ type: 2, value: host }] },
-    { name: 'authorityKeyIdentifier', keyIdentifier: keyIdentifierOf(authority) },
+    { name: 'authorityKeyIdentifier', keyIdentifier: issuer.generateSubjectKeyIdentifier().getBytes() },
   ]);
-  cert.sign(pki.privateKeyFromPem(authority.key), md.sha256.create());
-  return { cert: pki.certificateToPem(cert), key };
+  return signed(forge, { cert, key }, authority.key);
 }
 
 function fileOf(state: string): string {
@@ -93,14 +91,14 @@ function read(path: string): Identity | undefined {
   const text = unlessGone(() => readFileSync(path, 'utf8'));
   if (text === undefined) return undefined;
   const { cert, key } = JSON.parse(text) as Identity;
-  const { notAfter } = pki.certificateFromPem(cert).validity;
-  pki.privateKeyFromPem(key);
-  return notAfter.getTime() - Date.now() > renewMs ? { cert, key } : undefined;
+  createPrivateKey(key);
+  const endsAt = Date.parse(new X509Certificate(cert).validTo);
+  return endsAt - Date.now() > renewMs ? { cert, key } : undefined;
 }
 
-function makeAuthority(): Identity {
-  const { publicKey, key } = newKey();
-  const cert = certificateFor(publicKey, authorityDays);
+async function makeAuthority(): Promise<Identity> {
+  const forge = await library();
+  const { cert, key } = newCertificate(forge, authorityDays);
   cert.setSubject(name);
   cert.setIssuer(name);
   cert.setExtensions([
@@ -108,31 +106,38 @@ function makeAuthority(): Identity {
     { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
     { name: 'subjectKeyIdentifier' },
   ]);
-  cert.sign(pki.privateKeyFromPem(key), md.sha256.create());
-  return { cert: pki.certificateToPem(cert), key };
+  return signed(forge, { cert, key }, key);
 }
 
-/** Node makes keys in milliseconds, for which the library takes seconds. */
-function newKey(): { readonly publicKey: pki.rsa.PublicKey; readonly key: string } {
+/** Loaded when it is wanted: most commands make no certificate. */
+const library = () => import('node-forge');
+type Library = Awaited<ReturnType<typeof library>>;
+
+/** A certificate that is not signed yet, and its private key. */
+interface Draft {
+  readonly cert: pki.Certificate;
+  readonly key: string;
+}
+
+function newCertificate(forge: Library, days: number): Draft {
+  // Node makes keys in milliseconds, for which the library takes seconds.
   const pair = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
   });
-  return { publicKey: pki.publicKeyFromPem(pair.publicKey), key: pair.privateKey };
-}
-
-function certificateFor(publicKey: pki.rsa.PublicKey, days: number): pki.Certificate {
-  const cert = pki.createCertificate();
-  cert.publicKey = publicKey;
+  const cert = forge.pki.createCertificate();
+  cert.publicKey = forge.pki.publicKeyFromPem(pair.publicKey);
   // Positive: the first bit is that of the sign.
   cert.serialNumber = `01${randomBytes(15).toString('hex')}`;
   // Clocks in virtual machines may be late.
   cert.validity.notBefore = new Date(Date.now() - dayMs);
   cert.validity.notAfter = new Date(Date.now() + days * dayMs);
-  return cert;
+  return { cert, key: pair.privateKey };
 }
 
-function keyIdentifierOf({ cert }: Identity): string {
-  return pki.certificateFromPem(cert).generateSubjectKeyIdentifier().getBytes();
+/** `by`: the private key of whoever signs. */
+function signed({ pki, md }: Library, { cert, key }: Draft, by: string): Identity {
+  cert.sign(pki.privateKeyFromPem(by), md.sha256.create());
+  return { cert: pki.certificateToPem(cert), key };
 }

@@ -63,7 +63,8 @@ export class KeyedHost {
   async open(): Promise<(stream: Duplex) => void> {
     this.#context ??= this.options
       .authority()
-      .then((authority) => createSecureContext(identityFor(this.place.host, authority)));
+      .then((authority) => identityFor(this.place.host, authority))
+      .then(createSecureContext);
     const secureContext = await this.#context.catch((reason: unknown) => {
       this.#context = undefined;
       throw new Refusal(messageOf(reason), 502);

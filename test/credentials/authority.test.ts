@@ -31,7 +31,7 @@ describe('authorityOf', () => {
 describe('identityFor', () => {
   it('is good for that host alone, by the authority alone', async () => {
     const authority = await authorityOf(newFolder());
-    const cert = new X509Certificate(identityFor('api.example.com', authority).cert);
+    const cert = new X509Certificate((await identityFor('api.example.com', authority)).cert);
 
     expect(cert.checkHost('api.example.com')).toBe('api.example.com');
     expect(cert.checkHost('www.example.com')).toBeUndefined();

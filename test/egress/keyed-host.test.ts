@@ -47,7 +47,7 @@ interface Given {
 
 /** The real server, which answers with what it got, and the port of a proxy that leads to it. */
 async function given({ credential = anthropic, secret = () => Promise.resolve(key), identity }: Given = {}) {
-  const server = https.createServer(identity ?? identityFor(host, world!), (request, response) => {
+  const server = https.createServer(identity ?? (await identityFor(host, world!)), (request, response) => {
     const { method, url, rawHeaders } = request;
     if (url === '/moved') response.writeHead(302, { Location: 'https://evil.example/' });
     void text(request).then((body) => response.end(JSON.stringify({ method, url, rawHeaders, body })));
@@ -162,8 +162,8 @@ describe('a host that gets a key', () => {
   });
 
   test('gets it only if it is that host', async () => {
-    const other = await given({ identity: identityFor('evil.example', world!) });
-    const unsigned = await given({ identity: identityFor(host, own!) });
+    const other = await given({ identity: await identityFor('evil.example', world!) });
+    const unsigned = await given({ identity: await identityFor(host, own!) });
 
     for (const { port } of [other, unsigned]) {
       const got = await request(port, { path: '/', headers: { 'X-Api-Key': placeholder } });

@@ -30,7 +30,7 @@ beforeAll(async () => {
   model = spawn(process.execPath, [modelProgram], { stdio: ['pipe', 'pipe', 'inherit'] });
   const [line] = (await once(model.stdout!, 'data')) as [Buffer];
   const { port } = JSON.parse(String(line)) as { port: number };
-  const [first, second] = hosts.map((host) => identityFor(host, world));
+  const [first, second] = await Promise.all(hosts.map((host) => identityFor(host, world)));
   front = createServer(first!, (socket) => {
     socket.on('data', (chunk: Buffer) => (heads += chunk.toString('latin1')));
     const far = connect(port, '127.0.0.1');
