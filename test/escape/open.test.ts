@@ -103,7 +103,7 @@ open(
 open(
   'Inside TLS nothing is looked at: a host behind the same front end as an allowed one may be reached by it.',
   async () => {
-    const identity = identityFor('hidden.example', await authorityOf(newFolder()));
+    const identity = await identityFor('hidden.example', await authorityOf(newFolder()));
     const server = createHttpsServer(identity, ({ socket }, answer) => {
       answer.end(socket instanceof TLSSocket && socket.servername);
     });
