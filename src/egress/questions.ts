@@ -50,6 +50,8 @@ interface Turn {
 export interface QuestionsOptions {
   /** Allows a workspace, or what runs without one, to connect to a place, until somebody takes that back. */
   allowAlways(root: string | undefined, place: string): void;
+  /** Whether the editor itself has named the place to the agents of a workspace, as the address of an MCP server. */
+  isNamed(root: string | undefined, place: string): boolean;
 }
 
 /** The questions of one proxy. */
@@ -70,6 +72,7 @@ export class Questions implements SessionObserver {
    * acts for is not known: what was chosen in any that is at a turn counts, and the last one to begin is asked.
    */
   async ask(child: WorkspaceChild, place: string): Promise<boolean | undefined> {
+    if (this.options.isNamed(child.root, place)) return true;
     const turns = [...this.#turns.values()].filter(({ session }) => session.child === child).reverse();
     if (turns.some(({ session }) => this.#granted.get(session.owner)?.has(place))) return true;
     const known = turns.find(({ chosen }) => chosen.has(place));

@@ -1,4 +1,5 @@
 /** Reads the MCP servers that the editor names in a call that opens a session. */
+import { normalHost, placeText } from '../config/host-rules';
 import { jsonOf, textOf, type Message } from '../rpc/message';
 import type { Edit } from '../rpc/splice';
 
@@ -39,8 +40,20 @@ export interface McpAddress {
   readonly url: string | undefined;
 }
 
+/** A server elsewhere. */
+export interface McpRemote {
+  /** Tells it from the others. */
+  readonly kind: 'remote';
+  /** What the editor calls it. */
+  readonly name: string;
+  /** The place of the string with its URL. */
+  readonly span: Span;
+  /** Where it is, as `placeText` has it. */
+  readonly place: string;
+}
+
 /** The servers of a call for which we have to do something, in order; what is malformed passes. Source: ACP v1. */
-export function mcpEntries(message: Message): (McpProgram | McpAddress)[] {
+export function mcpEntries(message: Message): (McpProgram | McpAddress | McpRemote)[] {
   return message.fields.flatMap((field) => {
     if (field.kind !== 'mcpEntry') return [];
     // No key that counts stands twice, so that this is what every parser reads.
@@ -63,12 +76,24 @@ function programOf(value: Record<string, unknown>, name: string, span: Span): Mc
   return { kind: 'program', name, span, hasType: value.type !== undefined, command, args, env: variables };
 }
 
-function addressOf(message: Message, name: string, span: Span): McpAddress | undefined {
+function addressOf(message: Message, name: string, span: Span): McpAddress | McpRemote | undefined {
   const field = message.fields.find(
     ({ kind, start, isString: is }) => kind === 'mcpUrl' && is && start > span.start && start < span.end,
   );
-  const loopback = field === undefined ? undefined : loopbackOf(textOf(message, field));
-  return loopback === undefined ? undefined : { kind: 'loopback', name, span: field!, ...loopback };
+  if (field === undefined) return undefined;
+  const url = textOf(message, field);
+  const loopback = loopbackOf(url);
+  if (loopback !== undefined) return { kind: 'loopback', name, span: field, ...loopback };
+  const place = placeOf(url);
+  return place === undefined ? undefined : { kind: 'remote', name, span: field, place };
+}
+
+function placeOf(url: string): string | undefined {
+  const { protocol, hostname, port } = URL.canParse(url) ? new URL(url) : { protocol: '' };
+  if (protocol !== 'http:' && protocol !== 'https:') return undefined;
+  const host = normalHost(hostname!);
+  const usual = protocol === 'http:' ? 80 : 443;
+  return host === undefined ? undefined : placeText({ host, port: port === '' ? usual : Number(port) });
 }
 
 /** Where a URL of `http` or `https` leads, if that is a loopback address. */

@@ -69,6 +69,8 @@ interface Lease {
   readonly shared: Shared[];
   /** Programs that the container has to have. */
   readonly programs: McpProgram[];
+  /** Where servers are elsewhere, each a host and a port. */
+  readonly remote: string[];
 }
 
 /** The MCP servers of one proxy's sessions. Must be among the observers. */
@@ -98,9 +100,13 @@ export class McpServers implements SessionObserver {
   ): Message | Promise<Message> {
     const entries = this.options.helper === undefined || root === undefined ? [] : mcpEntries(message);
     if (entries.length === 0) return message;
-    const lease: Lease = { root: root!, place, shared: [], programs: [] };
+    const lease: Lease = { root: root!, place, shared: [], programs: [], remote: [] };
     const edits: Edit[] = [];
     for (const entry of entries) {
+      if (entry.kind === 'remote') {
+        lease.remote.push(entry.place);
+        continue;
+      }
       const text = entry.kind === 'program' ? this.#hosted(entry, lease) : this.#forwarded(entry, lease);
       if (text !== undefined) edits.push(replacing(entry.span, text));
     }
@@ -111,6 +117,12 @@ export class McpServers implements SessionObserver {
     const opening = lease.shared.filter(({ helper, socket }) => socket === '' && !helper.isSettled);
     if (opening.length === 0) return prepared;
     return within(readyMs, Promise.all(opening.map(({ helper }) => helper.settled))).then(() => prepared);
+  }
+
+  /** Whether a session in `root` that is open, or is being opened, has a server at that place. */
+  isNamed(root: string | undefined, place: string): boolean {
+    const leases = [...this.#pending.values(), ...this.#leases.values()];
+    return leases.some((lease) => lease.root === root && lease.remote.includes(place));
   }
 
   /** Gives up what was prepared for a message that opens no session. Does nothing if it has opened one. */

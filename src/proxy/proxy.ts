@@ -52,7 +52,11 @@ export class Proxy {
       options.signIn,
     );
     this.#core = core;
-    this.#questions = new Questions(core, options);
+    this.#mcp = new McpServers({ ...options, env: options.host.env });
+    this.#questions = new Questions(core, {
+      allowAlways: (root, place) => options.allowAlways(root, place),
+      isNamed: (root, place) => this.#mcp.isNamed(root, place),
+    });
     this.#children = new Children(core, {
       ...options,
       onLine: (child, line, records) => this.fromAgent(child, line, records),
@@ -69,7 +73,6 @@ export class Proxy {
       this.#terminals,
       config.acp.maxLineFromEditorBytes,
     );
-    this.#mcp = new McpServers({ ...options, env: options.host.env });
     core.observers.push(
       new SessionMemory(sessions),
       ...options.observers(core),

@@ -49,6 +49,7 @@ beforeEach(() => {
       allowed.push(`${root} ${what}`);
       if (fault !== undefined) throw fault;
     },
+    isNamed: (_root, what) => what === 'mcp.example:443',
   });
   core.observers.push(questions);
   child = newChild();
@@ -123,6 +124,11 @@ function answer(id: number, outcome: Json): boolean {
 /** The user chooses an option. */
 const choose = (id: number, optionId: string): boolean =>
   answer(id, { result: { outcome: { outcome: 'selected', optionId } } });
+
+test('asks nobody about a server that the editor has named', async () => {
+  expect(await questions.ask(child, 'mcp.example:443')).toBe(true);
+  expect(lines).toEqual([]);
+});
 
 describe('a question in a turn', () => {
   test('is a card in the thread, as the schemas of ACP have it', async () => {

@@ -42,7 +42,7 @@ describe('mcpEntries', () => {
     ]);
   });
 
-  test('reads servers on the loopback address, with the place of their URL, and no others', () => {
+  test('reads servers by their address, with the place of their URL, and no others', () => {
     const of = (type: string, url: string) =>
       `{"name":"${type}","type":"${type}","headers":[{"name":"url","value":"http://localhost:1"}],"url":"${url}"}`;
     const servers = [
@@ -62,6 +62,7 @@ describe('mcpEntries', () => {
         ...{ kind: 'loopback', name: 'sse', host: 'localhost', port: 4000, url: 'https://127.0.0.1:4000' },
         text: '"https://[::1]:4000"',
       },
+      { kind: 'remote', name: 'http', place: 'example.org:443', text: '"https://example.org"' },
     ]);
   });
 

@@ -62,6 +62,23 @@ const prepare = (message: Message) => servers.prepare(message, plan, root, place
 const session = (editorId = 'e') => ({ editorId }) as unknown as AgentSession;
 const whatOf = (args: readonly string[]) => args.at(-1);
 
+describe('isNamed', () => {
+  test('knows the servers elsewhere of sessions that are open, or being opened, in a workspace', () => {
+    given();
+    const message = opening('[{"type":"sse","name":"x","url":"https://user@MCP.example.org/sse"}]');
+    const known = () => ['mcp.example.org:443', 'mcp.example.org:80'].map((at) => servers.isNamed(root, at));
+
+    expect(known()).toEqual([false, false]);
+    void prepare(message);
+    expect(known()).toEqual([true, false]);
+    servers.onOpen(session(), message);
+    expect(known()).toEqual([true, false]);
+    expect(servers.isNamed('/other', 'mcp.example.org:443')).toBe(false);
+    servers.onClose(session());
+    expect(known()).toEqual([false, false]);
+  });
+});
+
 describe('prepare', () => {
   test('changes nothing, and does not wait, where nothing is named that is on this machine', () => {
     given();
