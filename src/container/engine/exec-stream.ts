@@ -30,6 +30,13 @@ export class ExecStream extends Duplex {
     this.connection.write(chunk, done);
   }
 
+  override _writev(
+    chunks: readonly { readonly chunk: Buffer }[],
+    done: (error?: Error | null) => void,
+  ): void {
+    this.connection.write(Buffer.concat(chunks.map(({ chunk }) => chunk)), done);
+  }
+
   override _final(done: () => void): void {
     this.connection.end(done);
   }

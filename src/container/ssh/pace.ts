@@ -1,6 +1,6 @@
 /** The channels of one connection share what it may keep. */
 import { once } from 'node:events';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Writable } from 'node:stream';
 
 /**
  * For the channels of a connection over that stream: each then takes no more while the stream has enough to send. ssh2
@@ -21,4 +21,20 @@ export function paceOf(stream: Duplex): <T extends Duplex>(channel: T) => T {
     };
     return channel;
   };
+}
+
+/**
+ * Has what is written to a stream before the event loop goes on leave together: ssh2 writes each packet in three pieces,
+ * and each piece would wake sshd up.
+ */
+export function together<T extends Writable>(stream: T): T {
+  const write = stream.write.bind(stream) as (...all: unknown[]) => boolean;
+  stream.write = (...all: unknown[]) => {
+    if (stream.writableCorked === 0) {
+      stream.cork();
+      queueMicrotask(() => stream.uncork());
+    }
+    return write(...all);
+  };
+  return stream;
 }

@@ -6,7 +6,7 @@ import { CaiError, messageOf } from '../../errors';
 import { printableLine } from '../../system/quoted';
 import { userName } from '../spec/files';
 import { fingerprintOf } from './keys';
-import { paceOf } from './pace';
+import { paceOf, together } from './pace';
 import { encodeHeader, type RemoteCommand } from './remote-command';
 import { startProcess, type RemoteProcess, type RemoteSignal } from './remote-process';
 import { NotYet } from './way-in';
@@ -77,7 +77,7 @@ export class SshConnection {
   }
 
   static async #attempt(target: SshTarget, timeoutMs: number): Promise<SshConnection> {
-    const stream = await target.connect();
+    const stream = together(await target.connect());
     return await new Promise((resolve, reject) => {
       const client = new Client();
       client.on('error', (error) => {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, connect, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { join } from 'node:path';
 import { ExecStream } from '../../../src/container/engine/exec-stream';
@@ -93,5 +94,25 @@ describe('ExecStream', () => {
     const other = await pair();
     other.stream.destroy();
     await once(other.engine.resume(), 'close');
+  });
+
+  test('hands over as one what was written while it was corked', async () => {
+    const written: string[] = [];
+    const connection = new Duplex({
+      read: () => undefined,
+      write: (chunk, _encoding, done) => {
+        written.push(String(chunk));
+        done();
+      },
+    });
+    const stream = new ExecStream(connection);
+
+    stream.cork();
+    for (const piece of ['length', 'text', 'tag']) stream.write(piece);
+    stream.uncork();
+    stream.end('last');
+    await once(connection, 'finish');
+
+    expect(written).toEqual(['lengthtexttag', 'last']);
   });
 });

@@ -1,6 +1,6 @@
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { paceOf } from '../../../src/container/ssh/pace';
+import { paceOf, together } from '../../../src/container/ssh/pace';
 
 /** A channel as ssh2's, which sends all that it gets. */
 function channelTo(stream: PassThrough) {
@@ -49,5 +49,32 @@ describe('paceOf', () => {
     stream.destroy(new Error('gone'));
 
     expect(await waiting).toBeFalsy();
+  });
+});
+
+describe('together', () => {
+  test('sends at once, and as one, what is written before the event loop goes on', async () => {
+    const sent: string[] = [];
+    const stream = together(
+      new Writable({
+        write: (chunk: Buffer, _encoding, done) => {
+          sent.push(chunk.toString());
+          done();
+        },
+        writev: (chunks, done) => {
+          sent.push(chunks.map(({ chunk }) => String(chunk)).join(''));
+          done();
+        },
+      }),
+    );
+
+    for (const piece of ['length', 'text', 'tag']) stream.write(piece);
+    await setImmediate();
+    stream.write('next');
+    await setImmediate();
+    stream.end('last');
+    await setImmediate();
+
+    expect(sent).toEqual(['lengthtexttag', 'next', 'last']);
   });
 });
