@@ -3,6 +3,7 @@ import * as containers from './measures/containers.mjs';
 import * as history from './measures/history.mjs';
 import * as initialize from './measures/initialize.mjs';
 import * as memory from './measures/memory.mjs';
+import * as network from './measures/network.mjs';
 import * as quiet from './measures/quiet.mjs';
 import * as roundtrip from './measures/roundtrip.mjs';
 import * as sessions from './measures/sessions.mjs';
@@ -13,4 +14,14 @@ import * as throughput from './measures/throughput.mjs';
  * `round`, which returns the figures of one round by metric and contender. It may have `unavailable`, which
  * resolves with the reason why it cannot be run here.
  */
-export const measures = { throughput, roundtrip, sessions, quiet, initialize, memory, history, containers };
+export const measures = {
+  throughput,
+  roundtrip,
+  sessions,
+  quiet,
+  initialize,
+  memory,
+  history,
+  containers,
+  network,
+};

@@ -12,3 +12,8 @@ export function cpuUs(pid) {
 export function residentMiB(pid) {
   return Number(/^Rss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))[1]) / 1024;
 }
+
+/** The most that it has ever been, in MiB. */
+export function mostMiB(pid) {
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;
+}

@@ -89,19 +89,27 @@ const phrases = {
 };
 
 /**
- * Each budget with what came of it: `pass`, `fail`, `inconclusive`, or `not measured`. `results`: by measure,
- * its `metrics` and the `figures` by metric and contender.
+ * Each budget with what came of it: `pass`, `fail`, `inconclusive`, or `not measured`. One with another limit in `or`
+ * passes by either. `results`: by measure, its `metrics` and the `figures` by metric and contender.
  */
 export function judged(budgets, results) {
-  return budgets.map((budget) => {
-    const result = Object.values(results).find(({ figures }) => figures?.[budget.metric] !== undefined);
-    const limit = budget.atLeast === undefined ? `at most ${budget.atMost}` : `at least ${budget.atLeast}`;
-    const unit = result?.metrics[budget.metric].unit ?? budget.unit ?? '';
-    const wanted = `${limit} ${phrases[budget.compare]({ ...budget, unit })}`;
-    if (result === undefined) return { ...budget, wanted, verdict: 'not measured' };
-    const got = interval(compared(result.figures[budget.metric], budget));
-    return { ...budget, wanted, got, verdict: verdict(got, budget) };
+  return budgets.map(({ or, ...budget }) => {
+    const first = judgedOne(budget, results);
+    if (or === undefined) return first;
+    const second = judgedOne({ metric: budget.metric, of: budget.of, ...or }, results);
+    const wanted = `${first.wanted}, or ${second.wanted}`;
+    return { ...(first.verdict === 'pass' ? first : second), wanted };
   });
+}
+
+function judgedOne(budget, results) {
+  const result = Object.values(results).find(({ figures }) => figures?.[budget.metric] !== undefined);
+  const limit = budget.atLeast === undefined ? `at most ${budget.atMost}` : `at least ${budget.atLeast}`;
+  const unit = result?.metrics[budget.metric].unit ?? budget.unit ?? '';
+  const wanted = `${limit} ${phrases[budget.compare]({ ...budget, unit })}`;
+  if (result === undefined) return { ...budget, wanted, verdict: 'not measured' };
+  const got = interval(compared(result.figures[budget.metric], budget));
+  return { ...budget, wanted, got, verdict: verdict(got, budget) };
 }
 
 /** For the terminal. */

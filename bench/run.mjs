@@ -53,10 +53,10 @@ function options() {
 /** Fails for a budget of what nothing measures, which would never be missed. */
 function checkBudgets() {
   const all = Object.values(measures);
-  for (const { metric, of, to, over } of budgets) {
+  for (const { metric, of, to, over, or } of budgets) {
     const measure = all.find(({ metrics }) => metric in metrics);
     const known = measure === undefined ? [] : [...measure.names, measure.metrics[metric].to];
-    const missing = [of, to, over].find((name) => name !== undefined && !known.includes(name));
+    const missing = [of, to, over, or?.to].find((name) => name !== undefined && !known.includes(name));
     if (missing === undefined) continue;
     process.stderr.write(`bench: budgets.json: no measure takes "${metric}" of "${missing}"\n`);
     process.exit(2);

@@ -3,23 +3,26 @@
  * Cold: there is no container yet. Warm: it runs, the agent does not. Needs an engine, found by DOCKER_HOST or as
  * `docker` finds it; the image `containai:bench` is built if it is missing.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../client.mjs';
-import { cai, initialize, newSession, Place } from '../contenders.mjs';
+import { ContainerPlace, image, withoutEngine } from '../container-place.mjs';
+import { cai, initialize, newSession } from '../contenders.mjs';
 import { median, quantile, rotated } from '../statistics.cjs';
 import { roundTrips } from './roundtrip.mjs';
 
-const image = 'containai:bench';
 const source = join(import.meta.dirname, '..');
 /** In a round, of which the median counts. */
 const warmStarts = 3;
 const sessions = 20;
 const trips = 500;
 
+/** `cai` where it has to enter containers by the engine's API; in `cai`, by a socket. */
+const byEngine = 'cai, by the engine';
+
 /** Names of those that take part. */
-export const names = ['docker', 'cai'];
+export const names = ['docker', 'cai', byEngine];
 
 /** Each with its unit and the contender that the others are compared with. */
 export const metrics = {
@@ -32,27 +35,23 @@ export const metrics = {
 };
 
 /** Why it cannot be run here. */
-export function unavailable() {
-  const { status, error, stderr } = spawnSync('docker', ['version'], { encoding: 'utf8', timeout: 10_000 });
-  if (error !== undefined) return `docker cannot be run: ${error.message}`;
-  return status === 0 ? undefined : `no engine answers: ${stderr.trim().split('\n').at(-1)}`;
-}
+export const unavailable = withoutEngine;
 
 /** One round: figures by metric and contender. */
 export async function round({ order, round: number }) {
-  const place = new ContainerPlace();
+  const place = new AgentPlace();
   try {
-    if (spawnSync('docker', ['image', 'inspect', image]).status !== 0) place.cai('build', '--agent', 'bench');
     // The first start records what the agent answers to `initialize`.
     await (await place.editor()).stop();
+    const sessionsOf = order.filter((name) => name !== byEngine);
     const cold = {};
-    for (const name of order) cold[name] = await place.coldSession(name);
+    for (const name of sessionsOf) cold[name] = await place.coldSession(name);
     await (await place.editor()).stop();
     const warm = { docker: [], cai: [] };
-    const nothing = { docker: [], cai: [] };
+    const nothing = { docker: [], cai: [], [byEngine]: [] };
     for (let start = 0; start < warmStarts; start++) {
       for (const name of rotated(order, number + start)) {
-        warm[name].push(await place.warmSession(name));
+        if (name in warm) warm[name].push(await place.warmSession(name));
         nothing[name].push(place.nothing(name));
       }
     }
@@ -60,7 +59,7 @@ export async function round({ order, round: number }) {
       'session/new, cold container': cold,
       'session/new, warm container': mapped(warm, median),
       'command that does nothing, warm container': mapped(nothing, median),
-      ...(await place.running(order)),
+      ...(await place.running(sessionsOf)),
     };
   } finally {
     place.remove();
@@ -70,39 +69,13 @@ export async function round({ order, round: number }) {
 const mapped = (byName, change) =>
   Object.fromEntries(Object.entries(byName).map(([name, value]) => [name, change(value)]));
 
-/** A workspace with the agent in it, and a user whose agents run in containers. */
-class ContainerPlace extends Place {
+/** A workspace with the agent in it. */
+class AgentPlace extends ContainerPlace {
   constructor() {
     super();
-    const engine = Object.entries(process.env).filter(([name]) => name.startsWith('DOCKER_'));
-    this.env = { PATH: process.env.PATH, HOME: this.home, ...Object.fromEntries(engine) };
-    this.root = this.workspace();
     for (const name of ['agent.mjs', 'messages.mjs']) copyFileSync(join(source, name), join(this.root, name));
     this.agent = ['node', join(this.root, 'agent.mjs')];
-    // What the engine tests need to build images; nothing where these are not set.
-    const { CAI_TEST_CA_FILE: caFile, CAI_TEST_NPM_REGISTRY: registry } = process.env;
-    const network = Object.entries({ ca_file: caFile, npm_registry: registry }).filter(([, value]) => value);
-    writeFileSync(
-      join(this.home, '.config/containai/config.toml'),
-      [
-        '[agents.bench]',
-        `command = ${JSON.stringify(this.agent)}`,
-        '[network]',
-        ...network.map(([key, value]) => `${key} = ${JSON.stringify(value)}`),
-        '',
-      ].join('\n'),
-    );
-  }
-
-  /** Runs a command of `cai` to its end; its output is returned. */
-  cai(...args) {
-    const [program, script] = cai;
-    return execFileSync(program, [script, ...args], {
-      cwd: this.root,
-      env: this.env,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    this.configure(this.agent);
   }
 
   /** `cai --acp` with a session in the workspace. It is started where nothing is started for the folder. */
@@ -125,7 +98,7 @@ class ContainerPlace extends Place {
   }
 
   get container() {
-    return JSON.parse(this.cai('ps', '--json')).find(({ workspace }) => workspace === this.root).name;
+    return JSON.parse(this.cai(['ps', '--json'])).find(({ workspace }) => workspace === this.root).name;
   }
 
   get inContainer() {
@@ -134,7 +107,7 @@ class ContainerPlace extends Place {
 
   /** In milliseconds; no container is left of it. */
   async coldSession(name) {
-    this.cai('rm', '--workspace', this.root, '--force');
+    this.cai(['rm', '--workspace', this.root, '--force']);
     const mount = `${this.root}:${this.root}`;
     return await this.#timed(name, [
       'run',
@@ -175,8 +148,8 @@ class ContainerPlace extends Place {
   nothing(name) {
     const container = this.container;
     const startedAt = performance.now();
-    if (name === 'cai') this.cai('exec', '--quiet', '--workspace', this.root, '--', 'true');
-    else execFileSync('docker', ['exec', container, 'true'], { env: this.env });
+    if (name === 'docker') execFileSync('docker', ['exec', container, 'true'], { env: this.env });
+    else this.cai(this.inside('true'), name === byEngine ? { CAI_WAY_IN: 'exec' } : {});
     return performance.now() - startedAt;
   }
 
@@ -214,13 +187,5 @@ class ContainerPlace extends Place {
       times.push(client.reachedAt - askedAt);
     }
     return median(times);
-  }
-
-  remove() {
-    try {
-      this.cai('rm', '--all', '--agent', 'bench', '--volumes', '--force');
-    } finally {
-      super.remove();
-    }
   }
 }
