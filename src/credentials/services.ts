@@ -12,6 +12,8 @@ export interface Service {
   readonly variables: readonly string[];
   /** What those hold: of the form of a key, so that programs take it for one. Of no use anywhere else. */
   readonly placeholder: string;
+  /** Where in a query programs send the key, and the header that means the same: answers show queries. */
+  readonly parameter?: { readonly name: string; readonly header: string };
   /** Further variables, by which programs find the placeholder. */
   readonly more?: Readonly<Record<string, string>>;
 }
@@ -34,6 +36,8 @@ const services: Readonly<Record<string, Service>> = {
     hosts: ['generativelanguage.googleapis.com'],
     variables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     placeholder: `AIzaSy${filler(33)}`,
+    // Source: Google Cloud, "Use API keys to access APIs".
+    parameter: { name: 'key', header: 'X-Goog-Api-Key' },
   },
   github: {
     hosts: ['github.com', 'api.github.com', 'uploads.github.com'],

@@ -9,33 +9,46 @@ export interface Keyable {
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
+/** Servers show what they get in any other header, or in the query: in what they refuse, and in links. */
+const forKeys = ['authorization', 'x-api-key', 'x-goog-api-key'];
+
 /**
- * The request with the key: instead of the placeholder, also within `Basic` credentials and in the query. For a host
- * that is no service, or with a header of its own, that header is set whatever the request has.
+ * The request with the key: instead of the placeholder where that is all that a header for keys holds, after the name of
+ * the scheme, or a half of a `Basic` pair. For a host that is no service, or with a header of its own, that header is set
+ * whatever the request has.
  */
 export function withKey({ path, headers }: Keyable, credential: Credential, key: string): Keyable {
-  const { placeholder } = serviceOf(credential);
+  const { placeholder, parameter } = serviceOf(credential);
   if (placeholder === '' || credential.header !== undefined) {
     const { name, prefix } = headerOf(credential);
-    const others = headers.filter(([each]) => each.toLowerCase() !== name.toLowerCase());
-    return { path, headers: [...others, [name, `${prefix}${key}`]] };
+    return { path, headers: withHeader(headers, name, `${prefix}${key}`) };
   }
-  const swapped = headers.map(([name, value]) => [name, inValue(value, placeholder, key)] as const);
-  const at = path.indexOf('?');
-  const query = at === -1 ? '' : path.slice(at).replaceAll(placeholder, () => encodeURIComponent(key));
-  return { path: at === -1 ? path : path.slice(0, at) + query, headers: swapped };
+  const swapped = headers.map(
+    ([name, value]) =>
+      [name, forKeys.includes(name.toLowerCase()) ? inValue(value, placeholder, key) : value] as const,
+  );
+  const [, base = path, query = ''] = /^([^?]*)\?(.*)$/.exec(path) ?? [];
+  const given = query.split('&');
+  const others = given.filter(
+    (each) => parameter === undefined || each !== `${parameter.name}=${placeholder}`,
+  );
+  if (parameter === undefined || others.length === given.length) return { path, headers: swapped };
+  return {
+    path: others.length === 0 ? base : `${base}?${others.join('&')}`,
+    headers: withHeader(swapped, parameter.header, key),
+  };
+}
+
+function withHeader(headers: Keyable['headers'], name: string, value: string): Keyable['headers'] {
+  return [...headers.filter(([each]) => each.toLowerCase() !== name.toLowerCase()), [name, value]];
 }
 
 function inValue(value: string, placeholder: string, key: string): string {
-  const [, scheme, encoded = ''] = /^(basic )([\w+/=]+)$/i.exec(value) ?? [];
-  if (scheme === undefined) return value.replaceAll(placeholder, () => key);
-  const pair = Buffer.from(encoded, 'base64').toString('latin1');
-  if (!pair.includes(placeholder)) return value;
-  return (
-    scheme +
-    Buffer.from(
-      pair.replaceAll(placeholder, () => key),
-      'latin1',
-    ).toString('base64')
-  );
+  const [, scheme = '', rest] = /^(\S+ +)?(\S+)$/.exec(value) ?? [];
+  if (rest === placeholder) return `${scheme}${key}`;
+  if (rest === undefined || !/^basic /i.test(scheme)) return value;
+  const [, user, password] = /^([^:]*):(.*)$/s.exec(Buffer.from(rest, 'base64').toString('latin1')) ?? [];
+  if (user !== placeholder && password !== placeholder) return value;
+  const pair = [user, password].map((each) => (each === placeholder ? key : each)).join(':');
+  return `${scheme}${Buffer.from(pair, 'latin1').toString('base64')}`;
 }

@@ -28,10 +28,45 @@ describe('withKey', () => {
     ]);
   });
 
-  it('takes the place of the placeholder in the query, and not in the path', () => {
-    const { path } = withKey({ path: `/${placeholder}?key=${placeholder}&a=b`, headers: [] }, github, 'a&b');
+  const elsewhere = [
+    ...['Origin', 'User-Agent', 'Referer', 'X-Request-Id', 'anthropic-version', 'OpenAI-Organization'],
+    ...['Access-Control-Request-Headers', 'Cookie', 'Content-Type', 'If-None-Match', 'Range'],
+  ].map((name) => [name, placeholder]);
 
-    expect(path).toBe(`/${placeholder}?key=a%26b&a=b`);
+  // What answers show: of other headers what they allow or refuse, of these what is no key.
+  it.each([
+    ...elsewhere,
+    ['Authorization', `Bearer x${placeholder}`],
+    ['Authorization', `Digest username="${placeholder}", uri="/"`],
+    ['Authorization', `Bearer ${placeholder} ${placeholder}`],
+    ['Authorization', basic(`user-${placeholder}:x`)],
+    ['Authorization', basic(placeholder)],
+    ['X-Api-Key', `{${placeholder}}`],
+  ])('takes no place where a server may show it: %s: %s', (name, value) => {
+    const request = { path: '/', headers: [[name, value] as const] };
+
+    expect(withKey(request, github, 'the-key')).toEqual(request);
+  });
+
+  it.each(['/search?q=', '/search?key=', '/'])('takes no place in an address: %s', (path) => {
+    const request = { path: `${path}${placeholder}`, headers: [] };
+
+    expect(withKey(request, github, 'the-key')).toEqual(request);
+  });
+
+  it.each([
+    ['/a?alt=sse&key=$&b=c', '/a?alt=sse&b=c'],
+    ['/a?key=$', '/a'],
+  ])('goes from the query of Google into its header: %s', (path, expected) => {
+    const google = { for: 'google', from } as const;
+    const own = path.replace('$', serviceOf(google).placeholder);
+
+    expect(withKey({ path: own, headers: [['x-goog-api-key', 'own']] }, google, 'the-key')).toEqual({
+      path: expected,
+      headers: [['X-Goog-Api-Key', 'the-key']],
+    });
+    const searched = { path: own.replace('key=', 'q='), headers: [] };
+    expect(withKey(searched, google, 'the-key')).toEqual(searched);
   });
 
   it.each([
