@@ -38,9 +38,12 @@ export function isNameTaken(reason: unknown): boolean {
   );
 }
 
-/** podman's answer where a container does not run, or stands still; Docker's is 409. */
+/**
+ * podman's answer where a container does not run, or stands still, and Docker's where it has ended since a program was
+ * made for it; otherwise Docker's is 409.
+ */
 export function isNotRunning(reason: unknown): boolean {
-  return statusOf(reason) === 500 && sentenceOf(reason).includes('container state improper');
+  return statusOf(reason) === 500 && /container state improper| is not running: /.test(sentenceOf(reason));
 }
 
 /** Somebody else removes it just now. */

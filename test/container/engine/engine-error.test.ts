@@ -1,6 +1,20 @@
-import { engineError, EngineSilent } from '../../../src/container/engine/engine-error';
+import { engineError, EngineSilent, isNotRunning } from '../../../src/container/engine/engine-error';
 import { addressOf } from '../fake-engine';
 import { expectedError } from '../../expected-error';
+
+test.each([
+  // Observed: podman 4.3.1, and Docker 20.10.24 of a container that ends while a program is started in it.
+  [500, 'can only create exec sessions on running containers: container state improper', true],
+  [500, 'Container e7594039d41a is not running: Exited (1) Less than a second ago', true],
+  [500, 'OCI runtime exec failed: exec failed: no such file', false],
+  [400, 'Container x is not running: Exited (1)', false],
+])('status %d, %s: the container does not run: %s', (statusCode, sentence, expected) => {
+  const reason = Object.assign(new Error(`(HTTP code ${statusCode}) server error - ${sentence} `), {
+    statusCode,
+  });
+
+  expect(isNotRunning(reason)).toBe(expected);
+});
 
 describe('engineError', () => {
   const asked = { address: addressOf('/x.sock'), what: 'do it', code: 'CONTAINER_START' } as const;
