@@ -6,7 +6,7 @@ import type { Cai, RunOptions } from './support';
 /** What an editor does when an agent asks something: gives the result, or throws. */
 export type Served = (params: Json) => unknown;
 
-/** An editor with a `cai --acp` of its own, which allows whatever an agent asks permission for. */
+/** An editor with a `cai --acp` of its own, which allows whatever an agent asks permission for, unless it serves that. */
 export class Editor {
   readonly #inbox = new Inbox('editor', patienceMs);
   readonly #served = new Map<string, Served>();
@@ -106,7 +106,7 @@ export class Editor {
     this.#seen++;
     const served = this.#served.get(String(message.method));
     if (served !== undefined) void this.#answer(message, served);
-    if (message.method !== 'session/request_permission') return;
+    if (served !== undefined || message.method !== 'session/request_permission') return;
     const { options } = message.params as { options: { kind: string; optionId: string }[] };
     const { optionId } = options.find(({ kind }) => kind === 'allow_once')!;
     this.#send({ id: message.id, result: { outcome: { outcome: 'selected', optionId } } });
