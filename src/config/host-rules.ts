@@ -61,7 +61,7 @@ export function names(rule: HostRule, { host, port }: Place, usual: readonly num
 
 /**
  * A host as everybody who connects understands it, however it is written: `0x7f.1` is 127.0.0.1. `undefined`: it is
- * none. Source: WHATWG URL, host parsing.
+ * none, or no rule could name it, as with characters that mean something to a shell. Source: WHATWG URL, host parsing.
  */
 export function normalHost(host: string): string | undefined {
   const text = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
@@ -69,7 +69,8 @@ export function normalHost(host: string): string | undefined {
   if (!/^[^\s/?#@\\:[\]]+$|^\[[\da-f:.]+\]$/i.test(text) || !URL.canParse(`http://${text}/`))
     return undefined;
   const { hostname } = new URL(`http://${text}/`);
-  return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '') || undefined;
+  const normal = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  return hostname.startsWith('[') || nameForm.test(normal) ? normal : undefined;
 }
 
 /** As `HOST:PORT`, with an IPv6 address in brackets. */

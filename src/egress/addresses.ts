@@ -2,9 +2,13 @@
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** Source: IANA registries of special-purpose addresses for IPv4 and IPv6; addresses that hold others, such as NAT64. */
+/**
+ * Sources: IANA registries of special-purpose addresses for IPv4 and IPv6; addresses that hold others, such as NAT64;
+ * learn.microsoft.com, "What is IP address 168.63.129.16?": a service of the machine that Azure gives its machines.
+ */
 const notPublic = [
-  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '168.63.129.16/32'],
+  ...['169.254.0.0/16', '172.16.0.0/12'],
   ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15'],
   ...['198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
   ...['::/96', '64:ff9b::/96', '64:ff9b:1::/48', '100::/64', '2001::/23', '2001:db8::/32', '2002::/16'],

@@ -1,13 +1,23 @@
 /** What the proxy's ends of HTTP have in common: the headers that are passed on, the passing, and the refusal. */
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import http, { type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline, type Duplex } from 'node:stream';
 import { placeText, type Place } from '../config/host-rules';
 import { messageOf } from '../errors';
 import { printableLine } from '../system/quoted';
 import { Refusal } from './policy';
 
-/** How long a head may be. */
-export const maxHeadBytes = 64 * 1024;
+/** How long a head may be, in bytes. */
+const maxHeadBytes = 64 * 1024;
+/** How long somebody who was refused may take to read why, in milliseconds. */
+const lingerMs = 1_000;
+
+/** A server that listens nowhere, for streams that it is given. */
+export function headServer(): http.Server {
+  const server = http.createServer({ maxHeaderSize: maxHeadBytes });
+  // One that is left out, as there are many, may say how long the body is.
+  server.maxHeadersCount = 0;
+  return server;
+}
 
 /** Passes the rest of a request on to where it is `sent`, and the answer back. Rejects with a `Refusal` before that. */
 export function pass(
@@ -17,12 +27,22 @@ export function pass(
   place: Place,
 ): Promise<void> {
   return new Promise<void>((resolve, reject) => {
-    sent.on('error', (reason) =>
-      reject(new Refusal(`${placeText(place)} broke off (${printableLine(messageOf(reason))})`, 502)),
-    );
+    const fail = (reason: unknown) =>
+      reject(new Refusal(`${placeText(place)} broke off (${printableLine(messageOf(reason))})`, 502));
+    sent.on('error', fail);
+    sent.on('upgrade', (_got, socket) => {
+      socket.destroy();
+      fail(new Error('it changed to another protocol'));
+    });
     sent.on('response', (got) => {
-      response.writeHead(got.statusCode ?? 502, got.statusMessage, endToEnd(got).flat());
-      pipeline(got, response, () => resolve());
+      try {
+        response.writeHead(got.statusCode ?? 502, got.statusMessage, endToEnd(got).flat());
+        pipeline(got, response, () => resolve());
+      } catch (reason) {
+        // What can be read is not always what may be written.
+        got.destroy();
+        fail(reason);
+      }
     });
     response.on('close', () => sent.destroy());
     pipeline(request, sent, () => undefined);
@@ -49,13 +69,19 @@ function endToEnd(message: IncomingMessage, kept: readonly string[] = []): [stri
     });
 }
 
-/** What is passed on of a request: the `Host` is the place that was admitted, whatever the request says. */
+/**
+ * What is passed on of a request. The `Host` is the place that was admitted, whatever the request says; and where the
+ * body ends is told as we know it, or whoever reads on would take the body for a request.
+ */
 export function headersFor(
   request: IncomingMessage,
   place: Place,
   kept?: readonly string[],
 ): [string, string][] {
-  const rest = endToEnd(request, kept).filter(([name]) => name.toLowerCase() !== 'host');
+  const rest = endToEnd(request, kept).filter(([name]) => !/^(?:host|content-length)$/i.test(name));
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+  if (coding !== undefined) rest.push(['Transfer-Encoding', 'chunked']);
+  else if (length !== undefined) rest.push(['Content-Length', length]);
   const isUsual = place.port === 80 || place.port === 443;
   return [['Host', isUsual ? placeText(place).replace(/:\d+$/, '') : placeText(place)], ...rest];
 }
@@ -71,6 +97,9 @@ export function refuse(stream: Duplex, reason: unknown): void {
   stream.end(
     `HTTP/1.1 ${status} ${text}\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   );
+  // Whoever does not read it, and goes on sending, is not kept.
+  stream.resume();
+  setTimeout(() => stream.destroy(), lingerMs).unref();
 }
 
 /** The same for a request; one that is answered already is broken off. */

@@ -3,7 +3,7 @@
  * TLS again, to that host alone.
  */
 import { once } from 'node:events';
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
 import { connect, createSecureContext, rootCertificates, TLSSocket, type SecureContext } from 'node:tls';
@@ -15,7 +15,7 @@ import type { Credential } from '../credentials/services';
 import { withKey, type Keyable } from '../credentials/swap';
 import { messageOf } from '../errors';
 import type { Dialler } from './dial';
-import { answer, headersFor, maxHeadBytes, pass, refuse } from './http-message';
+import { answer, headersFor, headServer, pass, refuse } from './http-message';
 import { Refusal } from './policy';
 
 /** Whose key it is, and how it is used. */
@@ -34,7 +34,7 @@ export interface KeyedHostOptions {
 
 /** For one command. */
 export class KeyedHost {
-  readonly #server = http.createServer({ maxHeaderSize: maxHeadBytes });
+  readonly #server = headServer();
   readonly #agent = new https.Agent({ keepAlive: true });
   #context: Promise<SecureContext> | undefined;
 

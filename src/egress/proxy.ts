@@ -8,16 +8,21 @@ import type { Duplex } from 'node:stream';
 import { joinStreams } from '../container/ssh/tunnel-server';
 import { normalHost, placeText, type Place } from '../config/host-rules';
 import { credentialsFor, type Dialler } from './dial';
-import { answer, headersFor, maxHeadBytes, pass, refuse } from './http-message';
+import { answer, headersFor, headServer, pass, refuse } from './http-message';
 import type { KeyedHost } from './keyed-host';
 import { Refusal, type Policy } from './policy';
 
 /** How many connections may be open at once: each costs a descriptor here. */
 const maxConnections = 512;
+/** How much of what the container sends may wait for servers that do not take it, in bytes: a stalled one has 2 MiB. */
+const maxUnreadBytes = 256 * 2 ** 20;
+/** How often that is looked at, in milliseconds. */
+const lookEveryMs = 500;
+
 /** One for each command. */
 export class EgressProxy {
-  readonly #server = http.createServer({ maxHeaderSize: maxHeadBytes });
-  #open = 0;
+  readonly #server = headServer();
+  readonly #open = new Set<Duplex>();
 
   /** Whatever `policy` admits is reached by `dialler`; a tunnel to a host with a key ends at `keyedHost`. */
   constructor(
@@ -34,20 +39,34 @@ export class EgressProxy {
     this.#server.on('request', (request, response) => {
       this.#forward(request, response).catch((reason: unknown) => answer(response, reason));
     });
+    setInterval(() => this.#endStalled(), lookEveryMs).unref();
     this.#server.on('clientError', (_error, stream: Duplex) => refuse(stream, notUnderstood()));
   }
 
   /** Serves a connection. */
   take(stream: Duplex): void {
     stream.on('error', () => undefined);
-    if (this.#open >= maxConnections) {
+    if (this.#open.size >= maxConnections) {
       const what = `more than ${maxConnections} connections are open`;
       refuse(stream, new Refusal(`${what}: close some, or try again later`, 503));
       return;
     }
-    this.#open++;
-    stream.on('close', () => this.#open--);
+    this.#open.add(stream);
+    stream.on('close', () => this.#open.delete(stream));
     this.#server.emit('connection', stream);
+  }
+
+  /** Ends connections in which too much waits, those with most of it first. */
+  #endStalled(): void {
+    let unread = [...this.#open].reduce((sum, { readableLength }) => sum + readableLength, 0);
+    if (unread <= maxUnreadBytes) return;
+    for (const stream of [...this.#open].sort((one, other) => other.readableLength - one.readableLength)) {
+      unread -= stream.readableLength;
+      // It counts as closed, for ssh2, only once all of it was read.
+      stream.removeAllListeners('data').resume();
+      stream.destroy();
+      if (unread <= maxUnreadBytes) return;
+    }
   }
 
   async #tunnel(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {

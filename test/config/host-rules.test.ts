@@ -94,6 +94,18 @@ describe('normalHost', () => {
     'a\\b',
     'a#b',
     'a?b',
+    // Looked up with a last dot, it would be `example.com`, which a rule can refuse.
+    'example.com..',
+    'a..b',
+    // Shown in a command that the user may run.
+    'a;b',
+    '$(a).example.com',
+    '`a`.example.com',
+    "a'b.example.com",
+    'a&b',
+    '-a.example.com',
+    '*.example.com',
+    `${'a'.repeat(64)}.example.com`,
   ])('knows no host in %j', (host) => expect(normalHost(host)).toBeUndefined());
 });
 

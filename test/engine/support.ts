@@ -3,7 +3,7 @@
  * of everything that was made. `CAI_TEST_USER` names a user for each of jest's workers; only root can be
  * somebody else.
  */
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -15,9 +15,11 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { isInternal } from '../../src/egress/addresses';
 import { Running, type Ended } from './running';
 
 const repository = resolve(__dirname, '../..');
@@ -38,6 +40,8 @@ afterAll(async () => {
   await removeEverything();
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 });
+
+const registryAddresses = registryRules();
 
 /** `cai` as a package manager would have installed it. */
 const bin = join(install(), 'bin/cai');
@@ -69,7 +73,7 @@ export class Cai {
   /** Where the user's configuration stands. */
   readonly configFile = join(this.home, 'config/containai/config.toml');
 
-  /** `config` is what the user has configured besides the network, TOML. */
+  /** `config` is what else the user has configured, TOML; its first lines are of the table `network`. */
   constructor(config = '') {
     ownFolder(this.home);
     ownFolder(join(this.home, 'run'));
@@ -77,9 +81,10 @@ export class Cai {
     this.configure(config);
   }
 
-  /** Replaces what the user has configured besides the network. */
+  /** Replaces what else the user has configured. */
   configure(config: string): void {
-    ownFile(this.configFile, `${networkSettings()}\n${config}`);
+    const allow = /^allow = /m.test(config) ? '' : `allow = ${JSON.stringify(registryAddresses)}\n`;
+    ownFile(this.configFile, `${networkSettings()}${allow}${config}`);
   }
 
   /** Starts `cai`; its stdin is open. */
@@ -174,6 +179,17 @@ function networkSettings(): string {
   const settings = Object.entries({ ca_file: caFile, npm_registry: npmRegistry });
   const lines = settings.flatMap(([key, value]) => (value ? [`${key} = ${JSON.stringify(value)}`] : []));
   return ['[network]', ...lines, ''].join('\n');
+}
+
+/** Rules for those addresses of npm's registry that are not public, as where a mirror has its name. */
+function registryRules(): string[] {
+  const { hostname } = new URL(process.env.CAI_TEST_NPM_REGISTRY || 'https://registry.npmjs.org/');
+  // Name and address, in columns; nothing, if it is not known.
+  const found = spawnSync('getent', ['ahosts', hostname], { encoding: 'utf8' }).stdout ?? '';
+  const addresses = found.split('\n').map((line) => line.split(' ', 1).join());
+  return [...new Set(addresses)]
+    .filter((address) => isIP(address) !== 0 && isInternal(address))
+    .map((address) => (isIP(address) === 6 ? `[${address}]` : address));
 }
 
 /** Copies what the package publishes; returns the folder. */

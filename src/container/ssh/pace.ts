@@ -2,6 +2,9 @@
 import { once } from 'node:events';
 import type { Duplex, Writable } from 'node:stream';
 
+/** How much a channel keeps whose other end does not read, in bytes. Those inside open as many as they like. */
+const keptBytes = 64 * 1024;
+
 /**
  * For the channels of a connection over that stream: each then takes no more while the stream has enough to send. ssh2
  * heeds their windows alone, and those of many together are too much to keep.
@@ -14,6 +17,9 @@ export function paceOf(stream: Duplex): <T extends Duplex>(channel: T) => T {
       .catch(() => undefined)
       .finally(() => (draining = undefined)));
   return (channel) => {
+    // ssh2 has no option for it, and keeps 2 MiB.
+    const { _writableState: state } = channel as unknown as { _writableState: { highWaterMark: number } };
+    state.highWaterMark = keptBytes;
     const write = channel._write.bind(channel);
     channel._write = (chunk, encoding, done) => {
       if (stream.writableNeedDrain) void drained().then(() => channel._write(chunk, encoding, done));

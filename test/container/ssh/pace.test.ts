@@ -4,7 +4,7 @@ import { paceOf, together } from '../../../src/container/ssh/pace';
 
 /** A channel as ssh2's, which sends all that it gets. */
 function channelTo(stream: PassThrough) {
-  const channel = new PassThrough();
+  const channel = new PassThrough({ highWaterMark: 2 * 2 ** 20 });
   channel._write = (chunk, _encoding, done) => {
     stream.write(chunk);
     done();
@@ -37,6 +37,17 @@ describe('paceOf', () => {
 
     expect(held).toBeLessThan(10);
     expect([taken.replace(/b./g, ''), taken.replace(/a./g, '')]).toEqual(['a1a2a3a4a5', 'b1b2b3b4b5']);
+  });
+
+  test('has a channel take no more while little of it waits', () => {
+    const stream = new PassThrough();
+    const channel = channelTo(stream);
+    channel._write = () => undefined;
+    const taking = new Array<boolean>();
+
+    for (const size of [1_000, 64 * 1024]) taking.push(paceOf(stream)(channel).write(Buffer.alloc(size)));
+
+    expect(taking).toEqual([true, false]);
   });
 
   test('does not hold a channel for ever whose stream has failed', async () => {
