@@ -183,9 +183,10 @@ function networkSettings(): string {
 
 /** Rules for those addresses of npm's registry that are not public, as where a mirror has its name. */
 function registryRules(): string[] {
-  const { hostname } = new URL(process.env.CAI_TEST_NPM_REGISTRY || 'https://registry.npmjs.org/');
+  const { CAI_TEST_NPM_REGISTRY: own = '' } = process.env;
+  const { hostname } = new URL(own === '' ? 'https://registry.npmjs.org/' : own);
   // Name and address, in columns; nothing, if it is not known.
-  const found = spawnSync('getent', ['ahosts', hostname], { encoding: 'utf8' }).stdout ?? '';
+  const found = spawnSync('getent', ['ahosts', hostname], { encoding: 'utf8' }).stdout;
   const addresses = found.split('\n').map((line) => line.split(' ', 1).join());
   return [...new Set(addresses)]
     .filter((address) => isIP(address) !== 0 && isInternal(address))
