@@ -151,7 +151,7 @@ function placeOf(authority: string): Place {
 
 /** Where a request for a whole address leads. Fails with a `Refusal` for one that names no host, or a user. */
 function targetOf({ url = '' }: IncomingMessage): { readonly place: Place; readonly path: string } {
-  const [, authority = '', path = ''] = /^(?:http|ws):\/\/([^/?#@]+)([^#]*)$/i.exec(url) ?? [];
+  const [, authority = '', path = ''] = /^(?:http|ws):\/\/([^/?#@]+)([/?][^#]*)?$/i.exec(url) ?? [];
   const place = placeOf(/:\d+$/.test(authority) ? authority : `${authority}:80`);
   return { place, path: path.startsWith('/') ? path : `/${path}` };
 }

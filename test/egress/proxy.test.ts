@@ -251,6 +251,8 @@ describe('plain HTTP', () => {
     'ftp://site.example/',
     'https://site.example/',
     'http://user:password@site.example/',
+    'http://site.example@denied.example/',
+    'http://site.example:80@denied.example/',
     'http:///path',
   ])('for %s is not understood', async (path) =>
     expect((await request(await given(), { path })).status).toBe(400),

