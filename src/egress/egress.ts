@@ -56,7 +56,7 @@ export async function openEgress(
 
 /**
  * ssh2 makes two new buffers of each packet. V8 answers that by marking all that lives, step by step and over and over,
- * which took half the time of a download; without those steps it collects the young buffers alone.
+ * a quarter of the processor time of a download; without those steps it collects the young buffers alone.
  */
 function begin(options: EgressOptions): EgressProxy {
   setFlagsFromString('--no-incremental-marking');
