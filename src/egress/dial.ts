@@ -121,7 +121,7 @@ async function throughProxy(place: Place, proxy: URL): Promise<Duplex> {
 }
 
 /** `connection` once `done`; rejects with a `Refusal`, and ends it, if that fails or takes too long. */
-async function opened<T extends { destroy(): unknown }>(
+export async function opened<T extends { destroy(): unknown }>(
   place: Place,
   connection: T,
   done: Promise<unknown>,

@@ -19,6 +19,29 @@ export function headServer(): http.Server {
   return server;
 }
 
+/** How many requests may be open at a server at once: one connection can send many before it has an answer. */
+const maxRequests = 512;
+
+/** Has `serve`, which settles when its answer is over, serve the requests to a server; tells why where it rejects. */
+export function serveRequests(
+  server: http.Server,
+  serve: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+): void {
+  let open = 0;
+  server.on('request', (request, response) => {
+    // Each request has one.
+    request.socket.setMaxListeners(0);
+    if (open >= maxRequests) {
+      answer(response, new Refusal(`more than ${maxRequests} requests are open: try again later`, 503));
+      return;
+    }
+    open++;
+    serve(request, response)
+      .catch((reason: unknown) => answer(response, reason))
+      .finally(() => open--);
+  });
+}
+
 /** Passes the rest of a request on to where it is `sent`, and the answer back. Rejects with a `Refusal` before that. */
 export function pass(
   request: IncomingMessage,
@@ -29,7 +52,13 @@ export function pass(
   return new Promise<void>((resolve, reject) => {
     const fail = (reason: unknown) =>
       reject(new Refusal(`${placeText(place)} broke off (${printableLine(messageOf(reason))})`, 502));
-    sent.on('error', fail);
+    // An answer that waits for another one is not told that their connection has ended.
+    const giveUp = (): void => void sent.destroy();
+    request.socket.once('close', giveUp);
+    sent.on('error', fail).on('close', () => {
+      request.socket.off('close', giveUp);
+      if (!response.headersSent) fail(new Error('there is no answer'));
+    });
     sent.on('upgrade', (_got, socket) => {
       socket.destroy();
       fail(new Error('it changed to another protocol'));
@@ -44,8 +73,9 @@ export function pass(
         fail(reason);
       }
     });
-    response.on('close', () => sent.destroy());
-    pipeline(request, sent, () => undefined);
+    response.on('close', giveUp);
+    if (request.socket.destroyed) giveUp();
+    else pipeline(request, sent, () => undefined);
   });
 }
 

@@ -14,8 +14,8 @@ import type { Secret } from '../credentials/secret';
 import type { Credential } from '../credentials/services';
 import { withKey, type Keyable } from '../credentials/swap';
 import { messageOf } from '../errors';
-import type { Dialler } from './dial';
-import { answer, headersFor, headServer, pass, refuse } from './http-message';
+import { opened, type Dialler } from './dial';
+import { headersFor, headServer, pass, refuse, serveRequests } from './http-message';
 import { Refusal } from './policy';
 
 /** Whose key it is, and how it is used. */
@@ -51,9 +51,7 @@ export class KeyedHost {
       );
       return undefined;
     };
-    this.#server.on('request', (request, response) => {
-      this.#forward(request, response).catch((reason: unknown) => answer(response, reason));
-    });
+    serveRequests(this.#server, (request, response) => this.#forward(request, response));
     this.#server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
       this.#upgrade(request, stream, head).catch((reason: unknown) => refuse(stream, reason));
     });
@@ -114,9 +112,10 @@ export class KeyedHost {
       socket: await dialler.tunnel(this.place),
       servername: this.place.host,
       ALPNProtocols: ['http/1.1'],
+      // Also where NODE_TLS_REJECT_UNAUTHORIZED says otherwise.
+      rejectUnauthorized: true,
       ...(certificates !== undefined && { ca: [...rootCertificates, certificates] }),
     });
-    await once(socket, 'secureConnect');
-    return socket;
+    return await opened(this.place, socket, once(socket, 'secureConnect'));
   }
 }

@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 import { joinStreams } from '../container/ssh/tunnel-server';
 import { normalHost, placeText, type Place } from '../config/host-rules';
 import { credentialsFor, type Dialler } from './dial';
-import { answer, headersFor, headServer, pass, refuse } from './http-message';
+import { headersFor, headServer, pass, refuse, serveRequests } from './http-message';
 import type { KeyedHost } from './keyed-host';
 import { Refusal, type Policy } from './policy';
 
@@ -36,9 +36,7 @@ export class EgressProxy {
     this.#server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
       this.#upgrade(request, stream, head).catch((reason: unknown) => refuse(stream, reason));
     });
-    this.#server.on('request', (request, response) => {
-      this.#forward(request, response).catch((reason: unknown) => answer(response, reason));
-    });
+    serveRequests(this.#server, (request, response) => this.#forward(request, response));
     setInterval(() => this.#endStalled(), lookEveryMs).unref();
     this.#server.on('clientError', (_error, stream: Duplex) => refuse(stream, notUnderstood()));
   }

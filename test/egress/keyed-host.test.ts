@@ -138,6 +138,19 @@ describe('a host that gets a key', () => {
     expect(connections()).toBe(1);
   });
 
+  test('gets as one request what is one, so that nothing of it precedes the key of the next', async () => {
+    const { port, connections } = await given();
+    const body = 'POST /files HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n';
+
+    const chunked = { 'Transfer-Encoding': 'chunked' };
+    const first = await request(port, { method: 'GET', path: '/1', headers: chunked }, body);
+    const next = await request(port, { path: '/2', headers: { 'X-Api-Key': placeholder } });
+
+    expect(JSON.parse(first.body)).toMatchObject({ method: 'GET', url: '/1', body });
+    expect(JSON.parse(next.body)).toMatchObject({ url: '/2', body: '' });
+    expect(connections()).toBe(1);
+  });
+
   test('gets it in an upgraded connection', async () => {
     const secure = await secured((await given()).port);
     secure.write(

@@ -299,6 +299,87 @@ describe('plain HTTP', () => {
   });
 });
 
+describe('a request with a body', () => {
+  const smuggled = 'GET /second HTTP/1.1\r\nHost: x\r\n\r\n';
+  const many = 'X: x\r\n'.repeat(1_500);
+  const chunked = `${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`;
+
+  test.each([
+    ['Transfer-Encoding: chunked', chunked],
+    ['Transfer-Encoding: gzip, chunked', chunked],
+    [`Content-Length: ${smuggled.length}\r\nConnection: Content-Length, close`, smuggled],
+    [`${many}Transfer-Encoding: chunked`, chunked],
+    [`${many}Content-Length: ${smuggled.length}`, smuggled],
+  ])('is one request to the server, whatever its method and headers (%#)', async (fields, body) => {
+    let [wire, parsed] = ['', ''];
+    const server = http.createServer((got, response) => {
+      got.on('data', (part) => (parsed += String(part))).on('end', () => response.end('an answer'));
+    });
+    server.on('connection', (socket) => socket.on('data', (part) => (wire += String(part))));
+    const port = await listening(server);
+    const head = `GET http://site.example:${port}/first HTTP/1.1\r\nHost: x\r\n${fields}\r\nConnection: close\r\n\r\n`;
+    const socket = connect(await given());
+    socket.write(head + body);
+
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 /);
+    // What the server takes for the body, or nothing.
+    expect(wire.includes('/second')).toBe(parsed.includes('/second'));
+  });
+});
+
+describe('a server', () => {
+  test.each(['000 OK', '099 OK', '200 a\x01b', '101 OK\r\nConnection: Upgrade\r\nUpgrade: x'])(
+    'that answers with status %j breaks off that request alone',
+    async (status) => {
+      const odd = await listening(
+        createServer((socket) => socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\n\r\n`)),
+      );
+      const port = await given();
+
+      expect((await request(port, { path: `http://site.example:${odd}/` })).status).toBe(502);
+      expect((await request(port, { path: `http://site.example:${await site()}/` })).status).toBe(200);
+    },
+  );
+});
+
+describe('requests that do not wait for answers', () => {
+  /** A server that answers nothing, and how many connections it has. */
+  async function silent() {
+    const server = createServer((socket) => socket.on('error', () => undefined).resume());
+    const port = await listening(server);
+    const atLeast = async (count: number): Promise<Socket[]> => {
+      const sockets: Socket[] = [];
+      while (sockets.length < count) sockets.push(...((await once(server, 'connection')) as [Socket]));
+      return sockets;
+    };
+    return { request: `GET http://site.example:${port}/ HTTP/1.1\r\nHost: x\r\n\r\n`, atLeast };
+  }
+
+  test('end at the server when the one who asked is gone', async () => {
+    const { request: one, atLeast } = await silent();
+    const coming = atLeast(3);
+    const socket = connect(await given()).on('error', () => undefined);
+    socket.write(one.repeat(3));
+    const ended = (await coming).map((each) => once(each, 'close'));
+
+    socket.destroy();
+
+    await Promise.all(ended);
+  });
+
+  test('are served up to a limit', async () => {
+    const { request: one, atLeast } = await silent();
+    const port = await given();
+    const socket = connect(port).on('error', () => undefined);
+    const coming = atLeast(512);
+    socket.write(one.repeat(512));
+    await coming;
+
+    expect(await exchange(port, one)).toMatch(/^HTTP\/1\.1 503 cai: more than 512 requests are open/);
+    socket.destroy();
+  });
+});
+
 describe('an upgrade', () => {
   test('leads to the place of its address, with its headers', async () => {
     const server = http.createServer();
