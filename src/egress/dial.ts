@@ -14,6 +14,8 @@ import { Refusal, type Policy } from './policy';
 
 /** How long a name or a server may take to answer, in milliseconds. */
 const answerMs = 20_000;
+/** After which the next address of a name is tried, in milliseconds; Node's own 250 are short for a slow network. */
+const familyMs = 2_000;
 
 /** The ways out of this machine. */
 export class Dialler {
@@ -93,6 +95,7 @@ async function connected(place: Place, addresses: readonly string[]): Promise<Du
     allowHalfOpen: true,
     noDelay: true,
     autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: familyMs,
     // Nothing is looked up again: the next answer could be another one.
     lookup: (_host, _options, done) =>
       done(

@@ -134,7 +134,7 @@ export class EgressProxy {
     }
     await this.dialler.check(place);
     const whole = `http://${placeText(place)}${path}`;
-    return { host: proxy.hostname, port: proxy.port, path: whole, agent: false };
+    return { host: proxy.hostname.replace(/^\[|\]$/g, ''), port: proxy.port, path: whole, agent: false };
   }
 }
 
