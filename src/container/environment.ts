@@ -32,25 +32,24 @@ export function commandEnvironment(
     const value = env[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  return [...base, ...user, ...networkVariables(config.network, new Map(base)), ...imported];
+  return [...base, ...user, ...networkVariables(config.network), ...imported];
 }
 
 /**
- * By these Node's own fetch looks at the variables for proxies. From then on it would warn at every start of a program
- * that this is experimental. `inherited` may have options that stay.
+ * By these Node's own fetch looks at the variables for proxies, and does not print at every start of a program that this
+ * is experimental. An option for that one warning keeps Node before 20.11 from starting.
  */
-export function nodeProxyVariables(inherited: ReadonlyMap<string, string>): [string, string][] {
-  const options = [inherited.get('NODE_OPTIONS') ?? '', '--disable-warning=UNDICI-EHPA'];
-  return [
-    ['NODE_USE_ENV_PROXY', '1'],
-    ['NODE_OPTIONS', options.join(' ').trim()],
-  ];
-}
+export const nodeProxyVariables: Variables = [
+  ['NODE_USE_ENV_PROXY', '1'],
+  ['NODE_NO_WARNINGS', '1'],
+];
 
-function networkVariables(network: Config['network'], inherited: ReadonlyMap<string, string>): Variables {
+function networkVariables({ egress, npmRegistry, ...network }: Config['network']): Variables {
   // Otherwise the only way is that of `src/egress/`, which takes the user's proxies itself.
-  const variables = network.egress === 'open' ? proxyVariables(network) : [];
-  if (variables.length > 0) variables.push(...nodeProxyVariables(inherited));
-  if (network.npmRegistry !== undefined) variables.push(['npm_config_registry', network.npmRegistry]);
-  return variables;
+  const proxies = egress === 'open' ? proxyVariables(network) : [];
+  return [
+    ...proxies,
+    ...(proxies.length > 0 ? nodeProxyVariables : []),
+    ...(npmRegistry === undefined ? [] : [['npm_config_registry', npmRegistry] as const]),
+  ];
 }

@@ -124,7 +124,7 @@ function variablesFor(port: number, inherited: ReadonlyMap<string, string>): Var
       [name, value],
       [name.toUpperCase(), value],
     ]),
-    ...nodeProxyVariables(inherited),
+    ...nodeProxyVariables,
     ['JAVA_TOOL_OPTIONS', [...(inheritedJava === undefined ? [] : [inheritedJava]), ...java].join(' ')],
   ];
 }

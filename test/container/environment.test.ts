@@ -35,7 +35,7 @@ describe('commandEnvironment', () => {
       ['no_proxy', 'local'],
       ['NO_PROXY', 'local'],
       ['NODE_USE_ENV_PROXY', '1'],
-      ['NODE_OPTIONS', '--disable-warning=UNDICI-EHPA'],
+      ['NODE_NO_WARNINGS', '1'],
       ['npm_config_registry', 'http://r/'],
     ]);
   });
