@@ -73,6 +73,15 @@ export function normalHost(host: string): string | undefined {
   return hostname.startsWith('[') || nameForm.test(normal) ? normal : undefined;
 }
 
+/** Where a URL of `http` or `https` leads; `undefined` for any other text. */
+export function placeOfUrl(url: string): Place | undefined {
+  const { protocol, hostname, port } = URL.canParse(url) ? new URL(url) : { protocol: '' };
+  if (protocol !== 'http:' && protocol !== 'https:') return undefined;
+  const host = normalHost(hostname!);
+  const usual = protocol === 'http:' ? 80 : 443;
+  return host === undefined ? undefined : { host, port: port === '' ? usual : Number(port) };
+}
+
 /** As `HOST:PORT`, with an IPv6 address in brackets. */
 export function placeText({ host, port }: Place): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -1,5 +1,6 @@
 /** The services whose keys can stay on this machine, as data: where they are used, and by which variables. */
 import type { Config } from '../config/config';
+import type { Place } from '../config/host-rules';
 
 /** One `[[credentials]]` of the user's configuration. */
 export type Credential = Config['credentials'][number];
@@ -62,6 +63,11 @@ const services: Readonly<Record<string, Service>> = {
 export function serviceOf({ for: name }: Pick<Credential, 'for'>): Service {
   if (Object.hasOwn(services, name)) return services[name]!;
   return { hosts: [name], variables: [], placeholder: '' };
+}
+
+/** Where a key is put in. */
+export function placesOf(credential: Pick<Credential, 'for'>): Place[] {
+  return serviceOf(credential).hosts.map((host) => ({ host, port: 443 }));
 }
 
 /** The header of a credential for a host: its name, and what comes before the key in its value. */

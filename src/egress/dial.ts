@@ -19,7 +19,7 @@ const familyMs = 2_000;
 
 /** The ways out of this machine. */
 export class Dialler {
-  /** `names`: addresses of names that the user's configuration has, as `name:address`. */
+  /** `extraHosts`: names of the user's configuration, each `name:address`. */
   constructor(
     private readonly policy: Pick<Policy, 'permitted'>,
     private readonly network: HostNetwork,

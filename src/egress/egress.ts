@@ -1,15 +1,16 @@
 /** The way of one command to the network: a proxy on its container's loopback address, which this process serves. */
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { nodeProxyVariables, type Variables } from '../container/environment';
+import { proxyVariables } from '../container/image/image';
 import type { SshConnection } from '../container/ssh/ssh';
 import type { Config } from '../config/config';
 import { placeText, type Place } from '../config/host-rules';
 import { ownValue } from '../config/own-property';
 import { authorityOf } from '../credentials/authority';
 import { Secret } from '../credentials/secret';
-import { placeholdersFor, serviceOf } from '../credentials/services';
+import { placeholdersFor, placesOf } from '../credentials/services';
 import type { Host } from '../system/host';
 import type { Ask } from './ask';
 import { decisionsOf } from './decisions';
@@ -48,26 +49,20 @@ export async function openEgress(
   // Made by the first connection: most commands make none.
   let proxy: EgressProxy | undefined;
   const port = await connection.listenAnywhere((stream: Duplex) => {
-    proxy ??= begin(options);
+    proxy ??= proxyOf(options);
     proxy.take(stream);
   });
   return [...variablesFor(port, new Map(inherited)), ...placeholdersFor(options.config.credentials)];
 }
 
-/**
- * ssh2 makes two new buffers of each packet. V8 answers that by marking all that lives, step by step and over and over,
- * a quarter of the processor time of a download; without those steps it collects the young buffers alone.
- */
-function begin(options: EgressOptions): EgressProxy {
-  setFlagsFromString('--no-incremental-marking');
-  return proxyOf(options);
-}
-
 function proxyOf(options: EgressOptions): EgressProxy {
   const { agent, workspace, config, host, ask, onRefusal } = options;
   const { state } = host.folders;
+  // ssh2 makes two new buffers of each packet, and V8 would mark all that lives for them, step by step and over and over:
+  // a quarter of the processor time of a download.
+  setFlagsFromString('--no-incremental-marking');
   const { hosts = [], signIn = [], telemetry = [] } = ownValue(agentHosts, agent) ?? {};
-  const keyed = config.credentials.flatMap((each) => serviceOf(each).hosts.map((name) => `${name}:443`));
+  const keyed = config.credentials.flatMap(placesOf).map(placeText);
   const log = new NetworkLog(state, workspace, agent);
   const policy = new Policy({
     network: config.network,
@@ -92,15 +87,12 @@ function keyedHosts(
   const shared = {
     dialler,
     authority: () => authorityOf(host.folders.state),
-    certificates: caFile === undefined ? undefined : readFileSync(caFile, 'utf8'),
+    certificates: async () => (caFile === undefined ? undefined : await readFile(caFile, 'utf8')),
   };
   const found = new Map(
     config.credentials.flatMap((credential) => {
-      const secret = new Secret(credential, host);
-      return serviceOf(credential).hosts.map((name) => {
-        const place = { host: name, port: 443 };
-        return [placeText(place), new KeyedHost(place, { ...shared, credential, secret })] as const;
-      });
+      const options = { ...shared, credential, secret: new Secret(credential, host) };
+      return placesOf(credential).map((place) => [placeText(place), new KeyedHost(place, options)] as const);
     }),
   );
   return (place) => found.get(placeText(place));
@@ -109,21 +101,17 @@ function keyedHosts(
 /** What the container itself has, and so no proxy is asked for. */
 const own = ['localhost', '127.0.0.1', '::1'];
 
-/** Programs disagree about the case of names; Java knows properties alone. */
+/** Java knows properties alone. */
 function variablesFor(port: number, inherited: ReadonlyMap<string, string>): Variables {
   const address = '127.0.0.1';
   const url = `http://${address}:${port}`;
-  const names = { http_proxy: url, https_proxy: url, no_proxy: own.join(',') };
   const java = ['http', 'https'].flatMap((kind) => [
     `-D${kind}.proxyHost=${address}`,
     `-D${kind}.proxyPort=${port}`,
   ]);
   const inheritedJava = inherited.get('JAVA_TOOL_OPTIONS');
   return [
-    ...Object.entries(names).flatMap(([name, value]): Variables => [
-      [name, value],
-      [name.toUpperCase(), value],
-    ]),
+    ...proxyVariables({ httpProxy: url, httpsProxy: url, noProxy: own.join(',') }),
     ...nodeProxyVariables,
     ['JAVA_TOOL_OPTIONS', [...(inheritedJava === undefined ? [] : [inheritedJava]), ...java].join(' ')],
   ];

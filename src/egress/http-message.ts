@@ -2,6 +2,8 @@
 import http, { type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline, type Duplex } from 'node:stream';
 import { placeText, type Place } from '../config/host-rules';
+import { joinStreams } from '../container/ssh/tunnel-server';
+import type { Keyable } from '../credentials/swap';
 import { messageOf } from '../errors';
 import { printableLine } from '../system/quoted';
 import { Refusal } from './policy';
@@ -22,11 +24,18 @@ export function headServer(): http.Server {
 /** How many requests may be open at a server at once: one connection can send many before it has an answer. */
 const maxRequests = 512;
 
-/** Has `serve`, which settles when its answer is over, serve the requests to a server; tells why where it rejects. */
+/**
+ * Has `serve`, which settles when its answer is over, serve the requests to a server, and `upgrade` those for another
+ * protocol; tells why where they reject.
+ */
 export function serveRequests(
   server: http.Server,
   serve: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+  upgrade: (request: IncomingMessage, stream: Duplex, head: Buffer) => Promise<void>,
 ): void {
+  server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+    upgrade(request, stream, head).catch((reason: unknown) => refuse(stream, reason));
+  });
   let open = 0;
   server.on('request', (request, response) => {
     // Each request has one.
@@ -77,6 +86,20 @@ export function pass(
     if (request.socket.destroyed) giveUp();
     else pipeline(request, sent, () => undefined);
   });
+}
+
+/** Headers that ask for another protocol, which go on to whoever is asked. */
+export const forUpgrade = ['connection', 'upgrade'];
+
+/** Sends such a request, which came on `stream` with `head` after it, to `far`, and joins the two. */
+export function passUpgrade(
+  { method, path, headers }: Pick<Keyable, 'path' | 'headers'> & { readonly method: string | undefined },
+  { stream, head, far }: { readonly stream: Duplex; readonly head: Buffer; readonly far: Duplex },
+): void {
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  far.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
+  far.write(head);
+  joinStreams(stream, far);
 }
 
 /** Headers for one connection alone. Source: RFC 9110 section 7.6.1. */

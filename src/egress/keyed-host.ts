@@ -8,14 +8,13 @@ import https from 'node:https';
 import type { Duplex } from 'node:stream';
 import { connect, createSecureContext, rootCertificates, TLSSocket, type SecureContext } from 'node:tls';
 import type { Place } from '../config/host-rules';
-import { joinStreams } from '../container/ssh/tunnel-server';
 import { identityFor, type Identity } from '../credentials/authority';
 import type { Secret } from '../credentials/secret';
 import type { Credential } from '../credentials/services';
 import { withKey, type Keyable } from '../credentials/swap';
 import { messageOf } from '../errors';
 import { opened, type Dialler } from './dial';
-import { headersFor, headServer, pass, refuse, serveRequests } from './http-message';
+import { forUpgrade, headersFor, headServer, pass, passUpgrade, serveRequests } from './http-message';
 import { Refusal } from './policy';
 
 /** Whose key it is, and how it is used. */
@@ -29,7 +28,7 @@ export interface KeyedHostOptions {
   /** The way out. */
   readonly dialler: Pick<Dialler, 'tunnel'>;
   /** Certificates that the user's configuration trusts besides the usual ones, as PEM. */
-  readonly certificates: string | undefined;
+  readonly certificates: () => Promise<string | undefined>;
 }
 
 /** For one command. */
@@ -51,10 +50,11 @@ export class KeyedHost {
       );
       return undefined;
     };
-    serveRequests(this.#server, (request, response) => this.#forward(request, response));
-    this.#server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
-      this.#upgrade(request, stream, head).catch((reason: unknown) => refuse(stream, reason));
-    });
+    serveRequests(
+      this.#server,
+      (request, response) => this.#forward(request, response),
+      (request, stream, head) => this.#upgrade(request, stream, head),
+    );
   }
 
   /** Makes ready to be taken for the host; returns what then serves a connection. Rejects with a `Refusal`. */
@@ -82,12 +82,9 @@ export class KeyedHost {
   }
 
   async #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
-    const { path, headers } = await this.#keyed(request, ['connection', 'upgrade']);
+    const keyed = await this.#keyed(request, forUpgrade);
     const far = await this.#connect();
-    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
-    far.write(`${request.method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
-    far.write(head);
-    joinStreams(stream, far);
+    passUpgrade({ method: request.method, ...keyed }, { stream, head, far });
   }
 
   /** The request as it goes out. Rejects with a `Refusal`. */
@@ -107,7 +104,8 @@ export class KeyedHost {
   }
 
   async #connect(): Promise<TLSSocket> {
-    const { dialler, certificates } = this.options;
+    const { dialler } = this.options;
+    const certificates = await this.options.certificates();
     const socket = connect({
       socket: await dialler.tunnel(this.place),
       servername: this.place.host,

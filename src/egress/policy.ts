@@ -1,7 +1,7 @@
 /** Whether a container may connect to a place: rules, what the user decided, and the user, who is asked. */
 import { isIP } from 'node:net';
 import type { Config } from '../config/config';
-import { names, parseRule, placeText, type HostRule, type Place } from '../config/host-rules';
+import { names, parseRule, placeOfUrl, placeText, type HostRule, type Place } from '../config/host-rules';
 import { isInternal } from './addresses';
 import type { Ask } from './ask';
 import type { Decisions } from './decisions';
@@ -50,11 +50,10 @@ export class Policy {
   /** Rules of the configuration hold as long as the command runs. */
   constructor(private readonly options: PolicyOptions) {
     const { network, listed, telemetry } = options;
+    const registry = placeOfUrl(network.npmRegistry ?? '');
     this.#allowed = rulesOf(network.allow);
     this.#denied = rulesOf(network.deny);
-    this.#listed = rulesOf(
-      network.npmRegistry === undefined ? listed : [...listed, ruleOf(network.npmRegistry)],
-    );
+    this.#listed = rulesOf(registry === undefined ? listed : [...listed, placeText(registry)]);
     this.#telemetry = rulesOf(telemetry);
   }
 
@@ -103,7 +102,7 @@ export class Policy {
     if (isIP(place.host) !== 0 && isInternal(place.host))
       throw new Refusal(`${text} is this machine or in a network that is not public: to allow it, ${remedy}`);
     if (matching(this.#telemetry, place, 'any') !== undefined)
-      throw new Refusal(`${text} is only told about usage: to allow it, ${remedy}`, 403, true);
+      throw new Refusal(`${text} only collects data about usage: to allow it, ${remedy}`, 403, true);
     const listed = matching(this.#listed, place, usualPorts);
     if (listed !== undefined) return `built-in rule "${listed}"`;
     if (network.egress !== 'ask' || ask === undefined)
@@ -130,10 +129,4 @@ function matching(
 /** What is no rule counts for nothing: whoever wrote it has been told. */
 function rulesOf(texts: readonly string[]): HostRule[] {
   return texts.flatMap((text) => parseRule(text) ?? []);
-}
-
-/** For the server of a URL that the user's configuration names. */
-export function ruleOf(url: string): string {
-  const { hostname, port, protocol } = new URL(url);
-  return `${hostname}:${port || (protocol === 'http:' ? 80 : 443)}`;
 }

@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 import { joinStreams } from '../container/ssh/tunnel-server';
 import { normalHost, placeText, type Place } from '../config/host-rules';
 import { credentialsFor, type Dialler } from './dial';
-import { headersFor, headServer, pass, refuse, serveRequests } from './http-message';
+import { forUpgrade, headersFor, headServer, pass, passUpgrade, refuse, serveRequests } from './http-message';
 import type { KeyedHost } from './keyed-host';
 import { Refusal, type Policy } from './policy';
 
@@ -33,10 +33,11 @@ export class EgressProxy {
     this.#server.on('connect', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
       this.#tunnel(request, stream, head).catch((reason: unknown) => refuse(stream, reason));
     });
-    this.#server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
-      this.#upgrade(request, stream, head).catch((reason: unknown) => refuse(stream, reason));
-    });
-    serveRequests(this.#server, (request, response) => this.#forward(request, response));
+    serveRequests(
+      this.#server,
+      (request, response) => this.#forward(request, response),
+      (request, stream, head) => this.#upgrade(request, stream, head),
+    );
     setInterval(() => this.#endStalled(), lookEveryMs).unref();
     this.#server.on('clientError', (_error, stream: Duplex) => refuse(stream, notUnderstood()));
   }
@@ -78,11 +79,8 @@ export class EgressProxy {
   async #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
     const { place, path } = targetOf(request);
     const far = await this.#reach(stream, place);
-    const fields = headersFor(request, place, ['connection', 'upgrade']);
-    const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`);
-    far.write(`${request.method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
-    far.write(head);
-    joinStreams(stream, far);
+    const headers = headersFor(request, place, forUpgrade);
+    passUpgrade({ method: request.method, path, headers }, { stream, head, far });
   }
 
   /** What takes the stream, from `head` on, once the tunnel is said to stand. */

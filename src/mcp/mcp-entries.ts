@@ -1,5 +1,5 @@
 /** Reads the MCP servers that the editor names in a call that opens a session. */
-import { normalHost, placeText } from '../config/host-rules';
+import { placeOfUrl, placeText } from '../config/host-rules';
 import { jsonOf, textOf, type Message } from '../rpc/message';
 import type { Edit } from '../rpc/splice';
 
@@ -84,16 +84,8 @@ function addressOf(message: Message, name: string, span: Span): McpAddress | Mcp
   const url = textOf(message, field);
   const loopback = loopbackOf(url);
   if (loopback !== undefined) return { kind: 'loopback', name, span: field, ...loopback };
-  const place = placeOf(url);
-  return place === undefined ? undefined : { kind: 'remote', name, span: field, place };
-}
-
-function placeOf(url: string): string | undefined {
-  const { protocol, hostname, port } = URL.canParse(url) ? new URL(url) : { protocol: '' };
-  if (protocol !== 'http:' && protocol !== 'https:') return undefined;
-  const host = normalHost(hostname!);
-  const usual = protocol === 'http:' ? 80 : 443;
-  return host === undefined ? undefined : placeText({ host, port: port === '' ? usual : Number(port) });
+  const place = placeOfUrl(url);
+  return place === undefined ? undefined : { kind: 'remote', name, span: field, place: placeText(place) };
 }
 
 /** Where a URL of `http` or `https` leads, if that is a loopback address. */

@@ -1,4 +1,4 @@
-import { names, normalHost, parseRule, placeText } from '../../src/config/host-rules';
+import { names, normalHost, parseRule, placeOfUrl, placeText } from '../../src/config/host-rules';
 
 const usual = [80, 443];
 
@@ -107,6 +107,16 @@ describe('normalHost', () => {
     '*.example.com',
     `${'a'.repeat(64)}.example.com`,
   ])('knows no host in %j', (host) => expect(normalHost(host)).toBeUndefined());
+});
+
+describe('placeOfUrl', () => {
+  it.each([
+    ['https://user@API.example.com/path', { host: 'api.example.com', port: 443 }],
+    ['http://api.example.com', { host: 'api.example.com', port: 80 }],
+    ['https://[fd00::1]:8443/', { host: 'fd00::1', port: 8443 }],
+    ['ftp://api.example.com', undefined],
+    ['', undefined],
+  ])('of %j is %j', (url, place) => expect(placeOfUrl(url)).toEqual(place));
 });
 
 test('placeText has an IPv6 address in brackets', () => {

@@ -84,6 +84,13 @@ describe('openEgress', () => {
     ]);
   });
 
+  it('goes on without a file of certificates that is gone', async () => {
+    const network = { ...config.network, caFile: '/gone' };
+    await given({ config: { ...config, network } });
+
+    expect(await statusFor('other.example:443')).toMatch(/^HTTP\/1\.1 403 /);
+  });
+
   it('follows the configuration, and what the user decides meanwhile', async () => {
     // That there is no such name is said of one that was admitted.
     const { state } = await given({

@@ -72,7 +72,7 @@ async function given({ credential = anthropic, secret = () => Promise.resolve(ke
       secret: { key: secret },
       authority: () => Promise.resolve(own!),
       dialler,
-      certificates: world!.cert,
+      certificates: () => Promise.resolve(world!.cert),
     },
   );
   const admit = ({ host: name }: { host: string }) =>

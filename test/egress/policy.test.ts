@@ -86,7 +86,9 @@ describe('admit', () => {
   it('refuses places that are told about usage, without a question, until the user allows them', async () => {
     const ask = answering(true);
 
-    expect(await outcome(policy({ ask }), 'usage.registry.example')).toContain('only told about usage');
+    expect(await outcome(policy({ ask }), 'usage.registry.example')).toContain(
+      'only collects data about usage',
+    );
     expect(await outcome(policy({ ask }, { allow: ['*.registry.example'] }), 'usage.registry.example')).toBe(
       '',
     );

@@ -1,10 +1,10 @@
 /** Which rules about the network are in effect for a workspace, and where each comes from. */
 import type { Config } from '../../config/config';
 import { loadWorkspaceConfig, type Origin } from '../../config/effective-config';
+import { placeOfUrl, placeText } from '../../config/host-rules';
 import { ownValue } from '../../config/own-property';
 import type { Decisions, RuleKind } from '../../egress/decisions';
 import { agentHosts, commonHosts } from '../../egress/listed-hosts';
-import { ruleOf } from '../../egress/policy';
 import type { Host } from '../../system/host';
 
 /** A rule that is in effect. */
@@ -92,6 +92,7 @@ function builtInRules(agent: string): RuleInEffect[] {
 
 /** The registry that the user's configuration names for npm can be reached like the usual one. */
 function registryRules(url: string | undefined, { from }: Origin): RuleInEffect[] {
-  if (url === undefined) return [];
-  return [{ rule: ruleOf(url), effect: 'allow', source: 'configuration', from: from.join(' and ') }];
+  const place = placeOfUrl(url ?? '');
+  if (place === undefined) return [];
+  return [{ rule: placeText(place), effect: 'allow', source: 'configuration', from: from.join(' and ') }];
 }
