@@ -1,14 +1,12 @@
 /** What programs in a container do with its one way to the network; the table of docs/network.md is what they show. */
-import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { isInternal } from '../../src/egress/addresses';
+import { commonHosts } from '../../src/egress/listed-hosts';
 import { Place, buildTimeoutMs } from './place';
 import { Services, content, host, wheel } from './services';
-import { Cai, ownFile } from './support';
+import { Cai, internalRules, ownFile, registry } from './support';
 
-const registry = new URL(process.env.CAI_TEST_NPM_REGISTRY ?? 'https://registry.npmjs.org/');
-const debian = 'deb.debian.org';
+const debian = commonHosts.find(({ what }) => what === 'Debian')!.rule;
 
 const services = new Services();
 /** Whose rules allow the services. */
@@ -16,9 +14,7 @@ let place: Place;
 
 beforeAll(async () => {
   await services.open();
-  const mirrors = await Promise.all([registry.hostname, debian].map((name) => lookup(name)));
-  const internal = mirrors.map(({ address }) => address).filter(isInternal);
-  const allow = JSON.stringify([...new Set([`${host}:*`, ...internal])]);
+  const allow = JSON.stringify([`${host}:*`, ...internalRules(registry.hostname, debian)]);
   const config = `allow = ${allow}\n[container]\nextra_hosts = ["${host}:127.0.0.1"]\n`;
   place = await new Place(new Cai(config)).opened();
   ownFile(join(place.workspace, 'authority.pem'), services.authority);

@@ -19,6 +19,7 @@ import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { serviceOf } from '../../src/credentials/services';
 import { isInternal } from '../../src/egress/addresses';
 import { Running, type Ended } from './running';
 
@@ -41,7 +42,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 });
 
-const registryAddresses = registryRules();
+/** Where npm finds packages. */
+export const registry = new URL(
+  process.env.CAI_TEST_NPM_REGISTRY ?? `https://${serviceOf({ for: 'npm' }).hosts[0]}/`,
+);
+const registryAddresses = internalRules(registry.hostname);
 
 /** `cai` as a package manager would have installed it. */
 const bin = join(install(), 'bin/cai');
@@ -181,13 +186,14 @@ function networkSettings(): string {
   return ['[network]', ...lines, ''].join('\n');
 }
 
-/** Rules for those addresses of npm's registry that are not public, as where a mirror has its name. */
-function registryRules(): string[] {
-  const { CAI_TEST_NPM_REGISTRY: own = '' } = process.env;
-  const { hostname } = new URL(own === '' ? 'https://registry.npmjs.org/' : own);
+/** Rules for those addresses of the hosts that are not public, as where a mirror has a host's name. */
+export function internalRules(...hostnames: readonly string[]): string[] {
   // Name and address, in columns; nothing, if it is not known.
-  const found = spawnSync('getent', ['ahosts', hostname], { encoding: 'utf8' }).stdout;
-  const addresses = found.split('\n').map((line) => line.split(' ', 1).join());
+  const found = hostnames.map((each) => spawnSync('getent', ['ahosts', each], { encoding: 'utf8' }).stdout);
+  const addresses = found
+    .join('')
+    .split('\n')
+    .map((line) => line.split(' ', 1).join());
   return [...new Set(addresses)]
     .filter((address) => isIP(address) !== 0 && isInternal(address))
     .map((address) => (isIP(address) === 6 ? `[${address}]` : address));
