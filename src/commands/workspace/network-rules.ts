@@ -3,6 +3,7 @@ import type { Config } from '../../config/config';
 import { loadWorkspaceConfig, type Origin } from '../../config/effective-config';
 import { placeOfUrl, placeText } from '../../config/host-rules';
 import { ownValue } from '../../config/own-property';
+import { serviceOf } from '../../credentials/services';
 import type { Decisions, RuleKind } from '../../egress/decisions';
 import { agentHosts, commonHosts } from '../../egress/listed-hosts';
 import type { Host } from '../../system/host';
@@ -38,7 +39,8 @@ export function networkInEffect(
 ): NetworkInEffect {
   const { config, origins } = loadWorkspaceConfig(host, root);
   const [all, own] = [origins(), loadWorkspaceConfig(host, undefined).origins()];
-  const configured = (kind: RuleKind) => configuredRules(kind, find(all, kind), find(own, kind));
+  const configured = (kind: RuleKind) =>
+    configuredRules(kind, find(all, `network.${kind}`), find(own, `network.${kind}`));
   const { egress } = config.network;
   const rules = [
     ...configured('deny'),
@@ -46,17 +48,31 @@ export function networkInEffect(
     ...configured('allow'),
     ...decisions('allow', decided),
     ...builtInRules(agent),
-    ...registryRules(config.network.npmRegistry, find(all, 'npm_registry')),
+    ...keyRules(config.credentials, all),
+    ...registryRules(config.network.npmRegistry, find(all, 'network.npm_registry')),
   ];
   return {
     egress,
-    egressFrom: find(all, 'egress').from.join(' and '),
+    egressFrom: find(all, 'network.egress').from.join(' and '),
     rules: egress === 'open' ? [] : rules,
   };
 }
 
 function find(origins: readonly Origin[], key: string): Origin {
-  return origins.find(({ name }) => name === `network.${key}`)!;
+  return origins.find(({ name }) => name === key)!;
+}
+
+/** Hosts that get a key of the user's can be reached. */
+function keyRules(credentials: Config['credentials'], origins: readonly Origin[]): RuleInEffect[] {
+  return credentials.flatMap((credential, position) => {
+    const { from } = find(origins, `credentials[${position}].for`);
+    return serviceOf(credential).hosts.map((host): RuleInEffect => ({
+      rule: `${host}:443`,
+      effect: 'allow',
+      source: 'configuration',
+      from: from.join(' and '),
+    }));
+  });
 }
 
 /** A repository's rules are behind the user's in one list; the last place that it comes from is then that of its file. */

@@ -108,6 +108,20 @@ describe('cai network', () => {
     );
   });
 
+  test('lists the hosts that get a key, behind those that are built in', async () => {
+    const credentials =
+      '[[credentials]]\nfor = "github"\nfrom = "env:A"\n[[credentials]]\nfor = "b.example"\nfrom = "env:B"\n';
+    const { user, run } = userIn(credentials);
+
+    expect((await run()).stdout).toMatch(new RegExp(`\\nallow +b\\.example:443 +${user.file}:5\\n$`));
+    expect(await listed(run)).toEqual([
+      `allow github.com:443 configuration ${user.file}:2`,
+      `allow api.github.com:443 configuration ${user.file}:2`,
+      `allow uploads.github.com:443 configuration ${user.file}:2`,
+      `allow b.example:443 configuration ${user.file}:5`,
+    ]);
+  });
+
   test('has what a trusted repository allows, and not what another one does', async () => {
     const { root, host, state, run } = userIn('', '[network]\nallow = ["a.example"]\n');
     expect(await listed(run)).toEqual([]);
