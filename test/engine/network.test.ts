@@ -1,12 +1,10 @@
 /** What programs in a container do with its one way to the network; the table of docs/network.md is what they show. */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { commonHosts } from '../../src/egress/listed-hosts';
 import { Place, buildTimeoutMs } from './place';
-import { Services, content, host, wheel } from './services';
+import { authority, debian, givePrograms, programs, trust } from './programs';
+import { Services, content, host } from './services';
 import { Cai, internalRules, ownFile, registry } from './support';
-
-const debian = commonHosts.find(({ what }) => what === 'Debian')!.rule;
 
 const services = new Services();
 /** Whose rules allow the services. */
@@ -17,73 +15,23 @@ beforeAll(async () => {
   const allow = JSON.stringify([`${host}:*`, ...internalRules(registry.hostname, debian)]);
   const config = `allow = ${allow}\n[container]\nextra_hosts = ["${host}:127.0.0.1"]\n`;
   place = await new Place(new Cai(config)).opened();
-  ownFile(join(place.workspace, 'authority.pem'), services.authority);
-  await givePip();
+  ownFile(join(place.workspace, authority), services.authority);
+  await givePrograms(place, services);
 }, buildTimeoutMs);
 afterAll(() => services.close());
-
-/** pip, of which our image has none, from Debian's packages; and a package for it. */
-async function givePip(): Promise<void> {
-  const packages = 'python3-pip python3-distutils python3-setuptools python3-wheel';
-  const sources = `deb http://${debian}/debian bookworm main`;
-  await place.prints(['sh', '-c', `${aptFrom(sources)} && apt-get ${aptOptions} -qq download ${packages} && for each in *.deb; do dpkg -x $each pip; done`]); // prettier-ignore
-  const info = `Metadata-Version: 2.1\nName: ${content}\nVersion: 1.0.0\n`;
-  const files = { METADATA: info, WHEEL: 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n', RECORD: '' }; // prettier-ignore
-  const pack = `import zipfile
-with zipfile.ZipFile('${wheel}', 'w') as wheel:
-    for name, text in ${JSON.stringify(files)}.items(): wheel.writestr('made_up-1.0.0.dist-info/' + name, text)`;
-  await place.prints(['python3', '-c', pack]);
-  services.files.set(`/${wheel}`, readFileSync(join(place.workspace, wheel)));
-}
 
 /** No rule names it. */
 const refused = 'refused.example';
 const reason = (port: number): string =>
   `${refused}:${port} is not allowed from this container: to allow it, run "cai network allow ${refused}:${port}" on your machine`;
 
-const aptOptions =
-  '-o Dir::Etc::SourceList=$PWD/sources -o Dir::Etc::SourceParts=/dev/null -o Dir::State=$PWD/apt -o Dir::Cache=$PWD/apt';
-const aptFrom = (sources: string): string =>
-  `mkdir -p apt/lists/partial apt/archives/partial && echo "${sources}" > sources && apt-get ${aptOptions} -qq -o APT::Update::Error-Mode=any update`;
-const apt = (url: string): string => `${aptFrom(`deb [trusted=yes] ${url} ./`)} && cat apt/lists/*Packages`;
-const pip = (url: string): string =>
-  `PYTHONPATH=pip/usr/lib/python3/dist-packages:pip/usr/lib/python3.11 python3 -m pip download --retries 1 --no-deps --index-url ${url} ${content}`;
-const fetches = (url: string): string =>
-  `node -e 'fetch("${url}").then((answer) => answer.text()).then(console.log)'`;
-const gets = (url: string): string =>
-  `node -e 'require("node:https").get("${url}", (answer) => answer.pipe(process.stdout))'`;
-const urlopen = (url: string): string =>
-  `python3 -c 'import urllib.request; print(urllib.request.urlopen("${url}").read())'`;
-
-/** Programs as the table names them: the port that is usual, where they find the same at our own services, and a script. */
-const programs: Record<string, [port: number, path: string, script: (url: string) => string]> = {
-  'curl, by HTTPS': [443, 'content', (url) => `curl -sS ${url}`],
-  'curl, by HTTP': [80, 'content', (url) => `curl -sS ${url}`],
-  'git, by HTTPS': [443, 'repository.git', (url) => `git ls-remote ${url}`],
-  'git, by HTTP': [80, 'repository.git', (url) => `git ls-remote ${url}`],
-  'git, by SSH': [22, 'repository.git', (url) => `git ls-remote ${url}`],
-  npm: [443, 'registry', (url) => `npm view --registry ${url} ${content} description`],
-  pip: [443, 'pypi', pip],
-  "Python's urllib": [443, 'content', urlopen],
-  "Node's fetch": [443, 'content', fetches],
-  "Node's https": [443, 'content', gets],
-  'apt-get': [80, 'debian', apt],
-};
 const schemes: Record<number, string> = { 22: 'ssh', 80: 'http', 443: 'https' };
 
-/** By which programs trust the authority of the services. */
-const trust = [
-  'CURL_CA_BUNDLE',
-  'GIT_SSL_CAINFO',
-  'NODE_EXTRA_CA_CERTS',
-  'REQUESTS_CA_BUNDLE',
-  'SSL_CERT_FILE',
-];
 const ssh = 'GIT_SSH_COMMAND=ssh -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null';
 
 /** All that a script shows, and its status. */
 async function shownBy(script: string): Promise<string> {
-  const variables = [ssh, ...trust.map((name) => `${name}=${place.workspace}/authority.pem`)];
+  const variables = [ssh, ...trust.map((name) => `${name}=${place.workspace}/${authority}`)];
   const options = variables.flatMap((each) => ['-e', each]);
   const { status, stdout, stderr } = await place.run(['sh', '-c', script], { options });
   return `${stdout.toString()}${stderr}status ${status}`;
