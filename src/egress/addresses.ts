@@ -15,16 +15,23 @@ const notPublic = [
   ...['3fff::/20', '5f00::/16', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
 ];
 
-const reserved = new BlockList();
-for (const range of notPublic) {
-  const [address = '', bits] = range.split('/');
-  reserved.addSubnet(address, Number(bits), isIP(address) === 4 ? 'ipv4' : 'ipv6');
+let reserved: BlockList | undefined;
+
+/** Made when it is first needed: that takes some 7 ms, and most commands connect to nothing. */
+function reservedList(): BlockList {
+  if (reserved !== undefined) return reserved;
+  reserved = new BlockList();
+  for (const range of notPublic) {
+    const [address = '', bits] = range.split('/');
+    reserved.addSubnet(address, Number(bits), isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  }
+  return reserved;
 }
 
 /** Whether nothing but a rule of addresses allows it: not public, or one of this machine's own. */
 export function isInternal(address: string): boolean {
   const family = isIP(address) === 4 ? 'ipv4' : 'ipv6';
-  if (reserved.check(address, family)) return true;
+  if (reservedList().check(address, family)) return true;
   const own = new BlockList();
   // Looked up each time: they change with the networks that a machine joins.
   for (const each of Object.values(networkInterfaces()).flat())
