@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Json } from '../support/inbox';
 import { agentParams } from '../agents/transcript';
-import { acpx, provideClients } from './clients';
+import { acpx, oneTurn, provideClients, type Talk } from './clients';
 import { Editor } from './editor';
 import { modelConfig, modelEnv, provideImages, startModel } from './model';
 import { Place, buildTimeoutMs } from './place';
@@ -147,10 +147,16 @@ describe('in an editor', () => {
     await place.cai.run(['network', 'forget', at, '-w', place.workspace]);
   });
 
-  test('acpx answers the card', async () => {
+  test.each<[string, (prompt: string) => Talk]>([
+    ['acpx', (prompt) => acpx(place.cai, 'claude', place.workspace, 'exec', prompt)],
+    [
+      'an editor made with the official SDK',
+      (prompt) => oneTurn(place.cai, 'claude', place.workspace, prompt),
+    ],
+  ])('%s answers the card', async (_, talk) => {
     provideClients();
 
-    const { client, transcript } = acpx(place.cai, 'claude', place.workspace, 'exec', prompt());
+    const { client, transcript } = talk(prompt());
     await client.succeeds();
 
     expect(agentParams(transcript(), 'session/request_permission')).toContainEqual(

@@ -1,6 +1,6 @@
 /** The real clients of `test/agents`, run by the user of the engine tests. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync } from 'node:fs';
+import { cpSync, existsSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readTranscripts, type Transcript } from '../agents/transcript';
 import { modelEnv } from './model';
@@ -28,6 +28,7 @@ export function provideClients(): void {
     copy('--remove-destination');
   }
   cpSync(join(fixtures, 'clients'), clients, { recursive: true });
+  symlinkSync(join(peers, 'node_modules'), join(clients, 'node_modules'));
   execFileSync('chmod', ['-R', 'a+rX', peers, clients]);
 }
 
@@ -92,6 +93,12 @@ export class AcpxSession {
 export function twoWorkspaces(cai: Cai, agent: string, a: string, b: string): Talk {
   const script = join(clients, 'two-workspaces.mjs');
   return start(cai, agent, (agentCommand) => [script, peers, a, b, ...agentCommand]);
+}
+
+/** Starts the client of the official SDK for one turn, in which it grants everything; see the head of its file. */
+export function oneTurn(cai: Cai, agent: string, workspace: string, prompt: string): Talk {
+  const script = join(clients, 'one-turn.mjs');
+  return start(cai, agent, (agentCommand) => [script, workspace, prompt, ...agentCommand]);
 }
 
 function newTaps(): string {
