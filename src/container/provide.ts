@@ -29,6 +29,8 @@ export interface RunningContainer extends Pick<
 > {
   /** Fingerprint of the host key that it was made with. */
   readonly hostKey: string;
+  /** As `Settings.authority` was. */
+  readonly authority: string | undefined;
 }
 
 /** How long another process may take from creating a container to starting it. */
@@ -74,7 +76,8 @@ class Provision {
     else if (action.kind === 'refuse') throw await refusalOf(action.because, engine, info, settings);
     else if (action.kind === 'use') {
       for (const change of action.despite) tell(noticeOf(change, info, settings));
-      return { ...info, hostKey: info.labels[label.hostKey] ?? '' };
+      const { [label.hostKey]: hostKey = '', [label.authority]: authority } = info.labels;
+      return { ...info, hostKey, authority };
     } else if (action.kind === 'start') {
       this.#hasStarted = true;
       await startContainer(engine, info, settings);

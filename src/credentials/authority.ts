@@ -56,6 +56,11 @@ export async function authorityOf(state: string): Promise<Identity> {
   }
 }
 
+/** Tells it from others. */
+export function authorityId({ cert }: Identity): string {
+  return new X509Certificate(cert).fingerprint256;
+}
+
 /** An identity for one host, which those take for it who trust the authority. */
 export async function identityFor(host: string, authority: Identity): Promise<Identity> {
   const forge = await library();

@@ -1,4 +1,4 @@
-/** Puts a key into a request in the place of its placeholder. */
+/** Puts keys and tokens into a request in the place of their placeholders. */
 import { headerOf, serviceOf, type Credential } from './services';
 
 /** The part of a request in which a key can stand. */
@@ -12,10 +12,23 @@ export interface Keyable {
 /** Servers show what they get in any other header, or in the query: in what they refuse, and in links. */
 const forKeys = ['authorization', 'x-api-key', 'x-goog-api-key'];
 
+/** What a text stands for; `undefined`: it is no placeholder. */
+export type StandsFor = (text: string) => string | undefined;
+
 /**
- * The request with the key: instead of the placeholder where that is all that a header for keys holds, after the name of
- * the scheme, or a half of a `Basic` pair. For a host that is no service, or with a header of its own, that header is set
- * whatever the request has.
+ * The headers, with what a placeholder stands for where that is all that a header for keys holds, after the name of the
+ * scheme, or a half of a `Basic` pair.
+ */
+export function withSwapped(headers: Keyable['headers'], standsFor: StandsFor): Keyable['headers'] {
+  return headers.map(([name, value]) => [
+    name,
+    forKeys.includes(name.toLowerCase()) ? inValue(value, standsFor) : value,
+  ]);
+}
+
+/**
+ * The request with the key in the place of its placeholder. For a host that is no service, or with a header of its own,
+ * that header is set whatever the request has.
  */
 export function withKey({ path, headers }: Keyable, credential: Credential, key: string): Keyable {
   const { placeholder, parameter } = serviceOf(credential);
@@ -23,10 +36,7 @@ export function withKey({ path, headers }: Keyable, credential: Credential, key:
     const { name, prefix } = headerOf(credential);
     return { path, headers: withHeader(headers, name, `${prefix}${key}`) };
   }
-  const swapped = headers.map(
-    ([name, value]) =>
-      [name, forKeys.includes(name.toLowerCase()) ? inValue(value, placeholder, key) : value] as const,
-  );
+  const swapped = withSwapped(headers, (text) => (text === placeholder ? key : undefined));
   const [, base = path, query = ''] = /^([^?]*)\?(.*)$/.exec(path) ?? [];
   const given = query.split('&');
   const others = given.filter(
@@ -43,12 +53,15 @@ function withHeader(headers: Keyable['headers'], name: string, value: string): K
   return [...headers.filter(([each]) => each.toLowerCase() !== name.toLowerCase()), [name, value]];
 }
 
-function inValue(value: string, placeholder: string, key: string): string {
+function inValue(value: string, standsFor: StandsFor): string {
   const [, scheme = '', rest] = /^(\S+ +)?(\S+)$/.exec(value) ?? [];
-  if (rest === placeholder) return `${scheme}${key}`;
-  if (rest === undefined || !/^basic /i.test(scheme)) return value;
-  const [, user, password] = /^([^:]*):(.*)$/s.exec(Buffer.from(rest, 'base64').toString('latin1')) ?? [];
-  if (user !== placeholder && password !== placeholder) return value;
-  const pair = [user, password].map((each) => (each === placeholder ? key : each)).join(':');
+  if (rest === undefined) return value;
+  const whole = standsFor(rest);
+  if (whole !== undefined) return `${scheme}${whole}`;
+  if (!/^basic /i.test(scheme)) return value;
+  const [, ...halves] = /^([^:]*):(.*)$/s.exec(Buffer.from(rest, 'base64').toString('latin1')) ?? [];
+  const swapped = halves.map(standsFor);
+  if (swapped.every((each) => each === undefined)) return value;
+  const pair = halves.map((half, at) => swapped[at] ?? half).join(':');
   return `${scheme}${Buffer.from(pair, 'latin1').toString('base64')}`;
 }

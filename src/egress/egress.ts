@@ -1,22 +1,20 @@
 /** The way of one command to the network: a proxy on its container's loopback address, which this process serves. */
-import { readFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { nodeProxyVariables, type Variables } from '../container/environment';
 import { proxyVariables } from '../container/image/image';
 import type { SshConnection } from '../container/ssh/ssh';
 import type { Config } from '../config/config';
-import { placeText, type Place } from '../config/host-rules';
+import { placeText } from '../config/host-rules';
 import { ownValue } from '../config/own-property';
-import { authorityOf } from '../credentials/authority';
-import { Secret } from '../credentials/secret';
+import { insideOf } from '../credentials/agent-sign-ins';
 import { placeholdersFor, placesOf } from '../credentials/services';
 import type { Host } from '../system/host';
 import type { Ask } from './ask';
 import { decisionsOf } from './decisions';
 import { Dialler } from './dial';
 import { agentHosts, commonHosts } from './listed-hosts';
-import { KeyedHost } from './keyed-host';
+import { keyedHosts } from './keyed-hosts';
 import { NetworkLog } from './network-log';
 import { Policy } from './policy';
 import { EgressProxy } from './proxy';
@@ -31,28 +29,40 @@ export interface EgressOptions {
   readonly config: Pick<Config, 'network' | 'container' | 'credentials'>;
   /** Has the folder of our records, and the keys. */
   readonly host: Host;
+  /** Whether the container takes us for the hosts that get keys and tokens. */
+  readonly isTrusted: boolean;
+  /** Is told when somebody has signed in to the agent. */
+  readonly onSignIn: () => void;
   /** Asks the user; `undefined`: nobody can be asked. */
   readonly ask: Ask | undefined;
   /** Is told the first time that a place is refused, and why. */
   readonly onRefusal: (because: string) => void;
 }
 
-/**
- * Opens the way for as long as the connection lasts. Returns the variables by which programs find it, which add to
- * those that they have. Rejects with `SSH_CONNECT`.
- */
+/** What a command gets for its way, besides what it has. */
+export interface WayOut {
+  /** By which programs find it, and the placeholders of keys. */
+  readonly env: Variables;
+  /** With the placeholders of a sign-in, for `RemoteCommand.files`. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** Opens the way for as long as the connection lasts. Rejects with `SSH_CONNECT`, and with `CONFIG`. */
 export async function openEgress(
   connection: Pick<SshConnection, 'listenAnywhere'>,
   inherited: Variables,
   options: EgressOptions,
-): Promise<Variables> {
+): Promise<WayOut> {
+  const { agent, config, host, isTrusted } = options;
+  const { files = {}, variables = {} } = isTrusted ? insideOf(agent, config, host.folders.state) : {};
   // Made by the first connection: most commands make none.
   let proxy: EgressProxy | undefined;
   const port = await connection.listenAnywhere((stream: Duplex) => {
     proxy ??= proxyOf(options);
     proxy.take(stream);
   });
-  return [...variablesFor(port, new Map(inherited)), ...placeholdersFor(options.config.credentials)];
+  const placeholders = [...placeholdersFor(config.credentials), ...Object.entries(variables)];
+  return { env: [...variablesFor(port, new Map(inherited)), ...placeholders], files };
 }
 
 function proxyOf(options: EgressOptions): EgressProxy {
@@ -76,26 +86,6 @@ function proxyOf(options: EgressOptions): EgressProxy {
   });
   const dialler = new Dialler(policy, config.network, config.container.extraHosts);
   return new EgressProxy(policy, dialler, keyedHosts(options, dialler));
-}
-
-/** Finds the host that a place is, if the user has a key for it. */
-function keyedHosts(
-  { config, host }: EgressOptions,
-  dialler: Dialler,
-): (place: Place) => KeyedHost | undefined {
-  const { caFile } = config.network;
-  const shared = {
-    dialler,
-    authority: () => authorityOf(host.folders.state),
-    certificates: async () => (caFile === undefined ? undefined : await readFile(caFile, 'utf8')),
-  };
-  const found = new Map(
-    config.credentials.flatMap((credential) => {
-      const options = { ...shared, credential, secret: new Secret(credential, host) };
-      return placesOf(credential).map((place) => [placeText(place), new KeyedHost(place, options)] as const);
-    }),
-  );
-  return (place) => found.get(placeText(place));
 }
 
 /** What the container itself has, and so no proxy is asked for. */

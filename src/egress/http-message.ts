@@ -88,6 +88,21 @@ export function pass(
   });
 }
 
+/** Longest body that is read whole, in bytes. */
+const maxWholeBytes = 256 * 1024;
+
+/** A body as text. Rejects with a `Refusal` for a longer one than is read whole. */
+export async function wholeText(message: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxWholeBytes) throw new Refusal(`a body of more than ${maxWholeBytes} bytes`, 400);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
 /** Headers that ask for another protocol, which go on to whoever is asked. */
 export const forUpgrade = ['connection', 'upgrade'];
 

@@ -1,6 +1,6 @@
 /**
- * A host that gets a key of the user's: TLS from the container ends here, and the key is put in on the way out, which is
- * TLS again, to that host alone.
+ * A host that gets keys or tokens of the user's: TLS from the container ends here, and they are put in on the way out,
+ * which is TLS again, to that host alone.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -9,20 +9,28 @@ import type { Duplex } from 'node:stream';
 import { connect, createSecureContext, rootCertificates, TLSSocket, type SecureContext } from 'node:tls';
 import type { Place } from '../config/host-rules';
 import { identityFor, type Identity } from '../credentials/authority';
-import type { Secret } from '../credentials/secret';
-import type { Credential } from '../credentials/services';
-import { withKey, type Keyable } from '../credentials/swap';
+import type { Keyable } from '../credentials/swap';
+import { readPlaceholder } from '../credentials/token-placeholder';
 import { messageOf } from '../errors';
 import { opened, type Dialler } from './dial';
-import { forUpgrade, headersFor, headServer, pass, passUpgrade, serveRequests } from './http-message';
+import {
+  forUpgrade,
+  headersFor,
+  headServer,
+  pass,
+  passUpgrade,
+  serveRequests,
+  wholeText,
+} from './http-message';
 import { Refusal } from './policy';
+import type { Exchange, TokenAnswer } from './token-exchange';
 
-/** Whose key it is, and how it is used. */
+/** What it gets, and how. */
 export interface KeyedHostOptions {
-  /** Of the user's configuration. */
-  readonly credential: Credential;
-  /** The key. */
-  readonly secret: Pick<Secret, 'key'>;
+  /** The request with keys and tokens. Rejects with an error that says why they cannot be had. */
+  readonly withKeys: (request: Keyable) => Promise<Keyable>;
+  /** Answers requests for tokens to a path; `undefined`: it is no such path. */
+  readonly exchangeAt: (path: string) => Exchange | undefined;
   /** What containers trust. */
   readonly authority: () => Promise<Identity>;
   /** The way out. */
@@ -75,10 +83,51 @@ export class KeyedHost {
   }
 
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { path, headers } = await this.#keyed(request);
-    const { host, port } = this.place;
-    const options = { host, port, path, method: request.method, headers: headers.flat(), setHost: false };
-    await pass(request, response, https.request({ ...options, agent: this.#agent }), this.place);
+    const keyed = await this.#keyed(request);
+    const exchange = this.options.exchangeAt(keyed.path);
+    if (exchange !== undefined) await this.#exchange(request, response, keyed, exchange);
+    else await pass(request, response, this.#sent(request, keyed), this.place);
+  }
+
+  #sent({ method }: IncomingMessage, { path, headers }: Keyable, own?: TLSSocket) {
+    const way = own === undefined ? { agent: this.#agent } : { createConnection: () => own };
+    return https.request({ ...this.place, path, method, headers: headers.flat(), setHost: false, ...way });
+  }
+
+  async #exchange(
+    request: IncomingMessage,
+    response: ServerResponse,
+    keyed: Keyable,
+    exchange: Exchange,
+  ): Promise<void> {
+    const { 'content-type': type, 'content-encoding': coding, authorization } = request.headers;
+    if (coding !== undefined) throw new Refusal('a request for tokens must not be compressed', 400);
+    const isSignedIn = readPlaceholder(authorization) !== undefined;
+    const asked = { type, body: await wholeText(request), isSignedIn };
+    const answer = await exchange(asked, (body) => this.#answerTo(request, keyed, body));
+    response.writeHead(answer.status, answer.type === undefined ? {} : { 'Content-Type': answer.type });
+    response.end(answer.body);
+  }
+
+  /** Asks for tokens, with another body than the request's. Rejects with a `Refusal`. */
+  async #answerTo(request: IncomingMessage, { path, headers }: Keyable, body: string): Promise<TokenAnswer> {
+    const others = headers.filter(
+      ([name]) => !/^(?:accept(?:-encoding)?|content-length|transfer-encoding)$/i.test(name),
+    );
+    const own = [
+      ['Accept', 'application/json'],
+      ['Content-Length', String(Buffer.byteLength(body))],
+    ] as const;
+    // On a connection that was used before, a token could be used up without an answer.
+    const sent = this.#sent(request, { path, headers: [...others, ...own] }, await this.#connect());
+    const answered = once(sent, 'response').then(async ([got]: IncomingMessage[]) => ({
+      status: got!.statusCode ?? 502,
+      type: got!.headers['content-type'],
+      body: await wholeText(got!),
+    }));
+    sent.end(body);
+    await opened(this.place, sent, answered);
+    return await answered;
   }
 
   async #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
@@ -93,14 +142,10 @@ export class KeyedHost {
     // Servers answer TRACE with the headers that they got.
     if (method === 'TRACE' || !url.startsWith('/'))
       throw new Refusal('no request that can be passed on', 400);
-    const key = await this.options.secret.key().catch((reason: unknown) => {
+    const plain = { path: url, headers: headersFor(request, this.place, kept) };
+    return await this.options.withKeys(plain).catch((reason: unknown) => {
       throw new Refusal(messageOf(reason), 502);
     });
-    return withKey(
-      { path: url, headers: headersFor(request, this.place, kept) },
-      this.options.credential,
-      key,
-    );
   }
 
   async #connect(): Promise<TLSSocket> {

@@ -20,6 +20,7 @@ export function settings(changes: Partial<Settings> = {}): Settings {
     extraHosts: [],
     hasNetwork: false,
     certificates: undefined,
+    authority: undefined,
     authorizedKey: 'ssh-ed25519 AAAA',
     filesHash: 'files',
     ...changes,

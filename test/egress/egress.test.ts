@@ -27,16 +27,18 @@ async function given(changes: Partial<EgressOptions> = {}, inherited: [string, s
     await once(inside, 'listening');
     return (inside.address() as AddressInfo).port;
   };
-  const variables = await openEgress({ listenAnywhere }, inherited, {
+  const { env: variables, files } = await openEgress({ listenAnywhere }, inherited, {
     agent: 'claude',
     workspace: '/ws',
     config,
     host: new Host({ HOME: home }),
+    isTrusted: true,
+    onSignIn: () => undefined,
     ask: undefined,
     onRefusal: (because) => refusals.push(because),
     ...changes,
   });
-  return { state, refusals, variables: new Map(variables) };
+  return { state, refusals, variables: new Map(variables), files };
 }
 
 /** The status line for a tunnel to a place. */

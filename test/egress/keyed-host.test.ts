@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { authorityOf, identityFor, type Identity } from '../../src/credentials/authority';
 import { serviceOf, type Credential } from '../../src/credentials/services';
+import { withKey } from '../../src/credentials/swap';
 import { KeyedHost } from '../../src/egress/keyed-host';
 import { Refusal } from '../../src/egress/policy';
 import { EgressProxy } from '../../src/egress/proxy';
@@ -68,8 +69,8 @@ async function given({ credential = anthropic, secret = () => Promise.resolve(ke
   const keyed = new KeyedHost(
     { host, port: 443 },
     {
-      credential,
-      secret: { key: secret },
+      withKeys: async (plain) => withKey(plain, credential, await secret()),
+      exchangeAt: () => undefined,
       authority: () => Promise.resolve(own!),
       dialler,
       certificates: () => Promise.resolve(world!.cert),

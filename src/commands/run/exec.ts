@@ -9,7 +9,7 @@ import { diskRemedy, diskWarning, isDiskUsedUp, memoryKills } from '../../contai
 import { commandEnvironment, type Variables } from '../../container/environment';
 import { askOnTerminal } from '../../egress/ask';
 import { decide } from '../../egress/decisions';
-import { openEgress } from '../../egress/egress';
+import { openEgress, type WayOut } from '../../egress/egress';
 import { Freezer, freezeLocks } from '../../container/freeze';
 import { relay } from '../../container/ssh/relay';
 import type { RemoteProcess } from '../../container/ssh/remote-process';
@@ -117,14 +117,16 @@ async function runIn(
   let beside: { close(): Promise<void> } | undefined;
   try {
     const base = commandEnvironment(container, config, host.env);
-    const way = await openWay(target, connection, base, { host, guard }, options.quiet === true);
+    const isTrusted = container.authority !== undefined && container.authority === settings.authority;
+    const way = await openWay(target, connection, base, { host, guard, isTrusted }, options.quiet === true);
     beside = await options.beside?.(connection);
     const terminal = options.tty === true ? { ...windowSize(), term: host.env.TERM ?? 'xterm' } : undefined;
     const remote = await connection.run(
       {
         argv,
         cwd: startFolder(target.wanted, options.cwd),
-        env: [...base, ...way, ...env],
+        env: [...base, ...way.env, ...env],
+        files: way.files,
       },
       terminal,
     );
@@ -149,15 +151,15 @@ async function runIn(
   }
 }
 
-/** Opens the command's way to the network, unless its container has one of its own; returns the variables for it. */
+/** Opens the command's way to the network, unless its container has one of its own. */
 async function openWay(
   { wanted: { config, workspace, settings } }: Target,
   connection: SshConnection,
   base: Variables,
-  { host, guard }: Pick<Surroundings, 'host' | 'guard'>,
+  { host, guard, isTrusted }: Pick<Surroundings, 'host' | 'guard'> & { readonly isTrusted: boolean },
   isQuiet: boolean,
-): Promise<Variables> {
-  if (settings.hasNetwork) return [];
+): Promise<WayOut> {
+  if (settings.hasNetwork) return { env: [], files: {} };
   const { state } = host.folders;
   const root = workspace?.root;
   const onTerminal = () =>
@@ -172,6 +174,9 @@ async function openWay(
     workspace: root,
     config,
     host,
+    isTrusted,
+    onSignIn: () =>
+      isQuiet || tell('the sign-in is kept on this machine, outside of the container, for all workspaces'),
     ask: guard.ask ?? onTerminal(),
     onRefusal: (because) => isQuiet || tell(because),
   });

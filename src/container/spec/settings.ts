@@ -3,7 +3,8 @@ import { isAbsolute, posix } from 'node:path';
 import type { Host } from '../../system/host';
 import { catalog } from '../../agent/catalog';
 import { CaiError, messageOf } from '../../errors';
-import { authorityOf, findAuthority } from '../../credentials/authority';
+import { signInOf } from '../../credentials/agent-sign-ins';
+import { authorityId, authorityOf, findAuthority, type Identity } from '../../credentials/authority';
 import { recordBaseline, recordBeside } from '../../protect/baseline';
 import type { Config } from '../../config/config';
 import { AgentFolders, rememberAgentFolders } from '../../paths/agent-folders';
@@ -40,6 +41,7 @@ interface SettingsRequest {
 /** What of this machine a container gets, and what is protected besides the list in each folder that it can write. */
 interface Given {
   readonly certificates: string | undefined;
+  readonly authority: Identity | undefined;
   readonly binds: readonly Bind[];
   readonly writable: readonly Bind[];
   readonly outer: Awaited<ReturnType<typeof findOuterGit>>;
@@ -60,8 +62,8 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
  * is now, and makes what has to be there to be protected.
  */
 export async function settingsForUse(request: SettingsRequest): Promise<Settings> {
-  const { config, workspace, host } = request;
-  if (config.credentials.length > 0) await authorityOf(host.folders.state);
+  const { workspace, host } = request;
+  if (needsAuthority(request)) await authorityOf(host.folders.state);
   const given = await givenTo(request);
   const { outer, writable } = given;
   const sources = writable.map(({ source }) => source);
@@ -78,16 +80,24 @@ export async function settingsForUse(request: SettingsRequest): Promise<Settings
 async function givenTo(request: SettingsRequest): Promise<Given> {
   const { workspace, host } = request;
   const folders = await foldersOf(request);
-  const certificates = await certificatesOf(request, folders);
+  const authority = needsAuthority(request) ? findAuthority(host.folders.state) : undefined;
+  const certificates = await certificatesOf(request, folders, authority);
   const outer = workspace === undefined ? { git: undefined } : await findOuterGit(workspace, host);
   const binds = [...(await ofWorkspace(request, outer.git)), ...(await chosenMounts(request, folders))];
   const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
-  return { certificates, outer, binds, writable, patterns: await patternsOf(request, writable, outer.git) };
+  return {
+    certificates,
+    authority,
+    outer,
+    binds,
+    writable,
+    patterns: await patternsOf(request, writable, outer.git),
+  };
 }
 
 function settingsWith(request: SettingsRequest, given: Given): Settings {
   const { config, workspace, agent, authorizedKey, host } = request;
-  const { outer, binds, patterns, certificates } = given;
+  const { outer, binds, patterns, certificates, authority } = given;
   const protection = isUnprotected(request) ? undefined : protectionOf({ binds, git: outer.git, patterns });
   const { hostname, settings: agentSettings } = ownValue(catalog, agent) ?? {};
   return {
@@ -104,9 +114,15 @@ function settingsWith(request: SettingsRequest, given: Given): Settings {
     ...config.container,
     hasNetwork: config.network.egress === 'open',
     certificates,
+    authority: authority && authorityId(authority),
     authorizedKey,
     filesHash: packagedFilesHash(),
   };
+}
+
+/** Whether it is to take us for hosts that get keys or tokens. */
+function needsAuthority({ config, agent }: SettingsRequest): boolean {
+  return config.credentials.length > 0 || signInOf(agent, config) !== undefined;
 }
 
 function isUnprotected({ config, isWritable }: SettingsRequest): boolean {
@@ -180,7 +196,11 @@ async function patternsOf(
  * What a container trusts besides the usual: the user's certificates, and ours where keys are put in. Fails with
  * `CaiError('CONFIG')` for a file that an agent could change, and for one that cannot be read.
  */
-async function certificatesOf(request: SettingsRequest, folders: AgentFolders): Promise<string | undefined> {
+async function certificatesOf(
+  request: SettingsRequest,
+  folders: AgentFolders,
+  authority: Identity | undefined,
+): Promise<string | undefined> {
   const { config, host, workspace: root } = request;
   const [key, path] = ['network.ca_file', config.network.caFile];
   if (config.credentials.length > 0 && config.network.egress === 'open') {
@@ -190,7 +210,6 @@ async function certificatesOf(request: SettingsRequest, folders: AgentFolders): 
       `${place} sets network.egress to "open", with which keys cannot be put in: remove it, or the [[credentials]]`,
     );
   }
-  const authority = config.credentials.length === 0 ? undefined : findAuthority(host.folders.state);
   const own = authority === undefined ? [] : [authority.cert];
   if (path !== undefined) {
     checkFilePath(host, { key, path, root }, folders);

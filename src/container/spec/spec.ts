@@ -27,6 +27,8 @@ export const label = {
   spec: 'containai.spec',
   // JSON: what was mounted of the host, `device:inode` by its place inside, for each bind that is a root.
   roots: 'containai.roots',
+  // Of `Settings`; absent without one.
+  authority: 'containai.authority',
   // Fingerprint of its SSH host key, `SHA256:...`.
   hostKey: 'containai.host-key',
   // Process that made it, until it has been started.
@@ -85,6 +87,8 @@ export interface Settings extends LimitSettings {
   readonly hasNetwork: boolean;
   /** Certificates to trust besides those of the image, as PEM. */
   readonly certificates: string | undefined;
+  /** Which of them is ours, for the hosts that get keys and tokens; `undefined`: none. */
+  readonly authority: string | undefined;
   /** Public key that sshd lets in, as a line of `authorized_keys`. */
   readonly authorizedKey: string;
   /** Hash of the files of our package that are put in, of which a later version may have others. */

@@ -9,15 +9,17 @@ export interface RemoteCommand {
   readonly cwd: string;
   /** Its whole environment, but for a `SHELL` that it gets if this has none. Of equal names, the last counts. */
   readonly env: readonly (readonly [string, string])[];
+  /** Texts of files that it is to find, by paths below its home folder. What the agent has written itself stays. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /**
  * What the supervisor in the container reads before it starts the command: a decimal length, a newline, and as many
- * bytes of fields that each end with NUL (`cwd`, number of arguments, arguments, environment). Fails with `USAGE`
+ * bytes of fields that each end with NUL (`cwd`, number of arguments, arguments, environment, files). Fails with `USAGE`
  * for text that cannot be passed on: with a NUL in it, or not Unicode. The message names no value.
  */
 export function encodeHeader(command: RemoteCommand): Buffer {
-  const { argv, cwd, env } = command;
+  const { argv, cwd, env, files = {} } = command;
   check('the working directory', cwd);
   argv.forEach((text, index) =>
     check(index === 0 ? 'the command' : `argument ${index} of the command`, text),
@@ -30,7 +32,9 @@ export function encodeHeader(command: RemoteCommand): Buffer {
       );
     check(`the environment variable ${name}`, value);
   }
-  const fields = [cwd, String(argv.length), ...argv, ...env.map(([name, value]) => `${name}=${value}`)];
+  const given = Object.entries(files).map(([path, text]) => [`CAI_FILE:${path}`, text] as const);
+  const pairs = [...env, ...given].map(([name, value]) => `${name}=${value}`);
+  const fields = [cwd, String(argv.length), ...argv, ...pairs];
   const body = Buffer.from(`${fields.join('\0')}\0`);
   return Buffer.concat([Buffer.from(`${body.length}\n`), body]);
 }

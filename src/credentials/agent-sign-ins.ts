@@ -1,0 +1,141 @@
+/** The agents whose sign-ins are kept on this machine, as data: who gives out their tokens, and who gets them. */
+import { posix } from 'node:path';
+import type { Config } from '../config/config';
+import { names, parseRule, type Place } from '../config/host-rules';
+import { ownValue } from '../config/own-property';
+import { unlessFails } from '../system/state-folder';
+import { KeptSignIn, placeholderOf, type SignIn } from './kept-sign-in';
+import type { TokenName } from './token-placeholder';
+
+/** Where an agent asks for tokens, by HTTPS. */
+export interface TokenEndpoint {
+  readonly host: string;
+  /** Without a query. */
+  readonly path: string;
+  /** The fields of its answers that hold tokens. */
+  readonly tokens: Readonly<Record<string, TokenName>>;
+  /** Whether it ends a sign-in. */
+  readonly ends?: true;
+}
+
+/** What an agent finds in a container in which nobody has signed in, and so is signed in there, too. */
+interface Inside {
+  /** Texts by paths below the home folder. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/** The sign-in of one agent. */
+export interface AgentSignIn {
+  /** Rules of the hosts that get tokens in the place of placeholders, in the headers for keys, besides the endpoints' own. */
+  readonly hosts: readonly string[];
+  readonly endpoints: readonly TokenEndpoint[];
+  readonly inside: (signIn: SignIn) => Inside;
+}
+
+const tokens = { access_token: 'access', refresh_token: 'refresh', id_token: 'id' } as const;
+
+/** By the names of `src/agent/catalog.ts`. Sources: what the programs sent when they signed in, and their code. */
+const signIns: Readonly<Record<string, AgentSignIn>> = {
+  // claude-agent-acp 0.100.0.
+  claude: {
+    hosts: ['api.anthropic.com:443', 'mcp-proxy.anthropic.com:443'],
+    endpoints: [
+      { host: 'platform.claude.com', path: '/v1/oauth/token', tokens },
+      { host: 'platform.claude.com', path: '/v1/oauth/token/revoke', tokens: {}, ends: true },
+      // For accounts of Anthropic's Console, which use no other token later.
+      { host: 'api.anthropic.com', path: '/api/oauth/claude_cli/create_api_key', tokens: { raw_key: 'key' } },
+    ],
+    inside: (signIn) => {
+      const [key, refreshToken] = [placeholderOf(signIn, 'key'), placeholderOf(signIn, 'refresh')];
+      if (key !== undefined) return { variables: { ANTHROPIC_API_KEY: key } };
+      // With a token that has ended it asks for another, and then also for what the account may do.
+      const claudeAiOauth = { accessToken: '', refreshToken, expiresAt: 1, scopes: ['user:inference'] };
+      return { files: { '.claude/.credentials.json': JSON.stringify({ claudeAiOauth }) } };
+    },
+  },
+  // Gemini CLI 0.61.0.
+  gemini: {
+    hosts: ['cloudcode-pa.googleapis.com:443'],
+    endpoints: [{ host: 'oauth2.googleapis.com', path: '/token', tokens }],
+    inside: (signIn) => ({
+      files: {
+        '.gemini/oauth_creds.json': JSON.stringify({ refresh_token: placeholderOf(signIn, 'refresh') }),
+        '.gemini/settings.json': '{ "security": { "auth": { "selectedType": "oauth-personal" } } }\n',
+      },
+    }),
+  },
+  // codex-acp 2.6.0.
+  codex: {
+    hosts: ['chatgpt.com:443', 'api.openai.com:443'],
+    endpoints: [
+      { host: 'auth.openai.com', path: '/oauth/token', tokens },
+      { host: 'auth.openai.com', path: '/oauth/revoke', tokens: {}, ends: true },
+    ],
+    inside: (signIn) => ({
+      files: {
+        '.codex/auth.json': JSON.stringify({
+          tokens: {
+            id_token: placeholderOf(signIn, 'id'),
+            access_token: placeholderOf(signIn, 'access'),
+            refresh_token: placeholderOf(signIn, 'refresh'),
+            account_id: chatGptAccount(signIn),
+          },
+          last_refresh: new Date().toISOString(),
+        }),
+      },
+    }),
+  },
+  // Copilot 1.0.102. Its tokens do not end.
+  copilot: {
+    hosts: ['api.github.com:443', '*.githubcopilot.com:443'],
+    endpoints: [{ host: 'github.com', path: '/login/oauth/access_token', tokens }],
+    inside: (signIn) => ({ variables: { COPILOT_GITHUB_TOKEN: placeholderOf(signIn, 'access')! } }),
+  },
+};
+
+/** `undefined`: what the agent gets when somebody signs in is kept in its container. */
+export function signInOf(agent: string, { network }: Pick<Config, 'network'>): AgentSignIn | undefined {
+  return network.egress === 'open' ? undefined : ownValue(signIns, agent);
+}
+
+/** Whether requests to a place get the tokens. */
+export function getsTokens({ hosts, endpoints }: AgentSignIn, place: Place): boolean {
+  const rules = [...hosts, ...endpoints.map(({ host }) => `${host}:443`)];
+  return rules.some((rule) => names(parseRule(rule)!, place, []));
+}
+
+/**
+ * The endpoint at a path of a host, however the path is written: what a server could take for it must not be another one
+ * to us, because its answers have tokens.
+ */
+export function endpointAt(
+  { endpoints }: AgentSignIn,
+  host: string,
+  path: string,
+): TokenEndpoint | undefined {
+  const plain = plainPath(path);
+  return endpoints.find((each) => each.host === host && each.path === plain);
+}
+
+/** What a container of the agent is to have of a sign-in that is kept here. Fails with `CaiError('CONFIG')`. */
+export function insideOf(agent: string, config: Pick<Config, 'network'>, state: string): Inside {
+  const kept = signInOf(agent, config)?.inside;
+  const signIn = kept && new KeptSignIn(state, agent).read();
+  // Of no generation: whoever renews it gets what the others have.
+  return signIn === undefined ? {} : kept!({ ...signIn, generation: 0 });
+}
+
+function plainPath(path: string): string {
+  const [text = ''] = path.split(/[?#;]/, 1);
+  const decoded = unlessFails(() => decodeURIComponent(text)) ?? text;
+  return posix.normalize(decoded.replaceAll('\\', '/')).replace(/\/$/, '').toLowerCase();
+}
+
+/** Whose subscription Codex names with each request. Source: OpenAI's id tokens. */
+function chatGptAccount({ tokens: { id = '' } }: SignIn): unknown {
+  const claims = unlessFails<unknown>(() =>
+    JSON.parse(Buffer.from(id.split('.')[1] ?? '', 'base64url').toString()),
+  ) as Record<string, Record<string, unknown> | undefined> | undefined;
+  return claims?.['https://api.openai.com/auth']?.chatgpt_account_id;
+}

@@ -1,0 +1,36 @@
+/** What a container has instead of the tokens of a sign-in, which stay on this machine. */
+
+/** Whose place it takes: the two tokens of OAuth, OpenID's about the user, and a key that was made for the account. */
+export type TokenName = 'access' | 'refresh' | 'id' | 'key';
+
+/** What a placeholder says. */
+export interface TokenPlaceholder {
+  readonly name: TokenName;
+  /** Id of the sign-in. */
+  readonly signIn: string;
+  /** `SignIn.generation` when it was given out; 0: with the sign-in of somebody else. */
+  readonly generation: number;
+}
+
+const form = /caiplaceholder(access|refresh|id|key)x([0-9a-f]{12})x(\d{1,6})$/;
+
+/** Of keys and tokens: programs tell their kind by it. */
+const prefix = /^(?:sk-[a-z]+-(?:[a-z]+\d\d-)?|ya29\.|1\/\/|[a-z]{2,3}_)?/;
+
+/**
+ * A text of the form of `token`, of no use to anybody else. What it says can be read in it. Of a JSON Web Token all stays
+ * but the signature: programs read there who has signed in, and until when.
+ */
+export function placeholderFor(token: string, { name, signIn, generation }: TokenPlaceholder): string {
+  const mark = `caiplaceholder${name}x${signIn}x${generation}`;
+  const [head = '', claims, signature, ...more] = token.split('.');
+  const isWebToken = head.startsWith('eyJ') && signature !== undefined && more.length === 0;
+  return isWebToken ? `${head}.${claims}.${mark}` : `${prefix.exec(token)![0]}${mark}`;
+}
+
+/** What a text says that is a placeholder. */
+export function readPlaceholder(text: unknown): TokenPlaceholder | undefined {
+  const [, name, signIn, digits] = form.exec(typeof text === 'string' ? text : '') ?? [];
+  if (name === undefined || signIn === undefined) return undefined;
+  return { name: name as TokenName, signIn, generation: Number(digits) };
+}

@@ -1,0 +1,191 @@
+/**
+ * Requests for tokens: the container sends and gets placeholders, and the tokens stay here.
+ * Source: RFC 6749 (authorization codes, refresh tokens), RFC 8628 (devices), RFC 8693 (exchange), RFC 7009 (revocation).
+ */
+import type { TokenEndpoint } from '../credentials/agent-sign-ins';
+import {
+  newSignInId,
+  placeholderOf,
+  tokenFor,
+  type KeptSignIn,
+  type SignIn,
+} from '../credentials/kept-sign-in';
+import { readPlaceholder, type TokenName } from '../credentials/token-placeholder';
+import { messageOf } from '../errors';
+import { Refusal } from './policy';
+
+/** What is sent, or answered. */
+export interface TokenMessage {
+  /** The media type. */
+  readonly type: string | undefined;
+  readonly body: string;
+}
+
+/** By a server, or by us. */
+export interface TokenAnswer extends TokenMessage {
+  readonly status: number;
+}
+
+/** Answers a request for tokens; `isSignedIn`: its headers have the placeholder of the access token. */
+export type Exchange = (
+  request: TokenMessage & { readonly isSignedIn: boolean },
+  send: (body: string) => Promise<TokenAnswer>,
+) => Promise<TokenAnswer>;
+
+type Fields = Readonly<Record<string, unknown>>;
+type Names = TokenEndpoint['tokens'];
+
+const refreshGrant = 'refresh_token';
+/** Codex asks so for a key of the account. */
+const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
+
+/**
+ * How long the current token must last to be given to whoever asks with an older placeholder, in milliseconds: agents renew
+ * one that has less than five minutes left.
+ */
+const freshMs = 6 * 60_000;
+
+/**
+ * Gives out tokens at an endpoint. What has begun is ended, and its tokens are kept, also if nobody waits for the answer
+ * any more. `onSignIn`: somebody has signed in. The exchange rejects with a `Refusal`.
+ */
+export function exchangeAt(
+  endpoint: TokenEndpoint,
+  kept: Pick<KeptSignIn, 'change'>,
+  onSignIn: () => void,
+): Exchange {
+  return async (request, send) => {
+    const fields = fieldsOf(request);
+    const given = Object.values(fields).flatMap((value) => readPlaceholder(value) ?? []);
+    const isNew = !request.isSignedIn && given.length === 0;
+    // Whoever has a real token has it from a sign-in that is not kept here, and renews it as if we were not there.
+    if (
+      isNew &&
+      (endpoint.ends === true || [refreshGrant, exchangeGrant].includes(String(fields.grant_type)))
+    )
+      return await send(request.body);
+    const answered = kept.change(async (signIn) => {
+      if (isNew) return signedIn(signIn, endpoint, await send(request.body), onSignIn);
+      if (signIn === undefined || given.some((each) => each.signIn !== signIn.id))
+        return { kept: signIn, result: ended };
+      const isStale = given.some(({ generation }) => generation < signIn.generation);
+      if (fields.grant_type === refreshGrant && isStale && isFresh(signIn))
+        return { kept: signIn, result: json(200, withPlaceholders(signIn.answer, endpoint.tokens, signIn)) };
+      return renewed(signIn, fields, endpoint, await send(withTokens(request, fields, signIn)));
+    });
+    return await answered.catch((reason: unknown) => {
+      throw reason instanceof Refusal ? reason : new Refusal(messageOf(reason), 502);
+    });
+  };
+}
+
+/** What is kept of a sign-in, and how it is told inside. */
+function signedIn(
+  before: SignIn | undefined,
+  { tokens: names }: TokenEndpoint,
+  got: TokenAnswer,
+  onSignIn: () => void,
+) {
+  const found = tokensIn(got, names);
+  if (found?.tokens.access === undefined) return { kept: before, result: got };
+  const kept: SignIn = { id: newSignInId(), generation: 1, ...found };
+  onSignIn();
+  return { kept, result: json(got.status, withPlaceholders(found.answer, names, kept)) };
+}
+
+/** What is kept after an answer to a request with a token of `signIn`, and how it is told inside. */
+function renewed(signIn: SignIn, fields: Fields, { tokens, ends }: TokenEndpoint, got: TokenAnswer) {
+  if (ends === true) return { kept: isSuccess(got) ? undefined : signIn, result: hidden(got, signIn) };
+  const names: Names = fields.grant_type === exchangeGrant ? { access_token: 'key' } : tokens;
+  const found = tokensIn(got, names);
+  if (found === undefined) return { kept: signIn, result: hidden(got, signIn) };
+  const all = { ...signIn, tokens: { ...signIn.tokens, ...found.tokens } };
+  // A key is no new pair of tokens.
+  const isPair = found.tokens.access !== undefined;
+  const kept: SignIn = isPair
+    ? { ...all, generation: signIn.generation + 1, answer: found.answer, expiresAt: found.expiresAt }
+    : all;
+  return { kept, result: json(got.status, withPlaceholders(found.answer, names, kept)) };
+}
+
+/** The tokens of an answer, and the rest of it; `undefined`: it has none. Fails with a `Refusal` if that cannot be told. */
+function tokensIn(
+  got: TokenAnswer,
+  names: Names,
+): Pick<SignIn, 'tokens' | 'answer' | 'expiresAt'> | undefined {
+  if (!isSuccess(got)) return undefined;
+  const fields = objectIn(got.body);
+  const found = Object.entries(names).filter(
+    ([field]) => typeof fields[field] === 'string' && fields[field] !== '',
+  );
+  if (found.length === 0) return undefined;
+  const tokens = Object.fromEntries(found.map(([field, name]) => [name, fields[field] as string]));
+  const answer = Object.fromEntries(Object.entries(fields).filter(([field]) => !Object.hasOwn(names, field)));
+  const seconds = Number(answer.expires_in);
+  return { tokens, answer, expiresAt: seconds > 0 ? Date.now() + seconds * 1000 : undefined };
+}
+
+/** An answer for the container, with all tokens that are kept. */
+function withPlaceholders(answer: Fields, names: Names, signIn: SignIn): Fields {
+  const { expiresAt } = signIn;
+  const left = expiresAt === undefined ? undefined : Math.max(Math.round((expiresAt - Date.now()) / 1000), 0);
+  const placeholders = Object.entries(names).flatMap(([field, name]) => {
+    const placeholder = placeholderOf(signIn, name);
+    return placeholder === undefined ? [] : [[field, placeholder] as const];
+  });
+  const isTimed = left !== undefined && 'expires_in' in answer;
+  return { ...answer, ...(isTimed && { expires_in: left }), ...Object.fromEntries(placeholders) };
+}
+
+/** Servers may show in an error what they got. */
+function hidden(got: TokenAnswer, signIn: SignIn): TokenAnswer {
+  const names = Object.keys(signIn.tokens) as TokenName[];
+  const body = names.reduce(
+    (text, name) => text.replaceAll(signIn.tokens[name]!, placeholderOf(signIn, name)!),
+    got.body,
+  );
+  return { ...got, body };
+}
+
+/** The body of a request with the tokens that its placeholders stand for. */
+function withTokens(request: TokenMessage, fields: Fields, signIn: SignIn): string {
+  const real = Object.entries(fields).map(
+    ([name, value]) =>
+      [name, typeof value === 'string' ? (tokenFor(signIn, value) ?? value) : value] as const,
+  );
+  if (isJson(request)) return JSON.stringify(Object.fromEntries(real));
+  return String(new URLSearchParams(real.map(([name, value]): [string, string] => [name, String(value)])));
+}
+
+function fieldsOf(request: TokenMessage): Fields {
+  if (!isJson(request)) return Object.fromEntries(new URLSearchParams(request.body));
+  try {
+    return objectIn(request.body);
+  } catch {
+    return {};
+  }
+}
+
+/** Fails with a `Refusal` for what is no object in JSON: what is in it cannot be told. */
+function objectIn(text: string): Fields {
+  try {
+    const value = JSON.parse(text) as unknown;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  } catch {
+    // As for any other text.
+  }
+  throw new Refusal('the answer is no JSON object, so that tokens in it could not be kept outside', 502);
+}
+
+const isJson = ({ type = '' }: TokenMessage): boolean => /\bjson\b/i.test(type);
+const isSuccess = ({ status }: TokenAnswer): boolean => status >= 200 && status < 300;
+const isFresh = ({ expiresAt = Infinity }: SignIn): boolean => expiresAt - Date.now() > freshMs;
+
+function json(status: number, fields: Fields): TokenAnswer {
+  return { status, type: 'application/json', body: JSON.stringify(fields) };
+}
+
+const ended = json(400, {
+  error: 'invalid_grant',
+  error_description: 'this sign-in has been ended or replaced on this machine: sign in again',
+});
