@@ -29,6 +29,8 @@ export type SettingsFile = Readonly<Record<'path' | 'text', string>>;
 export interface SignInCommands {
   /** Signs in, in a terminal. */
   readonly login: readonly [string, ...string[]];
+  /** Whether what it gets is kept outside of containers, unless they have a network of their own. */
+  readonly isKeptOutside?: true;
   /** What somebody does in it, where it opens a screen of its own. */
   readonly guide?: string;
   /** Ids of its ACP sign-ins that wait for a browser where the agent runs, which a container has not: use `login`. */
@@ -70,6 +72,7 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
     packages: ['@agentclientprotocol/claude-agent-acp@0.100.0'],
     signIn: {
       login: ['claude-agent-acp', '--cli', 'auth', 'login'],
+      isKeptOutside: true,
       logout: ['claude-agent-acp', '--cli', 'auth', 'logout'],
     },
   },
@@ -79,6 +82,7 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
     packages: ['@google/gemini-cli@0.61.0'],
     signIn: {
       login: ['gemini'],
+      isKeptOutside: true,
       guide: 'choose how to sign in and follow it, then leave with /quit',
       browserMethods: ['oauth-personal'],
       credentials: ['oauth_creds.json', 'google_accounts.json', 'gemini-credentials.json'].map(
@@ -94,6 +98,7 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
     packages: ['@agentclientprotocol/codex-acp@2.6.0'],
     signIn: {
       login: ['codex-acp', 'cli', 'login'],
+      isKeptOutside: true,
       browserMethods: ['chat-gpt'],
       logout: ['codex-acp', 'cli', 'logout'],
     },
@@ -120,7 +125,11 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
     command: ['copilot', '--acp'],
     packages: ['@github/copilot@1.0.102'],
     // Without a keyring, as in a container, it keeps its token among its settings.
-    signIn: { login: ['copilot', 'login'], credentials: ['.copilot/config.json'] },
+    signIn: {
+      login: ['copilot', 'login'],
+      isKeptOutside: true,
+      credentials: ['.copilot/config.json'],
+    },
   },
   cursor: {
     displayName: 'Cursor',

@@ -7,7 +7,8 @@ import { loggedFailure } from '../agent/agent-end';
 import { messageOf } from '../errors';
 import { resultLine } from '../rpc/answer';
 import type { Config } from '../config/config';
-import { mayHaveOwnData } from '../config/workspace-data';
+import type { AgentCommand } from '../agent/catalog';
+import { mayHaveOwnSignIns } from '../agent/own-sign-ins';
 import type { Workspace } from '../workspace/root';
 import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from '../relay/children';
@@ -19,6 +20,8 @@ import type { SignIn } from '../sign-in/sign-in';
 
 /** What the greeting is made from. */
 export interface GreetingOptions {
+  /** As in `ProxyOptions`. */
+  readonly agent: AgentCommand;
   /** The user's configuration. */
   readonly config: Config;
   /** As in `ProxyOptions`. */
@@ -32,7 +35,7 @@ export interface GreetingOptions {
   /** What the editor's first line, an `initialize`, has been answered with already. */
   readonly answered: KnownAnswer | undefined;
   /** As in `ProxyOptions`. */
-  hasOwnData(root: string): boolean;
+  hasOwnSignIns(root: string): boolean;
   /** After `isUnderWay`: the editor may be read on. */
   onRoom(): void;
 }
@@ -151,10 +154,10 @@ export class Greeting {
 
   /** If the current workspace has sign-ins of its own, a sign-in before any session is one for that workspace. */
   async #placeSignIns(): Promise<void> {
-    const { config, host, signIn } = this.options;
-    if (!mayHaveOwnData(config, host.cwd, host.home)) return;
+    const { agent, config, host, signIn } = this.options;
+    if (!mayHaveOwnSignIns(agent.name, config, host.cwd, host.home)) return;
     const root = (await this.#ownWorkspace())?.root;
-    if (root !== undefined && this.options.hasOwnData(root)) signIn.ownRoot = root;
+    if (root !== undefined && this.options.hasOwnSignIns(root)) signIn.ownRoot = root;
   }
 
   /** Looked up once, because `git` has to be started for it. */

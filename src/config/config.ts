@@ -29,7 +29,7 @@ const tables = {
   agent: {
     default: key('default', text, rules.anyKnownAgent, 'claude'),
     process: key('process', oneOf('workspace', 'session'), 'never', 'workspace'),
-    data: key('data', oneOf('shared', 'workspace'), rules.only('workspace'), 'shared'),
+    data: key('data', oneOf('shared', 'workspace'), rules.only('workspace'), 'workspace'),
   },
   'agents.*': {
     command: required(key('command', command, 'never')),

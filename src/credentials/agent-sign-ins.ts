@@ -4,11 +4,12 @@ import type { Config } from '../config/config';
 import { names, parseRule, type Place } from '../config/host-rules';
 import { ownValue } from '../config/own-property';
 import { unlessFails } from '../system/state-folder';
-import { KeptSignIn, placeholderOf, type SignIn } from './kept-sign-in';
+import { placeholderOf, type SignIn, type SignIns } from './kept-sign-in';
 import type { TokenName } from './token-placeholder';
 
 /** Where an agent asks for tokens, by HTTPS. */
 export interface TokenEndpoint {
+  /** The one that gives them. */
   readonly host: string;
   /** Without a query. */
   readonly path: string;
@@ -29,7 +30,9 @@ interface Inside {
 export interface AgentSignIn {
   /** Rules of the hosts that get tokens in the place of placeholders, in the headers for keys, besides the endpoints' own. */
   readonly hosts: readonly string[];
+  /** Requests to these are answered with placeholders. */
   readonly endpoints: readonly TokenEndpoint[];
+  /** What of a sign-in is put into containers. */
   readonly inside: (signIn: SignIn) => Inside;
 }
 
@@ -118,18 +121,20 @@ export function endpointAt(
   return endpoints.find((each) => each.host === host && each.path === plain);
 }
 
-/** What a container of the agent is to have of a sign-in that is kept here. Fails with `CaiError('CONFIG')`. */
-export function insideOf(agent: string, config: Pick<Config, 'network'>, state: string): Inside {
-  const kept = signInOf(agent, config)?.inside;
-  const signIn = kept && new KeptSignIn(state, agent).read();
+/** What a container is to have of the agent's sign-in. Fails with `CaiError('CONFIG')`. */
+export function insideOf({ inside }: AgentSignIn, signIns: SignIns): Inside {
+  const signIn = signIns.current();
   // Of no generation: whoever renews it gets what the others have.
-  return signIn === undefined ? {} : kept!({ ...signIn, generation: 0 });
+  return signIn === undefined ? {} : inside({ ...signIn, generation: 0 });
 }
 
 function plainPath(path: string): string {
   const [text = ''] = path.split(/[?#;]/, 1);
   const decoded = unlessFails(() => decodeURIComponent(text)) ?? text;
-  return posix.normalize(decoded.replaceAll('\\', '/')).replace(/\/$/, '').toLowerCase();
+  return posix
+    .normalize(decoded.replaceAll('\\', '/'))
+    .replace(/[/\s]+$/, '')
+    .toLowerCase();
 }
 
 /** Whose subscription Codex names with each request. Source: OpenAI's id tokens. */

@@ -5,6 +5,7 @@ export type TokenName = 'access' | 'refresh' | 'id' | 'key';
 
 /** What a placeholder says. */
 export interface TokenPlaceholder {
+  /** The token that it stands for. */
   readonly name: TokenName;
   /** Id of the sign-in. */
   readonly signIn: string;

@@ -7,32 +7,23 @@ import type { SshConnection } from '../container/ssh/ssh';
 import type { Config } from '../config/config';
 import { placeText } from '../config/host-rules';
 import { ownValue } from '../config/own-property';
-import { insideOf } from '../credentials/agent-sign-ins';
+import { insideOf, signInOf } from '../credentials/agent-sign-ins';
 import { placeholdersFor, placesOf } from '../credentials/services';
-import type { Host } from '../system/host';
 import type { Ask } from './ask';
 import { decisionsOf } from './decisions';
 import { Dialler } from './dial';
 import { agentHosts, commonHosts } from './listed-hosts';
-import { keyedHosts } from './keyed-hosts';
+import { keyedHosts, type KeyedHostsOptions } from './keyed-hosts';
 import { NetworkLog } from './network-log';
 import { Policy } from './policy';
 import { EgressProxy } from './proxy';
 
 /** Whose way it is. */
-export interface EgressOptions {
-  /** Name of the agent. */
-  readonly agent: string;
+export interface EgressOptions extends KeyedHostsOptions {
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
   /** In effect. */
   readonly config: Pick<Config, 'network' | 'container' | 'credentials'>;
-  /** Has the folder of our records, and the keys. */
-  readonly host: Host;
-  /** Whether the container takes us for the hosts that get keys and tokens. */
-  readonly isTrusted: boolean;
-  /** Is told when somebody has signed in to the agent. */
-  readonly onSignIn: () => void;
   /** Asks the user; `undefined`: nobody can be asked. */
   readonly ask: Ask | undefined;
   /** Is told the first time that a place is refused, and why. */
@@ -53,8 +44,9 @@ export async function openEgress(
   inherited: Variables,
   options: EgressOptions,
 ): Promise<WayOut> {
-  const { agent, config, host, isTrusted } = options;
-  const { files = {}, variables = {} } = isTrusted ? insideOf(agent, config, host.folders.state) : {};
+  const { agent, config, isTrusted, signIns } = options;
+  const signIn = isTrusted ? signInOf(agent, config) : undefined;
+  const { files = {}, variables = {} } = signIn === undefined ? {} : insideOf(signIn, signIns);
   // Made by the first connection: most commands make none.
   let proxy: EgressProxy | undefined;
   const port = await connection.listenAnywhere((stream: Duplex) => {

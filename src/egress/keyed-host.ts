@@ -102,8 +102,7 @@ export class KeyedHost {
   ): Promise<void> {
     const { 'content-type': type, 'content-encoding': coding, authorization } = request.headers;
     if (coding !== undefined) throw new Refusal('a request for tokens must not be compressed', 400);
-    const isSignedIn = readPlaceholder(authorization) !== undefined;
-    const asked = { type, body: await wholeText(request), isSignedIn };
+    const asked = { type, body: await wholeText(request), bearer: readPlaceholder(authorization) };
     const answer = await exchange(asked, (body) => this.#answerTo(request, keyed, body));
     response.writeHead(answer.status, answer.type === undefined ? {} : { 'Content-Type': answer.type });
     response.end(answer.body);

@@ -1,20 +1,37 @@
 /** Which hosts get keys and tokens of the user's, and which. */
 import { readFile } from 'node:fs/promises';
+import type { Config } from '../config/config';
 import { placeText, type Place } from '../config/host-rules';
 import { endpointAt, getsTokens, signInOf, type AgentSignIn } from '../credentials/agent-sign-ins';
 import { authorityOf } from '../credentials/authority';
-import { KeptSignIn, tokenFor } from '../credentials/kept-sign-in';
+import type { SignIns } from '../credentials/kept-sign-in';
 import { Secret } from '../credentials/secret';
 import { placesOf } from '../credentials/services';
 import { withKey, withSwapped, type Keyable } from '../credentials/swap';
+import type { Host } from '../system/host';
 import type { Dialler } from './dial';
-import type { EgressOptions } from './egress';
 import { KeyedHost, type KeyedHostOptions } from './keyed-host';
 import { exchangeAt } from './token-exchange';
 
+/** Whose keys and tokens they are. */
+export interface KeyedHostsOptions {
+  /** Name of the agent. */
+  readonly agent: string;
+  /** In effect. */
+  readonly config: Pick<Config, 'network' | 'credentials'>;
+  /** Has the folder of our records, and the keys. */
+  readonly host: Host;
+  /** Whether the container takes us for these hosts; else it gets nothing. */
+  readonly isTrusted: boolean;
+  /** Of the agent, as far as the command may use them. */
+  readonly signIns: SignIns;
+  /** Is told when somebody has signed in to the agent. */
+  readonly onSignIn: () => void;
+}
+
 /** Finds the host that a place is, if it gets something. */
 export function keyedHosts(
-  options: Pick<EgressOptions, 'agent' | 'config' | 'host' | 'isTrusted' | 'onSignIn'>,
+  options: KeyedHostsOptions,
   dialler: Dialler,
 ): (place: Place) => KeyedHost | undefined {
   if (!options.isTrusted) return () => undefined;
@@ -41,7 +58,7 @@ export function keyedHosts(
 type Gift = Pick<KeyedHostOptions, 'withKeys'> & Partial<Pick<KeyedHostOptions, 'exchangeAt'>>;
 
 /** A function for each key and sign-in, which tells what a place gets of it. */
-function gifts(options: Parameters<typeof keyedHosts>[0]): ((place: Place) => Gift | undefined)[] {
+function gifts(options: KeyedHostsOptions): ((place: Place) => Gift | undefined)[] {
   const { agent, config, host } = options;
   const keys = config.credentials.map((credential) => {
     const secret = new Secret(credential, host);
@@ -53,22 +70,21 @@ function gifts(options: Parameters<typeof keyedHosts>[0]): ((place: Place) => Gi
   return signIn === undefined ? keys : [...keys, tokensOf(signIn, options)];
 }
 
-/** As for the keys, but for the sign-in of the agent. */
+/** As for the keys, but for the agent's sign-in. */
 function tokensOf(
   signIn: AgentSignIn,
-  { agent, host, onSignIn }: Parameters<typeof keyedHosts>[0],
+  { signIns, onSignIn }: KeyedHostsOptions,
 ): (place: Place) => Gift | undefined {
-  const kept = new KeptSignIn(host.folders.state, agent);
   // eslint-disable-next-line @typescript-eslint/require-await -- as for keys, which take a while
-  const withKeys = async ({ path, headers }: Keyable) => {
-    const now = kept.read();
-    return { path, headers: withSwapped(headers, (text) => tokenFor(now, text)) };
-  };
+  const withKeys = async ({ path, headers }: Keyable) => ({
+    path,
+    headers: withSwapped(headers, (text) => signIns.tokenFor(text)),
+  });
   return (place) => {
     if (!getsTokens(signIn, place)) return undefined;
     const exchange = (path: string) => {
       const endpoint = endpointAt(signIn, place.host, path);
-      return endpoint && exchangeAt(endpoint, kept, onSignIn);
+      return endpoint && exchangeAt(endpoint, signIns, onSignIn);
     };
     return { withKeys, exchangeAt: exchange };
   };

@@ -3,14 +3,8 @@
  * Source: RFC 6749 (authorization codes, refresh tokens), RFC 8628 (devices), RFC 8693 (exchange), RFC 7009 (revocation).
  */
 import type { TokenEndpoint } from '../credentials/agent-sign-ins';
-import {
-  newSignInId,
-  placeholderOf,
-  tokenFor,
-  type KeptSignIn,
-  type SignIn,
-} from '../credentials/kept-sign-in';
-import { readPlaceholder, type TokenName } from '../credentials/token-placeholder';
+import { newSignInId, placeholderOf, tokenFor, type SignIn, type SignIns } from '../credentials/kept-sign-in';
+import { readPlaceholder, type TokenName, type TokenPlaceholder } from '../credentials/token-placeholder';
 import { messageOf } from '../errors';
 import { Refusal } from './policy';
 
@@ -18,17 +12,19 @@ import { Refusal } from './policy';
 export interface TokenMessage {
   /** The media type. */
   readonly type: string | undefined;
+  /** Whole. */
   readonly body: string;
 }
 
 /** By a server, or by us. */
 export interface TokenAnswer extends TokenMessage {
+  /** Of HTTP. */
   readonly status: number;
 }
 
-/** Answers a request for tokens; `isSignedIn`: its headers have the placeholder of the access token. */
+/** Answers a request for tokens; `bearer`: the placeholder in its headers. Rejects with a `Refusal`. */
 export type Exchange = (
-  request: TokenMessage & { readonly isSignedIn: boolean },
+  request: TokenMessage & { readonly bearer: TokenPlaceholder | undefined },
   send: (body: string) => Promise<TokenAnswer>,
 ) => Promise<TokenAnswer>;
 
@@ -47,65 +43,86 @@ const freshMs = 6 * 60_000;
 
 /**
  * Gives out tokens at an endpoint. What has begun is ended, and its tokens are kept, also if nobody waits for the answer
- * any more. `onSignIn`: somebody has signed in. The exchange rejects with a `Refusal`.
+ * any more. `onSignIn`: somebody has signed in.
  */
-export function exchangeAt(
-  endpoint: TokenEndpoint,
-  kept: Pick<KeptSignIn, 'change'>,
-  onSignIn: () => void,
-): Exchange {
+export function exchangeAt(endpoint: TokenEndpoint, signIns: SignIns, onSignIn: () => void): Exchange {
   return async (request, send) => {
     const fields = fieldsOf(request);
-    const given = Object.values(fields).flatMap((value) => readPlaceholder(value) ?? []);
-    const isNew = !request.isSignedIn && given.length === 0;
-    // Whoever has a real token has it from a sign-in that is not kept here, and renews it as if we were not there.
-    if (
-      isNew &&
-      (endpoint.ends === true || [refreshGrant, exchangeGrant].includes(String(fields.grant_type)))
-    )
-      return await send(request.body);
-    const answered = kept.change(async (signIn) => {
-      if (isNew) return signedIn(signIn, endpoint, await send(request.body), onSignIn);
-      if (signIn === undefined || given.some((each) => each.signIn !== signIn.id))
-        return { kept: signIn, result: ended };
-      const isStale = given.some(({ generation }) => generation < signIn.generation);
-      if (fields.grant_type === refreshGrant && isStale && isFresh(signIn))
-        return { kept: signIn, result: json(200, withPlaceholders(signIn.answer, endpoint.tokens, signIn)) };
-      return renewed(signIn, fields, endpoint, await send(withTokens(request, fields, signIn)));
-    });
-    return await answered.catch((reason: unknown) => {
+    const found = [request.bearer, ...Object.values(fields).map(readPlaceholder)];
+    const given = found.filter((each) => each !== undefined);
+    try {
+      if (given.length > 0) return await renewal(endpoint, signIns, given, { request, fields, send });
+      // Whoever has a real token has it from a sign-in that is not kept here, and renews it as if we were not there.
+      const isSignIn = ![refreshGrant, exchangeGrant].includes(String(fields.grant_type));
+      if (endpoint.ends === true || !isSignIn) return await send(request.body);
+      return await signIns.own.change(async (before) => {
+        const after = signedIn(endpoint, await send(request.body));
+        if (after.kept !== undefined) onSignIn();
+        return { kept: before, ...after };
+      });
+    } catch (reason) {
       throw reason instanceof Refusal ? reason : new Refusal(messageOf(reason), 502);
-    });
+    }
   };
 }
 
 /** What is kept of a sign-in, and how it is told inside. */
 function signedIn(
-  before: SignIn | undefined,
   { tokens: names }: TokenEndpoint,
   got: TokenAnswer,
-  onSignIn: () => void,
-) {
+): { kept?: SignIn; result: TokenAnswer } {
   const found = tokensIn(got, names);
-  if (found?.tokens.access === undefined) return { kept: before, result: got };
+  if (found?.tokens.access === undefined) return { result: got };
   const kept: SignIn = { id: newSignInId(), generation: 1, ...found };
-  onSignIn();
   return { kept, result: json(got.status, withPlaceholders(found.answer, names, kept)) };
 }
 
+/** What was asked, with placeholders in it. */
+interface Asked {
+  readonly request: TokenMessage;
+  readonly fields: Fields;
+  readonly send: (body: string) => Promise<TokenAnswer>;
+}
+
+async function renewal(
+  endpoint: TokenEndpoint,
+  signIns: SignIns,
+  given: readonly TokenPlaceholder[],
+  { request, fields, send }: Asked,
+): Promise<TokenAnswer> {
+  const where = signIns.keeperOf(given[0]!);
+  if (where === undefined) return ended;
+  // One workspace does not end what others use, too.
+  if (endpoint.ends === true && where !== signIns.own) return json(200, {});
+  return await where.change(async (signIn) => {
+    if (signIn === undefined || given.some((each) => each.signIn !== signIn.id))
+      return { kept: signIn, result: ended };
+    const isStale = given.some(({ generation }) => generation < signIn.generation);
+    if (fields.grant_type === refreshGrant && isStale && isFresh(signIn))
+      return { kept: signIn, result: json(200, withPlaceholders(signIn.answer, endpoint.tokens, signIn)) };
+    const got = await send(withTokens(request, fields, signIn));
+    if (endpoint.ends === true)
+      return { kept: isSuccess(got) ? undefined : signIn, result: hidden(got, signIn) };
+    return renewed(
+      signIn,
+      fields.grant_type === exchangeGrant ? { access_token: 'key' } : endpoint.tokens,
+      got,
+    );
+  });
+}
+
 /** What is kept after an answer to a request with a token of `signIn`, and how it is told inside. */
-function renewed(signIn: SignIn, fields: Fields, { tokens, ends }: TokenEndpoint, got: TokenAnswer) {
-  if (ends === true) return { kept: isSuccess(got) ? undefined : signIn, result: hidden(got, signIn) };
-  const names: Names = fields.grant_type === exchangeGrant ? { access_token: 'key' } : tokens;
+function renewed(signIn: SignIn, names: Names, got: TokenAnswer): { kept: SignIn; result: TokenAnswer } {
   const found = tokensIn(got, names);
   if (found === undefined) return { kept: signIn, result: hidden(got, signIn) };
   const all = { ...signIn, tokens: { ...signIn.tokens, ...found.tokens } };
+  const { answer, expiresAt } = found;
   // A key is no new pair of tokens.
-  const isPair = found.tokens.access !== undefined;
-  const kept: SignIn = isPair
-    ? { ...all, generation: signIn.generation + 1, answer: found.answer, expiresAt: found.expiresAt }
-    : all;
-  return { kept, result: json(got.status, withPlaceholders(found.answer, names, kept)) };
+  const kept: SignIn =
+    found.tokens.access === undefined
+      ? all
+      : { ...all, generation: signIn.generation + 1, answer, expiresAt };
+  return { kept, result: json(got.status, withPlaceholders(answer, names, kept)) };
 }
 
 /** The tokens of an answer, and the rest of it; `undefined`: it has none. Fails with a `Refusal` if that cannot be told. */

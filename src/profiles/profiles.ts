@@ -1,5 +1,6 @@
 /** Answers to `initialize` before an agent runs. Those of agents are compared with them, and kept for next time. */
 import { type AgentCommand, catalog } from '../agent/catalog';
+import { hasOwnSignIns } from '../agent/own-sign-ins';
 import { ProfileStore, type Profile, type ProfileKey } from './profile';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
@@ -90,7 +91,7 @@ export class Profiles {
       const recorded = this.#recorded(client, capabilities);
       const shipped = imageName === undefined ? undefined : shippedProfile(agent, config, capabilities);
       // Whichever workspace's agent gave it: its login would run in another's container.
-      const isElsewhere = this.#isDataSplit || signIn.ownRoot !== undefined;
+      const isElsewhere = this.#isSplit || signIn.ownRoot !== undefined;
       // The logins that we know can run anywhere.
       const isAsShipped = recorded && shipped && differences(recorded, shipped).length === 0;
       const found =
@@ -111,10 +112,10 @@ export class Profiles {
   }
 
   /**
-   * Compares a child's answer with what the editor got, and keeps it, once its image is known, too. `hasOwnData`: its
-   * workspace has data, and so sign-ins, of its own.
+   * Compares a child's answer with what the editor got, and keeps it, once its image is known, too. `isOwn`: its
+   * workspace has sign-ins of its own.
    */
-  heard(child: WorkspaceChild, hasOwnData: boolean): void {
+  heard(child: WorkspaceChild, isOwn: boolean): void {
     const { imageName } = this.options;
     const result = child.hello?.agentResult;
     const program = imageName === undefined ? this.options.programIdentity() : child.image?.id;
@@ -125,8 +126,8 @@ export class Profiles {
     if (child.image?.name !== imageName) return;
     // It was told something else of the editor.
     if (child.files !== this.options.config.acp.fs) return;
-    // A workspace with data of its own has logins of its own; they are not for others.
-    if (hasOwnData && !this.#isDataSplit) return;
+    // Its logins are not for others.
+    if (isOwn && !this.#isSplit) return;
     const now = { result, program };
     const general = this.#general;
     const isGeneral = imageName === undefined || child.root === undefined;
@@ -161,10 +162,10 @@ export class Profiles {
     return isUsable ? profile?.result : undefined;
   }
 
-  /** Whether each workspace has data of its own, for all that the user says. */
-  get #isDataSplit(): boolean {
-    const { config, imageName } = this.options;
-    return imageName !== undefined && config.agent.data === 'workspace';
+  /** Whether each workspace has sign-ins of its own, for all that the user says. */
+  get #isSplit(): boolean {
+    const { agent, config, imageName } = this.options;
+    return imageName !== undefined && hasOwnSignIns(agent.name, config);
   }
 
   #keep(slot: Slot | undefined, profile: Profile): void {

@@ -8,7 +8,7 @@ import { newFolder } from '../support/temp-folder';
 import { expectedError } from '../expected-error';
 
 const defaults = {
-  agent: { default: 'claude', process: 'workspace', data: 'shared' },
+  agent: { default: 'claude', process: 'workspace', data: 'workspace' },
   agents: {},
   acp: {
     fs: 'off',

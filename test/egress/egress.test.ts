@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { SignIns } from '../../src/credentials/kept-sign-in';
 import { decide } from '../../src/egress/decisions';
 import { openEgress, type EgressOptions } from '../../src/egress/egress';
 import { readLog } from '../../src/egress/network-log';
@@ -33,6 +34,7 @@ async function given(changes: Partial<EgressOptions> = {}, inherited: [string, s
     config,
     host: new Host({ HOME: home }),
     isTrusted: true,
+    signIns: new SignIns(state, { agent: 'claude', workspace: '/ws', isForAll: false }),
     onSignIn: () => undefined,
     ask: undefined,
     onRefusal: (because) => refusals.push(because),

@@ -51,12 +51,12 @@ describe('Profiles', () => {
     profilesIn(folder, false, silent, agent, new SignIn({ agent, host, log: silent }), cwd);
 
   /** A folder in which it is kept what an agent has answered: in /a, of a proxy that was started below it, or in none. */
-  function recorded(hasOwnData = false, root?: string): string {
+  function recorded(hasOwnSignIns = false, root?: string): string {
     const folder = newFolder();
     const earlier = profilesIn(folder);
     earlier.ownRoot = '/a';
     earlier.find(params);
-    earlier.heard(childOf(root, withLogin), hasOwnData);
+    earlier.heard(childOf(root, withLogin), hasOwnSignIns);
     return folder;
   }
 

@@ -14,6 +14,7 @@ import { Freezer, freezeLocks } from '../../container/freeze';
 import { relay } from '../../container/ssh/relay';
 import type { RemoteProcess } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
+import { SignIns } from '../../credentials/kept-sign-in';
 import { CaiError } from '../../errors';
 import { statusLine, type AgentStatus } from '../../agent/status';
 import type { Settings } from '../../container/spec/spec';
@@ -40,6 +41,8 @@ export interface ExecOptions extends TargetOptions {
   readonly endsOnSignal?: boolean;
   /** Identity of the process for which the command runs, besides our parent: its end, too, is ours. */
   readonly wantedBy?: string;
+  /** Whether somebody signs in with it for all workspaces; else a sign-in is for this workspace. */
+  readonly signsInForAll?: boolean;
   /** What is opened on its connection before the command runs, and closed when that has ended. */
   readonly beside?: (connection: SshConnection) => Promise<{ close(): Promise<void> }>;
 }
@@ -118,7 +121,7 @@ async function runIn(
   try {
     const base = commandEnvironment(container, config, host.env);
     const isTrusted = container.authority !== undefined && container.authority === settings.authority;
-    const way = await openWay(target, connection, base, { host, guard, isTrusted }, options.quiet === true);
+    const way = await openWay(target, connection, base, { host, guard, isTrusted }, options);
     beside = await options.beside?.(connection);
     const terminal = options.tty === true ? { ...windowSize(), term: host.env.TERM ?? 'xterm' } : undefined;
     const remote = await connection.run(
@@ -157,10 +160,11 @@ async function openWay(
   connection: SshConnection,
   base: Variables,
   { host, guard, isTrusted }: Pick<Surroundings, 'host' | 'guard'> & { readonly isTrusted: boolean },
-  isQuiet: boolean,
+  { quiet: isQuiet = false, signsInForAll = false }: ExecOptions,
 ): Promise<WayOut> {
   if (settings.hasNetwork) return { env: [], files: {} };
   const { state } = host.folders;
+  const { agent } = settings;
   const root = workspace?.root;
   const onTerminal = () =>
     askOnTerminal({
@@ -169,14 +173,18 @@ async function openWay(
       input: () => guard.command?.stdin,
       remember: (place) => decide(state, root, 'allow', place),
     });
+  // Workspaces that share their data share what an agent leaves there anyway.
+  const isForAll = signsInForAll || config.agent.data === 'shared';
+  const whose = isForAll ? 'all workspaces' : 'this workspace';
   return await openEgress(connection, base, {
-    agent: settings.agent,
+    agent,
     workspace: root,
     config,
     host,
     isTrusted,
+    signIns: new SignIns(state, { agent, workspace: root, isForAll }),
     onSignIn: () =>
-      isQuiet || tell('the sign-in is kept on this machine, outside of the container, for all workspaces'),
+      isQuiet || tell(`the sign-in is kept on this machine, outside of the container, for ${whose}`),
     ask: guard.ask ?? onTerminal(),
     onRefusal: (because) => isQuiet || tell(because),
   });

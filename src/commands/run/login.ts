@@ -8,6 +8,7 @@ import { CaiError } from '../../errors';
 import { loadConfig } from '../../config/config';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { ownValue } from '../../config/own-property';
+import { hasOwnSignIns } from '../../agent/own-sign-ins';
 import { printable, quoted } from '../../system/quoted';
 import { common, declare } from '../support/command';
 import { workspaceIfAny } from '../support/named-root';
@@ -27,7 +28,7 @@ export const accountArguments = [['<agent>', 'name of the agent']] as const;
 export const accountOptions = [
   [
     '-w, --workspace <folder>',
-    'use the container of this workspace (default: the current one if it keeps its own sign-ins, else a container without a workspace)',
+    'for this workspace alone, in its container (default: for all workspaces, if the agent allows that)',
   ],
   common.context,
   common.fresh,
@@ -37,8 +38,9 @@ export const accountOptions = [
 /** Resolves with the exit status of the agent's command. */
 export const run = declare<AccountOptions>({
   name: 'login',
-  description: `Signs in to an agent by its own command, which runs in a container. The sign-in is kept after "cai rm", and
-holds for all workspaces that share the agent's data, which is the default.`,
+  description: `Signs in to an agent by its own command, which runs in a container. The sign-in to Claude, Codex, Gemini and
+Copilot is kept on this machine, outside of containers, and holds for all workspaces. That to any other agent is in its
+data, and so by default in those of one workspace.`,
   arguments: [...accountArguments, ['[command...]', 'after --: another command to sign in with']],
   options: accountOptions,
   footer: `
@@ -56,7 +58,7 @@ Exit status: that of the agent's command; otherwise as for "cai exec".`,
         `how to sign in to ${quoted(agent)} is not known: name its command, as in "cai login ${printable(agent)} -- COMMAND"`,
       );
     const guide = isCommand(own) ? undefined : known?.guide;
-    return await runSignIn(login, { agent, env: [], guide, ...(await placeOf(options, host)) }, host);
+    return await runSignIn(login, { agent, env: [], guide, ...(await placeOf(agent, options, host)) }, host);
   },
 });
 
@@ -72,12 +74,12 @@ export async function runLogin(
   return await runSignIn(argv, { agent, workspace: workspace ?? false, env: pairs, guide }, host);
 }
 
-/** Where an agent's sign-in is kept: with `agent.data = "workspace"`, also of the repository, in the workspace's own data. */
-export async function placeOf(options: AccountOptions, host: Host): Promise<TargetOptions> {
+/** Where an agent's sign-in is, by the configuration of the current folder, if the user does not say. */
+export async function placeOf(agent: string, options: AccountOptions, host: Host): Promise<TargetOptions> {
   if (options.workspace !== undefined) return options;
   // What is wrong with the current folder is told where a workspace is needed.
   const { config } = loadWorkspaceConfig(host, (await workspaceIfAny('.', host))?.root);
-  return { ...options, workspace: config.agent.data === 'workspace' ? '.' : false };
+  return { ...options, workspace: hasOwnSignIns(agent, config) ? '.' : false };
 }
 
 /** The commands of an agent's; undefined where they are not known. Fails with `USAGE` for an agent that is not known. */
@@ -101,7 +103,8 @@ async function runSignIn(
     if (options.guide !== undefined) tell(`in the screen that opens, ${options.guide}`);
   }
   const beside = (connection: SshConnection) => PortMirror.open(connection, tell);
-  const status = await runInContainer(argv, { ...options, tty, beside }, host);
+  const signsInForAll = options.workspace === false;
+  const status = await runInContainer(argv, { ...options, tty, beside, signsInForAll }, host);
   if (status !== 0 && !tty)
     tell('this sign-in had no terminal on stdin and stdout, which most need: run it in one');
   return status;

@@ -3,12 +3,26 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { loadConfig } from '../../src/config/config';
-import { mayHaveOwnData } from '../../src/config/workspace-data';
+import { hasOwnSignIns, mayHaveOwnSignIns } from '../../src/agent/own-sign-ins';
 import { newFolder } from '../support/temp-folder';
 
 const env = { HOME: newFolder() };
-const usual = loadConfig(new Host(env));
-const own = { ...usual, agent: { ...usual.agent, data: 'workspace' as const } };
+const own = loadConfig(new Host(env));
+const usual = { ...own, agent: { ...own.agent, data: 'shared' as const } };
+const open = { ...own, network: { ...own.network, egress: 'open' as const } };
+
+describe('hasOwnSignIns', () => {
+  test.each([
+    ['opencode', own, true],
+    ['opencode', usual, false],
+    ['made-up', own, true],
+    ['claude', own, false],
+    ['claude', open, true],
+  ])('of %s', (agent, config, expected) => {
+    expect(hasOwnSignIns(agent, config)).toBe(expected);
+    expect(mayHaveOwnSignIns(agent, config, newFolder(), env.HOME)).toBe(expected);
+  });
+});
 
 /** A folder in a folder in which `put` has made a repository's file. */
 function below(put: (file: string) => void, root = newFolder()): string {
@@ -19,9 +33,9 @@ function below(put: (file: string) => void, root = newFolder()): string {
 
 const saying = (text: string) => (file: string) => writeFileSync(file, text);
 
-describe('mayHaveOwnData', () => {
+describe('mayHaveOwnSignIns', () => {
   test('is true wherever the user says so', () => {
-    expect(mayHaveOwnData(own, '/', new Host(env).home)).toBe(true);
+    expect(mayHaveOwnSignIns('opencode', own, '/', new Host(env).home)).toBe(true);
   });
 
   test.each([
@@ -30,17 +44,24 @@ describe('mayHaveOwnData', () => {
     ['is a link', (file: string) => symlinkSync('/etc/passwd', file)],
     ['would be waited for', (file: string) => void execFileSync('mkfifo', [file])],
   ])('is true below a file that %s', (_, put) => {
-    expect(mayHaveOwnData(usual, below(put), new Host(env).home)).toBe(true);
+    expect(mayHaveOwnSignIns('opencode', usual, below(put), new Host(env).home)).toBe(true);
   });
 
   test('is false where no file says something about data', () => {
-    expect(mayHaveOwnData(usual, newFolder(), new Host(env).home)).toBe(false);
-    expect(mayHaveOwnData(usual, below(saying('[acp]\nfs = "off"\n')), new Host(env).home)).toBe(false);
+    expect(mayHaveOwnSignIns('opencode', usual, newFolder(), new Host(env).home)).toBe(false);
+    expect(
+      mayHaveOwnSignIns('opencode', usual, below(saying('[acp]\nfs = "off"\n')), new Host(env).home),
+    ).toBe(false);
   });
 
   test('takes nothing from the home folder, which is no workspace', () => {
     expect(
-      mayHaveOwnData(usual, below(saying('[agent]\ndata = "workspace"\n'), env.HOME), new Host(env).home),
+      mayHaveOwnSignIns(
+        'opencode',
+        usual,
+        below(saying('[agent]\ndata = "workspace"\n'), env.HOME),
+        new Host(env).home,
+      ),
     ).toBe(false);
   });
 });
