@@ -259,3 +259,56 @@ function commandsIn(session: number): string[] {
       }
     });
 }
+
+describe('files for the command', () => {
+  const placeholder = (signIn: string) => `sk-caiplaceholderaccessx${signIn}x0`;
+  const [now, before] = [placeholder('0123456789ab'), placeholder('ffffffffffff')];
+
+  /** What is in a file that should have `wanted`, after a command has found it. */
+  async function found(there: string | undefined, wanted: string): Promise<string> {
+    const home = newFolder();
+    if (there !== undefined) writeFileSync(join(home, 'a'), there);
+    const env = [path, ['HOME', home]] as const;
+    const header = encodeHeader({ argv: ['cat', 'a'], cwd: home, env, files: { a: wanted } });
+    const { stdout } = await outcome(start(header));
+    expect(readdirSync(home)).toEqual(['a']);
+    return stdout.replace(/^[0-9]*\0/, '');
+  }
+
+  test.each([
+    ['is made', undefined, now, now],
+    ['takes the place of one with tokens of an earlier sign-in', before, now, now],
+    ['stays where it has tokens of the same sign-in', `${now} and more`, now, `${now} and more`],
+    ['stays where the agent has made it', 'real', now, 'real'],
+    ['stays where nothing in it is a token', before, 'settings', before],
+  ])('is one that %s', async (_, there, wanted, expected) => {
+    expect(await found(there, wanted)).toBe(expected);
+  });
+
+  test('are for the user alone, in a folder that is made, and no variables', async () => {
+    const home = newFolder();
+    const header = encodeHeader({
+      argv: ['sh', '-c', 'stat -c %a .a .a/b; env | grep -c CAI_FILE'],
+      cwd: home,
+      env: [path, ['HOME', home]],
+      files: { '.a/b': 'x=y\nz\u00e9' },
+    });
+
+    expect((await outcome(start(header))).stdout.replace(/^[0-9]*\0/, '')).toBe('700\n600\n0\n');
+    expect(readFileSync(join(home, '.a/b'), 'utf8')).toBe('x=y\nz\u00e9');
+  });
+
+  test('that cannot be made are told, and the command runs', async () => {
+    const header = encodeHeader({
+      argv: ['echo', 'ran'],
+      cwd: '/',
+      env: [path, ['HOME', '/proc']],
+      files: { 'no/a': 'x' },
+    });
+
+    const { stdout, stderr } = await outcome(start(header));
+
+    expect(stdout).toContain('ran');
+    expect(stderr).toMatch(/^cai: \/proc\/no\/a cannot be written: /);
+  });
+});

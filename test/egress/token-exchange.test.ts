@@ -1,0 +1,325 @@
+import type { TokenEndpoint } from '../../src/credentials/agent-sign-ins';
+import { placeholderOf, SignIns, type SignIn } from '../../src/credentials/kept-sign-in';
+import { readPlaceholder } from '../../src/credentials/token-placeholder';
+import { Refusal } from '../../src/egress/policy';
+import { exchangeAt, type TokenAnswer } from '../../src/egress/token-exchange';
+import { newFolder } from '../support/temp-folder';
+
+const json = 'application/json';
+const form = 'application/x-www-form-urlencoded';
+const tokens = { access_token: 'access', refresh_token: 'refresh', id_token: 'id' } as const;
+const endpoint: TokenEndpoint = { host: 'a.example', path: '/token', tokens };
+const revocation: TokenEndpoint = { host: 'a.example', path: '/revoke', tokens: {}, ends: true };
+const keys: TokenEndpoint = { host: 'a.example', path: '/key', tokens: { raw_key: 'key' } };
+
+const hour = 3_600_000;
+const kept: SignIn = {
+  id: '0123456789ab',
+  generation: 2,
+  tokens: { access: 'real-access-2', refresh: 'real-refresh-2', id: 'real-id-2' },
+  answer: { scope: 'all', expires_in: 7200 },
+  expiresAt: Date.now() + hour,
+};
+const placeholder = (name: 'access' | 'refresh' | 'id', generation = 2, id = kept.id) =>
+  placeholderOf({ ...kept, id, generation }, name)!;
+
+/** What the server gives next; a number is the status of an error. */
+type Reply = Readonly<Record<string, unknown>> | number | string;
+
+/** Somebody who asks; `sent`: the bodies that the server got. */
+async function given(signIn?: SignIn, { isForAll = true, isShared = true } = {}) {
+  const state = newFolder();
+  const scope = { agent: 'claude', workspace: '/ws', isForAll };
+  const where = new SignIns(state, { ...scope, isForAll: isShared });
+  await where.own.change(() => Promise.resolve({ kept: signIn, result: undefined }));
+  const signIns = new SignIns(state, scope);
+  const sent: string[] = [];
+  let count = 0;
+  const ask = async (
+    fields: Readonly<Record<string, string>>,
+    reply: Reply = {},
+    { at = endpoint, type = json, bearer = '' } = {},
+  ) => {
+    const body = type === json ? JSON.stringify(fields) : String(new URLSearchParams(fields));
+    const answer = await exchangeAt(
+      at,
+      signIns,
+      () => count++,
+    )({ type, body, bearer: readPlaceholder(bearer) }, (real) => {
+      sent.push(real);
+      return Promise.resolve(answerOf(reply));
+    });
+    return { ...answer, fields: fieldsIn(answer) };
+  };
+  return { signIns, sent, ask, signedIn: () => count };
+}
+
+function answerOf(reply: Reply): TokenAnswer {
+  if (typeof reply === 'string') return { status: 200, type: 'text/plain', body: reply };
+  if (typeof reply === 'number') return { status: reply, type: json, body: '{"error":"invalid_grant"}' };
+  return { status: 200, type: json, body: JSON.stringify(reply) };
+}
+
+function fieldsIn({ body }: TokenAnswer): Record<string, unknown> {
+  return body.startsWith('{') ? (JSON.parse(body) as Record<string, unknown>) : {};
+}
+
+const renewedBy = {
+  access_token: 'real-access-3',
+  refresh_token: 'real-refresh-3',
+  scope: 'all',
+  expires_in: 3600,
+};
+
+describe('a sign-in', () => {
+  const codes = { grant_type: 'authorization_code', code: 'the-code' };
+
+  it.each([
+    ['a code', codes],
+    ['a device', { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: 'x' }],
+    ['a grant without a name', { code: 'x' }],
+  ])('by %s is kept, and told by placeholders', async (_, fields) => {
+    const { ask, signIns, sent, signedIn } = await given();
+
+    const answer = await ask(fields, {
+      ...renewedBy,
+      id_token: 'real-id-3',
+      account: { email: 'a@example.com' },
+    });
+
+    expect(answer.body).not.toMatch(/real-/);
+    expect(answer.fields).toEqual({
+      access_token: placeholderOf(signIns.current()!, 'access'),
+      refresh_token: placeholderOf(signIns.current()!, 'refresh'),
+      id_token: placeholderOf(signIns.current()!, 'id'),
+      scope: 'all',
+      expires_in: 3600,
+      account: { email: 'a@example.com' },
+    });
+    expect(signIns.current()).toMatchObject({
+      generation: 1,
+      tokens: { access: 'real-access-3', refresh: 'real-refresh-3', id: 'real-id-3' },
+    });
+    expect(sent).toEqual([JSON.stringify(fields)]);
+    expect(signedIn()).toBe(1);
+  });
+
+  it('takes the place of an earlier one, whose placeholders are then of no use', async () => {
+    const { ask, signIns } = await given(kept);
+
+    await ask(codes, renewedBy);
+
+    expect(signIns.current()?.id).not.toBe(kept.id);
+    expect(signIns.tokenFor(placeholder('access'))).toBeUndefined();
+  });
+
+  it('is for all workspaces only where the user wants that', async () => {
+    const { ask, signIns } = await given(kept, { isForAll: false });
+
+    const { fields } = await ask(codes, renewedBy);
+
+    expect(signIns.tokenFor(String(fields.access_token))).toBe('real-access-3');
+    // That of all workspaces is still there.
+    expect(signIns.tokenFor(placeholder('access'))).toBe('real-access-2');
+  });
+
+  it.each([
+    ['is not given yet', { error: 'authorization_pending' }],
+    ['fails', 400],
+  ] as const)('changes nothing while it %s', async (_, reply) => {
+    const { ask, signIns, signedIn } = await given(kept);
+
+    expect(await ask(codes, reply)).toMatchObject({ body: answerOf(reply).body });
+
+    expect(signIns.current()).toEqual(kept);
+    expect(signedIn()).toBe(0);
+  });
+
+  it.each(['access_token=real-access-3', '["real-access-3"]', '"real-access-3"', ''])(
+    'is refused where the answer is %s',
+    async (reply) => {
+      const { ask } = await given();
+
+      await expect(ask(codes, reply)).rejects.toThrow(
+        new Refusal('the answer is no JSON object, so that tokens in it could not be kept outside', 502),
+      );
+    },
+  );
+});
+
+describe('a renewal', () => {
+  const refresh = (generation?: number, id?: string) => ({
+    grant_type: 'refresh_token',
+    refresh_token: placeholder('refresh', generation, id),
+    client_id: 'c',
+  });
+
+  it.each([json, form])('sends the real token as %s, and keeps what is new', async (type) => {
+    const { ask, signIns, sent } = await given(kept);
+
+    const { fields } = await ask(refresh(), renewedBy, { type });
+
+    const body = type === json ? JSON.parse(sent[0]!) : Object.fromEntries(new URLSearchParams(sent[0]));
+    expect(body).toEqual({ ...refresh(), refresh_token: 'real-refresh-2' });
+    expect(signIns.current()).toMatchObject({
+      id: kept.id,
+      generation: 3,
+      tokens: { access: 'real-access-3', refresh: 'real-refresh-3', id: 'real-id-2' },
+    });
+    expect(fields).toEqual({
+      access_token: placeholder('access', 3),
+      refresh_token: placeholder('refresh', 3),
+      id_token: placeholder('id', 3),
+      scope: 'all',
+      expires_in: 3600,
+    });
+  });
+
+  it('happens once for all who ask at once, and the others get its tokens', async () => {
+    const { ask, sent } = await given(kept);
+
+    const answers = await Promise.all([1, 2, 3].map(() => ask(refresh(), renewedBy)));
+
+    expect(sent).toHaveLength(1);
+    for (const { fields } of answers) expect(fields.access_token).toBe(placeholder('access', 3));
+  });
+
+  it.each([0, 1])(
+    'answers whoever has a placeholder of generation %s by what is there',
+    async (generation) => {
+      const { ask, sent } = await given(kept);
+
+      const { fields } = await ask(refresh(generation));
+
+      expect(sent).toEqual([]);
+      expect(fields).toEqual({
+        access_token: placeholder('access'),
+        refresh_token: placeholder('refresh'),
+        id_token: placeholder('id'),
+        scope: 'all',
+        expires_in: expect.any(Number) as number,
+      });
+      expect(fields.expires_in).toBeLessThanOrEqual(3600);
+    },
+  );
+
+  it('asks the server for whoever has an old placeholder where what is there ends soon', async () => {
+    const { ask, sent } = await given({ ...kept, expiresAt: Date.now() + 5 * 60_000 });
+
+    await ask(refresh(0), renewedBy);
+
+    expect(sent).toHaveLength(1);
+  });
+
+  it('leaves the refresh token that is not changed', async () => {
+    const { ask, signIns } = await given(kept);
+
+    await ask(refresh(), { access_token: 'real-access-3' });
+
+    expect(signIns.current()?.tokens).toMatchObject({ access: 'real-access-3', refresh: 'real-refresh-2' });
+    expect(signIns.current()?.expiresAt).toBeUndefined();
+  });
+
+  it('keeps what it has where the server refuses, and shows no token of an error', async () => {
+    const { ask, signIns } = await given(kept);
+
+    const { body, status } = await ask(refresh(), {
+      error: 'used: real-refresh-2',
+      error_uri: 'x?real-access-2',
+    });
+
+    expect({ body, status }).toEqual({
+      body: `{"error":"used: ${placeholder('refresh')}","error_uri":"x?${placeholder('access')}"}`,
+      status: 200,
+    });
+    expect(await ask(refresh(), 401)).toMatchObject({ status: 401 });
+    expect(signIns.current()).toEqual(kept);
+  });
+
+  it('of a sign-in that is forgotten ends it, and asks no server', async () => {
+    const { ask, sent } = await given(kept);
+
+    const { status, fields } = await ask(refresh(2, 'ffffffffffff'));
+
+    expect({ status, error: fields.error }).toEqual({ status: 400, error: 'invalid_grant' });
+    expect(sent).toEqual([]);
+  });
+
+  it('of another agent, or with tokens of two sign-ins, ends it as well', async () => {
+    const { ask, sent } = await given(kept);
+
+    const { status } = await ask({ ...refresh(), subject_token: placeholder('id', 2, 'ffffffffffff') });
+
+    expect({ status, sent }).toEqual({ status: 400, sent: [] });
+  });
+
+  it('with a real token, of a sign-in that is inside, passes unchanged', async () => {
+    const { ask, signIns, sent } = await given(kept);
+
+    const { body } = await ask({ grant_type: 'refresh_token', refresh_token: 'of-inside' }, renewedBy);
+
+    expect(body).toBe(JSON.stringify(renewedBy));
+    expect(sent).toEqual(['{"grant_type":"refresh_token","refresh_token":"of-inside"}']);
+    expect(signIns.current()).toEqual(kept);
+  });
+});
+
+describe('a key', () => {
+  it('for the token of the user is kept besides the tokens', async () => {
+    const { ask, signIns, sent } = await given(kept);
+    const grant = 'urn:ietf:params:oauth:grant-type:token-exchange';
+
+    const { fields } = await ask(
+      { grant_type: grant, subject_token: placeholder('id') },
+      { access_token: 'sk-proj-real-key' },
+      { type: form },
+    );
+
+    expect(new URLSearchParams(sent[0]).get('subject_token')).toBe('real-id-2');
+    expect(signIns.current()).toEqual({ ...kept, tokens: { ...kept.tokens, key: 'sk-proj-real-key' } });
+    expect(signIns.tokenFor(String(fields.access_token))).toBe('sk-proj-real-key');
+    expect(fields.access_token).toMatch(/^sk-proj-caiplaceholderkey/);
+  });
+
+  it('that is made for who has signed in is kept, too', async () => {
+    const { ask, signIns } = await given(kept);
+
+    const { fields } = await ask(
+      {},
+      { raw_key: 'sk-ant-api03-real' },
+      { at: keys, bearer: `Bearer ${placeholder('access')}` },
+    );
+
+    expect(signIns.tokenFor(String(fields.raw_key))).toBe('sk-ant-api03-real');
+  });
+});
+
+describe('a revocation', () => {
+  const fields = { token: placeholder('refresh'), token_type_hint: 'refresh_token' };
+
+  it('ends the sign-in, by its real token', async () => {
+    const { ask, signIns, sent } = await given(kept);
+
+    await ask(fields, {}, { at: revocation });
+
+    expect(sent).toEqual(['{"token":"real-refresh-2","token_type_hint":"refresh_token"}']);
+    expect(signIns.current()).toBeUndefined();
+  });
+
+  it('keeps it where the server fails', async () => {
+    const { ask, signIns } = await given(kept);
+
+    await ask(fields, 500, { at: revocation });
+
+    expect(signIns.current()).toEqual(kept);
+  });
+
+  it('in one workspace does not end that of all', async () => {
+    const { ask, signIns, sent } = await given(kept, { isForAll: false });
+
+    expect(await ask(fields, {}, { at: revocation })).toMatchObject({ status: 200 });
+
+    expect(sent).toEqual([]);
+    expect(signIns.current()).toEqual(kept);
+  });
+});
