@@ -50,10 +50,14 @@ const signIns: Readonly<Record<string, AgentSignIn>> = {
       { host: 'api.anthropic.com', path: '/api/oauth/claude_cli/create_api_key', tokens: { raw_key: 'key' } },
     ],
     inside: (signIn) => {
-      const [key, refreshToken] = [placeholderOf(signIn, 'key'), placeholderOf(signIn, 'refresh')];
+      const key = placeholderOf(signIn, 'key');
       if (key !== undefined) return { variables: { ANTHROPIC_API_KEY: key } };
-      // With a token that has ended it asks for another, and then also for what the account may do.
-      const claudeAiOauth = { accessToken: '', refreshToken, expiresAt: 1, scopes: ['user:inference'] };
+      const tokens = {
+        accessToken: placeholderOf(signIn, 'access'),
+        refreshToken: placeholderOf(signIn, 'refresh'),
+      };
+      // With a token that has ended it asks for another, and then also for what the account may do. Without one it asks nothing.
+      const claudeAiOauth = { ...tokens, expiresAt: 1, scopes: ['user:inference'] };
       return { files: { '.claude/.credentials.json': JSON.stringify({ claudeAiOauth }) } };
     },
   },
