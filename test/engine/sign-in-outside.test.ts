@@ -1,0 +1,102 @@
+/** Sign-ins that stay on this machine, with the agents' own programs: containers have placeholders alone. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Editor } from './editor';
+import { containerOf } from './inside';
+import { provideImages } from './model';
+import { buildTimeoutMs, Place } from './place';
+import { signInWays } from './sign-in-ways';
+import { SignInWorld } from './sign-in-world';
+import { Cai, docker, newWorkspace, ownFile } from './support';
+
+const reply = 'said by the model';
+const world = new SignInWorld('127.0.0.2');
+const isRoot = process.getuid?.() === 0;
+const asRoot = isRoot ? describe : describe.skip;
+
+asRoot(isRoot ? 'a sign-in' : 'a sign-in (needs root, to listen on port 443)', () => {
+  beforeAll(() => world.open());
+  afterAll(() => world.close());
+  beforeEach(() => world.asked.splice(0));
+
+  describe.each(signInWays)('to $agent', ({ agent, signIn, renewal, model, age }) => {
+    let cai: Cai;
+    const [workspace, other, third] = [newWorkspace(), newWorkspace(), newWorkspace()];
+    const record = () => join(cai.env.XDG_STATE_HOME!, 'containai/credentials/sign-ins', `${agent}.json`);
+    const at = (folder: string) => new Place(cai, folder, ['--agent', agent]);
+    const renewals = () => world.at(renewal ?? '').filter(({ body }) => /"?refresh_token"?[=:]/.test(body));
+
+    beforeAll(async () => {
+      // So that nothing of a sign-in gets from one workspace to another but by us.
+      const apart = '[agent]\ndata = "workspace"\n';
+      cai = new Cai(`[container]\nextra_hosts = ${JSON.stringify(world.extraHosts)}\n${apart}`);
+      await provideImages(agent);
+    }, buildTimeoutMs);
+
+    /** Files and processes in the container of a workspace that have one of these texts. */
+    async function foundIn(folder: string, ...texts: readonly string[]): Promise<string> {
+      const script = `texts=$(cat); printf %s "$texts" | grep -rlFf - /home /tmp /run /etc /var "$PWD" /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null; true`;
+      return await at(folder).prints(['sh', '-c', script], { input: texts.join('\n') });
+    }
+
+    /** Begins a session and has a turn; what the agent says, or why there is none. */
+    async function turn(folder: string): Promise<string> {
+      const editor = await Editor.open(cai, agent, { cwd: folder });
+      const opened = await editor.request('session/new', { cwd: folder, mcpServers: [] });
+      const { sessionId } = (opened.result ?? {}) as { readonly sessionId?: string };
+      const ended = sessionId === undefined ? opened : await editor.prompt(sessionId, 'hello');
+      editor.proxy.child.stdin.end();
+      await editor.proxy.ends();
+      return ended.error === undefined ? editor.said(sessionId!) : JSON.stringify(ended.error);
+    }
+
+    test('leaves its tokens on this machine', async () => {
+      const login = cai.startInTerminal(['login', agent, '--workspace', workspace]);
+      await signIn(login, world);
+      await login.succeeds();
+
+      const kept = readFileSync(record(), 'utf8');
+      expect(statSync(record()).mode & 0o777).toBe(0o600);
+      expect(world.given.filter((token) => kept.includes(token))).not.toEqual([]);
+      expect(await foundIn(workspace, 'caiplaceholder')).not.toBe('');
+      expect(await foundIn(workspace, ...world.given)).toBe('');
+      const id = await containerOf(workspace, agent);
+      const seen = [
+        login.stdout.toString(),
+        await docker('inspect', id),
+        await docker('logs', id),
+        await docker('top', id, '-eo', 'pid,args'),
+      ].join('\n');
+      expect(world.given.filter((token) => seen.includes(token))).toEqual([]);
+    });
+
+    test('is one for a workspace that is opened later', async () => {
+      expect(await turn(other)).toContain(reply);
+
+      expect(world.at(model).map(({ status }) => status)).toContain(200);
+      expect(renewals()).toEqual([]);
+    });
+
+    if (renewal !== undefined)
+      test('is renewed once where two workspaces need it', async () => {
+        const kept = JSON.parse(readFileSync(record(), 'utf8')) as object;
+        ownFile(record(), JSON.stringify({ ...kept, expiresAt: 1 }));
+        world.endAccess();
+        if (age !== undefined) await at(other).prints(['sh', '-c', age]);
+
+        expect(await Promise.all([turn(other), turn(third)])).toEqual([reply, reply].map((each) => expect.stringContaining(each) as string)); // prettier-ignore
+
+        expect(renewals().map(({ status }) => status)).toEqual([200]);
+        for (const each of [other, third]) expect(await foundIn(each, ...world.given)).toBe('');
+      });
+
+    test('ends for all workspaces', async () => {
+      const logout = await cai.run(['logout', agent, '--yes', '--workspace', workspace]);
+
+      expect(logout).toMatchObject({ status: 0 });
+      expect(existsSync(record())).toBe(false);
+      expect(await turn(other)).toMatch(/auth|sign|log/i);
+      expect(world.at(model).filter(({ status }) => status === 200)).toEqual([]);
+    });
+  });
+});
