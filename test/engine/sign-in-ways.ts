@@ -44,8 +44,16 @@ export const signInWays: readonly SignInWay[] = [
   {
     agent: 'gemini',
     signIn: async (login, world) => {
+      await login.says("Don't trust");
+      login.child.stdin.write('\r');
+      await login.says('Get started');
+      login.child.stdin.write('\r');
       await login.says('Enter the authorization code');
       login.child.stdin.write(`${world.visit(pageIn(login)).searchParams.get('code')}\r`);
+      await login.says('Signed in with Google');
+      login.child.stdin.write('/quit');
+      await login.says('Exit the cli');
+      login.child.stdin.write('\r');
     },
     renewal: 'oauth2.googleapis.com/token',
     model: 'cloudcode-pa.googleapis.com/v1internal:streamGenerateContent',
