@@ -4,6 +4,7 @@ import { CaiError } from '../errors';
 import type { Config } from '../config/config';
 import { nearest } from '../config/nearest';
 import { ownValue } from '../config/own-property';
+import { geminiVariable } from '../credentials/token-placeholder';
 
 /** A known agent. Commands are a program and its arguments, started without a shell. */
 interface CatalogEntry {
@@ -62,7 +63,11 @@ enabled = true
  * Unless old sessions are kept, Gemini loses a session that it has loaded, at its next start but one: it makes an empty
  * second file, and deletes sessions that have one. Source: Gemini CLI 0.61.0, session cleanup.
  */
-const geminiSettings = '{ "general": { "sessionRetention": { "enabled": false } } }\n';
+const geminiSettings = `{
+  "general": { "sessionRetention": { "enabled": false } },
+  "security": { "auth": { "selectedType": "\${${geminiVariable}:-}" } }
+}
+`;
 
 /** The agents that need no configuration, by name. */
 export const catalog: Readonly<Record<string, CatalogEntry>> = {

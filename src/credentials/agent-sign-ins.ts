@@ -5,7 +5,7 @@ import { names, parseRule, type Place } from '../config/host-rules';
 import { ownValue } from '../config/own-property';
 import { unlessFails } from '../system/state-folder';
 import { placeholderOf, type SignIn, type SignIns } from './kept-sign-in';
-import type { TokenName } from './token-placeholder';
+import { geminiVariable, type TokenName } from './token-placeholder';
 
 /** Where an agent asks for tokens, by HTTPS. */
 export interface TokenEndpoint {
@@ -68,8 +68,14 @@ const signIns: Readonly<Record<string, AgentSignIn>> = {
     inside: (signIn) => ({
       files: {
         '.gemini/oauth_creds.json': JSON.stringify({ refresh_token: placeholderOf(signIn, 'refresh') }),
-        '.gemini/settings.json': '{ "security": { "auth": { "selectedType": "oauth-personal" } } }\n',
+        // Without it, it asks for the name of the account, at a host that anybody can store things at.
+        '.gemini/google_accounts.json': JSON.stringify({
+          active: claimsOf(signIn).email ?? 'unknown',
+          old: [],
+        }),
       },
+      // Only while somebody is signed in: else it would wait for a code on stdin, where the editor's messages come.
+      variables: { [geminiVariable]: 'oauth-personal' },
     }),
   },
   // codex-acp 2.6.0.
@@ -142,9 +148,14 @@ function plainPath(path: string): string {
 }
 
 /** Whose subscription Codex names with each request. Source: OpenAI's id tokens. */
-function chatGptAccount({ tokens: { id = '' } }: SignIn): unknown {
-  const claims = unlessFails<unknown>(() =>
-    JSON.parse(Buffer.from(id.split('.')[1] ?? '', 'base64url').toString()),
-  ) as Record<string, Record<string, unknown> | undefined> | undefined;
-  return claims?.['https://api.openai.com/auth']?.chatgpt_account_id;
+function chatGptAccount(signIn: SignIn): unknown {
+  const about = claimsOf(signIn)['https://api.openai.com/auth'] as Record<string, unknown> | undefined;
+  return about?.chatgpt_account_id;
+}
+
+/** What the id token says. */
+function claimsOf({ tokens: { id = '' } }: SignIn): Readonly<Record<string, unknown>> {
+  const part = Buffer.from(id.split('.')[1] ?? '', 'base64url').toString();
+  const claims = unlessFails<unknown>(() => JSON.parse(part));
+  return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : {};
 }

@@ -35,3 +35,6 @@ export function readPlaceholder(text: unknown): TokenPlaceholder | undefined {
   if (name === undefined || signIn === undefined) return undefined;
   return { name: name as TokenName, signIn, generation: Number(digits) };
 }
+
+/** By which Gemini CLI's defaults, in `src/agent/catalog.ts`, say how it signs in; absent: the user has to choose. */
+export const geminiVariable = 'CAI_GEMINI_SIGN_IN';
