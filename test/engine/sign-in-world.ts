@@ -1,8 +1,8 @@
 /** The services at which agents sign in, on the port of HTTPS of a loopback address of this machine. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:https';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import https from 'node:https';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createSecureContext, type SecureContext } from 'node:tls';
@@ -43,28 +43,17 @@ export class SignInWorld {
   readonly #contexts = new Map<string, Promise<SecureContext>>();
   readonly #authority = authorityOf(newFolder());
   #fakes: readonly Fake[] = [];
-  #server: Server | undefined;
+  #servers: Server[] = [];
 
   /** `address`: no other test file has it. */
   constructor(private readonly address: string) {}
 
-  /** Begins to listen, and has `cai` trust it. */
-  async open(): Promise<void> {
+  /** Begins to listen, and has `cai` trust it. `more`: ports for TLS besides 443, and 80 for HTTP. */
+  async open(more: readonly number[] = []): Promise<void> {
     const load = (name: string) => import(resolve(__dirname, '../../fixtures/fake-sign-in', `${name}.mjs`));
     this.#fakes = (await Promise.all(['claude-gemini', 'codex-copilot'].map(load))) as Fake[];
-    const { key, cert } = await this.#authority;
-    this.#server = createServer({
-      SNICallback: (host, done) => {
-        this.#contextOf(host).then(
-          (context) => done(null, context),
-          (reason: unknown) => done(reason as Error),
-        );
-      },
-      key,
-      cert,
-    });
-    this.#server.on('request', (request, response) => void this.#serve(request, response));
-    await once(this.#server.listen(443, this.address), 'listening');
+    for (const port of [443, ...more]) await this.#listen(port);
+    const { cert } = await this.#authority;
     const { CAI_TEST_CA_FILE: machines } = process.env;
     const file = join(folder, 'world.pem');
     ownFile(file, `${machines === undefined ? '' : readFileSync(machines, 'utf8')}\n${cert}`);
@@ -73,8 +62,10 @@ export class SignInWorld {
 
   /** Listens no more, and ends what is open. */
   close(): void {
-    this.#server?.close();
-    this.#server?.closeAllConnections();
+    for (const server of this.#servers) {
+      server.close();
+      server.closeAllConnections();
+    }
   }
 
   /** What `container.extra_hosts` has for `cai` to find it. */
@@ -104,10 +95,30 @@ export class SignInWorld {
     return this.asked.filter(({ host, path }) => `${host}${path.split('?', 1).join()}` === address);
   }
 
+  async #listen(port: number): Promise<void> {
+    const { key, cert } = await this.#authority;
+    const SNICallback: https.ServerOptions['SNICallback'] = (host, done) => {
+      this.#contextOf(host).then(
+        (context) => done(null, context),
+        (reason: unknown) => done(reason as Error),
+      );
+    };
+    const server = port === 80 ? http.createServer() : https.createServer({ SNICallback, key, cert });
+    server.on('request', (request, response) => void this.#serve(request, response));
+    this.#servers.push(server);
+    await once(server.listen(port, this.address), 'listening');
+  }
+
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url: path = '' } = request;
     const headers = request.headers as Record<string, string>;
-    const got = { host: headers.host!, method, path, headers, body: await text(request) };
+    const got = {
+      host: headers.host!.replace(/:\d+$/, ''),
+      method,
+      path,
+      headers,
+      body: await text(request),
+    };
     const answer = this.#answer(got);
     this.asked.push({ ...got, status: answer.status });
     response.writeHead(answer.status, answer.headers).end(answer.body);
