@@ -133,7 +133,7 @@ export function endpointAt(
 
 /** What a container is to have of the agent's sign-in. Fails with `CaiError('CONFIG')`. */
 export function insideOf({ inside }: AgentSignIn, signIns: SignIns): Inside {
-  const signIn = signIns.current();
+  const signIn = signIns.outline();
   // Of no generation: whoever renews it gets what the others have.
   return signIn === undefined ? {} : inside({ ...signIn, generation: 0 });
 }

@@ -3,10 +3,18 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
+import type { Host } from '../system/host';
 import { ProcessLocks } from '../system/process-lock';
 import { replaceFile } from '../system/replace-file';
+import { Keyring } from './keyring';
 import { readState, stateRemedy, unlessFails, unlessGone } from '../system/state-folder';
-import { placeholderFor, readPlaceholder, type TokenName, type TokenPlaceholder } from './token-placeholder';
+import {
+  keptOf,
+  placeholderFor,
+  readPlaceholder,
+  type TokenName,
+  type TokenPlaceholder,
+} from './token-placeholder';
 
 /** How long another process may take to renew it, in milliseconds. */
 const lockMs = 60_000;
@@ -19,7 +27,7 @@ export interface SignIn {
   /** How often its tokens were given: with the sign-in, and whenever they were renewed. */
   readonly generation: number;
   /** The real ones. */
-  readonly tokens: Readonly<Partial<Record<TokenName, string>>>;
+  readonly tokens: { readonly [K in TokenName]?: string };
   /** The other fields of the last answer with tokens, for those who ask again. */
   readonly answer: Readonly<Record<string, unknown>>;
   /** When the access token ends, in milliseconds since 1970; `undefined`: the server has not said. */
@@ -60,42 +68,38 @@ export class SignIns {
   readonly own: KeptSignIn;
   readonly #all: readonly KeptSignIn[];
 
-  /** `state`: our state folder. */
-  constructor(state: string, { agent, workspace, isForAll }: SignInScope) {
-    const shared = new KeptSignIn(state, agent, forAll);
-    this.own = isForAll ? shared : new KeptSignIn(state, agent, nameOf(workspace));
+  /** `host` has our state folder and the keyring. */
+  constructor(host: Host, { agent, workspace, isForAll }: SignInScope) {
+    const keeper = (name: string) => new KeptSignIn(host, new Keyring(host), agent, name);
+    const shared = keeper(forAll);
+    this.own = isForAll ? shared : keeper(nameOf(workspace));
     this.#all = isForAll ? [shared] : [this.own, shared];
   }
 
-  /** The one of the workspace, or that of all; `undefined`: nobody has signed in. */
-  current(): SignIn | undefined {
-    return this.#found()[0];
+  /** The one of the workspace, or that of all, as `KeptSignIn.outline` has it; `undefined`: nobody has signed in. */
+  outline(): SignIn | undefined {
+    return this.#all.flatMap((each) => each.outline() ?? [])[0];
   }
 
   /** The token that a placeholder stands for: the current one, also for a placeholder of an earlier generation. */
   tokenFor(text: string): string | undefined {
     const read = readPlaceholder(text);
-    const signIn = read && this.#found().find(({ id }) => id === read.signIn);
+    const signIn = read && this.keeperOf(read)?.read();
     return signIn && tokenFor(signIn, text);
   }
 
   /** Where the sign-in of a placeholder is kept. */
   keeperOf({ signIn }: TokenPlaceholder): KeptSignIn | undefined {
-    return this.#all.find((each) => each.read()?.id === signIn);
-  }
-
-  #found(): SignIn[] {
-    return this.#all.flatMap((each) => each.read() ?? []);
+    return this.#all.find((each) => each.outline()?.id === signIn);
   }
 }
 
-/** Forgets all sign-ins of an agent; whether there were some. Rejects with `CaiError('CONFIG')` if they cannot be removed. */
-export async function forgetSignIns(state: string, agent: string): Promise<boolean> {
-  const files =
-    readState(state, posix.join(folder, agent), (path) => unlessGone(() => readdirSync(path))) ?? [];
+/** Forgets all sign-ins of an agent. Rejects with `CaiError('CONFIG')` if they cannot be removed. */
+export async function forgetSignIns(host: Host, agent: string): Promise<void> {
+  const find = (path: string) => unlessGone(() => readdirSync(path)) ?? [];
+  const files = readState(host.folders.state, posix.join(folder, agent), find);
   const names = files.flatMap((file) => /^([^.]+)\.json$/.exec(file)?.[1] ?? []);
-  const found = await Promise.all(names.map((name) => new KeptSignIn(state, agent, name).forget()));
-  return found.includes(true);
+  for (const name of names) await new KeptSignIn(host, new Keyring(host), agent, name).keep(undefined);
 }
 
 const folder = 'credentials/sign-ins';
@@ -105,26 +109,42 @@ function nameOf(workspace: string | undefined): string {
   return workspace === undefined ? 'no-workspace' : createHash('sha256').update(workspace).digest('hex');
 }
 
+/** What a file holds. */
+type Kept = SignIn & {
+  /** The tokens as JSON, sealed; then those beside it are of the outline. */
+  readonly sealed?: string | undefined;
+};
+
 /** One of them. */
 class KeptSignIn {
   readonly #path: string;
 
   constructor(
-    private readonly state: string,
-    agent: string,
+    private readonly host: Pick<Host, 'folders'>,
+    private readonly keyring: Pick<Keyring, 'seal' | 'unseal'>,
+    private readonly agent: string,
     name: string,
   ) {
-    this.#path = posix.join(state, folder, agent, `${name}.json`);
+    this.#path = posix.join(host.folders.state, folder, agent, `${name}.json`);
   }
 
   /** As it is now; `undefined`: there is none, or none that can be used, so that the user has to sign in. */
   read(): SignIn | undefined {
-    const name = posix.relative(this.state, this.#path);
-    const text = readState(this.state, name, (path) => unlessGone(() => readFileSync(path, 'utf8')));
-    const signIn = unlessFails(() => JSON.parse(text ?? '') as Partial<SignIn> | null);
-    return typeof signIn?.id === 'string' && typeof signIn.tokens === 'object'
-      ? (signIn as SignIn)
-      : undefined;
+    const record = this.#record();
+    if (record?.sealed === undefined) return record;
+    const { sealed, ...signIn } = record;
+    const text = this.keyring.unseal(sealed);
+    if (text !== undefined) return { ...signIn, tokens: JSON.parse(text) as SignIn['tokens'] };
+    throw new CaiError(
+      'CONFIG',
+      `the sign-in in ${this.#path} is sealed by a key in your keyring, which cannot be read: unlock the keyring, or run "cai login ${this.agent}"`,
+    );
+  }
+
+  /** As `read`, but of the tokens it has only what their placeholders keep; no keyring is needed. */
+  outline(): SignIn | undefined {
+    const record = this.#record();
+    return record && outlineOf(record);
   }
 
   /**
@@ -136,34 +156,61 @@ class KeptSignIn {
       signIn: SignIn | undefined,
     ) => Promise<{ readonly kept: SignIn | undefined; readonly result: T }>,
   ): Promise<T> {
+    return await this.#locked(async () => {
+      const before = this.read();
+      const { kept, result } = await change(before);
+      if (kept !== before) this.#write(kept);
+      return result;
+    });
+  }
+
+  /** Keeps it, whatever was there; forgets that for `undefined`. */
+  async keep(signIn: SignIn | undefined): Promise<void> {
+    await this.#locked(() => Promise.resolve(this.#write(signIn)));
+  }
+
+  async #locked<T>(use: () => Promise<T>): Promise<T> {
     const deadline = performance.now() + lockMs;
     const { dir, name } = posix.parse(this.#path);
     const lock = await new ProcessLocks(dir).take(name, { pollMs, deadline });
     if (lock === undefined) throw new Error('another command is renewing the sign-in: try again');
     try {
-      const before = this.read();
-      const { kept, result } = await change(before);
-      if (kept === undefined) rmSync(this.#path, { force: true });
-      else if (kept !== before) this.#write(kept);
-      return result;
+      return await use();
     } finally {
       lock.release();
     }
   }
 
-  /** Whether there was one. */
-  forget(): Promise<boolean> {
-    return this.change((signIn) => Promise.resolve({ kept: undefined, result: signIn !== undefined }));
+  #record(): Kept | undefined {
+    const { state } = this.host.folders;
+    const read = (path: string) => unlessGone(() => readFileSync(path, 'utf8'));
+    const text = readState(state, posix.relative(state, this.#path), read);
+    const record = unlessFails(() => JSON.parse(text ?? '') as Partial<Kept> | null);
+    return typeof record?.id === 'string' && typeof record.tokens === 'object'
+      ? (record as Kept)
+      : undefined;
   }
 
-  #write(signIn: SignIn): void {
+  #write(signIn: SignIn | undefined): void {
+    const { state } = this.host.folders;
     try {
-      replaceFile(this.#path, `${JSON.stringify(signIn)}\n`);
+      if (signIn === undefined) rmSync(this.#path, { force: true });
+      else replaceFile(this.#path, `${JSON.stringify(this.#sealed(signIn))}\n`);
     } catch (reason) {
       throw new CaiError(
         'CONFIG',
-        `the sign-in cannot be kept in ${this.#path}: ${messageOf(reason)}: ${stateRemedy(this.state)}, and sign in again`,
+        `the sign-in cannot be kept in ${this.#path}: ${messageOf(reason)}: ${stateRemedy(state)}, and sign in again`,
       );
     }
   }
+
+  #sealed(signIn: SignIn): Kept {
+    const sealed = this.keyring.seal(JSON.stringify(signIn.tokens));
+    return sealed === undefined ? signIn : { ...outlineOf(signIn), sealed };
+  }
+}
+
+function outlineOf({ tokens, ...rest }: SignIn): SignIn {
+  const kept = Object.entries(tokens).map(([name, token]) => [name, keptOf(token)] as const);
+  return { ...rest, tokens: Object.fromEntries(kept) };
 }

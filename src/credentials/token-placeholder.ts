@@ -15,18 +15,22 @@ export interface TokenPlaceholder {
 
 const form = /caiplaceholder(access|refresh|id|key)x([0-9a-f]{12})x(\d{1,6})$/;
 
-/** Of keys and tokens: programs tell their kind by it. */
+/** Programs tell by it of which kind a key or token is. */
 const prefix = /^(?:sk-[a-z]+-(?:[a-z]+\d\d-)?|ya29\.|1\/\/|[a-z]{2,3}_)?/;
 
 /**
- * A text of the form of `token`, of no use to anybody else. What it says can be read in it. Of a JSON Web Token all stays
- * but the signature: programs read there who has signed in, and until when.
+ * What a placeholder keeps of a token, at its beginning: what tells its kind; of a JSON Web Token all but the signature,
+ * because programs read there who has signed in, and until when.
  */
+export function keptOf(token: string): string {
+  const [head = '', claims, ...signature] = token.split('.');
+  const isWebToken = head.startsWith('eyJ') && signature.length === 1;
+  return isWebToken ? `${head}.${claims}.` : prefix.exec(token)![0];
+}
+
+/** A text of the form of `token`, or of what is kept of it; of no use to anybody else. What it says can be read in it. */
 export function placeholderFor(token: string, { name, signIn, generation }: TokenPlaceholder): string {
-  const mark = `caiplaceholder${name}x${signIn}x${generation}`;
-  const [head = '', claims, signature, ...more] = token.split('.');
-  const isWebToken = head.startsWith('eyJ') && signature !== undefined && more.length === 0;
-  return isWebToken ? `${head}.${claims}.${mark}` : `${prefix.exec(token)![0]}${mark}`;
+  return `${keptOf(token)}caiplaceholder${name}x${signIn}x${generation}`;
 }
 
 /** What a text says that is a placeholder. */

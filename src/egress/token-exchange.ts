@@ -55,11 +55,11 @@ export function exchangeAt(endpoint: TokenEndpoint, signIns: SignIns, onSignIn: 
       // Whoever has a real token has it from a sign-in that is not kept here, and renews it as if we were not there.
       const isSignIn = ![refreshGrant, exchangeGrant].includes(String(fields.grant_type));
       if (endpoint.ends === true || !isSignIn) return await send(request.body);
-      return await signIns.own.change(async (before) => {
-        const after = signedIn(endpoint, await send(request.body));
-        if (after.kept !== undefined) onSignIn();
-        return { kept: before, ...after };
-      });
+      const { kept, result } = signedIn(endpoint, await send(request.body));
+      if (kept === undefined) return result;
+      await signIns.own.keep(kept);
+      onSignIn();
+      return result;
     } catch (reason) {
       throw reason instanceof Refusal ? reason : new Refusal(messageOf(reason), 502);
     }

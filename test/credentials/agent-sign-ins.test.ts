@@ -3,6 +3,7 @@ import { endpointAt, getsTokens, insideOf, signInOf } from '../../src/credential
 import { SignIns, type SignIn } from '../../src/credentials/kept-sign-in';
 import { parseRule } from '../../src/config/host-rules';
 import { agentHosts, commonHosts } from '../../src/egress/listed-hosts';
+import { Host } from '../../src/system/host';
 import { newFolder } from '../support/temp-folder';
 
 const asking = { network: { egress: 'ask' } } as Parameters<typeof signInOf>[1];
@@ -21,8 +22,12 @@ const signIn: SignIn = {
 };
 
 async function signedIn(agent: string, given: SignIn | undefined = signIn): Promise<SignIns> {
-  const signIns = new SignIns(newFolder(), { agent, workspace: undefined, isForAll: true });
-  await signIns.own.change(() => Promise.resolve({ kept: given, result: undefined }));
+  const signIns = new SignIns(new Host({ HOME: newFolder() }), {
+    agent,
+    workspace: undefined,
+    isForAll: true,
+  });
+  await signIns.own.keep(given);
   return signIns;
 }
 
@@ -127,7 +132,11 @@ describe('insideOf', () => {
   });
 
   it('is empty where nobody has signed in', () => {
-    const nobody = new SignIns(newFolder(), { agent: 'claude', workspace: '/ws', isForAll: false });
+    const nobody = new SignIns(new Host({ HOME: newFolder() }), {
+      agent: 'claude',
+      workspace: '/ws',
+      isForAll: false,
+    });
 
     expect(insideOf(signInOf('claude', asking)!, nobody)).toEqual({});
   });

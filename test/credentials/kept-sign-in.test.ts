@@ -1,4 +1,4 @@
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   forgetSignIns,
@@ -7,12 +7,13 @@ import {
   tokenFor,
   type SignIn,
 } from '../../src/credentials/kept-sign-in';
+import { Host } from '../../src/system/host';
 import { newFolder } from '../support/temp-folder';
 
 const signIn: SignIn = {
   id: '0123456789ab',
   generation: 2,
-  tokens: { access: 'the-access-token', refresh: 'the-refresh-token' },
+  tokens: { access: 'sk-ant-oat01-the-access-token', refresh: 'the-refresh-token' },
   answer: { scope: 'all' },
   expiresAt: 5,
 };
@@ -21,71 +22,76 @@ const forAll = { agent: 'claude', workspace: '/ws', isForAll: true };
 const forOne = { ...forAll, isForAll: false };
 
 async function keep(signIns: SignIns, kept = signIn): Promise<void> {
-  await signIns.own.change(() => Promise.resolve({ kept, result: undefined }));
+  await signIns.own.keep(kept);
 }
 
-async function kept(scope = forAll) {
-  const state = newFolder();
-  const signIns = new SignIns(state, scope);
+async function kept(scope = forAll, env: NodeJS.ProcessEnv = {}) {
+  const host = new Host({ HOME: newFolder(), ...env });
+  const signIns = new SignIns(host, scope);
   await keep(signIns);
-  return { state, signIns, store: signIns.own };
+  const folder = join(host.folders.state, 'credentials/sign-ins/claude');
+  return { host, signIns, store: signIns.own, folder, file: join(folder, 'all-workspaces.json') };
 }
+
+const placeholder = (id = signIn.id) => placeholderOf({ ...signIn, id }, 'access')!;
 
 describe('SignIns', () => {
-  it('keeps what a change gives, for the user alone', async () => {
-    const { state, signIns } = await kept();
+  it('keeps one for the user alone', async () => {
+    const { signIns, folder, file } = await kept();
 
-    expect(signIns.current()).toEqual(signIn);
-    const folder = join(state, 'credentials/sign-ins/claude');
+    expect(signIns.own.read()).toEqual(signIn);
     expect(readdirSync(folder)).toEqual(['all-workspaces.json']);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
-    expect(statSync(join(folder, 'all-workspaces.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('has of its outline what placeholders are made from, and no token', async () => {
+    const { signIns } = await kept();
+
+    expect(signIns.outline()).toEqual({ ...signIn, tokens: { access: 'sk-ant-oat01-', refresh: '' } });
+    expect(placeholderOf(signIns.outline()!, 'access')).toBe(placeholder());
   });
 
   it('has those of each agent', async () => {
-    const { state } = await kept();
+    const { host } = await kept();
 
-    expect(new SignIns(state, { ...forAll, agent: 'codex' }).current()).toBeUndefined();
+    expect(new SignIns(host, { ...forAll, agent: 'codex' }).outline()).toBeUndefined();
   });
 
   it('has that of all workspaces in each, unless it has its own', async () => {
-    const { state } = await kept();
-    const here = new SignIns(state, forOne);
-    expect(here.current()).toEqual(signIn);
+    const { host } = await kept();
+    const here = new SignIns(host, forOne);
+    expect(here.outline()?.id).toBe(signIn.id);
 
     await keep(here, { ...signIn, id: 'ffffffffffff', tokens: { access: 'of-this-one' } });
 
-    const text = (id: string) => placeholderOf({ ...signIn, id }, 'access')!;
-    expect(here.current()?.id).toBe('ffffffffffff');
-    expect([here.tokenFor(text('ffffffffffff')), here.tokenFor(text(signIn.id))]).toEqual([
-      'of-this-one',
-      'the-access-token',
-    ]);
+    expect(here.outline()?.id).toBe('ffffffffffff');
+    const tokens = [placeholder('ffffffffffff'), placeholder()].map((text) => here.tokenFor(text));
+    expect(tokens).toEqual(['of-this-one', 'sk-ant-oat01-the-access-token']);
     for (const scope of [forAll, { ...forOne, workspace: '/other' }, { ...forOne, workspace: undefined }]) {
-      const there = new SignIns(state, scope);
-      expect(there.current()).toEqual(signIn);
-      expect(there.tokenFor(text('ffffffffffff'))).toBeUndefined();
+      const there = new SignIns(host, scope);
+      expect(there.outline()?.id).toBe(signIn.id);
+      expect(there.tokenFor(placeholder('ffffffffffff'))).toBeUndefined();
     }
   });
 
   it('are all forgotten', async () => {
-    const { state, signIns } = await kept();
-    const here = new SignIns(state, forOne);
+    const { host, signIns } = await kept();
+    const here = new SignIns(host, forOne);
     await keep(here);
 
-    expect([await forgetSignIns(state, 'claude'), await forgetSignIns(state, 'claude')]).toEqual([
-      true,
-      false,
-    ]);
-    expect([signIns.current(), here.current()]).toEqual([undefined, undefined]);
+    await forgetSignIns(host, 'claude');
+    await forgetSignIns(host, 'claude');
+
+    expect([signIns.outline(), here.outline()]).toEqual([undefined, undefined]);
   });
 });
 
 describe('one sign-in', () => {
-  it('runs one change after the other', async () => {
-    const { state, store } = await kept();
+  it('is changed by one after the other', async () => {
+    const { host, store } = await kept();
     const add = () =>
-      new SignIns(state, forAll).own.change(async (now) => {
+      new SignIns(host, forAll).own.change(async (now) => {
         await new Promise((resolve) => setImmediate(resolve));
         return { kept: { ...now!, generation: now!.generation + 1 }, result: now!.generation };
       });
@@ -96,7 +102,7 @@ describe('one sign-in', () => {
     expect(store.read()?.generation).toBe(6);
   });
 
-  it('keeps what it has when a change fails', async () => {
+  it('stays as it is when a change fails', async () => {
     const { store } = await kept();
 
     await expect(store.change(() => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer');
@@ -105,20 +111,23 @@ describe('one sign-in', () => {
     await expect(store.change((now) => Promise.resolve({ kept: now, result: 1 }))).resolves.toBe(1);
   });
 
-  it('forgets', async () => {
-    const { store } = await kept();
+  it.each(['{"id"', '[]', '{"id":5}', 'null'])('is none where the file holds %s', async (text) => {
+    const { store, file } = await kept();
+    writeFileSync(file, text);
 
-    expect([await store.forget(), await store.forget()]).toEqual([true, false]);
     expect(store.read()).toBeUndefined();
+    await store.keep(signIn);
+    expect(store.read()).toEqual(signIn);
   });
 
-  it.each(['{"id"', '[]', '{"id":5}', 'null'])('has none where the file holds %s', async (text) => {
-    const { state, store } = await kept();
-    writeFileSync(join(state, 'credentials/sign-ins/claude/all-workspaces.json'), text);
+  it('says which file cannot be written, and what to do', async () => {
+    const { store, file } = await kept();
+    rmSync(file);
+    mkdirSync(file);
 
-    expect(store.read()).toBeUndefined();
-    await store.change(() => Promise.resolve({ kept: signIn, result: undefined }));
-    expect(store.read()).toEqual(signIn);
+    await expect(store.keep(signIn)).rejects.toThrow(
+      `the sign-in cannot be kept in ${file}: illegal operation on a directory: `,
+    );
   });
 });
 
@@ -127,7 +136,7 @@ describe('tokenFor', () => {
     placeholderOf({ ...signIn, ...changes }, name);
 
   it.each([0, 1, 2, 3])('finds the current token for a placeholder of generation %s', (generation) => {
-    expect(tokenFor(signIn, of({ generation })!)).toBe('the-access-token');
+    expect(tokenFor(signIn, of({ generation })!)).toBe('sk-ant-oat01-the-access-token');
   });
 
   it('finds none for one of another sign-in, for one of a token that is not there, and for any other text', () => {

@@ -34,7 +34,7 @@ async function given(changes: Partial<EgressOptions> = {}, inherited: [string, s
     config,
     host: new Host({ HOME: home }),
     isTrusted: true,
-    signIns: new SignIns(state, { agent: 'claude', workspace: '/ws', isForAll: false }),
+    signIns: new SignIns(new Host({ HOME: home }), { agent: 'claude', workspace: '/ws', isForAll: false }),
     onSignIn: () => undefined,
     ask: undefined,
     onRefusal: (because) => refusals.push(because),

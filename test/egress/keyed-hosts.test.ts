@@ -40,8 +40,8 @@ async function given(changes: Partial<KeyedHostsOptions> = {}) {
   const world = await authorityOf(newFolder());
   writeFileSync(join(folder, 'world.pem'), world.cert);
   const config = loadConfig(host);
-  const signIns = new SignIns(state, { agent: 'claude', workspace: undefined, isForAll: true });
-  await signIns.own.change(() => Promise.resolve({ kept: signIn, result: undefined }));
+  const signIns = new SignIns(host, { agent: 'claude', workspace: undefined, isForAll: true });
+  await signIns.own.keep(signIn);
   const dialler = {
     tunnel: async ({ host: name }: { host: string }) => {
       const server = https.createServer(await identityFor(name, world), (request, response) => {

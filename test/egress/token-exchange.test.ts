@@ -3,6 +3,7 @@ import { placeholderOf, SignIns, type SignIn } from '../../src/credentials/kept-
 import { readPlaceholder } from '../../src/credentials/token-placeholder';
 import { Refusal } from '../../src/egress/policy';
 import { exchangeAt, type TokenAnswer } from '../../src/egress/token-exchange';
+import { Host } from '../../src/system/host';
 import { newFolder } from '../support/temp-folder';
 
 const json = 'application/json';
@@ -28,11 +29,11 @@ type Reply = Readonly<Record<string, unknown>> | number | string;
 
 /** Somebody who asks; `sent`: the bodies that the server got. */
 async function given(signIn?: SignIn, { isForAll = true, isShared = true } = {}) {
-  const state = newFolder();
+  const host = new Host({ HOME: newFolder() });
   const scope = { agent: 'claude', workspace: '/ws', isForAll };
-  const where = new SignIns(state, { ...scope, isForAll: isShared });
-  await where.own.change(() => Promise.resolve({ kept: signIn, result: undefined }));
-  const signIns = new SignIns(state, scope);
+  const where = new SignIns(host, { ...scope, isForAll: isShared });
+  await where.own.keep(signIn);
+  const signIns = new SignIns(host, scope);
   const sent: string[] = [];
   let count = 0;
   const ask = async (
@@ -89,14 +90,14 @@ describe('a sign-in', () => {
 
     expect(answer.body).not.toMatch(/real-/);
     expect(answer.fields).toEqual({
-      access_token: placeholderOf(signIns.current()!, 'access'),
-      refresh_token: placeholderOf(signIns.current()!, 'refresh'),
-      id_token: placeholderOf(signIns.current()!, 'id'),
+      access_token: placeholderOf(signIns.own.read()!, 'access'),
+      refresh_token: placeholderOf(signIns.own.read()!, 'refresh'),
+      id_token: placeholderOf(signIns.own.read()!, 'id'),
       scope: 'all',
       expires_in: 3600,
       account: { email: 'a@example.com' },
     });
-    expect(signIns.current()).toMatchObject({
+    expect(signIns.own.read()).toMatchObject({
       generation: 1,
       tokens: { access: 'real-access-3', refresh: 'real-refresh-3', id: 'real-id-3' },
     });
@@ -109,7 +110,7 @@ describe('a sign-in', () => {
 
     await ask(codes, renewedBy);
 
-    expect(signIns.current()?.id).not.toBe(kept.id);
+    expect(signIns.own.read()?.id).not.toBe(kept.id);
     expect(signIns.tokenFor(placeholder('access'))).toBeUndefined();
   });
 
@@ -131,7 +132,7 @@ describe('a sign-in', () => {
 
     expect(await ask(codes, reply)).toMatchObject({ body: answerOf(reply).body });
 
-    expect(signIns.current()).toEqual(kept);
+    expect(signIns.own.read()).toEqual(kept);
     expect(signedIn()).toBe(0);
   });
 
@@ -161,7 +162,7 @@ describe('a renewal', () => {
 
     const body = type === json ? JSON.parse(sent[0]!) : Object.fromEntries(new URLSearchParams(sent[0]));
     expect(body).toEqual({ ...refresh(), refresh_token: 'real-refresh-2' });
-    expect(signIns.current()).toMatchObject({
+    expect(signIns.own.read()).toMatchObject({
       id: kept.id,
       generation: 3,
       tokens: { access: 'real-access-3', refresh: 'real-refresh-3', id: 'real-id-2' },
@@ -216,8 +217,8 @@ describe('a renewal', () => {
 
     await ask(refresh(), { access_token: 'real-access-3' });
 
-    expect(signIns.current()?.tokens).toMatchObject({ access: 'real-access-3', refresh: 'real-refresh-2' });
-    expect(signIns.current()?.expiresAt).toBeUndefined();
+    expect(signIns.own.read()?.tokens).toMatchObject({ access: 'real-access-3', refresh: 'real-refresh-2' });
+    expect(signIns.own.read()?.expiresAt).toBeUndefined();
   });
 
   it('keeps what it has where the server refuses, and shows no token of an error', async () => {
@@ -233,7 +234,7 @@ describe('a renewal', () => {
       status: 200,
     });
     expect(await ask(refresh(), 401)).toMatchObject({ status: 401 });
-    expect(signIns.current()).toEqual(kept);
+    expect(signIns.own.read()).toEqual(kept);
   });
 
   it('of a sign-in that is forgotten ends it, and asks no server', async () => {
@@ -260,7 +261,7 @@ describe('a renewal', () => {
 
     expect(body).toBe(JSON.stringify(renewedBy));
     expect(sent).toEqual(['{"grant_type":"refresh_token","refresh_token":"of-inside"}']);
-    expect(signIns.current()).toEqual(kept);
+    expect(signIns.own.read()).toEqual(kept);
   });
 });
 
@@ -276,7 +277,7 @@ describe('a key', () => {
     );
 
     expect(new URLSearchParams(sent[0]).get('subject_token')).toBe('real-id-2');
-    expect(signIns.current()).toEqual({ ...kept, tokens: { ...kept.tokens, key: 'sk-proj-real-key' } });
+    expect(signIns.own.read()).toEqual({ ...kept, tokens: { ...kept.tokens, key: 'sk-proj-real-key' } });
     expect(signIns.tokenFor(String(fields.access_token))).toBe('sk-proj-real-key');
     expect(fields.access_token).toMatch(/^sk-proj-caiplaceholderkey/);
   });
@@ -303,7 +304,7 @@ describe('a revocation', () => {
     await ask(fields, {}, { at: revocation });
 
     expect(sent).toEqual(['{"token":"real-refresh-2","token_type_hint":"refresh_token"}']);
-    expect(signIns.current()).toBeUndefined();
+    expect(signIns.own.read()).toBeUndefined();
   });
 
   it('keeps it where the server fails', async () => {
@@ -311,7 +312,7 @@ describe('a revocation', () => {
 
     await ask(fields, 500, { at: revocation });
 
-    expect(signIns.current()).toEqual(kept);
+    expect(signIns.own.read()).toEqual(kept);
   });
 
   it('in one workspace does not end that of all', async () => {
@@ -320,6 +321,6 @@ describe('a revocation', () => {
     expect(await ask(fields, {}, { at: revocation })).toMatchObject({ status: 200 });
 
     expect(sent).toEqual([]);
-    expect(signIns.current()).toEqual(kept);
+    expect(signIns.tokenFor(placeholder('access'))).toBe('real-access-2');
   });
 });

@@ -182,7 +182,7 @@ async function openWay(
     config,
     host,
     isTrusted,
-    signIns: new SignIns(state, { agent, workspace: root, isForAll }),
+    signIns: new SignIns(host, { agent, workspace: root, isForAll }),
     onSignIn: () =>
       isQuiet || tell(`the sign-in is kept on this machine, outside of the container, for ${whose}`),
     ask: guard.ask ?? onTerminal(),

@@ -54,10 +54,9 @@ async function signOut(agent: string, options: Options, host: Host): Promise<num
 
 /** What is kept outside of containers; it goes whatever the agent's command has done. */
 async function forget(agent: string, folder: string | false, host: Host): Promise<void> {
-  const { state } = host.folders;
   const workspace = folder === false ? undefined : await namedRoot(folder, host);
   const isForAll =
     workspace === undefined || loadWorkspaceConfig(host, workspace).config.agent.data === 'shared';
-  if (isForAll) await forgetSignIns(state, agent);
-  else await new SignIns(state, { agent, workspace, isForAll }).own.forget();
+  if (isForAll) await forgetSignIns(host, agent);
+  else await new SignIns(host, { agent, workspace, isForAll }).own.keep(undefined);
 }
