@@ -1,6 +1,6 @@
 /** The sign-ins of agents that are kept on this machine: one for all workspaces, and others for one workspace. */
 import { createHash, randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import type { Host } from '../system/host';
@@ -27,7 +27,7 @@ export interface SignIn {
   /** How often its tokens were given: with the sign-in, and whenever they were renewed. */
   readonly generation: number;
   /** The real ones. */
-  readonly tokens: { readonly [K in TokenName]?: string };
+  readonly tokens: Readonly<Partial<Record<TokenName, string>>>;
   /** The other fields of the last answer with tokens, for those who ask again. */
   readonly answer: Readonly<Record<string, unknown>>;
   /** When the access token ends, in milliseconds since 1970; `undefined`: the server has not said. */
@@ -67,11 +67,13 @@ export class SignIns {
   /** Where a new one is kept. */
   readonly own: KeptSignIn;
   readonly #all: readonly KeptSignIn[];
+  readonly #folder: string;
 
   /** `host` has our state folder and the keyring. */
   constructor(host: Host, { agent, workspace, isForAll }: SignInScope) {
     const keeper = (name: string) => new KeptSignIn(host, new Keyring(host), agent, name);
     const shared = keeper(forAll);
+    this.#folder = posix.join(host.folders.state, folder, agent);
     this.own = isForAll ? shared : keeper(nameOf(workspace));
     this.#all = isForAll ? [shared] : [this.own, shared];
   }
@@ -79,6 +81,22 @@ export class SignIns {
   /** The one of the workspace, or that of all, as `KeptSignIn.outline` has it; `undefined`: nobody has signed in. */
   outline(): SignIn | undefined {
     return this.#all.flatMap((each) => each.outline() ?? [])[0];
+  }
+
+  /** Calls `onOther` whenever somebody has signed in, in any process, as long as this one has something else to do. */
+  follow(onOther: () => void): void {
+    let known = this.outline()?.id;
+    const look = (): void => {
+      const id = unlessFails(() => this.outline()?.id);
+      if (id === undefined || id === known) return;
+      known = id;
+      onOther();
+    };
+    // Where it cannot be watched, the next command finds it.
+    unlessFails(() => {
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      watch(this.#folder, { persistent: false }, look).on('error', () => undefined);
+    });
   }
 
   /** The token that a placeholder stands for: the current one, also for a placeholder of an earlier generation. */
@@ -186,9 +204,7 @@ class KeptSignIn {
     const read = (path: string) => unlessGone(() => readFileSync(path, 'utf8'));
     const text = readState(state, posix.relative(state, this.#path), read);
     const record = unlessFails(() => JSON.parse(text ?? '') as Partial<Kept> | null);
-    return typeof record?.id === 'string' && typeof record.tokens === 'object'
-      ? (record as Kept)
-      : undefined;
+    return typeof record?.id === 'string' && typeof record.tokens === 'object' ? (record as Kept) : undefined;
   }
 
   #write(signIn: SignIn | undefined): void {

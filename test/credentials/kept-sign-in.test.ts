@@ -75,6 +75,28 @@ describe('SignIns', () => {
     }
   });
 
+  it('tell when somebody signs in, and not when a token is renewed', async () => {
+    const { host, store } = await kept();
+    const here = new SignIns(host, forOne);
+    const ids: (string | undefined)[] = [];
+    let onId = (): void => undefined;
+    here.follow(() => {
+      ids.push(here.outline()?.id);
+      onId();
+    });
+    const next = () => new Promise<void>((resolve) => (onId = resolve));
+
+    const first = next();
+    await store.keep({ ...signIn, generation: 3 });
+    await store.keep({ ...signIn, id: 'eeeeeeeeeeee' });
+    await first;
+    const second = next();
+    await keep(here, { ...signIn, id: 'ffffffffffff' });
+    await second;
+
+    expect(ids).toEqual(['eeeeeeeeeeee', 'ffffffffffff']);
+  });
+
   it('are all forgotten', async () => {
     const { host, signIns } = await kept();
     const here = new SignIns(host, forOne);

@@ -108,7 +108,7 @@ const isThere = missing.length === 0;
       // It goes on in the background once it can be used, and ends with the bus.
       const starting = ['--unlock', '--daemonize', '--components=secrets'];
       const ring = spawn('gnome-keyring-daemon', starting, { env, stdio: ['pipe', 'ignore', 'ignore'] });
-      ring.stdin!.end('the password');
+      ring.stdin.end('the password');
       expect(await once(ring, 'exit')).toEqual([0, null]);
 
       const { signIns, text } = await keptBy(new Host(env));

@@ -41,7 +41,7 @@ async function given(signIn?: SignIn, { isForAll = true, isShared = true } = {})
     reply: Reply = {},
     { at = endpoint, type = json, bearer = '' } = {},
   ) => {
-    const body = type === json ? JSON.stringify(fields) : String(new URLSearchParams(fields));
+    const body: unknown = type === json ? JSON.stringify(fields) : String(new URLSearchParams(fields));
     const answer = await exchangeAt(
       at,
       signIns,
@@ -160,7 +160,8 @@ describe('a renewal', () => {
 
     const { fields } = await ask(refresh(), renewedBy, { type });
 
-    const body = type === json ? JSON.parse(sent[0]!) : Object.fromEntries(new URLSearchParams(sent[0]));
+    const body: unknown =
+      type === json ? JSON.parse(sent[0]!) : Object.fromEntries(new URLSearchParams(sent[0]));
     expect(body).toEqual({ ...refresh(), refresh_token: 'real-refresh-2' });
     expect(signIns.own.read()).toMatchObject({
       id: kept.id,

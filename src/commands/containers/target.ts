@@ -65,12 +65,18 @@ const removalMs = 500;
 const endNoticeMs = 2_000;
 
 /** What a container is to be, and where; without a workspace, one of its own. */
-interface Wanted {
+export interface Wanted {
+  /** `undefined`: none. */
   readonly workspace: Workspace | undefined;
+  /** In effect. */
   readonly config: Config;
+  /** Of the container. */
   readonly settings: Settings;
+  /** Which it is made from. */
   readonly image: ImageRequest;
+  /** Where it is. */
   readonly engine: Engine;
+  /** Whether a container that is there is replaced. */
   readonly isFresh: boolean;
 }
 

@@ -7,14 +7,10 @@ import { watchCommand } from '../../container/ssh/agent-watch';
 import { Option } from 'commander';
 import { diskRemedy, diskWarning, isDiskUsedUp, memoryKills } from '../../container/ssh/inside';
 import { commandEnvironment, type Variables } from '../../container/environment';
-import { askOnTerminal } from '../../egress/ask';
-import { decide } from '../../egress/decisions';
-import { openEgress, type WayOut } from '../../egress/egress';
 import { Freezer, freezeLocks } from '../../container/freeze';
 import { relay } from '../../container/ssh/relay';
 import type { RemoteProcess } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
-import { SignIns } from '../../credentials/kept-sign-in';
 import { CaiError } from '../../errors';
 import { statusLine, type AgentStatus } from '../../agent/status';
 import type { Settings } from '../../container/spec/spec';
@@ -25,6 +21,7 @@ import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { Guard } from './guard';
+import { openWay } from './way-out';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
 
 /** The options of `cai exec`. */
@@ -120,8 +117,7 @@ async function runIn(
   let beside: { close(): Promise<void> } | undefined;
   try {
     const base = commandEnvironment(container, config, host.env);
-    const isTrusted = container.authority !== undefined && container.authority === settings.authority;
-    const way = await openWay(target, connection, base, { host, guard, isTrusted }, options);
+    const way = await openWay(target.wanted, { container, connection, base }, { host, guard }, options);
     beside = await options.beside?.(connection);
     const terminal = options.tty === true ? { ...windowSize(), term: host.env.TERM ?? 'xterm' } : undefined;
     const remote = await connection.run(
@@ -152,42 +148,6 @@ async function runIn(
     await beside?.close();
     connection.end();
   }
-}
-
-/** Opens the command's way to the network, unless its container has one of its own. */
-async function openWay(
-  { wanted: { config, workspace, settings } }: Target,
-  connection: SshConnection,
-  base: Variables,
-  { host, guard, isTrusted }: Pick<Surroundings, 'host' | 'guard'> & { readonly isTrusted: boolean },
-  { quiet: isQuiet = false, signsInForAll = false }: ExecOptions,
-): Promise<WayOut> {
-  if (settings.hasNetwork) return { env: [], files: {} };
-  const { state } = host.folders;
-  const { agent } = settings;
-  const root = workspace?.root;
-  const onTerminal = () =>
-    askOnTerminal({
-      stdin: process.stdin,
-      stderr: process.stderr,
-      input: () => guard.command?.stdin,
-      remember: (place) => decide(state, root, 'allow', place),
-    });
-  // Workspaces that share their data share what an agent leaves there anyway.
-  const isForAll = signsInForAll || config.agent.data === 'shared';
-  const whose = isForAll ? 'all workspaces' : 'this workspace';
-  return await openEgress(connection, base, {
-    agent,
-    workspace: root,
-    config,
-    host,
-    isTrusted,
-    signIns: new SignIns(host, { agent, workspace: root, isForAll }),
-    onSignIn: () =>
-      isQuiet || tell(`the sign-in is kept on this machine, outside of the container, for ${whose}`),
-    ask: guard.ask ?? onTerminal(),
-    onRefusal: (because) => isQuiet || tell(because),
-  });
 }
 
 /** When the command begins to be watched, in milliseconds: its start has the processors to itself. */
