@@ -14,7 +14,7 @@ export interface TerminalOrder {
   readonly kind: 'command' | 'login';
   /** Name of the agent in whose container it runs. */
   readonly agent: string;
-  /** Root of the workspace on this machine; `undefined`: the container without one. */
+  /** A folder in the workspace, on this machine; `undefined`: the container without one. */
   readonly workspace: string | undefined;
   /** Program and arguments. */
   readonly argv: readonly string[];

@@ -35,7 +35,7 @@ export interface GreetingOptions {
   /** What the editor's first line, an `initialize`, has been answered with already. */
   readonly answered: KnownAnswer | undefined;
   /** As in `ProxyOptions`. */
-  hasOwnSignIns(root: string): boolean;
+  hasOwnData(root: string): boolean;
   /** After `isUnderWay`: the editor may be read on. */
   onRoom(): void;
 }
@@ -157,7 +157,7 @@ export class Greeting {
     const { agent, config, host, signIn } = this.options;
     if (!mayHaveOwnSignIns(agent.name, config, host.cwd, host.home)) return;
     const root = (await this.#ownWorkspace())?.root;
-    if (root !== undefined && this.options.hasOwnSignIns(root)) signIn.ownRoot = root;
+    signIn.ownRoot = root !== undefined && this.options.hasOwnData(root) ? root : undefined;
   }
 
   /** Looked up once, because `git` has to be started for it. */

@@ -1,6 +1,5 @@
 /** Answers to `initialize` before an agent runs. Those of agents are compared with them, and kept for next time. */
 import { type AgentCommand, catalog } from '../agent/catalog';
-import { hasOwnSignIns } from '../agent/own-sign-ins';
 import { ProfileStore, type Profile, type ProfileKey } from './profile';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
@@ -11,7 +10,7 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import type { Config } from '../config/config';
 import * as fields from '../protocol/fields';
 import { protocolVersion, readAgentHello } from './initialize';
-import type { SignIn } from '../sign-in/sign-in';
+import type { SignIn, SignInPlace } from '../sign-in/sign-in';
 import { ownValue } from '../config/own-property';
 import { offers } from '../protocol/refusals';
 import recorded from './shipped-profiles.json';
@@ -87,17 +86,17 @@ export class Profiles {
   #lookUp(childParams: string): KnownAnswer | undefined {
     try {
       const { client, capabilities } = readParams(childParams);
-      const { agent, config, imageName, signIn } = this.options;
+      const { agent, config, cwd, imageName, signIn } = this.options;
       const recorded = this.#recorded(client, capabilities);
       const shipped = imageName === undefined ? undefined : shippedProfile(agent, config, capabilities);
-      // Whichever workspace's agent gave it: its login would run in another's container.
-      const isElsewhere = this.#isSplit || signIn.ownRoot !== undefined;
-      // The logins that we know can run anywhere.
+      const isSplit = this.#isDataSplit || signIn.ownRoot !== undefined;
+      // The logins that we know can run anywhere; one that an agent has named, where that agent could run it.
       const isAsShipped = recorded && shipped && differences(recorded, shipped).length === 0;
-      const found =
-        isElsewhere && isAsShipped === true ? undefined : this.#answer(recorded, capabilities, isElsewhere);
+      const root = isSplit && this.#used === this.#own ? cwd : undefined;
+      const place = { root, editorCapabilities: capabilities, isElsewhere: isSplit && root === undefined };
+      const found = isSplit && isAsShipped === true ? undefined : this.#answer(recorded, place);
       if (found !== undefined) return { source: 'recorded', result: found };
-      const result = this.#answer(shipped, capabilities);
+      const result = this.#answer(shipped, { root: undefined, editorCapabilities: capabilities });
       return result === undefined ? undefined : { source: 'shipped', result };
     } catch (reason) {
       // As capabilities that are nested so deeply that no key can be made of them.
@@ -112,10 +111,10 @@ export class Profiles {
   }
 
   /**
-   * Compares a child's answer with what the editor got, and keeps it, once its image is known, too. `isOwn`: its
-   * workspace has sign-ins of its own.
+   * Compares a child's answer with what the editor got, and keeps it, once its image is known, too. `hasOwnData`: its
+   * workspace has data, and so logins, of its own.
    */
-  heard(child: WorkspaceChild, isOwn: boolean): void {
+  heard(child: WorkspaceChild, hasOwnData: boolean): void {
     const { imageName } = this.options;
     const result = child.hello?.agentResult;
     const program = imageName === undefined ? this.options.programIdentity() : child.image?.id;
@@ -127,7 +126,7 @@ export class Profiles {
     // It was told something else of the editor.
     if (child.files !== this.options.config.acp.fs) return;
     // Its logins are not for others.
-    if (isOwn && !this.#isSplit) return;
+    if (hasOwnData && !this.#isDataSplit) return;
     const now = { result, program };
     const general = this.#general;
     const isGeneral = imageName === undefined || child.root === undefined;
@@ -162,10 +161,10 @@ export class Profiles {
     return isUsable ? profile?.result : undefined;
   }
 
-  /** Whether each workspace has sign-ins of its own, for all that the user says. */
-  get #isSplit(): boolean {
-    const { agent, config, imageName } = this.options;
-    return imageName !== undefined && hasOwnSignIns(agent.name, config);
+  /** Whether each workspace has data of its own, for all that the user says. */
+  get #isDataSplit(): boolean {
+    const { config, imageName } = this.options;
+    return imageName !== undefined && config.agent.data === 'workspace';
   }
 
   #keep(slot: Slot | undefined, profile: Profile): void {
@@ -178,18 +177,13 @@ export class Profiles {
   }
 
   /** An agent's result as the editor may see it: what is kept passes what a child's answer passes. */
-  #answer(
-    result: string | undefined,
-    editorCapabilities: JsonObject,
-    isElsewhere = false,
-  ): string | undefined {
+  #answer(result: string | undefined, place: SignInPlace): string | undefined {
     if (result === undefined) return undefined;
     try {
       const line = Buffer.from(`{"jsonrpc":"2.0","id":0,"result":${result}}`);
       const message = scan(line, { params: () => undefined, result: () => helloPlan, error: undefined });
       if (message.kind !== 'response') throw new Error('it is no JSON');
-      // Its workspace is not known yet.
-      const edits = this.options.signIn.edits(message, { root: undefined, editorCapabilities, isElsewhere });
+      const edits = this.options.signIn.edits(message, place);
       const { editorResult, agentResult } = readAgentHello(message, this.options.agent.name, edits);
       this.#answered = agentResult;
       return editorResult;

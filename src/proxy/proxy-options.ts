@@ -37,8 +37,8 @@ export interface ProxyOptions {
   readonly log: Log;
   /** What else follows its sessions. */
   observers(core: Core): readonly SessionObserver[];
-  /** Whether the agents of a workspace have sign-ins of their own. `undefined`: of no workspace. */
-  hasOwnSignIns(root: string | undefined): boolean;
+  /** Whether the agents of a workspace have data of their own. `undefined`: of no workspace. */
+  hasOwnData(root: string | undefined): boolean;
   /** As in `QuestionsOptions`. */
   allowAlways(root: string | undefined, place: string): void;
   /** As in `ChildrenOptions`. */

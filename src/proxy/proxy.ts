@@ -63,7 +63,7 @@ export class Proxy {
       onLines: (child, buffers) =>
         core.agentLines.passChunks(child, this.#agentScanners.get(child)?.pattern, buffers),
       onAsks: (child, place) => this.#questions.ask(child, place),
-      onHello: (child) => options.profiles.heard(child, options.hasOwnSignIns(child.root)),
+      onHello: (child) => options.profiles.heard(child, options.hasOwnData(child.root)),
       onEnd: (child) => this.#agentRequests.forget(child),
     });
     this.#terminals = new Terminals(core, options);

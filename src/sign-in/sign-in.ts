@@ -40,16 +40,26 @@ const steering = /^(?:CAI_|NODE_|LD_|DYLD_|DOCKER_|XDG_|GIT_|PATH$|HOME$)/i;
 /** How many different logins one proxy keeps ready for each workspace; agents have one to three. */
 const maxLogins = 32;
 
-/** Root of the workspace in which a login runs, and which of the two ways to run one the editor knows. */
+/** A folder in the workspace in which a login runs, and which of the two ways to run one the editor knows. */
 interface Way {
   readonly root: string | undefined;
   readonly terminal: boolean;
   readonly runs: boolean;
 }
 
+/** Whose answer it is, and for whom. */
+export interface SignInPlace {
+  /** A folder in the workspace whose agent gave it; undefined: in none. */
+  readonly root: string | undefined;
+  /** What the editor says of itself. */
+  readonly editorCapabilities: JsonObject;
+  /** That workspace is not known, and a login would run for another, so that none is offered. */
+  readonly isElsewhere?: boolean;
+}
+
 /** The logins of one proxy. */
 export class SignIn {
-  /** Root of the workspace in whose container a login runs that no workspace's agent has offered; undefined: none. */
+  /** A folder in the workspace in whose container a login runs that no workspace's agent has offered; undefined: none. */
   ownRoot: string | undefined;
   /** Tokens by their orders, by the workspace in which these run. */
   readonly #tokens = new Map<string | undefined, Map<string, string>>();
@@ -86,18 +96,9 @@ export class SignIn {
 
   /**
    * The edits that make an answer, an error as well, one for the editor: of what it would run on the host, none
-   * is left but ours. Where two parsers could see different methods, none is left at all. `root` is that of the workspace
-   * whose agent gave it (undefined: of none); `isElsewhere`: that workspace is not known, and a login would run for
-   * another, so that none is offered.
+   * is left but ours. Where two parsers could see different methods, none is left at all.
    */
-  edits(
-    answer: Message,
-    place: {
-      readonly root: string | undefined;
-      readonly editorCapabilities: JsonObject;
-      readonly isElsewhere?: boolean;
-    },
-  ): Edit[] {
+  edits(answer: Message, place: SignInPlace): Edit[] {
     const way = { root: place.root, ...waysOf(place.isElsewhere === true ? {} : place.editorCapabilities) };
     const edits: Edit[] = [];
     for (const field of answer.fields) {

@@ -1,21 +1,22 @@
-/** Where a sign-in goes when a workspace has data of its own; no engine is needed to see that. */
+/** Where a sign-in goes, for all workspaces or for one; no engine is needed to see that. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Host } from '../../src/system/host';
-import { signInToken } from '../../src/sign-in/sign-in-argument';
 import { takeToken } from '../../src/agent/editor-token';
 import { cai, runCli, userWith } from '../support/cli';
 import { newFolder } from '../support/temp-folder';
 
 const own = '[agent]\ndata = "workspace"\n';
+const shared = '[agent]\ndata = "shared"\n';
+const open = '[network]\negress = "open"\n';
 /** Ignored, and told of, wherever the repository's file is read. */
 const widening = '[acp]\nfs = "editor"\n[mcp]\nhost_servers = ["x"]\n';
 const hello = JSON.stringify({
   ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
-  params: { protocolVersion: 1, clientCapabilities: { auth: { terminal: true } } },
+  params: { protocolVersion: 1, clientCapabilities: { _meta: { 'terminal-auth': true } } },
 });
 
 /** The environment of a user with this config and no engine. */
@@ -25,14 +26,14 @@ function userEnv(config = ''): NodeJS.ProcessEnv {
 }
 
 /** Runs `cai` in a folder, as such a user. */
-async function run(args: readonly string[], cwd: string) {
-  const env = userEnv();
+async function run(args: readonly string[], cwd: string, config?: string) {
+  const env = userEnv(config);
   return { env, ...(await runCli(args, { env, cwd })) };
 }
 
 /** A proxy that runs, and the tokens of the sign-ins that it offers. */
-async function proxyIn(cwd: string, env: NodeJS.ProcessEnv) {
-  const child = spawn(process.execPath, [cai, '--acp', 'claude'], {
+async function proxyIn(cwd: string, env: NodeJS.ProcessEnv, agent = 'claude') {
+  const child = spawn(process.execPath, [cai, '--acp', agent], {
     cwd,
     env: { PATH: process.env.PATH, ...env },
     stdio: ['pipe', 'pipe', 'ignore'],
@@ -40,8 +41,10 @@ async function proxyIn(cwd: string, env: NodeJS.ProcessEnv) {
   const gone = once(child, 'close');
   child.stdin.write(`${hello}\n`);
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  const { result } = JSON.parse(line) as { result: { authMethods: { args: string[] }[] } };
-  return { child, gone, tokens: result.authMethods.map(({ args }) => signInToken(args)!) };
+  const { result } = JSON.parse(line) as {
+    result: { authMethods: { _meta: { 'terminal-auth': { args: string[] } } }[] };
+  };
+  return { child, gone, tokens: result.authMethods.map(({ _meta }) => _meta['terminal-auth'].args.at(-1)!) };
 }
 
 /** A workspace whose repository says this. */
@@ -54,34 +57,48 @@ function workspace(config?: string): string {
 }
 
 describe('a sign-in that an editor is offered', () => {
-  /** In which workspaces those run that an editor gets which starts us in `cwd`. */
-  async function places(cwd: string, config?: string): Promise<(string | undefined)[]> {
+  /** In which folders those to an agent run that an editor gets which starts us in `cwd`. */
+  async function places(agent: string, cwd: string, config?: string): Promise<(string | undefined)[]> {
     const env = userEnv(config);
-    const { child, gone, tokens } = await proxyIn(cwd, env);
-    const roots = tokens.map((token) => takeToken(new Host(env), token).workspace);
+    const { child, gone, tokens } = await proxyIn(cwd, env, agent);
+    const folders = tokens.map((token) => takeToken(new Host(env), token).workspace);
     child.stdin.end();
     await gone;
-    return roots;
+    return folders;
   }
 
   test.each([
-    ['nobody says so', undefined, ''],
-    ['the repository says something else', '[acp]\nfs = "off"\n', ''],
-  ])('is for all workspaces where %s', async (_, repository, user) => {
-    expect(await places(workspace(repository), user)).toEqual([undefined, undefined]);
+    ['is kept outside of containers', 'claude', undefined, ''],
+    ['is kept outside, and the repository has data of its own', 'claude', own, shared],
+    ['is in data that is shared', 'opencode', undefined, shared],
+    [
+      'is in data that is shared, and the repository says something else',
+      'opencode',
+      '[acp]\nfs = "off"\n',
+      shared,
+    ],
+  ])('is for all workspaces where it %s', async (_, agent, repository, user) => {
+    const found = await places(agent, workspace(repository), user);
+
+    expect(new Set(found)).toEqual(new Set([undefined]));
   });
 
-  test('is for the workspace where the user says so', async () => {
+  // Its root is looked for when the sign-in runs.
+  test.each([
+    ['is in its data', 'opencode', undefined],
+    ['is not kept outside, because containers have a network of their own', 'claude', open],
+  ])('is for the workspace, named by any folder of it, where it %s', async (_, agent, user) => {
     const root = workspace();
 
-    expect(await places(root, own)).toEqual([root, root]);
+    for (const folder of [root, join(root, 'src')])
+      expect(new Set(await places(agent, folder, user))).toEqual(new Set([folder]));
   });
 
-  test('is for the workspace where its repository says so, in any folder of it', async () => {
+  test('is for the workspace where its repository alone says so, in any folder of it', async () => {
     const root = workspace(own);
 
-    expect(await places(root)).toEqual([root, root]);
-    expect(await places(join(root, 'src'))).toEqual([root, root]);
+    expect(await places('opencode', root, shared)).toEqual([root]);
+    expect(await places('opencode', join(root, 'src'), shared)).toEqual([root]);
   });
 
   const left = (env: NodeJS.ProcessEnv) => readdirSync(join(env.XDG_RUNTIME_DIR!, 'containai/terminals'));
@@ -109,16 +126,35 @@ describe('a sign-in that an editor is offered', () => {
   });
 });
 
-describe.each([
-  ['login', ['login', 'claude']],
-  ['logout', ['logout', 'claude']],
-])('cai %s', (_, args) => {
-  test('is for the workspace if its repository says so, and else for all', async () => {
-    const inOwn = await run(args, join(workspace(own + widening), 'src'));
-    const inShared = await run(args, join(workspace(widening), 'src'));
+describe.each(['login', 'logout'])('cai %s', (command) => {
+  test.each([
+    ['the agent keeps it in its data', 'opencode', '', ''],
+    ['the repository says so', 'opencode', own, shared],
+  ])('is for the workspace where %s', async (_, agent, repository, user) => {
+    const folder = join(workspace(repository + widening), 'src');
+    const { status, stderr } = await run([command, agent], folder, user);
 
-    expect(inOwn.stderr).toContain('keys are ignored: see "cai config"');
-    expect(inShared.stderr).not.toContain('ignored');
-    for (const { status } of [inOwn, inShared]) expect(status).toBe(11);
+    expect(stderr).toContain('keys are ignored: see "cai config"');
+    expect(status).toBe(11);
+  });
+
+  test.each([
+    ['the sign-in is kept outside of containers', 'claude', own, ''],
+    ['data is shared', 'opencode', '', shared],
+  ])('is for all where %s', async (_, agent, repository, user) => {
+    const folder = join(workspace(repository + widening), 'src');
+    const { status, stderr } = await run([command, agent], folder, user);
+
+    expect(stderr).not.toContain('ignored');
+    expect(status).toBe(11);
+  });
+
+  test('says where to go, if it would be for one workspace and there is none', async () => {
+    const { status, stderr } = await run([command, 'opencode'], '/');
+
+    expect(stderr).toContain(
+      'the sign-in to "opencode" is for one workspace, and this folder is in none: run this in a project\'s folder, or name one with --workspace',
+    );
+    expect(status).toBe(2);
   });
 });

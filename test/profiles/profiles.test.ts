@@ -35,7 +35,8 @@ describe('Profiles', () => {
     cwd = '/a/src',
   ): Profiles {
     const usual = loadConfig(host);
-    const config = isDataSplit ? { ...usual, agent: { ...usual.agent, data: 'workspace' as const } } : usual;
+    const data = isDataSplit ? ('workspace' as const) : ('shared' as const);
+    const config = { ...usual, agent: { ...usual.agent, data } };
     return new Profiles({
       ...{ agent: of, config, cwd, folder, imageName: 'image', log, signIn },
       programIdentity: () => '',
@@ -51,12 +52,12 @@ describe('Profiles', () => {
     profilesIn(folder, false, silent, agent, new SignIn({ agent, host, log: silent }), cwd);
 
   /** A folder in which it is kept what an agent has answered: in /a, of a proxy that was started below it, or in none. */
-  function recorded(hasOwnSignIns = false, root?: string): string {
+  function recorded(hasOwnData = false, root?: string): string {
     const folder = newFolder();
     const earlier = profilesIn(folder);
     earlier.ownRoot = '/a';
     earlier.find(params);
-    earlier.heard(childOf(root, withLogin), hasOwnSignIns);
+    earlier.heard(childOf(root, withLogin), hasOwnData);
     return folder;
   }
 
@@ -126,11 +127,31 @@ describe('Profiles', () => {
     expect(offered(profilesIn(recorded()))).toEqual(['tty', 'key']);
   });
 
-  test('offer none that was recorded where each workspace has sign-ins of its own', () => {
-    expect(offered(profilesIn(recorded(), true))).toEqual(['key']);
+  describe('where each workspace has data of its own', () => {
+    test('offer no login that was recorded without a workspace', () => {
+      expect(offered(profilesIn(recorded(), true))).toEqual(['key']);
+    });
+
+    // The sign-in to the one is kept in its container, that to the other outside of it.
+    test.each([agent.name, 'claude'])(
+      'offer what the agent of the workspace has named, to be run there alone: %s',
+      (name) => {
+        const [folder, its] = [newFolder(), { ...agent, name }];
+        const earlier = profilesIn(folder, true, silent, its);
+        earlier.ownRoot = '/a';
+        earlier.find(params);
+        earlier.heard(childOf('/a', withLogin), true);
+
+        const { result } = profilesIn(folder, true, silent, its).find(params)!;
+
+        const { authMethods } = JSON.parse(result) as { authMethods: [Method, object] };
+        const token = signInToken(authMethods[0].args)!;
+        expect(takeToken(host, token)).toMatchObject({ workspace: '/a/src', argv: ['mine-acp', 'x'] });
+      },
+    );
   });
 
-  describe('where each workspace has sign-ins of its own, of an agent of our image', () => {
+  describe('where each workspace has data of its own, of an agent of our image', () => {
     const claude = { ...agent, name: 'claude', command: ['claude-agent-acp'] } as const;
     const capabilities = { auth: { terminal: true }, _meta: { 'terminal-auth': true } };
     const asked = JSON.stringify({ clientCapabilities: capabilities });
@@ -176,7 +197,7 @@ describe('Profiles', () => {
     });
   });
 
-  test('keep nothing of a workspace that alone has sign-ins of its own', () => {
+  test('keep nothing of a workspace that alone has data of its own', () => {
     expect(offered(profilesIn(recorded(true)))).toBeUndefined();
   });
 

@@ -15,7 +15,7 @@ import { CaiError } from '../../errors';
 import { openLog } from '../../system/log';
 import { LogFile } from '../../system/log-file';
 import { configFileOf, loadConfig, type Config } from '../../config/config';
-import { mayHaveOwnSignIns } from '../../agent/own-sign-ins';
+import { hasOwnSignIns, mayHaveOwnSignIns } from '../../agent/own-sign-ins';
 import { answerEarly } from './early-answer';
 
 /** Runs the proxy until the editor is gone; resolves with the exit status. */
@@ -41,10 +41,14 @@ export async function run(args: readonly string[], given: Host): Promise<number>
     );
   }
   const options = { agent, config, host, isDirect, recordFile, ...made(agent, config, host, isDirect) };
-  // A record begins with the first line; a login for one workspace needs to know which that is.
-  const mayBeOwn = () => mayHaveOwnSignIns(agent.name, config, host.cwd, host.home);
-  const canAnswer = recordFile === undefined && (isDirect || !mayBeOwn());
-  const early = canAnswer ? answerEarly(options) : undefined;
+  // A login may name any folder in the workspace, and finds the root when it runs.
+  if (!isDirect && hasOwnSignIns(agent.name, config)) options.signIn.ownRoot = host.cwd;
+  // A record begins with the first line; what a repository says of logins takes a while to find out.
+  const isPlaced = () =>
+    isDirect ||
+    options.signIn.ownRoot !== undefined ||
+    !mayHaveOwnSignIns(agent.name, config, host.cwd, host.home);
+  const early = recordFile === undefined && isPlaced() ? answerEarly(options) : undefined;
   const { Connection } = await import('./connection');
   return await new Connection({ ...options, early }).run();
 }

@@ -1,5 +1,4 @@
 /** What surrounds a proxy: its state on disk, who follows its sessions, and how an agent is run and sees its workspace. */
-import { hasOwnSignIns } from '../../agent/own-sign-ins';
 import { join } from 'node:path';
 import type { Host } from '../../system/host';
 import type { ProxyOptions } from '../../proxy/proxy-options';
@@ -58,8 +57,8 @@ export function surroundings({ agent, config, host, isDirect, log }: ConnectionO
       // Agents that run on this machine execute what they like, and need no image.
       ...(isDirect ? [] : [new ReviewObserver(core, host), new DelayObserver(core)]),
     ],
-    hasOwnSignIns: (root: string | undefined) =>
-      !isDirect && configured(root, (its) => hasOwnSignIns(agent.name, its), true),
+    hasOwnData: (root: string | undefined) =>
+      !isDirect && configured(root, (its) => its.agent.data === 'workspace', true),
     configOf: (root: string) => configured(root, (its) => its, config),
     filesOf: (root: string | undefined) => configured(root, ({ acp }) => acp.fs, 'off'),
     placesOf: (root: string) => placesOf(root, host, isDirect),

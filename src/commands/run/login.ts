@@ -77,9 +77,14 @@ export async function runLogin(
 /** Where an agent's sign-in is, by the configuration of the current folder, if the user does not say. */
 export async function placeOf(agent: string, options: AccountOptions, host: Host): Promise<TargetOptions> {
   if (options.workspace !== undefined) return options;
-  // What is wrong with the current folder is told where a workspace is needed.
-  const { config } = loadWorkspaceConfig(host, (await workspaceIfAny('.', host))?.root);
-  return { ...options, workspace: hasOwnSignIns(agent, config) ? '.' : false };
+  const workspace = await workspaceIfAny('.', host);
+  const { config } = loadWorkspaceConfig(host, workspace?.root);
+  if (!hasOwnSignIns(agent, config)) return { ...options, workspace: false };
+  if (workspace !== undefined) return { ...options, workspace: '.' };
+  throw new CaiError(
+    'USAGE',
+    `the sign-in to ${quoted(agent)} is for one workspace, and this folder is in none: run this in a project's folder, or name one with --workspace`,
+  );
 }
 
 /** The commands of an agent's; undefined where they are not known. Fails with `USAGE` for an agent that is not known. */
