@@ -11,6 +11,7 @@ import { patienceMs } from './running';
 import { Cai, newWorkspace, ownFile } from './support';
 
 const cai = new Cai();
+beforeEach(() => cai.configure(''));
 
 /** Runs a command in the container of that workspace and agent; what it says. */
 async function sayIn(workspace: string, agent: string, ...command: readonly string[]): Promise<string> {
@@ -43,11 +44,16 @@ describe('the sign-in of claude', () => {
 describe('the sign-in of opencode', () => {
   beforeAll(() => provideImages('opencode'), buildTimeoutMs);
 
-  test('is the same in every workspace and after its containers are gone, until it is signed out', async () => {
+  test.each([
+    ['is the same in every workspace that shares its data', '[agent]\ndata = "shared"\n', true],
+    ['is for one workspace', '', false],
+  ])('%s, also after its containers are gone, until it is signed out', async (_, config, isShared) => {
+    cai.configure(config);
     const [workspace, other] = [newWorkspace(), newWorkspace()];
     const list = ['opencode', 'auth', 'list'];
+    const cwd = isShared ? cai.home : workspace;
 
-    const login = cai.startInTerminal(['login', 'opencode', '--quiet']);
+    const login = cai.startInTerminal(['login', 'opencode', '--quiet'], { cwd });
     await login.says('Select provider');
     login.child.stdin.write('deepseek');
     await login.says('(1 match)');
@@ -58,12 +64,14 @@ describe('the sign-in of opencode', () => {
 
     expect(await sayIn(workspace, 'opencode', ...list)).toContain('DeepSeek');
     await cai.run(['rm', '--all', '--agent', 'opencode', '--force']);
-    expect(await sayIn(other, 'opencode', ...list)).toContain('DeepSeek');
-    const logout = cai.startInTerminal(['logout', 'opencode', '--quiet']);
+    expect(await sayIn(workspace, 'opencode', ...list)).toContain('DeepSeek');
+    expect((await sayIn(other, 'opencode', ...list)).includes('DeepSeek')).toBe(isShared);
+    const logout = cai.startInTerminal(['logout', 'opencode', '--quiet'], { cwd });
     await logout.says('DeepSeek');
     logout.child.stdin.write('\r');
     await logout.succeeds();
-    expect(await sayIn(other, 'opencode', ...list)).not.toContain('DeepSeek');
+    for (const each of [workspace, other])
+      expect(await sayIn(each, 'opencode', ...list)).not.toContain('DeepSeek');
   });
 });
 
@@ -104,7 +112,8 @@ describe('an API key that is typed into gemini', () => {
     process.stdout.write('key: ' + (await loadApiKey()), () => process.exit());
   `;
 
-  test('is good in every workspace, and in containers that are made anew', async () => {
+  test('is good in every workspace that shares its data, and in containers that are made anew', async () => {
+    cai.configure('[agent]\ndata = "shared"\n');
     const [workspace, other] = [newWorkspace(), newWorkspace()];
     for (const each of [workspace, other]) ownFile(join(each, 'key.mjs'), program);
 

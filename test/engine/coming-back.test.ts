@@ -97,6 +97,32 @@ test.each(agents)('%s', async (agent) => {
   expect(found.get(agent)).toEqual(expected[agent]);
 });
 
+test('sessions of workspaces that share no data are in one list, and go on where they began', async () => {
+  const workspaces = [newWorkspace(), newWorkspace()];
+  const first = await Editor.open(cai, 'claude', { env: modelEnv });
+  const known: { sessionId: string; cwd: string }[] = [];
+  for (const cwd of workspaces) {
+    await prepare(cwd, 'claude');
+    const sessionId = await first.newSession(cwd);
+    expect(await first.prompt(sessionId, words)).toMatchObject({ result: { stopReason: 'end_turn' } });
+    known.push({ sessionId, cwd });
+  }
+  await leave(first);
+  const ids = known.map(({ sessionId }) => sessionId).sort();
+
+  const second = await Editor.open(cai, 'claude', { env: modelEnv });
+  expect(await listedBy(second)).toEqual(ids);
+  for (const { sessionId, cwd } of known) {
+    const { load } = await comeBack(second, { load: true }, sessionId, cwd);
+    expect(load).toBe('yes');
+    // The agent that runs by now knows its own session alone.
+    expect(await listedBy(second)).toEqual(ids);
+  }
+  await leave(second);
+  const { stdout } = await cai.run(['sessions']);
+  for (const { cwd } of known) expect(stdout.toString()).toContain(cwd);
+});
+
 test('the table of what each supports is the one of the documentation', () => {
   process.stderr.write(`\n${tableOf(Object.fromEntries(found))}\n`);
 
@@ -133,6 +159,18 @@ async function rowIn(editor: Editor, sessionId: string, params: Json): Promise<J
   const { result } = await editor.request('session/list', params);
   const rows = (result as { sessions: Json[] } | undefined)?.sessions ?? [];
   return rows.find((row) => row.sessionId === sessionId);
+}
+
+/** Ids of all sessions on all pages of a list, sorted. */
+async function listedBy(editor: Editor): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: unknown = undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+    const { result } = await editor.request('session/list', isFirst ? {} : { cursor });
+    const { sessions, nextCursor } = result as { sessions: { sessionId: string }[]; nextCursor?: string };
+    ids.push(...sessions.map(({ sessionId }) => sessionId));
+    cursor = nextCursor;
+  }
+  return ids.sort();
 }
 
 /** Resumes and loads the session; `open` is set if it is open then. */

@@ -1,5 +1,16 @@
 import { rmSync } from 'node:fs';
-import { agent, cai, listed, made, runIn, startIn, volume } from './own-agent';
+import {
+  agent,
+  cai,
+  config,
+  listed,
+  made,
+  runIn,
+  sharedVolume,
+  sharingConfig,
+  startIn,
+  volumeOf,
+} from './own-agent';
 import { docker, newWorkspace } from './support';
 
 describe('cai ps', () => {
@@ -56,7 +67,7 @@ describe('a container that is named', () => {
     expect(removed).toEqual({
       status: 0,
       stdout: '',
-      stderr: `cai: removed ${name}\ncai: what the agent keeps stays in the volume ${volume}\n`,
+      stderr: `cai: removed ${name}\ncai: what the agent keeps stays in the volume ${volumeOf({ name })}\n`,
     });
     expect(left.map(({ workspace }) => workspace)).toEqual([other]);
   });
@@ -138,9 +149,15 @@ describe('cai stop', () => {
 });
 
 describe('cai rm', () => {
+  afterEach(() => cai.configure(config));
+
+  const volumes = async () =>
+    await docker('volume', 'ls', '--quiet', '--filter', `label=containai.agent=${agent}`);
+
   test('keeps what the agent keeps, until that is to go as well', async () => {
     const workspace = newWorkspace();
     await runIn(workspace, ['exec', '--', 'sh', '-c', 'echo mine > ~/.claude/note']);
+    const volume = volumeOf((await listed())[0]!);
 
     const removed = await runIn(workspace, ['rm']);
     const left = await listed('--all');
@@ -152,10 +169,22 @@ describe('cai rm', () => {
     expect(left).toEqual([]);
     expect(stdout).toBe('mine\n');
     expect(removedAll.stderr).toContain(`removed the volume ${volume}`);
-    expect(await docker('volume', 'ls', '--quiet', '--filter', `name=${volume}`)).toBe('');
+    expect(await volumes()).toBe('');
+  });
+
+  test('removes the data of one workspace and no other', async () => {
+    const [one, other] = [newWorkspace(), newWorkspace()];
+    await made(one);
+    await made(other);
+    const left = (await listed()).find(({ workspace }) => workspace === other)!;
+
+    expect(await runIn(one, ['rm', '--volumes', '--yes'])).toMatchObject({ status: 0 });
+
+    expect(await volumes()).toBe(volumeOf(left));
   });
 
   test('keeps a volume that other containers use', async () => {
+    cai.configure(sharingConfig);
     const [one, other] = [newWorkspace(), newWorkspace()];
     await made(one);
     await made(other);
@@ -165,7 +194,7 @@ describe('cai rm', () => {
     const { status, stderr } = await runIn(one, ['rm', '--volumes']);
 
     expect(status).toBe(0);
-    expect(stderr).toContain(`kept the volume ${volume}: it serves ${name}, too`);
+    expect(stderr).toContain(`kept the volume ${sharedVolume}: it serves ${name}, too`);
     expect(await listed()).toMatchObject([{ workspace: other }]);
   });
 
@@ -181,6 +210,9 @@ describe('cai rm', () => {
     const [one, other] = [newWorkspace(), newWorkspace()];
     await made(one);
     await made(other);
+    const removed = (await listed())
+      .map((each) => `cai: removed the volume ${volumeOf(each)}, with what the agent kept\n`)
+      .sort();
     await runIn(one, ['rm']);
     await runIn(other, ['stop']);
     await runIn(other, ['rm']);
@@ -194,32 +226,38 @@ describe('cai rm', () => {
       '--force',
     ]);
 
-    expect({ status, stderr }).toEqual({
-      status: 0,
-      stderr: `cai: removed the volume ${volume}, with what the agent kept\n`,
-    });
+    expect(removed).toHaveLength(2);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: removed.join('') });
   });
 
-  test('asks on a terminal before what all workspaces share goes, and refuses where nobody can be asked', async () => {
-    const workspace = newWorkspace();
-    await made(workspace);
-    const question = `This removes the sign-in and history of ${agent} for all workspaces.`;
+  test.each([
+    ['what the workspace has', '', config, volumeOf],
+    ['what all workspaces share', ' for all workspaces', sharingConfig, () => sharedVolume],
+  ])(
+    'asks on a terminal before %s goes, and refuses where nobody can be asked',
+    async (_, where, its, volumeIn) => {
+      cai.configure(its);
+      const workspace = newWorkspace();
+      await made(workspace);
+      const question = `This removes the sign-in and history of ${agent}${where}.`;
 
-    const refused = await runIn(workspace, ['rm', '--volumes']);
-    const rm = cai.startInTerminal(['rm', '--volumes'], { cwd: workspace });
-    await rm.says(`${question} Go on? [y/N]`);
-    rm.child.stdin.write('\n');
-    const { status } = await rm.ends();
+      const refused = await runIn(workspace, ['rm', '--volumes']);
+      const rm = cai.startInTerminal(['rm', '--volumes'], { cwd: workspace });
+      await rm.says(`${question} Go on? [y/N]`);
+      rm.child.stdin.write('\n');
+      const { status } = await rm.ends();
 
-    expect(refused).toEqual({
-      status: 2,
-      stdout: '',
-      stderr: `cai: ${question} Use --yes to agree, or leave out --volumes.\n`,
-    });
-    expect(status).toBe(1);
-    expect(await listed()).toMatchObject([{ workspace }]);
-    expect(await docker('volume', 'ls', '--quiet', '--filter', `name=${volume}`)).toBe(volume);
-  });
+      expect(refused).toEqual({
+        status: 2,
+        stdout: '',
+        stderr: `cai: ${question} Use --yes to agree, or leave out --volumes.\n`,
+      });
+      expect(status).toBe(1);
+      const [kept] = await listed();
+      expect(kept).toMatchObject({ workspace });
+      expect(await volumes()).toBe(volumeIn(kept!));
+    },
+  );
 
   test('has nothing to do where nothing is', async () => {
     const workspace = newWorkspace();

@@ -3,6 +3,7 @@ import { Cai, docker, newWorkspace } from './support';
 
 const cai = new Cai();
 const workspace = newWorkspace();
+const sharing = new Cai('[agent]\ndata = "shared"\n');
 const claude = new Place(cai, workspace, ['--agent', 'claude']);
 const gemini = new Place(cai, workspace, ['--agent', 'gemini']);
 
@@ -30,15 +31,15 @@ describe("an agent's data volume", () => {
     expect((await claude.run(['cat', '/home/agent/own'])).status).toBe(1);
   });
 
-  test('serves the same agent in other workspaces', async () => {
-    await claude.prints(['sh', '-c', 'echo shared > ~/.claude/shared']);
+  test('serves the same agent in other workspaces where the user wants that', async () => {
+    const [one, other] = [new Place(sharing), new Place(sharing)];
+    await one.prints(['sh', '-c', 'echo shared > ~/.claude/shared']);
 
-    expect(await new Place(cai).prints(['cat', '/home/agent/.claude/shared'])).toBe('shared');
+    expect(await other.prints(['cat', '/home/agent/.claude/shared'])).toBe('shared');
   });
 
-  test('is one for each workspace where the user wants that', async () => {
-    const apart = new Cai('[agent]\ndata = "workspace"\n');
-    const [one, other] = [new Place(apart), new Place(apart)];
+  test('is one for each workspace', async () => {
+    const [one, other] = [new Place(cai), new Place(cai)];
     await one.prints(['sh', '-c', 'echo mine > ~/.claude/mine']);
 
     expect((await other.run(['cat', '/home/agent/.claude/mine'])).status).toBe(1);

@@ -1,6 +1,6 @@
 import type { Check } from '../../src/commands/doctor/checks';
 import { testUnless } from './engines';
-import { agent, cai, config, listed, made, runIn, volume } from './own-agent';
+import { agent, cai, config, listed, made, runIn, volumeOf } from './own-agent';
 import { docker, newWorkspace, user } from './support';
 
 /** With the packages that are in the image. */
@@ -62,6 +62,7 @@ describe('cai doctor', () => {
   test('looks into a container that runs, and starts none that does not', async () => {
     const workspace = newWorkspace();
     await made(workspace);
+    const volume = volumeOf((await listed())[0]!);
 
     const running = await examine(workspace);
     await runIn(workspace, ['stop']);
@@ -84,7 +85,7 @@ describe('cai doctor', () => {
       '--user',
       '0',
       '--volume',
-      `${volume}:/v`,
+      `${volumeOf((await listed())[0]!)}:/v`,
       `containai:${agent}`,
       'chown',
       '12:34',

@@ -1,6 +1,6 @@
 /**
  * A user whose default agent is one of the test file alone: "all" of that agent's containers are none but the
- * file's, and so is its shared data volume. They are removed after each test.
+ * file's, and so are its data volumes. They are removed after each test.
  */
 import { catalog } from '../../src/agent/catalog';
 import { containerOf, untilRuns } from './inside';
@@ -15,8 +15,14 @@ export const agent = `commands-${process.pid}`;
 /** The user's configuration, from which that image would be built again as it is. */
 export const config = `[agents.${agent}]\ncommand = ["claude-agent-acp"]\npackages = ${JSON.stringify(catalog.claude!.packages)}\n[agent]\ndefault = "${agent}"\n`;
 
-/** The agent's data volume. */
-export const volume = `cai-data-${agent}-${user.uid}`;
+/** The same, but that all workspaces share the agent's data. */
+export const sharingConfig = `${config}data = "shared"\n`;
+
+/** The data volume that they share then. */
+export const sharedVolume = `cai-data-${agent}-${user.uid}`;
+
+/** The data volume of the one workspace that a container serves. */
+export const volumeOf = ({ name }: Pick<Listed, 'name'>): string => `${name}-data`;
 
 /** The user's `cai`. */
 export const cai = new Cai(config);

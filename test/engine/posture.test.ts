@@ -123,7 +123,8 @@ describe('the mounts of a container', () => {
     expect(await mountPoints(place)).toEqual([...own, '/home/agent/.data', ...parts].sort());
     const [volume, ...binds] = (await sources(place)).reverse();
     expect(binds.reverse()).toEqual(parts.map((part) => `bind ${part} ${part}`));
-    expect(volume).toMatch(new RegExp(`^volume \\S*/cai-data-claude-${user.uid}/_data /home/agent/.data$`));
+    const name = await place.inspect('{{.Name}}');
+    expect(volume).toMatch(new RegExp(`^volume \\S*${name}-data/_data /home/agent/.data$`));
   });
 
   test('are the folders that the user has configured, too', async () => {

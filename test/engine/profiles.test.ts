@@ -48,6 +48,8 @@ describe('initialize', () => {
   test.each(['claude', 'gemini', 'codex', 'opencode'])(
     'is what %s says itself in the workspace that we are started in, and for no other folder',
     async (name) => {
+      // Else what is as shipped is answered so, because our logins are good for more workspaces than recorded ones.
+      cai.configure('[agent]\ndata = "shared"\n');
       for (const clientCapabilities of offering) {
         const workspace = newWorkspace();
         const startIn = async (cwd: string): Promise<Editor> => {

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -17,6 +17,7 @@ import { newWorkspace, ownFile } from './support';
 const program = 'signs-in.mjs';
 const source = readFileSync(resolve(__dirname, '../../fixtures/agents', program), 'utf8');
 const config = `[agents.${agent}]\ncommand = ["node", "${program}", "--acp"]\n[agent]\ndefault = "${agent}"\n`;
+const sharingConfig = `${config}data = "shared"\n`;
 
 /** What an editor says that can run sign-ins. */
 const editorHello = {
@@ -65,9 +66,9 @@ async function keptIn(workspace: string): Promise<string> {
 }
 
 describe('a sign-in that an editor runs', () => {
-  /** What the editor is told, by `initialize` and by the refusal of a session. */
-  async function offered(workspace: string): Promise<{ editor: Editor; methods: Method[] }> {
-    const editor = Editor.start(cai, agent, { cwd: workspace });
+  /** What an editor that starts us in `cwd` is told, by `initialize` and by the refusal of a session. */
+  async function offered(workspace: string, cwd = workspace): Promise<{ editor: Editor; methods: Method[] }> {
+    const editor = Editor.start(cai, agent, { cwd });
     const hello = (await editor.request('initialize', editorHello)).result as { authMethods: Method[] };
     const { error } = await editor.request('session/new', { cwd: workspace, mcpServers: [] });
     expect(error).toMatchObject({ code: -32000, message: 'Sign in first' });
@@ -100,7 +101,8 @@ describe('a sign-in that an editor runs', () => {
       'by command',
       ({ _meta }: Method) => _meta['terminal-auth'].args.slice(1),
     ],
-  ])('signs in within the container, for all workspaces: %s', async (_, hint, argsOf) => {
+  ])('signs in within the container, for all workspaces that share data: %s', async (_, hint, argsOf) => {
+    cai.configure(sharingConfig);
     const [workspace, other] = [workspaceWithAgent(), workspaceWithAgent()];
     const { editor, methods } = await offered(workspace);
 
@@ -116,6 +118,33 @@ describe('a sign-in that an editor runs', () => {
     expect(await keptIn(other)).toBe(`abc ${hint}`);
     await runIn(workspace, ['rm', '--all', '--agent', agent, '--force']);
     expect(await keptIn(other)).toBe(`abc ${hint}`);
+  });
+
+  test('signs in to the workspace alone, from any folder of it, at the first start and at later ones', async () => {
+    const [workspace, other] = [workspaceWithAgent(), workspaceWithAgent()];
+    const folder = join(workspace, 'src');
+    mkdirSync(folder);
+
+    for (const code of ['first', 'later']) {
+      await runIn(workspace, [
+        'exec',
+        '--',
+        'rm',
+        '-rf',
+        join(workspace, 'port'),
+        '/home/agent/.config/signs-in',
+      ]);
+      const { editor, methods } = await offered(workspace, folder);
+      const login = cai.startInTerminal(['--acp', agent, ...methods[0]!.args]);
+      await callBack(await portOf(login, workspace), code);
+      expect((await login.ends()).status).toBe(0);
+
+      expect(await editor.newSession(workspace)).toEqual(expect.any(String));
+      expect(await keptIn(workspace)).toBe(`${code} by arguments`);
+      expect(await keptIn(other)).toMatch(/No such file/);
+      editor.proxy.child.stdin.end();
+      await editor.proxy.ends();
+    }
   });
 
   test('can be run again with the same token, and gives its status', async () => {
@@ -147,16 +176,18 @@ describe('cai login', () => {
     expect({ status, page }).toEqual({ status: 0, page: 'You can close this page.' });
     expect(stderr).toBe('');
     expect(await isOpen(port)).toBe(false);
-    expect(await keptIn(newWorkspace())).toBe('abc ');
+    expect(await keptIn(workspace)).toBe('abc ');
+    expect(await keptIn(newWorkspace())).toMatch(/No such file/);
   });
 
   test('says where it has failed without a terminal that most agents need one', async () => {
-    const failed = await runIn(cai.home, ['login', agent, '--quiet', '--', 'false']);
+    const failed = await runIn(newWorkspace(), ['login', agent, '--quiet', '--', 'false']);
 
     expect(failed).toMatchObject({ status: 1, stderr: expect.stringMatching(/^cai: this sign-in had no terminal/) as string }); // prettier-ignore
   });
 
-  test('needs no workspace', async () => {
+  test('needs no workspace where all share their data', async () => {
+    cai.configure(sharingConfig);
     const write = 'mkdir -p ~/.config/signs-in; echo done > ~/.config/signs-in/credentials';
     expect(await runIn(cai.home, ['login', agent, '--quiet', '--', 'sh', '-c', write])).toMatchObject({ status: 0, stderr: '' }); // prettier-ignore
 

@@ -10,6 +10,7 @@ import { loadWorkspaceConfig } from '../../config/effective-config';
 import { ownValue } from '../../config/own-property';
 import { hasOwnSignIns } from '../../agent/own-sign-ins';
 import { printable, quoted } from '../../system/quoted';
+import { findCheckedWorkspace } from '../../workspace/trust';
 import { common, declare } from '../support/command';
 import { workspaceIfAny } from '../support/named-root';
 import { runInContainer } from './exec';
@@ -71,7 +72,9 @@ export async function runLogin(
   if (!isCommand(argv)) throw new CaiError('USAGE', 'this sign-in has no command: ask the agent again');
   const pairs = env.map(([name, value]) => `${name}=${value}`);
   const { guide } = ownValue(catalog, agent)?.signIn ?? {};
-  return await runSignIn(argv, { agent, workspace: workspace ?? false, env: pairs, guide }, host);
+  // Its agents start in the root, and their commands may depend on that.
+  const root = workspace !== undefined && (await findCheckedWorkspace(workspace, host)).root;
+  return await runSignIn(argv, { agent, workspace: root, env: pairs, guide }, host);
 }
 
 /** Where an agent's sign-in is, by the configuration of the current folder, if the user does not say. */
