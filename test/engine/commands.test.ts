@@ -239,7 +239,7 @@ describe('cai rm', () => {
       cai.configure(its);
       const workspace = newWorkspace();
       await made(workspace);
-      const question = `This removes the sign-in and history of ${agent}${where}.`;
+      const question = `This removes the data of ${agent}${where}: settings, history, and sign-ins that are kept there.`;
 
       const refused = await runIn(workspace, ['rm', '--volumes']);
       const rm = cai.startInTerminal(['rm', '--volumes'], { cwd: workspace });

@@ -83,8 +83,8 @@ EOF`);
     return reachedIf(status === 0, 'the socket @evil');
   });
 
-  attempt('with data = "workspace", an agent changes what a neighbour’s agent keeps', async () => {
-    const cai = new Cai(`${hostileConfig()}[agent]\ndata = "workspace"\n`);
+  attempt('an agent changes what a neighbour’s agent keeps', async () => {
+    const cai = new Cai(hostileConfig());
     const [one, two] = [await new Place(cai).opened(), new Place(cai)];
     await one.prints(['sh', '-c', 'for each in .claude .config .data; do mkdir -p ~/$each && echo evil > ~/$each/left; done']); // prettier-ignore
     const { stdout } = await two.run(['sh', '-c', 'cat ~/.claude/left ~/.config/left ~/.data/left']);

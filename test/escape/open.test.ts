@@ -15,16 +15,19 @@ import { authorityOf, identityFor } from '../../src/credentials/authority';
 import { commonHosts } from '../../src/egress/listed-hosts';
 import { Editor } from '../engine/editor';
 import { Place } from '../engine/place';
-import { Cai, newWorkspace, ownFile } from '../engine/support';
+import { Cai, folder, newWorkspace, ownFile } from '../engine/support';
 import { newFolder } from '../support/temp-folder';
 import { Canary } from './canary';
 import { handsFolder, receivesFolder } from './handed-folder';
 import { agent, hostileConfig, sceneFor } from './hostile-agent';
 
 const token = 'TOKEN-OF-THE-USER';
+/** A service of this machine alone. */
+const [host, address] = ['service.example', '127.0.0.9'];
 
 const cai = new Cai(`${hostileConfig()}[env]\nimport = ["USERS_TOKEN"]\n`);
 cai.env.USERS_TOKEN = token;
+const sharing = new Cai(`${hostileConfig()}[agent]\ndata = "shared"\n`);
 const scene = sceneFor({ cai });
 let neighbour: Place;
 
@@ -117,29 +120,61 @@ open(
 );
 
 open(
-  'What an agent leaves in its data volume, settings and hooks included, is there for the agents of other workspaces.',
+  'With agent.data = "shared", what an agent leaves in its data, settings and hooks included, is there for agents of other workspaces.',
   async () => {
-    await scene.sh('mkdir -p ~/.claude && echo evil > ~/.claude/left');
-    return (await neighbour.run(['cat', '/home/agent/.claude/left'])).stdout.includes('evil');
+    const [one, other] = [await new Place(sharing).opened(), new Place(sharing)];
+    await one.prints(['sh', '-c', 'mkdir -p ~/.claude && echo evil > ~/.claude/left']);
+    return (await other.run(['cat', '/home/agent/.claude/left'])).stdout.includes('evil');
   },
 );
 
 open(
-  'Through that volume an agent can hand its workspace to an agent of another one, which can write protected files once the first container has ended.',
+  'Then an agent can hand its workspace to one of another, which can write protected files once the first container has ended.',
   async () => {
-    const place = await new Place(cai).opened();
-    const taker = neighbour.start(['python3', '-c', takesFolder]);
+    const [place, other] = [await new Place(sharing).opened(), await new Place(sharing).opened()];
+    const taker = other.start(['python3', '-c', takesFolder]);
     await taker.says('listens');
     await place.run(['python3', '-c', handsFolder, place.workspace]);
     await taker.says('has it');
     const config = join(place.workspace, '.git/config');
     const isProtected = (await place.run(['sh', '-c', 'echo evil >> .git/config'])).status !== 0;
-    await cai.run(['stop', '--force', '-w', place.workspace]);
+    await sharing.run(['stop', '--force', '-w', place.workspace]);
     taker.child.stdin.end('go\n');
     await taker.succeeds();
     return isProtected && readFileSync(config, 'utf8').includes('evil');
   },
 );
+
+open('While it runs, an agent can use keys and sign-ins that are kept outside.', async () => {
+  const world = await authorityOf(newFolder());
+  const server = createHttpsServer(await identityFor(host, world), ({ headers }, answer) =>
+    answer.end(headers.authorization === `Bearer ${token}` ? 'done' : 'refused'),
+  );
+  await once(server.listen(443, address).unref(), 'listening');
+  const file = join(folder, 'service.pem');
+  ownFile(file, world.cert);
+  const before = process.env.CAI_TEST_CA_FILE;
+  process.env.CAI_TEST_CA_FILE = file;
+  const user = new Cai(
+    `[container]\nextra_hosts = ["${host}:${address}"]\n[[credentials]]\nfor = "${host}"\nfrom = "env:USERS_TOKEN"\n`,
+  );
+  process.env.CAI_TEST_CA_FILE = before;
+  user.env.USERS_TOKEN = token;
+  const said = await new Place(user).prints(['curl', '-sS', `https://${host}/`]);
+  server.close();
+  return said === 'done';
+});
+
+open('Claims in the web tokens of a sign-in, such as an e-mail address, are visible inside.', async () => {
+  const user = new Cai();
+  const parts = [{ alg: 'none' }, { email: 'user@example.com' }];
+  const access = [...parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')), 's'].join('.'); // prettier-ignore
+  const signIn = { id: '0123456789ab', generation: 1, tokens: { access, refresh: 'r' }, answer: {} };
+  const kept = `state/containai/credentials/sign-ins/${agent}/all-workspaces.json`;
+  ownFile(join(user.home, kept), JSON.stringify(signIn));
+  const said = await new Place(user).prints(['cat', '/home/agent/.claude/.credentials.json']);
+  return said.includes(access.split('.')[1]!);
+});
 
 open('Every process in the container can read the variables that you import.', async () => {
   const reader = neighbour.start(['sh', '-c', 'echo begun; exec sleep 100']);

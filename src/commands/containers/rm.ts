@@ -22,8 +22,8 @@ interface Options extends SelectionOptions {
 /** Resolves with 0 when nothing of it is there any more, with 1 if the user does not want that after all. */
 export const run = declare<Options>({
   name: 'rm',
-  description: `Removes the containers of a workspace, or those that you name. The agents' data (sign-ins, settings, history)
-is kept in volumes. The workspace itself is not touched.`,
+  description: `Removes the containers of a workspace, or those that you name. The agents' data (settings, history, some
+sign-ins) is kept in volumes. The workspace itself is not touched.`,
   arguments: selectionArguments,
   options: [
     ...selectionOptions,
@@ -93,6 +93,6 @@ async function mayRemove(volumes: readonly OwnVolume[]): Promise<boolean> {
   const agents = [...new Set(volumes.map(({ agent }) => agent))].join(', ');
   // The volume of one workspace is called as its container, with this at the end.
   const where = volumes.every(({ name }) => name.endsWith('-data')) ? '' : ' for all workspaces';
-  const what = `This removes the sign-in and history of ${agents}${where}.`;
+  const what = `This removes the data of ${agents}${where}: settings, history, and sign-ins that are kept there.`;
   return await confirm(`${what} Go on?`, `${what} Use --yes to agree, or leave out --volumes.`);
 }
