@@ -184,7 +184,10 @@ class KeptSignIn {
 
   /** Keeps it, whatever was there; forgets that for `undefined`. */
   async keep(signIn: SignIn | undefined): Promise<void> {
-    await this.#locked(() => Promise.resolve(this.#write(signIn)));
+    await this.#locked(() => {
+      this.#write(signIn);
+      return Promise.resolve();
+    });
   }
 
   async #locked<T>(use: () => Promise<T>): Promise<T> {

@@ -41,7 +41,7 @@ async function given(signIn?: SignIn, { isForAll = true, isShared = true } = {})
     reply: Reply = {},
     { at = endpoint, type = json, bearer = '' } = {},
   ) => {
-    const body: unknown = type === json ? JSON.stringify(fields) : String(new URLSearchParams(fields));
+    const body = type === json ? JSON.stringify(fields) : String(new URLSearchParams(fields));
     const answer = await exchangeAt(
       at,
       signIns,
