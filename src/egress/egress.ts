@@ -80,6 +80,9 @@ function proxyOf(options: EgressOptions): EgressProxy {
   return new EgressProxy(policy, dialler, keyedHosts(options, dialler));
 }
 
+/** Has the options that a command's own value of it has, too. */
+export const javaVariable = 'JAVA_TOOL_OPTIONS';
+
 /** What the container itself has, and so no proxy is asked for. */
 const own = ['localhost', '127.0.0.1', '::1'];
 
@@ -91,10 +94,10 @@ function variablesFor(port: number, inherited: ReadonlyMap<string, string>): Var
     `-D${kind}.proxyHost=${address}`,
     `-D${kind}.proxyPort=${port}`,
   ]);
-  const inheritedJava = inherited.get('JAVA_TOOL_OPTIONS');
+  const inheritedJava = inherited.get(javaVariable);
   return [
     ...proxyVariables({ httpProxy: url, httpsProxy: url, noProxy: own.join(',') }),
     ...nodeProxyVariables,
-    ['JAVA_TOOL_OPTIONS', [...(inheritedJava === undefined ? [] : [inheritedJava]), ...java].join(' ')],
+    [javaVariable, [...(inheritedJava === undefined ? [] : [inheritedJava]), ...java].join(' ')],
   ];
 }

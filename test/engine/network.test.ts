@@ -93,6 +93,14 @@ test('npm installs a package from the registry by the built-in rules', async () 
   expect(readFileSync(join(place.workspace, 'node_modules/ms/package.json'), 'utf8')).toContain('"ms"');
 });
 
+test('options of the user for Java are added to those for the proxy', async () => {
+  const options = ['-e', 'JAVA_TOOL_OPTIONS=-Xmx64m', '-e', 'HTTP_PROXY=of-the-user'];
+
+  const said = await place.prints(['printenv', 'JAVA_TOOL_OPTIONS', 'HTTP_PROXY'], { options });
+
+  expect(said).toMatch(/^-Xmx64m -Dhttp\.proxyHost=127\.0\.0\.1 .*\nof-the-user$/);
+});
+
 describe('what does not use the proxy', () => {
   test.each([
     [

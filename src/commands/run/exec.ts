@@ -22,6 +22,7 @@ import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { Guard } from './guard';
 import { openWay } from './way-out';
+import { javaVariable } from '../../egress/egress';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
 
 /** The options of `cai exec`. */
@@ -117,14 +118,16 @@ async function runIn(
   let beside: { close(): Promise<void> } | undefined;
   try {
     const base = commandEnvironment(container, config, host.env);
-    const way = await openWay(target.wanted, { container, connection, base }, { host, guard }, options);
+    const place = { container, connection, base: [...base, ...env] };
+    const way = await openWay(target.wanted, place, { host, guard }, options);
     beside = await options.beside?.(connection);
     const terminal = options.tty === true ? { ...windowSize(), term: host.env.TERM ?? 'xterm' } : undefined;
     const remote = await connection.run(
       {
         argv,
         cwd: startFolder(target.wanted, options.cwd),
-        env: [...base, ...way.env, ...env],
+        // What the user sets goes before, but where the way has added to it.
+        env: [...base, ...way.env, ...env.filter(([name]) => name !== javaVariable || settings.hasNetwork)],
         files: way.files,
       },
       terminal,
