@@ -119,19 +119,19 @@ async function runIn(
   try {
     const base = commandEnvironment(container, config, host.env);
     const place = { container, connection, base: [...base, ...env] };
-    const way = await openWay(target.wanted, place, { host, guard }, options);
+    const cwd = startFolder(target.wanted, options.cwd);
+    const command = openWay(target.wanted, place, { host, guard }, options).then((way) => ({
+      argv,
+      cwd,
+      // What the user sets goes before, but where the way has added to it.
+      env: [...base, ...way.env, ...env.filter(([name]) => name !== javaVariable || settings.hasNetwork)],
+      files: way.files,
+    }));
+    // It is waited for below.
+    command.catch(() => undefined);
     beside = await options.beside?.(connection);
     const terminal = options.tty === true ? { ...windowSize(), term: host.env.TERM ?? 'xterm' } : undefined;
-    const remote = await connection.run(
-      {
-        argv,
-        cwd: startFolder(target.wanted, options.cwd),
-        // What the user sets goes before, but where the way has added to it.
-        env: [...base, ...way.env, ...env.filter(([name]) => name !== javaVariable || settings.hasNetwork)],
-        files: way.files,
-      },
-      terminal,
-    );
+    const remote = await connection.run(command, terminal);
     guard.command = remote;
     if (status !== undefined) {
       status.write(statusLine({ kind: 'started', image: container.imageId, imageName: target.imageName }));

@@ -35,13 +35,13 @@ export interface RemoteProcess {
 type SessionChannel = Duplex & { readonly stderr: Readable };
 
 /**
- * Sends the header to the supervisor on a new channel; resolves when the supervisor has read it. A signal that is
+ * Sends the header to the supervisor on a new channel, once it is known; resolves when the supervisor has read it. A signal that is
  * sent before would be lost if sshd had not executed anything yet. `lost` tells why the connection has ended, if it has;
  * `kill` sends a signal to a process inside, where sshd cannot do it.
  */
 export async function startProcess(
   channel: SessionChannel,
-  header: Buffer,
+  header: Promise<Buffer>,
   lost: () => CaiError | undefined,
   kill: (name: RemoteSignal, pid: string) => void,
 ): Promise<RemoteProcess> {
@@ -54,8 +54,10 @@ export async function startProcess(
   let hasEnded = false;
   channel.on('exit', () => (hasEnded = true));
   channel.on('close', () => (isOpen = false));
-  channel.write(header);
-  const pid = await readiness(stdout);
+  const ready = readiness(stdout);
+  ready.catch(() => undefined);
+  channel.write(await header);
+  const pid = await ready;
   return {
     stdin: channel,
     stdout,

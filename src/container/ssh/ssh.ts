@@ -130,20 +130,21 @@ export class SshConnection {
 
   /**
    * Starts a command, with a terminal if one is given: of so many characters by lines, and of the type `term`, which is
-   * not the command's `TERM`. That the program is not there is told by its status, as a shell does. Rejects with `USAGE`
-   * for text that cannot be passed on, and with `SSH_CONNECT`.
+   * not the command's `TERM`. That the program is not there is told by its status, as a shell does. A command that is
+   * promised is waited for while its way is opened. Rejects as it does, with `USAGE` for text that cannot be passed on, and
+   * with `SSH_CONNECT`.
    */
   async run(
-    command: RemoteCommand,
+    command: RemoteCommand | Promise<RemoteCommand>,
     terminal?: { readonly columns: number; readonly rows: number; readonly term: string },
   ): Promise<RemoteProcess> {
-    const header = encodeHeader(command);
+    const header = Promise.resolve(command).then(encodeHeader);
     const size = terminal && { cols: terminal.columns, rows: terminal.rows, width: 0, height: 0 };
     const options: ExecOptions = size ? { pty: { ...size, term: terminal.term, modes: rawTerminal } } : {};
     const lost = () => this.#loss;
     const kill = (name: RemoteSignal, pid: string) => this.#kill(name, pid);
     const failed = `a command cannot be started in container "${this.target.container}"`;
-    return await this.#request<RemoteProcess>(failed, (done) => {
+    const starting = this.#request<RemoteProcess>(failed, (done) => {
       this.client.exec(supervisor, options, (error, channel) => {
         // At once: what comes with the same packet must not be missed.
         if (error) done(error);
@@ -154,6 +155,9 @@ export class SshConnection {
           );
       });
     });
+    // What is wrong with the command is told as it is.
+    const [process] = await Promise.all([starting, header]);
+    return process;
   }
 
   /** A stream to a port of the container's loopback address. Rejects with `SSH_CONNECT`, also if nothing listens there. */
