@@ -138,13 +138,17 @@ export function insideOf({ inside }: AgentSignIn, signIns: SignIns): Inside {
   return signIn === undefined ? {} : inside({ ...signIn, generation: 0 });
 }
 
+/** As any server may read it: encoded twice, with parameters, or with what is cut off only once it is decoded. */
 function plainPath(path: string): string {
-  const [text = ''] = path.split(/[?#;]/, 1);
-  const decoded = unlessFails(() => decodeURIComponent(text)) ?? text;
-  return posix
-    .normalize(decoded.replaceAll('\\', '/'))
-    .replace(/[/\s]+$/, '')
-    .toLowerCase();
+  let text = path;
+  for (let before = ''; before !== text;) {
+    before = text;
+    text = text
+      .replace(/[?#].*/s, '')
+      .replace(/%([\da-f]{2})/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
+  }
+  const plain = text.replace(/;[^/\\]*|[\0- \x7f]/g, '').replaceAll('\\', '/');
+  return posix.normalize(plain).replace(/\/$/, '').toLowerCase();
 }
 
 /** Whose subscription Codex names with each request. Source: OpenAI's id tokens. */

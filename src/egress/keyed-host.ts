@@ -102,7 +102,13 @@ export class KeyedHost {
   ): Promise<void> {
     const { 'content-type': type, 'content-encoding': coding, authorization } = request.headers;
     if (coding !== undefined) throw new Refusal('a request for tokens must not be compressed', 400);
-    const asked = { type, body: await wholeText(request), bearer: readPlaceholder(authorization) };
+    const bearer = readPlaceholder(authorization);
+    const plain = headersFor(request, this.place);
+    const changed = keyed.headers.filter(([, value], at) => value !== plain[at]?.[1]);
+    // Else it would be answered like one of somebody whose tokens are not kept here.
+    if (changed.length > (bearer === undefined ? 0 : 1))
+      throw new Refusal('a request for tokens has no more than one of them in its headers, as a bearer', 400);
+    const asked = { type, body: await wholeText(request), bearer };
     const answer = await exchange(asked, (body) => this.#answerTo(request, keyed, body));
     response.writeHead(answer.status, answer.type === undefined ? {} : { 'Content-Type': answer.type });
     response.end(answer.body);
@@ -131,6 +137,8 @@ export class KeyedHost {
 
   async #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
     const keyed = await this.#keyed(request, forUpgrade);
+    if (this.options.exchangeAt(keyed.path) !== undefined)
+      throw new Refusal('a request for tokens must not ask for another protocol', 400);
     const far = await this.#connect();
     passUpgrade({ method: request.method, ...keyed }, { stream, head, far });
   }
