@@ -103,7 +103,10 @@ export class SignInWorld {
         (reason: unknown) => done(reason as Error),
       );
     };
-    const server = port === 80 ? http.createServer() : https.createServer({ SNICallback, key, cert });
+    const server =
+      port === 80
+        ? http.createServer()
+        : https.createServer({ SNICallback, key, cert, joinDuplicateHeaders: true });
     server.on('request', (request, response) => void this.#serve(request, response));
     this.#servers.push(server);
     await once(server.listen(port, this.address), 'listening');

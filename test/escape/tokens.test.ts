@@ -29,7 +29,7 @@ function signingIn(): string {
   const challenge = createHash('sha256').update(verifier).digest('base64url');
   const back = 'https://platform.claude.com/oauth/code/callback';
   const page = new URLSearchParams({ client_id: client, response_type: 'code', redirect_uri: back, scope: 'user:inference', code_challenge: challenge, state: 's' }); // prettier-ignore
-  const code = world.visit(`https://claude.com/cai/oauth/authorize?${page}`).searchParams.get('code');
+  const code = world.visit(`https://claude.com/cai/oauth/authorize?${String(page)}`).searchParams.get('code');
   const body = { grant_type: 'authorization_code', client_id: client, code, redirect_uri: back, code_verifier: verifier, state: 's' }; // prettier-ignore
   return `curl -sS ${json} -d '${JSON.stringify(body)}' ${endpoint}`;
 }
@@ -47,8 +47,9 @@ async function learnt(script: string, { from = place, with: has = held } = {}): 
   const { stdout, stderr } = await from.run(['sh', '-c', script], { options: variables });
   const told = decodeURIComponent(stdout.toString().replace(/%(?![\da-f]{2})/gi, '%25')) + stderr;
   if (told === '') throw new Error('nothing was answered');
-  const plain = told.replaceAll('\\/', '/');
-  return reachedIf(world.given.some((token) => plain.includes(token)), plain); // prettier-ignore
+  const lines = told.replaceAll('\\/', '/').split('\n');
+  const found = lines.filter((line) => world.given.some((token) => line.includes(token)));
+  return reachedIf(found.length > 0, found.join('\n'));
 }
 
 /** The same of what has come to servers; `but`: what may come there. */
@@ -91,6 +92,10 @@ asRoot(
       `${path}?x=1`,
       `${path}#x`,
       `${path};x=1`,
+      path.replace('/o', ';x/o'),
+      `${path}%3bx`,
+      `${path}%00`,
+      `${path.replace('o', '%6f')};%zz`,
       `${path}%20`,
       `${path}%09`,
       `${path}%3fx`,
@@ -109,13 +114,16 @@ asRoot(
 
     attempt('an agent is answered with a token at a path that is written in another way', async () => {
       const at = (host: string, path: string, rest: string) =>
-        written(path).map((each) => `curl -sS --request-target '${each}' ${rest} https://${host}/`);
+        written(path).map(
+          (each) =>
+            `echo; printf '%s: ' '${each}'; curl -sS --request-target '${each}' ${rest} https://${host}/`,
+        );
       const attacks = [
-        ...at(tokenHost!, '/v1/oauth/token', `${json} -d '${renewal()}'`),
-        ...at(apiHost!, '/api/oauth/claude_cli/create_api_key', '-X POST -H "Authorization: Bearer $ACCESS"'),
+        ...at(tokenHost, '/v1/oauth/token', `${json} -d '${renewal()}'`),
+        ...at(apiHost, '/api/oauth/claude_cli/create_api_key', '-X POST -H "Authorization: Bearer $ACCESS"'),
         `curl -sS --request-target https://${apiHost}/api/oauth/claude_cli/create_api_key -X POST -H "Authorization: Bearer $ACCESS" https://${apiHost}/`,
       ];
-      return await learnt(attacks.join('; echo; '));
+      return await learnt(attacks.join('; '));
     });
 
     attempt('an agent is answered with a token by a request that is written in another way', async () => {
@@ -141,6 +149,23 @@ asRoot(
       ];
       return await learnt(attacks.map((each) => `curl -sS ${each} ${endpoint}`).join('; echo; '));
     });
+
+    attempt(
+      'an agent is answered with a token by a request whose placeholder or protocol is another',
+      async () => {
+        const key = `https://${apiHost}/api/oauth/claude_cli/create_api_key`;
+        const upgrade = '-H "Connection: Upgrade" -H "Upgrade: websocket"';
+        const attacks = [
+          `${upgrade} -X POST -H "Authorization: Bearer $ACCESS" ${key}`,
+          `-X POST -H "X-Api-Key: $ACCESS" ${key}`,
+          `-X POST -u "$ACCESS:" ${key}`,
+          `-X POST -H "Authorization: Bearer x" -H "Authorization: Bearer $ACCESS" ${key}`,
+          `-X POST -H "Authorization: Bearer $ACCESS" -H "X-Api-Key: $ACCESS" ${key}`,
+          `${upgrade} ${json} -d '${renewal()}' ${endpoint}`,
+        ];
+        return await learnt(attacks.map((each) => `curl -sS --max-time 5 ${each}`).join('; echo; '));
+      },
+    );
 
     attempt('an agent has a token sent to another host or port, or without TLS', async () => {
       const headers = `-H "Authorization: Bearer $ACCESS" -H "X-Api-Key: $ACCESS" ${json} -d '${renewal()}'`;
@@ -192,7 +217,7 @@ asRoot(
       );
       const before = readFileSync(record, 'utf8');
       const { stdout } = await place.run(['sh', '-c', signingIn()]);
-      if (!stdout.includes('caiplaceholder')) throw new Error(`it did not sign in: ${stdout}`);
+      if (!stdout.includes('caiplaceholder')) throw new Error(`it did not sign in: ${String(stdout)}`);
       return reachedIf(readFileSync(record, 'utf8') !== before, 'the sign-in of all workspaces');
     });
   },
