@@ -74,7 +74,7 @@ function signedIn(
   const found = tokensIn(got, names);
   if (found?.tokens.access === undefined) return { result: got };
   const kept: SignIn = { id: newSignInId(), generation: 1, ...found };
-  return { kept, result: json(got.status, withPlaceholders(found.answer, names, kept)) };
+  return { kept, result: told(got.status, found.answer, names, kept) };
 }
 
 /** What was asked, with placeholders in it. */
@@ -99,7 +99,7 @@ async function renewal(
       return { kept: signIn, result: ended };
     const isStale = given.some(({ generation }) => generation < signIn.generation);
     if (fields.grant_type === refreshGrant && isStale && isFresh(signIn))
-      return { kept: signIn, result: json(200, withPlaceholders(signIn.answer, endpoint.tokens, signIn)) };
+      return { kept: signIn, result: told(200, signIn.answer, endpoint.tokens, signIn) };
     const got = await send(withTokens(request, fields, signIn));
     if (endpoint.ends === true)
       return { kept: isSuccess(got) ? undefined : signIn, result: hidden(got, signIn) };
@@ -122,7 +122,7 @@ function renewed(signIn: SignIn, names: Names, got: TokenAnswer): { kept: SignIn
     found.tokens.access === undefined
       ? all
       : { ...all, generation: signIn.generation + 1, answer, expiresAt };
-  return { kept, result: json(got.status, withPlaceholders(answer, names, kept)) };
+  return { kept, result: told(got.status, answer, names, kept) };
 }
 
 /** The tokens of an answer, and the rest of it; `undefined`: it has none. Fails with a `Refusal` if that cannot be told. */
@@ -142,7 +142,11 @@ function tokensIn(
   return { tokens, answer, expiresAt: seconds > 0 ? Date.now() + seconds * 1000 : undefined };
 }
 
-/** An answer for the container, with all tokens that are kept. */
+/** An answer for the container, with all tokens that are kept, as placeholders. */
+function told(status: number, answer: Fields, names: Names, signIn: SignIn): TokenAnswer {
+  return hidden(json(status, withPlaceholders(answer, names, signIn)), signIn);
+}
+
 function withPlaceholders(answer: Fields, names: Names, signIn: SignIn): Fields {
   const { expiresAt } = signIn;
   const left = expiresAt === undefined ? undefined : Math.max(Math.round((expiresAt - Date.now()) / 1000), 0);
@@ -154,13 +158,14 @@ function withPlaceholders(answer: Fields, names: Names, signIn: SignIn): Fields 
   return { ...answer, ...(isTimed && { expires_in: left }), ...Object.fromEntries(placeholders) };
 }
 
-/** Servers may show in an error what they got. */
+/** Servers may show what they got, and what they give in more than one place, also as in a URL. */
 function hidden(got: TokenAnswer, signIn: SignIn): TokenAnswer {
   const names = Object.keys(signIn.tokens) as TokenName[];
-  const body = names.reduce(
-    (text, name) => text.replaceAll(signIn.tokens[name]!, placeholderOf(signIn, name)!),
-    got.body,
-  );
+  const shown = names.flatMap((name) => {
+    const token = signIn.tokens[name]!;
+    return [token, encodeURIComponent(token)].map((each) => [each, placeholderOf(signIn, name)!] as const);
+  });
+  const body = shown.reduce((text, [token, placeholder]) => text.replaceAll(token, placeholder), got.body);
   return { ...got, body };
 }
 

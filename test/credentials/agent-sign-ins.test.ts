@@ -93,6 +93,12 @@ describe('endpointAt', () => {
     '/x/../v1/./oauth/token',
     '/v1\\oauth\\token',
     '/v1/oauth/token#x',
+    '/v1/oauth/token%3fx',
+    '/v1/oauth/token%23x',
+    '/v1/oauth/token%00',
+    '/v1/oauth/%2574oken',
+    '/v1/oauth/%74oken;%zz',
+    '/v1/oauth;x/token',
     '/v1/oauth/token%20',
   ])('finds the one that a server could take %s for', (path) => {
     expect(endpointAt(claude, 'platform.claude.com', path)?.path).toBe('/v1/oauth/token');

@@ -222,6 +222,16 @@ describe('a renewal', () => {
     expect(signIns.own.read()?.expiresAt).toBeUndefined();
   });
 
+  it('shows no token that an answer has in another place, or as in a URL', async () => {
+    const { ask, sent } = await given({ ...kept, tokens: { ...kept.tokens, refresh: '1//real' } });
+
+    const refused = await ask(refresh(), { error: '1//real 1%2F%2Freal real-access-2' });
+    const renewed = await ask(refresh(), { ...renewedBy, also: { token: 'real-access-3' } });
+
+    expect(sent).toHaveLength(2);
+    expect(refused.body + renewed.body).not.toContain('real');
+  });
+
   it('keeps what it has where the server refuses, and shows no token of an error', async () => {
     const { ask, signIns } = await given(kept);
 
