@@ -40,13 +40,19 @@ async function signIn(...options: readonly string[]): Promise<typeof held> {
   return JSON.parse((await cai.run(login)).stdout.toString()) as typeof held;
 }
 
-/** Runs a shell command that prints what servers answer, with the placeholders as variables; what it has of real tokens. */
-async function learnt(script: string, { from = place, with: has = held } = {}): Promise<string | undefined> {
+/**
+ * Runs a shell command that prints what servers answer, with the placeholders as variables; what it has of real tokens.
+ * `proof`: of an attack that was tried.
+ */
+async function learnt(
+  script: string,
+  { from = place, with: has = held, proof = '' } = {},
+): Promise<string | undefined> {
   const variables = ['-e', `ACCESS=${has.access_token}`, '-e', `REFRESH=${has.refresh_token}`];
   world.asked.splice(0);
   const { stdout, stderr } = await from.run(['sh', '-c', script], { options: variables });
   const told = decodeURIComponent(stdout.toString().replace(/%(?![\da-f]{2})/gi, '%25')) + stderr;
-  if (told === '') throw new Error('nothing was answered');
+  if (told === '' || !told.includes(proof)) throw new Error(`it was not tried: ${told}`);
   const lines = told.replaceAll('\\/', '/').split('\n');
   const found = lines.filter((line) => world.given.some((token) => line.includes(token)));
   return reachedIf(found.length > 0, found.join('\n'));
@@ -123,7 +129,7 @@ asRoot(
         ...at(apiHost, '/api/oauth/claude_cli/create_api_key', '-X POST -H "Authorization: Bearer $ACCESS"'),
         `curl -sS --request-target https://${apiHost}/api/oauth/claude_cli/create_api_key -X POST -H "Authorization: Bearer $ACCESS" https://${apiHost}/`,
       ];
-      return await learnt(attacks.join('; '));
+      return await learnt(attacks.join('; '), { proof: '"raw_key":"sk-ant-api03-caiplaceholder' });
     });
 
     attempt('an agent is answered with a token by a request that is written in another way', async () => {
@@ -147,7 +153,9 @@ asRoot(
         `-X PUT ${json} -d '${renewal()}'`,
         `${json} -d '{"token":"'$REFRESH'x"}' https://${tokenHost}/v1/oauth/token/revoke`,
       ];
-      return await learnt(attacks.map((each) => `curl -sS ${each} ${endpoint}`).join('; echo; '));
+      return await learnt(attacks.map((each) => `curl -sS ${each} ${endpoint}`).join('; echo; '), {
+        proof: 'sk-ant-ort01-caiplaceholder',
+      });
     });
 
     attempt(
@@ -163,7 +171,9 @@ asRoot(
           `-X POST -H "Authorization: Bearer $ACCESS" -H "X-Api-Key: $ACCESS" ${key}`,
           `${upgrade} ${json} -d '${renewal()}' ${endpoint}`,
         ];
-        return await learnt(attacks.map((each) => `curl -sS --max-time 5 ${each}`).join('; echo; '));
+        return await learnt(attacks.map((each) => `curl -sS --max-time 5 ${each}`).join('; echo; '), {
+          proof: 'a request for tokens',
+        });
       },
     );
 
