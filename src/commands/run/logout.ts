@@ -32,14 +32,14 @@ stays there.`,
 
 async function signOut(agent: string, options: Options, host: Host): Promise<number> {
   const commands = signInCommands(agent, host);
-  const place = await placeOf(agent, options, host);
-  const target = { agent, env: [], ...place, signsInForAll: place.workspace === false };
   const files = commands?.credentials?.map((name) => posix.join(agentHome, name));
   if (commands?.logout === undefined && files === undefined)
     throw new CaiError(
       'USAGE',
       `how to sign out of ${quoted(agent)} is not known: run its own command in "cai shell", or remove all that it keeps with "cai rm --volumes"`,
     );
+  const place = await placeOf(agent, options, host);
+  const target = { agent, env: [], ...place, signsInForAll: place.workspace === false };
   const what = `${agent} has no command to sign out; this removes what it keeps of the sign-in: ${files?.join(', ')}.`;
   const isAgreed = files === undefined || options.yes === true;
   if (!isAgreed && !(await confirm(`${what} Go on?`, `${what} Use --yes to agree.`))) return 1;
