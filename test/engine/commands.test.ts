@@ -56,6 +56,7 @@ describe('a container that is named', () => {
     await made(one);
     await made(other);
     const { name } = (await listed()).find(({ workspace }) => workspace === one)!;
+    const volume = await volumeOf({ name });
 
     const stopped = await runIn(cai.home, ['stop', name]);
     const running = await listed();
@@ -67,7 +68,7 @@ describe('a container that is named', () => {
     expect(removed).toEqual({
       status: 0,
       stdout: '',
-      stderr: `cai: removed ${name}\ncai: what the agent keeps stays in the volume ${volumeOf({ name })}\n`,
+      stderr: `cai: removed ${name}\ncai: what the agent keeps stays in the volume ${volume}\n`,
     });
     expect(left.map(({ workspace }) => workspace)).toEqual([other]);
   });
@@ -157,7 +158,7 @@ describe('cai rm', () => {
   test('keeps what the agent keeps, until that is to go as well', async () => {
     const workspace = newWorkspace();
     await runIn(workspace, ['exec', '--', 'sh', '-c', 'echo mine > ~/.claude/note']);
-    const volume = volumeOf((await listed())[0]!);
+    const volume = await volumeOf((await listed())[0]!);
 
     const removed = await runIn(workspace, ['rm']);
     const left = await listed('--all');
@@ -180,7 +181,7 @@ describe('cai rm', () => {
 
     expect(await runIn(one, ['rm', '--volumes', '--yes'])).toMatchObject({ status: 0 });
 
-    expect(await volumes()).toBe(volumeOf(left));
+    expect(await volumes()).toBe(await volumeOf(left));
   });
 
   test('keeps a volume that other containers use', async () => {
@@ -210,9 +211,8 @@ describe('cai rm', () => {
     const [one, other] = [newWorkspace(), newWorkspace()];
     await made(one);
     await made(other);
-    const removed = (await listed())
-      .map((each) => `cai: removed the volume ${volumeOf(each)}, with what the agent kept\n`)
-      .sort();
+    const kept = await Promise.all((await listed()).map(volumeOf));
+    const removed = kept.sort().map((name) => `cai: removed the volume ${name}, with what the agent kept\n`);
     await runIn(one, ['rm']);
     await runIn(other, ['stop']);
     await runIn(other, ['rm']);
@@ -232,7 +232,7 @@ describe('cai rm', () => {
 
   test.each([
     ['what the workspace has', '', config, volumeOf],
-    ['what all workspaces share', ' for all workspaces', sharingConfig, () => sharedVolume],
+    ['what all workspaces share', ' for all workspaces', sharingConfig, () => Promise.resolve(sharedVolume)],
   ])(
     'asks on a terminal before %s goes, and refuses where nobody can be asked',
     async (_, where, its, volumeIn) => {
@@ -255,7 +255,7 @@ describe('cai rm', () => {
       expect(status).toBe(1);
       const [kept] = await listed();
       expect(kept).toMatchObject({ workspace });
-      expect(await volumes()).toBe(volumeIn(kept!));
+      expect(await volumes()).toBe(await volumeIn(kept!));
     },
   );
 

@@ -62,7 +62,7 @@ describe('cai doctor', () => {
   test('looks into a container that runs, and starts none that does not', async () => {
     const workspace = newWorkspace();
     await made(workspace);
-    const volume = volumeOf((await listed())[0]!);
+    const volume = await volumeOf((await listed())[0]!);
 
     const running = await examine(workspace);
     await runIn(workspace, ['stop']);
@@ -85,7 +85,7 @@ describe('cai doctor', () => {
       '--user',
       '0',
       '--volume',
-      `${volumeOf((await listed())[0]!)}:/v`,
+      `${await volumeOf((await listed())[0]!)}:/v`,
       `containai:${agent}`,
       'chown',
       '12:34',

@@ -21,8 +21,11 @@ export const sharingConfig = `${config}data = "shared"\n`;
 /** The data volume that they share then. */
 export const sharedVolume = `cai-data-${agent}-${user.uid}`;
 
-/** The data volume of the one workspace that a container serves. */
-export const volumeOf = ({ name }: Pick<Listed, 'name'>): string => `${name}-data`;
+/** The data volume of a container. */
+export async function volumeOf({ name }: Pick<Listed, 'name'>): Promise<string> {
+  const format = '{{range .Mounts}}{{if eq .Type "volume"}}{{.Name}}{{end}}{{end}}';
+  return await docker('inspect', '--format', format, name);
+}
 
 /** The user's `cai`. */
 export const cai = new Cai(config);

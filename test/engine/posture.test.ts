@@ -1,4 +1,5 @@
 import { statSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { ownMountPoints as own, testUnless } from './engines';
 import { Place, buildTimeoutMs } from './place';
 import { Cai, docker, newWorkspace, user } from './support';
@@ -123,8 +124,8 @@ describe('the mounts of a container', () => {
     expect(await mountPoints(place)).toEqual([...own, '/home/agent/.data', ...parts].sort());
     const [volume, ...binds] = (await sources(place)).reverse();
     expect(binds.reverse()).toEqual(parts.map((part) => `bind ${part} ${part}`));
-    const name = await place.inspect('{{.Name}}');
-    expect(volume).toMatch(new RegExp(`^volume \\S*${name}-data/_data /home/agent/.data$`));
+    const name = `cai-${basename(place.workspace)}-[0-9a-f]{12}-data`;
+    expect(volume).toMatch(new RegExp(`^volume \\S*/${name}/_data /home/agent/.data$`));
   });
 
   test('are the folders that the user has configured, too', async () => {

@@ -21,7 +21,8 @@ const exchange = `
   STDOUT->flush();
   while (1) { syscall($renameat2, -100, $one, -100, $other, 2) == 0 or die "$one and $other: $!" }`;
 
-const cai = new Cai(hostileConfig());
+// By a volume that containers share, one can hand a folder to another.
+const cai = new Cai(`${hostileConfig()}[agent]\ndata = "shared"\n`);
 const secret = join(cai.home, 'private/secret');
 ownFile(secret, 'SECRET OF THE USER\n');
 const own = sceneFor({ cai });
