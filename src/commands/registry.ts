@@ -37,7 +37,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   'Files that agents have left and your programs would run': [
     ['review', 'show them; --restore puts them aside', () => import('./workspace/review')],
   ],
-  'Signing in, for all workspaces at once': [
+  'Signing in to agents': [
     ['login AGENT', "sign in by the agent's own command", () => import('./run/login')],
     ['logout AGENT', 'sign out again', () => import('./run/logout')],
   ],
