@@ -136,7 +136,7 @@ async function aMoment(): Promise<void> {
 }
 
 /** Whether processes run in a container that is in that state, or will again without being started. */
-function isUp(state: string): boolean {
+export function isUp(state: string): boolean {
   return !['created', 'configured', 'initialized', 'exited', 'stopped', 'removing', 'dead'].includes(state);
 }
 

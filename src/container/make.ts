@@ -79,7 +79,7 @@ async function filesFor(
   own: { readonly user: ContainerUser; readonly hostKey: string },
   { settings, host }: MakeRequest,
 ): Promise<Buffer> {
-  const read = async (path: string) => (await engine.readFile(id, path))?.toString() ?? '';
+  const read = async (path: string) => (await engine.readFile(id, path))?.content.toString() ?? '';
   const { agentSettings } = settings;
   const [passwd, group, identity, ofImage, systemCa] = await Promise.all([
     read('/etc/passwd'),

@@ -26,6 +26,25 @@ interface Inside {
   readonly variables?: Readonly<Record<string, string>>;
 }
 
+/** JSON of a container: whatever is expected in it may be something else. */
+export interface Tree {
+  readonly [name: string]: Tree | undefined;
+}
+
+/** How an agent stores a sign-in itself. */
+interface StoredForm {
+  /** Of its file, below the home folder. */
+  readonly path: string;
+  /** What the file holds; of several tokens of one name the first real one counts. Fails for what is none of it. */
+  readonly read: (file: Tree) => {
+    readonly tokens: Readonly<Partial<Record<TokenName, unknown>>>;
+    /** Words, as a list or in one text. */
+    readonly scope?: unknown;
+    /** In milliseconds since 1970. */
+    readonly expiresAt?: unknown;
+  };
+}
+
 /** The sign-in of one agent. */
 export interface AgentSignIn {
   /** Rules of the hosts that get tokens in the place of placeholders, in the headers for keys, besides the endpoints' own. */
@@ -34,6 +53,8 @@ export interface AgentSignIn {
   readonly endpoints: readonly TokenEndpoint[];
   /** What of a sign-in is put into containers. */
   readonly inside: (signIn: SignIn) => Inside;
+  /** What the agent writes where nobody keeps its tokens outside. */
+  readonly stored: StoredForm;
 }
 
 const tokens = { access_token: 'access', refresh_token: 'refresh', id_token: 'id' } as const;
@@ -60,6 +81,14 @@ const signIns: Readonly<Record<string, AgentSignIn>> = {
       const claudeAiOauth = { ...tokens, expiresAt: 1, scopes: ['user:inference'] };
       return { files: { '.claude/.credentials.json': JSON.stringify({ claudeAiOauth }) } };
     },
+    stored: {
+      path: '.claude/.credentials.json',
+      read: ({ claudeAiOauth: own }) => ({
+        tokens: { access: own?.accessToken, refresh: own?.refreshToken },
+        scope: own?.scopes,
+        expiresAt: own?.expiresAt,
+      }),
+    },
   },
   // Gemini CLI 0.61.0.
   gemini: {
@@ -77,6 +106,14 @@ const signIns: Readonly<Record<string, AgentSignIn>> = {
       // Only while somebody is signed in: else it would wait for a code on stdin, where the editor's messages come.
       variables: { [geminiVariable]: 'oauth-personal' },
     }),
+    stored: {
+      path: '.gemini/oauth_creds.json',
+      read: ({ access_token: access, refresh_token: refresh, id_token: id, scope, expiry_date }) => ({
+        tokens: { access, refresh, id },
+        scope,
+        expiresAt: expiry_date,
+      }),
+    },
   },
   // codex-acp 2.6.0.
   codex: {
@@ -98,12 +135,25 @@ const signIns: Readonly<Record<string, AgentSignIn>> = {
         }),
       },
     }),
+    stored: {
+      path: '.codex/auth.json',
+      read: ({ tokens: own, OPENAI_API_KEY: key }) => ({
+        tokens: { access: own?.access_token, refresh: own?.refresh_token, id: own?.id_token, key },
+      }),
+    },
   },
   // Copilot 1.0.102. Its tokens do not end.
   copilot: {
     hosts: ['api.github.com:443', '*.githubcopilot.com:443'],
     endpoints: [{ host: 'github.com', path: '/login/oauth/access_token', tokens }],
     inside: (signIn) => ({ variables: { COPILOT_GITHUB_TOKEN: placeholderOf(signIn, 'access')! } }),
+    stored: {
+      path: '.copilot/config.json',
+      read: ({ authTokens: all = {}, lastLoggedInUser: last }) => {
+        const ofLast = all[[last?.host, last?.login].map(String).join(':')];
+        return { tokens: { access: [ofLast, ...Object.values(all)].map((each) => each?.token) } };
+      },
+    },
   },
 };
 

@@ -1,6 +1,9 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Check } from '../../src/commands/doctor/checks';
 import { testUnless } from './engines';
 import { agent, cai, config, listed, made, runIn, volumeOf } from './own-agent';
+import { Place } from './place';
 import { docker, newWorkspace, user } from './support';
 
 /** With the packages that are in the image. */
@@ -131,5 +134,60 @@ describe('cai doctor', () => {
 
     expect(changed.of('fail')).toEqual(['as made']);
     expect(changed.find('as made').detail).toContain('pids should be 1024, and is 300');
+  });
+
+  test('finds no sign-in in what is none, and leaves that', async () => {
+    const place = new Place(cai, newWorkspace(), ['--agent', 'claude']);
+    const odd = ['ln -s .credentials.json $f', 'ln -s /etc $f', 'mkfifo $f', 'mkdir $f', 'truncate -s 1T $f', 'head -c 99999 /dev/urandom > $f', 'rm -r ~/.data/.claude; ln -s .claude ~/.data/.claude', 'rm ~/.data/.claude; echo > ~/.data/.claude']; // prettier-ignore
+
+    for (const each of odd) {
+      await place.prints(['sh', '-c', `f=$HOME/.data/.claude/.credentials.json; rm -rf $f 2>&1; ${each}`]);
+      expect((await examine(place.workspace)).find('sign-ins').detail).toBe('nobody has signed in');
+    }
+  });
+
+  test('finds a sign-in inside a volume, and moves it to this machine', async () => {
+    const place = new Place(cai, newWorkspace(), ['--agent', 'claude']);
+    const file = '$HOME/.claude/.credentials.json';
+    const claudeAiOauth = { accessToken: 'sk-ant-oat01-made-up', refreshToken: 'sk-ant-ort01-made-up', expiresAt: 1, scopes: ['user:inference'] }; // prettier-ignore
+    const text = JSON.stringify({ claudeAiOauth, mcpOAuth: { other: { accessToken: 'of-another' } } });
+    await place.prints(['sh', '-c', `umask 077; printf %s "$1" > ${file}`, 'sh', text]);
+    const data = await place.inspect('{{range .Mounts}}{{if eq .Type "volume"}}{{.Name}}{{end}}{{end}}');
+    const found = `claude is signed in inside the volume ${data}`;
+    const mine = ['ps', '--all', '--quiet', '--filter', `label=containai.user=${user.uid}`];
+    const containers = await docker(...mine);
+
+    const { find } = await examine(place.workspace);
+    const running = cai.startInTerminal(['doctor'], { cwd: place.workspace });
+    await running.says(`${found}; to move that out, end it first: cai stop `);
+    await running.succeeds();
+    await runIn(place.workspace, ['stop', '--agent', 'claude']);
+    const refused = cai.startInTerminal(['doctor'], { cwd: place.workspace });
+    await refused.says('for all workspaces? [y/N]');
+    refused.child.stdin.write('\r');
+    await refused.succeeds();
+    const before = (await place.run(['sh', '-c', `cat ${file}`])).stdout.toString();
+    await runIn(place.workspace, ['stop', '--agent', 'claude']);
+    const agreed = cai.startInTerminal(['doctor'], { cwd: place.workspace });
+    await agreed.says('for all workspaces? [y/N]');
+    agreed.child.stdin.write('y\r');
+    await agreed.says(`the volume ${data} has placeholders`);
+    await agreed.succeeds();
+
+    expect(find('sign-ins')).toMatchObject({ status: 'warn', detail: found });
+    expect(before).toBe(text);
+    const kept = join(cai.home, 'state/containai/credentials/sign-ins/claude/all-workspaces.json');
+    expect(statSync(kept).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(kept, 'utf8'))).toMatchObject({
+      generation: 1,
+      tokens: { access: 'sk-ant-oat01-made-up', refresh: 'sk-ant-ort01-made-up' },
+    });
+    expect(await docker(...mine)).toBe(containers);
+    const after = await examine(place.workspace);
+    expect(after.find('sign-ins')).toMatchObject({ status: 'ok', detail: 'sign-ins of claude are kept on this machine' }); // prettier-ignore
+    const there = await place.prints(['sh', '-c', `cat ${file}; stat -c %a:%u:%g ${file}; grep -r made-up ~/.data || echo none`]); // prettier-ignore
+    expect(there).toMatch(/caiplaceholderrefreshx[0-9a-f]{12}x0/);
+    expect(there).toContain('of-another');
+    expect(there).toMatch(new RegExp(`\n600:${user.uid}:${user.gid}\nnone$`));
   });
 });

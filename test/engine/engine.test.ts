@@ -203,7 +203,7 @@ describe('Engine', () => {
 
   test('puts files in with their owners before the first start, and reads them', async () => {
     const id = (await engine.createContainer(newName(), { ...running('ls -ln /run/cai/; id -un'), User: '4321:4322' }))!; // prettier-ignore
-    const passwd = `${String(await engine.readFile(id, '/etc/passwd'))}agent:x:4321:4322:agent:/:/bin/sh\n`;
+    const passwd = `${String((await engine.readFile(id, '/etc/passwd'))?.content)}agent:x:4321:4322:agent:/:/bin/sh\n`;
     await engine.putFiles(
       id,
       await buffer(
@@ -220,14 +220,14 @@ describe('Engine', () => {
     await engine.startContainer(id);
     await engine.waitContainer(id);
 
-    expect(String(keeper)).toBe('é\n');
+    expect(keeper).toEqual({ content: Buffer.from('é\n'), mode: 0o755, uid: 0, gid: 0 });
     expect([folder, missing]).toEqual([undefined, undefined]);
     const log = await engine.logsTail(id, 100);
     expect(log).toMatch(/^-rwxr-xr-x +1 +0 +0 +3 .* keeper$/m);
     expect(log).toMatch(/^-rw------- +1 4321 +4322 +6 .* host_key$/m);
     expect(log).toMatch(/^agent$/m);
     // podman adds a line of its own for a user that it does not find.
-    expect(String(await engine.readFile(id, '/etc/passwd'))).toBe(passwd);
+    expect(String((await engine.readFile(id, '/etc/passwd'))?.content)).toBe(passwd);
   });
 
   test('tells the last lines that a container printed, on stdout and stderr', async () => {

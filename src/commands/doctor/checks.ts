@@ -7,6 +7,7 @@ import type { Engine } from '../../container/engine/engine';
 import type { EngineAbout, ImageInfo } from '../../container/engine/engine-info';
 import type { ClientKey } from '../../container/ssh/keys';
 import type { Settings } from '../../container/spec/spec';
+import type { OwnVolume } from '../../container/user-containers';
 import type { Config } from '../../config/config';
 import { messageOf } from '../../errors';
 
@@ -45,6 +46,8 @@ export interface Facts {
   image?: ImageInfo | undefined;
   /** The container of the workspace and the agent. */
   container?: ContainerInfo | undefined;
+  /** The volumes in which a sign-in is. */
+  signedIn?: readonly OwnVolume[];
   /** What a command in the container has seen: the path of the agent's program, and `uid:gid` of its data's owner. */
   inside?: { readonly program: string; readonly owner: string };
 }
@@ -55,6 +58,7 @@ const lacking = {
   configured: 'this needs the configuration',
   address: 'there is no Docker context to ask',
   engine: 'this needs the engine',
+  image: 'there is no image to look into volumes with',
   container: 'there is no container yet',
   inside: 'nothing can be asked inside',
 } as const satisfies { readonly [K in keyof Facts]?: string };

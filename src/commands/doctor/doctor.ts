@@ -1,8 +1,8 @@
-/** `cai doctor`: whether all that a command needs is there, and what to do where it is not. Changes nothing. */
+/** `cai doctor`: whether all that a command needs is there, and what to do where it is not. Changes nothing without asking. */
 import type { Host } from '../../system/host';
 import { printableCharacters } from '../../system/quoted';
 import { common, declare } from '../support/command';
-import { writeJson } from '../support/terminal';
+import { confirm, writeJson } from '../support/terminal';
 import { runChecks, type Check, type Facts, type Look } from './checks';
 import { agent, asMade, container, data, ssh } from './container';
 import { context, engine, files, image, memory, user } from './engine';
@@ -17,6 +17,7 @@ import {
   stateFolder,
   workspace,
 } from './machine';
+import { offerMoves, signIns } from './sign-ins';
 
 /** In their order: a check needs only what those before it have found out. */
 const looks: readonly (readonly [name: string, look: Look])[] = [
@@ -40,26 +41,30 @@ const looks: readonly (readonly [name: string, look: Look])[] = [
   ['ssh', ssh],
   ['agent', agent],
   ['data', data],
+  ['sign-ins', signIns],
 ];
 
 /** Writes what it finds to stdout; resolves with 0 if no check failed, else with 1. */
 export const run = declare<Facts['wanted'] & { readonly json?: true }>({
   name: 'doctor',
   description: `Checks everything that a command needs, from Node to the agent in its container, and says how to fix what is
-missing. It changes nothing. The exit status is 1 if a check failed, else 0.`,
+missing. It changes nothing without asking. The exit status is 1 if a check failed, else 0.`,
   options: [common.workspace, common.agent, common.context, common.json],
   action: ({ json, ...wanted }, host) => report(wanted, json === true, host),
 });
 
 async function report(wanted: Facts['wanted'], isJson: boolean, host: Host): Promise<number> {
   const { stdout } = process;
-  const checks = await runChecks(looks, { host, wanted }, (check) => {
+  const facts: Facts = { host, wanted };
+  const checks = await runChecks(looks, facts, (check) => {
     if (!isJson) stdout.write(lineOf(check));
   });
   const count = (status: Check['status']) => checks.filter((check) => check.status === status).length;
   const ok = count('fail') === 0;
   if (isJson) writeJson({ ok, checks });
   else stdout.write(`\n${count('ok')} ok, ${count('warn')} to look at, ${count('fail')} failed\n`);
+  if (!isJson && process.stdin.isTTY && process.stderr.isTTY)
+    await offerMoves(facts, (question) => confirm(question, 'nobody can be asked'));
   return ok ? 0 : 1;
 }
 

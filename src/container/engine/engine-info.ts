@@ -1,4 +1,5 @@
 /** What an engine tells of itself and of what it has, but for a single container. */
+import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
 
@@ -106,12 +107,29 @@ export function imageInfoOf(answer: unknown): ImageInfo {
   return { id: Id, tags: RepoTags ?? [], labels: Config?.Labels ?? {}, env: Config?.Env ?? [] };
 }
 
-/** Content of the first entry of a tar archive; `undefined` if that is no ordinary file. */
-export async function fileIn(tar: Buffer): Promise<Buffer | undefined> {
+/** A file in a container. */
+export interface InnerFile extends Record<'mode' | 'uid' | 'gid', number> {
+  /** All of it. */
+  readonly content: Buffer;
+}
+
+/** What is larger is nothing that we would read. */
+const mostBytes = 16 * 2 ** 20;
+
+/** The first entry of a tar archive, of which no more is read; `undefined` if that is no ordinary file, or a huge one. */
+export async function fileIn(tar: Readable): Promise<InnerFile | undefined> {
   const archive = extract();
-  archive.end(tar);
-  for await (const entry of archive) return entry.header.type === 'file' ? await buffer(entry) : undefined;
-  return undefined;
+  tar.once('error', (reason) => archive.destroy(reason)).pipe(archive);
+  try {
+    for await (const entry of archive) {
+      const { type, size, mode, uid, gid } = entry.header;
+      if (type !== 'file' || size > mostBytes) return undefined;
+      return { content: await buffer(entry), mode: mode & 0o777, uid, gid };
+    }
+    return undefined;
+  } finally {
+    tar.destroy();
+  }
 }
 
 /** The text in frames of standard output and error, each with its length in its header. Source: ContainerAttach. */

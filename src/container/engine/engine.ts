@@ -1,6 +1,6 @@
 /** The container engine: Docker's, or podman's service of the same API. The only user of dockerode's methods. */
-import type { Duplex, Readable } from 'node:stream';
-import { buffer, json } from 'node:stream/consumers';
+import { Readable, type Duplex } from 'node:stream';
+import { json } from 'node:stream/consumers';
 import type Docker from 'dockerode';
 import { CaiError, messageOf, type FailureCode } from '../../errors';
 import { followBuild, type BuildEvent } from './build-stream';
@@ -10,7 +10,15 @@ import type { EngineAddress } from './context';
 import { engineClient, greet } from './client';
 import { engineError, isNameTaken, isNotRunning, isRemovalUnderWay, statusOf } from './engine-error';
 import { ExecStream } from './exec-stream';
-import { aboutOf, fileIn, imageInfoOf, textOfFrames, type EngineAbout, type ImageInfo } from './engine-info';
+import {
+  aboutOf,
+  fileIn,
+  imageInfoOf,
+  textOfFrames,
+  type EngineAbout,
+  type ImageInfo,
+  type InnerFile,
+} from './engine-info';
 import { get, type Modem } from './watch';
 
 /** Labels that all have to be there. */
@@ -87,16 +95,16 @@ export class Engine {
     return made?.id;
   }
 
-  /** Extracts a tar archive at the root of a container, whether or not it runs, with the owners in it. */
-  async putFiles(id: string, tar: Buffer): Promise<void> {
-    await this.#askContainer(id, 'put files into', (container) => container.putArchive(tar, { path: '/' }));
+  /** Extracts a tar archive in a folder of a container, whether or not it runs, with the owners in it. */
+  async putFiles(id: string, tar: Buffer, path = '/'): Promise<void> {
+    await this.#askContainer(id, 'put files into', (container) => container.putArchive(tar, { path }));
   }
 
-  /** `undefined`: there is no such file, or it is not an ordinary one; podman follows a link. */
-  async readFile(id: string, path: string): Promise<Buffer | undefined> {
+  /** `undefined`: there is no such file, or it is not an ordinary one, or a huge one; podman follows a link. */
+  async readFile(id: string, path: string): Promise<InnerFile | undefined> {
     return await this.#askContainer(id, `read ${path} in`, async (container) => {
       const tar = await container.getArchive({ path }).catch(unless(404));
-      return tar && (await fileIn(await buffer(tar)));
+      return tar && (await fileIn(Readable.from(tar)));
     });
   }
 

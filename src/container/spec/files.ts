@@ -170,7 +170,8 @@ function link(path: string, linkname: string, { uid, gid }: ContainerUser): Entr
   return { name: path.slice(1), type: 'symlink', linkname, mode: 0o777, uid, gid };
 }
 
-async function tarOf(entries: readonly Entry[]): Promise<Buffer> {
+/** A tar archive of these; the folders above them are not in it. */
+export async function tarOf(entries: readonly Entry[]): Promise<Buffer> {
   const archive = pack();
   for (const { text = '', ...header } of entries) archive.entry(header, text);
   archive.finalize();

@@ -35,7 +35,7 @@ describe('cai doctor without an engine', () => {
     expect(checks.map(({ name }) => name)).toEqual([
       ...['node', 'workspace', 'state folder', 'keys', 'configuration', 'network'],
       ...['credentials', 'editor', 'context'],
-      ...['engine', 'user', 'memory', 'image', 'container', 'as made', 'ssh', 'agent', 'data'],
+      ...['engine', 'user', 'memory', 'image', 'container', 'as made', 'ssh', 'agent', 'data', 'sign-ins'],
     ]);
     expect(checks.filter((check) => check.status === 'fail').map(({ name }) => name)).toEqual(['engine']);
     expect(find('workspace')).toEqual({

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pack, type Header } from 'tar-stream';
 import { aboutOf, fileIn, imageInfoOf, textOfFrames } from '../../../src/container/engine/engine-info';
@@ -36,14 +38,41 @@ describe('fileIn', () => {
     ['a file of a whole block', { name: 'x' }, 'a'.repeat(512)],
     ['a file with attributes before it', { name: 'é'.repeat(200), pax: { mtime: '1.5' } }, 'content'],
   ])('finds %s', async (_, header, content) => {
-    expect(String(await fileIn(await archive(header, content)))).toBe(content);
+    expect(await fileIn(archive({ ...header, mode: 0o640, uid: 1, gid: 2 }, content))).toEqual({
+      content: Buffer.from(content),
+      mode: 0o640,
+      uid: 1,
+      gid: 2,
+    });
   });
 
   test.each(['directory', 'symlink', 'character-device'] as const)('finds no file in a %s', async (type) => {
-    expect(await fileIn(await archive({ name: 'x', type, linkname: 'y' }, ''))).toBeUndefined();
+    expect(await fileIn(archive({ name: 'x', type, linkname: 'y' }, ''))).toBeUndefined();
   });
 
-  test('finds no file in nothing', async () => expect(await fileIn(Buffer.alloc(0))).toBeUndefined());
+  test('finds no file in nothing', async () => expect(await fileIn(Readable.from([]))).toBeUndefined());
+
+  test('reads nothing of a huge file', async () => {
+    const tar = pack();
+    tar.entry({ name: 'x', size: 2 ** 40 }).write('the beginning');
+
+    const ended = once(tar, 'close');
+
+    expect(await fileIn(Readable.from(tar))).toBeUndefined();
+    await ended;
+  });
+
+  test('fails where reading does', async () => {
+    const failing = new Readable({ read: () => failing.destroy(new Error('gone')) });
+
+    await expect(fileIn(failing)).rejects.toThrow('gone');
+  });
+
+  test('fails where the archive breaks off', async () => {
+    const broken = Readable.from([(await buffer(archive({ name: 'x' }, 'content'))).subarray(0, 514)]);
+
+    await expect(fileIn(broken)).rejects.toThrow('Unexpected end of data');
+  });
 });
 
 describe('textOfFrames', () => {
@@ -71,9 +100,9 @@ function frame(stream: number, content: string | Buffer): Buffer {
   return Buffer.concat([header, Buffer.from(content)]);
 }
 
-async function archive(header: Partial<Header> & { name: string }, content: string): Promise<Buffer> {
+function archive(header: Partial<Header> & { name: string }, content: string): Readable {
   const tar = pack();
   tar.entry(header, content);
   tar.finalize();
-  return await buffer(tar);
+  return Readable.from(tar);
 }

@@ -1,0 +1,154 @@
+/** Sign-ins that are inside data volumes, where every program of the containers can read them, and how they get out. */
+import { randomUUID } from 'node:crypto';
+import { posix } from 'node:path';
+import { catalog } from '../../agent/catalog';
+import { insideOf, signInOf } from '../../credentials/agent-sign-ins';
+import { newSignInId, SignIns } from '../../credentials/kept-sign-in';
+import { storedIn, withoutTokens } from '../../credentials/stored-sign-in';
+import { isUp } from '../../container/freeze';
+import type { Engine } from '../../container/engine/engine';
+import { tarOf } from '../../container/spec/files';
+import { dataFolder, label, mountText, ownerLabels } from '../../container/spec/spec';
+import { ownContainers, ownVolumes, type OwnVolume } from '../../container/user-containers';
+import { messageOf } from '../../errors';
+import { tell } from '../support/terminal';
+import { need, type Facts, type Finding } from './checks';
+
+/** Whether sign-ins are inside that could be kept on this machine. */
+export async function signIns(facts: Facts): Promise<Finding | undefined> {
+  const { client } = need(facts, 'engine');
+  const { config, settings } = need(facts, 'configured');
+  if (config.network.egress === 'open') return undefined;
+  const found: OwnVolume[] = [];
+  for (const volume of await ownVolumes(client, settings.hostUser.uid)) {
+    const signIn = signInOf(volume.agent, config);
+    if (signIn === undefined) continue;
+    const isThere = await withFile(facts, volume, (text) => storedIn(signIn, text) !== undefined);
+    if (isThere) found.push(volume);
+  }
+  facts.signedIn = found;
+  if (found.length > 0) {
+    const lines = found.map(({ name, agent }) => `${agent} is signed in inside the volume ${name}`);
+    const remedy = 'cai doctor in a terminal offers to move it out';
+    return { status: 'warn', detail: lines.join('\n'), remedy };
+  }
+  const { state } = facts.host.folders;
+  const kept = Object.keys(catalog).filter((agent) => {
+    const all = new SignIns(state, { agent, workspace: facts.place?.root, isForAll: false });
+    return all.current() !== undefined;
+  });
+  const detail = `sign-ins of ${kept.join(', ')} are kept on this machine`;
+  return { status: 'ok', detail: kept.length === 0 ? 'nobody has signed in' : detail };
+}
+
+/** Asks about each sign-in that was found whether it is to be kept on this machine, and moves it. Tells what fails. */
+export async function offerMoves(facts: Facts, ask: (question: string) => Promise<boolean>): Promise<void> {
+  for (const volume of facts.signedIn ?? []) {
+    const done = offerMove(facts, volume, ask);
+    await done.catch((reason: unknown) =>
+      tell(`the sign-in stays in the volume ${volume.name}: ${messageOf(reason)}`),
+    );
+  }
+}
+
+async function offerMove(facts: Facts, volume: OwnVolume, ask: (question: string) => Promise<boolean>) {
+  const { config } = need(facts, 'configured');
+  const { name, agent } = volume;
+  const users = await usersOf(facts, volume);
+  if (users === undefined) return;
+  const isShared = !name.endsWith('-data');
+  if (isShared && users.length === 0 && config.agent.data !== 'shared')
+    tell(
+      `no container uses the volume ${name}, which was for all workspaces: agent.data = "shared" uses it and its history again, "cai rm --volumes --all" removes it`,
+    );
+  const all = new SignIns(facts.host.folders.state, { agent, workspace: undefined, isForAll: true });
+  const before = all.current();
+  const what = `${agent} is signed in inside the volume ${name}, where every program of its containers can read that.`;
+  const question =
+    before === undefined
+      ? 'Keep the sign-in on this machine instead, for all workspaces?'
+      : 'Another sign-in is kept on this machine, for all workspaces. Remove the one in the volume, and use that?';
+  // It may have been started meanwhile.
+  if (!(await ask(`${what} ${question}`)) || (await usersOf(facts, volume)) === undefined) return;
+  const isMoved = await withFile(facts, volume, async (text, replace) => {
+    const signIn = signInOf(agent, config)!;
+    const stored = storedIn(signIn, text);
+    if (stored === undefined) return false;
+    const kept = await all.own.change((current) => {
+      if (current?.id !== before?.id) throw new Error('somebody has signed in or out meanwhile: try again');
+      const result = current ?? { id: newSignInId(), generation: 1, ...stored };
+      return Promise.resolve({ kept: result, result });
+    });
+    // Containers are given what asks for other tokens.
+    const canRenew = kept.tokens.refresh !== undefined;
+    const given = canRenew ? insideOf(signIn, all).files?.[signIn.stored.path] : undefined;
+    await replace(withoutTokens(text, stored, kept, given));
+    return true;
+  });
+  tell(
+    isMoved
+      ? `the sign-in of ${agent} is kept on this machine, and the volume ${name} has placeholders`
+      : `nobody is signed in inside the volume ${name} any more`,
+  );
+}
+
+/** The containers that use a volume; `undefined`, which is told: one of them runs. */
+async function usersOf(facts: Facts, { name, agent }: OwnVolume) {
+  const own = await ownContainers(need(facts, 'engine').client, facts.host.user.uid);
+  const users = own.filter(({ dataVolume }) => dataVolume === name);
+  const running = users.find(({ state }) => isUp(state));
+  if (running === undefined) return users;
+  tell(
+    `${agent} is signed in inside the volume ${name}; to move that out, end it first: cai stop ${running.name}`,
+  );
+  return undefined;
+}
+
+/**
+ * Works with the file in a volume that can hold a sign-in, by a container that has nothing else and is not started: where
+ * links inside lead, nothing else can be read or written.
+ */
+async function withFile<T>(
+  facts: Facts,
+  volume: OwnVolume,
+  work: (text: string, replace: (text: string) => Promise<void>) => T | Promise<T>,
+): Promise<T> {
+  const { client } = need(facts, 'engine');
+  const { config } = need(facts, 'configured');
+  const { path } = signInOf(volume.agent, config)!.stored;
+  const id = await makeIdle(facts, client, volume);
+  try {
+    // Engines fail for what an agent can put there, such as links in a circle.
+    const file = await client.readFile(id, posix.join(dataFolder, path)).catch(() => undefined);
+    return await work(file?.content.toString() ?? '', async (text) => {
+      const { mode, uid, gid } = file!;
+      await client.putFiles(id, await tarOf([{ name: path, mode, uid, gid, text }]), dataFolder);
+    });
+  } finally {
+    await client.removeContainer(id);
+  }
+}
+
+async function makeIdle(facts: Facts, client: Engine, { name: source, agent }: OwnVolume): Promise<string> {
+  const { settings } = need(facts, 'configured');
+  const mounts = [mountText({ type: 'volume', source, target: dataFolder, isReadOnly: false })];
+  const id = await client.createContainer(`cai-doctor-${randomUUID()}`, {
+    Image: need(facts, 'image').id,
+    User: '65534:65534',
+    Entrypoint: [''],
+    Cmd: ['/bin/false'],
+    // So that `cai rm` knows one that was left behind, and what it uses.
+    Labels: {
+      ...ownerLabels({ ...settings, agent }),
+      [label.workspace]: '',
+      [label.spec]: JSON.stringify({ mounts }),
+    },
+    HostConfig: {
+      NetworkMode: 'none',
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      Mounts: [{ Type: 'volume', Source: source, Target: dataFolder, VolumeOptions: { NoCopy: true } }],
+    },
+  });
+  return id!;
+}
