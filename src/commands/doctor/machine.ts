@@ -150,10 +150,7 @@ export async function credentials(facts: Facts): Promise<Finding> {
     };
   }
   const names = config.credentials.map((each) => each.for);
-  const detail =
-    names.length === 0
-      ? 'no keys are put in; sign-ins are inside'
-      : `put in on the way out: ${names.join(', ')}`;
+  const detail = names.length === 0 ? 'no keys are put in' : `put in on the way out: ${names.join(', ')}`;
   return { status: 'ok', detail };
 }
 

@@ -32,10 +32,9 @@ export async function signIns(facts: Facts): Promise<Finding | undefined> {
     const remedy = 'cai doctor in a terminal offers to move it out';
     return { status: 'warn', detail: lines.join('\n'), remedy };
   }
-  const { state } = facts.host.folders;
   const kept = Object.keys(catalog).filter((agent) => {
-    const all = new SignIns(state, { agent, workspace: facts.place?.root, isForAll: false });
-    return all.current() !== undefined;
+    const all = new SignIns(facts.host, { agent, workspace: facts.place?.root, isForAll: false });
+    return all.outline() !== undefined;
   });
   const detail = `sign-ins of ${kept.join(', ')} are kept on this machine`;
   return { status: 'ok', detail: kept.length === 0 ? 'nobody has signed in' : detail };
@@ -61,8 +60,8 @@ async function offerMove(facts: Facts, volume: OwnVolume, ask: (question: string
     tell(
       `no container uses the volume ${name}, which was for all workspaces: agent.data = "shared" uses it and its history again, "cai rm --volumes --all" removes it`,
     );
-  const all = new SignIns(facts.host.folders.state, { agent, workspace: undefined, isForAll: true });
-  const before = all.current();
+  const all = new SignIns(facts.host, { agent, workspace: undefined, isForAll: true });
+  const before = all.outline();
   const what = `${agent} is signed in inside the volume ${name}, where every program of its containers can read that.`;
   const question =
     before === undefined

@@ -94,9 +94,9 @@ function given(all: Record<string, Given>, network = { egress: 'ask' }) {
     configured: { config: { network, agent: { data: 'workspace' } }, settings: { hostUser: host.user } },
     image: { id: 'sha256:1' },
   } as unknown as Facts;
-  const shared = new SignIns(host.folders.state, { agent: 'claude', workspace: undefined, isForAll: true });
-  const keep = (kept: SignIn) => shared.own.change(() => Promise.resolve({ kept, result: undefined }));
-  return { facts, client, host, kept: () => shared.current(), keep };
+  const shared = new SignIns(host, { agent: 'claude', workspace: undefined, isForAll: true });
+  const keep = (kept: SignIn) => shared.own.keep(kept);
+  return { facts, client, host, kept: () => shared.own.read(), keep };
 }
 
 /** What is told on stderr while it runs, and what is asked. */
