@@ -40,6 +40,8 @@ interface Answer {
 export class SignInWorld {
   /** All that came, oldest first. */
   readonly asked: Asked[] = [];
+  /** Before this, nothing is answered. */
+  until: Promise<unknown> = Promise.resolve();
   readonly #contexts = new Map<string, Promise<SecureContext>>();
   readonly #authority = authorityOf(newFolder());
   #fakes: readonly Fake[] = [];
@@ -122,6 +124,7 @@ export class SignInWorld {
       headers,
       body: await text(request),
     };
+    await this.until;
     const answer = this.#answer(got);
     this.asked.push({ ...got, status: answer.status });
     response.writeHead(answer.status, answer.headers).end(answer.body);

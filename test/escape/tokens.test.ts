@@ -40,6 +40,13 @@ async function signIn(...options: readonly string[]): Promise<typeof held> {
   return JSON.parse((await cai.run(login)).stdout.toString()) as typeof held;
 }
 
+const variablesOf = (has: typeof held) => [
+  '-e',
+  `ACCESS=${has.access_token}`,
+  '-e',
+  `REFRESH=${has.refresh_token}`,
+];
+
 /**
  * Runs a shell command that prints what servers answer, with the placeholders as variables; what it has of real tokens.
  * `proof`: of an attack that was tried.
@@ -48,9 +55,8 @@ async function learnt(
   script: string,
   { from = place, with: has = held, proof = '' } = {},
 ): Promise<string | undefined> {
-  const variables = ['-e', `ACCESS=${has.access_token}`, '-e', `REFRESH=${has.refresh_token}`];
   world.asked.splice(0);
-  const { stdout, stderr } = await from.run(['sh', '-c', script], { options: variables });
+  const { stdout, stderr } = await from.run(['sh', '-c', script], { options: variablesOf(has) });
   const told = decodeURIComponent(stdout.toString().replace(/%(?![\da-f]{2})/gi, '%25')) + stderr;
   if (told === '' || !told.includes(proof)) throw new Error(`it was not tried: ${told}`);
   const lines = told.replaceAll('\\/', '/').split('\n');
@@ -218,6 +224,21 @@ asRoot(
       const from = new Place(cai, other, ['--agent', 'claude']);
       const attack = `curl -sS -H "Authorization: Bearer $ACCESS" https://${apiHost}/api/oauth/profile; curl -sS ${json} -d '${renewal()}' ${endpoint}`;
       return await sent(attack, (asked) => asked, { from, with: has });
+    });
+
+    attempt('agents that renew their tokens at once use up the refresh token of the user', async () => {
+      held = await signIn();
+      const renew = ['sh', '-c', `curl -sSv ${json} -d '${renewal()}' ${endpoint}`];
+      const places = [place, new Place(cai, newWorkspace(), ['--agent', 'claude'])];
+      world.asked.splice(0);
+      const all = places.map((each) => each.start(renew, { options: variablesOf(held) }));
+      world.until = Promise.all(all.map((each) => each.complains('> POST')));
+      const answers = (await Promise.all(all.map((each) => each.succeeds()))).map(({ stdout }) =>
+        String(stdout),
+      );
+      const isServed = answers.every((each) => each.includes('sk-ant-ort01-caiplaceholder'));
+      const statuses = world.asked.map(({ status }) => status).join();
+      return reachedIf(!isServed || statuses !== '200', `${statuses}: ${answers.join('; ')}`);
     });
 
     attempt('an agent signs all workspaces in to an account of its own', async () => {
