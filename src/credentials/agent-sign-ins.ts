@@ -21,7 +21,7 @@ export interface TokenEndpoint {
 
 /** What an agent finds in a container in which nobody has signed in, and so is signed in there, too. */
 interface Inside {
-  /** Texts by paths below the home folder. */
+  /** Texts by paths below the home folder, as `RemoteCommand.files`. */
   readonly files?: Readonly<Record<string, string>>;
   readonly variables?: Readonly<Record<string, string>>;
 }
@@ -182,10 +182,12 @@ export function endpointAt(
 }
 
 /** What a container is to have of the agent's sign-in. Fails with `CaiError('CONFIG')`. */
-export function insideOf({ inside }: AgentSignIn, signIns: SignIns): Inside {
+export function insideOf({ inside, stored }: AgentSignIn, signIns: SignIns): Inside {
   const signIn = signIns.outline();
+  // What stands for a sign-in that has ended misleads agents: it goes.
+  if (signIn === undefined) return { files: { [stored.path]: '' } };
   // Of no generation: whoever renews it gets what the others have.
-  return signIn === undefined ? {} : inside({ ...signIn, generation: 0 });
+  return inside({ ...signIn, generation: 0 });
 }
 
 /** As any server may read it: encoded twice, with parameters, or with what is cut off only once it is decoded. */

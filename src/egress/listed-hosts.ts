@@ -74,7 +74,8 @@ export const agentHosts: Readonly<Record<string, AgentHosts>> = {
   gemini: {
     hosts: ['generativelanguage.googleapis.com:443', 'cloudcode-pa.googleapis.com:443'],
     signIn: ['oauth2.googleapis.com:443'],
-    telemetry: ['play.googleapis.com'],
+    // At www it asks for the name of the account, and goes on without. Anybody can store things there.
+    telemetry: ['play.googleapis.com', 'www.googleapis.com'],
   },
   // Sources: what codex-acp 2.6.0 asked a proxy for; its code (auth.openai.com/oauth/token and /api/accounts; metrics to
   // ab.chatgpt.com/otlp).

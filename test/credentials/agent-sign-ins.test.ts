@@ -137,13 +137,15 @@ describe('insideOf', () => {
     });
   });
 
-  it('is empty where nobody has signed in', () => {
+  it('has placeholders removed where nobody has signed in', () => {
     const nobody = new SignIns(new Host({ HOME: newFolder() }), {
       agent: 'claude',
       workspace: '/ws',
       isForAll: false,
     });
 
-    expect(insideOf(signInOf('claude', asking)!, nobody)).toEqual({});
+    expect(insideOf(signInOf('claude', asking)!, nobody)).toEqual({
+      files: { '.claude/.credentials.json': '' },
+    });
   });
 });

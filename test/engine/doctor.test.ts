@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Check } from '../../src/commands/doctor/checks';
 import { testUnless } from './engines';
@@ -163,20 +163,26 @@ describe('cai doctor', () => {
     await running.succeeds();
     await runIn(place.workspace, ['stop', '--agent', 'claude']);
     const refused = cai.startInTerminal(['doctor'], { cwd: place.workspace });
-    await refused.says('for all workspaces? [y/N]');
+    await refused.says(`for ${place.workspace}? [y/N]`);
     refused.child.stdin.write('\r');
     await refused.succeeds();
     const before = (await place.run(['sh', '-c', `cat ${file}`])).stdout.toString();
     await runIn(place.workspace, ['stop', '--agent', 'claude']);
     const agreed = cai.startInTerminal(['doctor'], { cwd: place.workspace });
-    await agreed.says('for all workspaces? [y/N]');
+    await agreed.says(`for ${place.workspace}? [y/N]`);
     agreed.child.stdin.write('y\r');
     await agreed.says(`the volume ${data} has placeholders`);
     await agreed.succeeds();
 
     expect(find('sign-ins')).toMatchObject({ status: 'warn', detail: found });
     expect(before).toBe(text);
-    const kept = join(cai.home, 'state/containai/credentials/sign-ins/claude/all-workspaces.json');
+    const folder = join(cai.home, 'state/containai/credentials/sign-ins/claude');
+    const [name = '', ...others] = readdirSync(folder);
+    expect({ name, others }).toEqual({
+      name: expect.stringMatching(/^[0-9a-f]{64}\.json$/) as string,
+      others: [],
+    });
+    const kept = join(folder, name);
     expect(statSync(kept).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(kept, 'utf8'))).toMatchObject({
       generation: 1,

@@ -55,32 +55,39 @@ async function offerMove(facts: Facts, volume: OwnVolume, ask: (question: string
   const { name, agent } = volume;
   const users = await usersOf(facts, volume);
   if (users === undefined) return;
-  const isShared = !name.endsWith('-data');
-  if (isShared && users.length === 0 && config.agent.data !== 'shared')
+  // Of one workspace: what its agent has left there is not given to others.
+  const isForAll = !name.endsWith('-data');
+  const [user] = users;
+  const unused = `no container uses the volume ${name}`;
+  if (!isForAll && user === undefined) {
+    tell(`${agent} is signed in inside, and ${unused}: "cai rm --volumes --all" removes it`);
+    return;
+  }
+  if (user === undefined && config.agent.data !== 'shared')
     tell(
-      `no container uses the volume ${name}, which was for all workspaces: agent.data = "shared" uses it and its history again, "cai rm --volumes --all" removes it`,
+      `${unused}, which was for all workspaces: agent.data = "shared" uses it and its history again, "cai rm --volumes --all" removes it`,
     );
-  const all = new SignIns(facts.host, { agent, workspace: undefined, isForAll: true });
-  const before = all.outline();
+  const known = new SignIns(facts.host, { agent, workspace: user?.workspace, isForAll });
+  const before = known.outline();
   const what = `${agent} is signed in inside the volume ${name}, where every program of its containers can read that.`;
+  const whose = isForAll ? 'all workspaces' : (user?.workspace ?? 'what runs without a workspace');
   const question =
     before === undefined
-      ? 'Keep the sign-in on this machine instead, for all workspaces?'
-      : 'Another sign-in is kept on this machine, for all workspaces. Remove the one in the volume, and use that?';
+      ? `Keep the sign-in on this machine instead, for ${whose}?`
+      : `Another sign-in is kept on this machine for ${whose}. Remove the one in the volume, and use that?`;
   // It may have been started meanwhile.
   if (!(await ask(`${what} ${question}`)) || (await usersOf(facts, volume)) === undefined) return;
   const isMoved = await withFile(facts, volume, async (text, replace) => {
     const signIn = signInOf(agent, config)!;
     const stored = storedIn(signIn, text);
     if (stored === undefined) return false;
-    const kept = await all.own.change((current) => {
-      if (current?.id !== before?.id) throw new Error('somebody has signed in or out meanwhile: try again');
-      const result = current ?? { id: newSignInId(), generation: 1, ...stored };
-      return Promise.resolve({ kept: result, result });
-    });
+    const now = known.outline();
+    if (now?.id !== before?.id) throw new Error('somebody has signed in or out meanwhile: try again');
+    const kept = now ?? { id: newSignInId(), generation: 1, ...stored };
+    if (now === undefined) await known.own.keep(kept);
     // Containers are given what asks for other tokens.
     const canRenew = kept.tokens.refresh !== undefined;
-    const given = canRenew ? insideOf(signIn, all).files?.[signIn.stored.path] : undefined;
+    const given = canRenew ? insideOf(signIn, known).files?.[signIn.stored.path] : undefined;
     await replace(withoutTokens(text, stored, kept, given));
     return true;
   });

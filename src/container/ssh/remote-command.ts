@@ -9,7 +9,10 @@ export interface RemoteCommand {
   readonly cwd: string;
   /** Its whole environment, but for a `SHELL` that it gets if this has none. Of equal names, the last counts. */
   readonly env: readonly (readonly [string, string])[];
-  /** Texts of files that it is to find, by paths below its home folder. What the agent has written itself stays. */
+  /**
+   * Texts of files that it is to find, by paths below its home folder. What the agent has written itself stays. With an
+   * empty text, a file with placeholders is removed.
+   */
   readonly files?: Readonly<Record<string, string>>;
 }
 

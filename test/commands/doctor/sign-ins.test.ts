@@ -18,6 +18,8 @@ const copilot = JSON.stringify({ authTokens: { one: { token: 'gho_real' } } });
 
 /** A volume of ours, what is in it, and the state of the container that uses it. */
 interface Given {
+  /** Root of the workspace of its container. */
+  readonly workspace?: string;
   readonly agent: string;
   readonly files?: Record<string, string>;
   readonly state?: string;
@@ -41,9 +43,13 @@ class Volumes {
 
   listContainers = () =>
     Promise.resolve(
-      Object.entries(this.all).flatMap(([name, { agent, state }]) => {
+      Object.entries(this.all).flatMap(([name, { agent, state, workspace = '' }]) => {
         const mounts = [`volume ${name} ${dataFolder} rw`];
-        const labels = { ...this.#labels(agent), 'containai.spec': JSON.stringify({ mounts }) };
+        const labels = {
+          ...this.#labels(agent),
+          'containai.spec': JSON.stringify({ mounts }),
+          'containai.workspace': workspace,
+        };
         return state === undefined ? [] : [{ id: name, name: `of-${name}`, state, labels, createdAt: 1 }];
       }),
     );
@@ -126,7 +132,7 @@ describe('the sign-ins inside', () => {
   });
 
   test('are looked for by containers that are not started, have nothing but the volume, and are removed', async () => {
-    const { facts, client } = given({ 'v-data': { agent: 'claude' }, 'w-data': { agent: 'codex' } });
+    const { facts, client } = given({ v: { agent: 'claude' }, 'w-data': { agent: 'codex' } });
 
     expect(await signIns(facts)).toEqual({ status: 'ok', detail: 'nobody has signed in' });
     expect(client.done).toEqual(['create', 'remove', 'create', 'remove']);
@@ -136,21 +142,21 @@ describe('the sign-ins inside', () => {
       HostConfig: {
         NetworkMode: 'none',
         CapDrop: ['ALL'],
-        Mounts: [{ Source: 'v-data', Target: dataFolder }],
+        Mounts: [{ Source: 'v', Target: dataFolder }],
       },
     });
   });
 
   test('are told with the volume and the agent', async () => {
     const { facts } = given({
-      'v-data': { agent: 'claude', files: { [claudeFile]: claude } },
+      v: { agent: 'claude', files: { [claudeFile]: claude } },
       'w-data': { agent: 'claude', files: { [claudeFile]: '{' } },
       'x-data': { agent: 'copilot', files: { [`${dataFolder}/.copilot/config.json`]: copilot } },
     });
 
     expect(await signIns(facts)).toEqual({
       status: 'warn',
-      detail: 'claude is signed in inside the volume v-data\ncopilot is signed in inside the volume x-data',
+      detail: 'claude is signed in inside the volume v\ncopilot is signed in inside the volume x-data',
       remedy: 'cai doctor in a terminal offers to move it out',
     });
   });
@@ -178,7 +184,7 @@ describe('the sign-ins inside', () => {
 });
 
 describe('a sign-in inside a volume', () => {
-  const one = (more: Partial<Given> = {}) => ({ 'v-data': { agent: 'claude', files: { [claudeFile]: claude }, ...more } }); // prettier-ignore
+  const one = (more: Partial<Given> = {}) => ({ 'v': { agent: 'claude', files: { [claudeFile]: claude }, ...more } }); // prettier-ignore
 
   test('is kept on this machine where the user says so, and then has placeholders', async () => {
     const { facts, client, host, kept } = given(one({ state: 'exited' }));
@@ -187,14 +193,14 @@ describe('a sign-in inside a volume', () => {
     const { asked, told } = await offered(facts);
 
     expect(asked).toEqual([
-      'claude is signed in inside the volume v-data, where every program of its containers can read that. Keep the sign-in on this machine instead, for all workspaces?',
+      'claude is signed in inside the volume v, where every program of its containers can read that. Keep the sign-in on this machine instead, for all workspaces?',
     ]);
     expect(kept()).toMatchObject({ generation: 1, tokens: { access: 'sk-ant-oat01-real', refresh: 'sk-ant-ort01-real' } }); // prettier-ignore
     const path = join(host.folders.state, 'credentials/sign-ins/claude/all-workspaces.json');
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(client.all['v-data']!.files![claudeFile]).toContain(`caiplaceholderrefreshx${kept()!.id}x0`);
-    expect(client.all['v-data']!.files![claudeFile]).not.toContain('real');
-    expect(told).toContain('the volume v-data has placeholders');
+    expect(client.all['v']!.files![claudeFile]).toContain(`caiplaceholderrefreshx${kept()!.id}x0`);
+    expect(client.all['v']!.files![claudeFile]).not.toContain('real');
+    expect(told).toContain('the volume v has placeholders');
     expect(client.done.at(-1)).toBe('remove');
     expect(await signIns(facts)).toEqual({
       status: 'ok',
@@ -222,8 +228,8 @@ describe('a sign-in inside a volume', () => {
 
     expect(asked.join()).toContain('Remove the one in the volume, and use that?');
     expect(kept()).toEqual(other);
-    expect(client.all['v-data']!.files![claudeFile]).toContain('x0123456789abx0');
-    expect(client.all['v-data']!.files![claudeFile]).not.toContain('real');
+    expect(client.all['v']!.files![claudeFile]).toContain('x0123456789abx0');
+    expect(client.all['v']!.files![claudeFile]).not.toContain('real');
   });
 
   test('goes on working without a refresh token', async () => {
@@ -235,7 +241,7 @@ describe('a sign-in inside a volume', () => {
 
     await offered(facts);
 
-    expect(JSON.parse(client.all['v-data']!.files![claudeFile]!)).toEqual({
+    expect(JSON.parse(client.all['v']!.files![claudeFile]!)).toEqual({
       claudeAiOauth: {
         accessToken: `sk-ant-oat01-caiplaceholderaccessx${kept()!.id}x1`,
         scopes: ['user:inference'],
@@ -250,7 +256,7 @@ describe('a sign-in inside a volume', () => {
     const { asked, told } = await offered(facts);
 
     expect(asked).toEqual([]);
-    expect(told).toContain('end it first: cai stop of-v-data');
+    expect(told).toContain('end it first: cai stop of-v');
     expect([kept(), client.all]).toEqual([undefined, one({ state })]);
   });
 
@@ -259,7 +265,7 @@ describe('a sign-in inside a volume', () => {
     await signIns(facts);
 
     const { told } = await offered(facts, true, () => {
-      client.all['v-data'] = one({ state: 'running' })['v-data'];
+      client.all['v'] = one({ state: 'running' })['v'];
     });
 
     expect(told).toContain('end it first');
@@ -271,15 +277,15 @@ describe('a sign-in inside a volume', () => {
     await signIns(facts);
 
     const { told } = await offered(facts, true, () => {
-      client.all['v-data']!.files![claudeFile] = '{}';
+      client.all['v']!.files![claudeFile] = '{}';
     });
 
-    expect(told).toContain('nobody is signed in inside the volume v-data any more');
+    expect(told).toContain('nobody is signed in inside the volume v any more');
     expect(kept()).toBeUndefined();
   });
 
   test('is lost in neither place if it cannot be replaced, and others are asked about', async () => {
-    const { facts, client, kept, host } = given({ ...one(), 'w-data': one()['v-data'] });
+    const { facts, client, kept, host } = given({ ...one(), w: one().v });
     await signIns(facts);
     client.onWrite = () => {
       expect(existsSync(join(host.folders.state, 'credentials/sign-ins/claude/all-workspaces.json'))).toBe(
@@ -290,11 +296,36 @@ describe('a sign-in inside a volume', () => {
 
     const { asked, told } = await offered(facts);
 
-    expect(told).toContain('the sign-in stays in the volume v-data: no room');
+    expect(told).toContain('the sign-in stays in the volume v: no room');
     expect(kept()?.tokens.access).toBe('sk-ant-oat01-real');
-    expect(client.all['v-data']!.files![claudeFile]).toBe(claude);
+    expect(client.all['v']!.files![claudeFile]).toBe(claude);
     expect(client.done.slice(-2)).toEqual(['create', 'remove']);
-    expect(asked[1]).toContain('inside the volume w-data');
+    expect(asked[1]).toContain('inside the volume w,');
+  });
+
+  test('of one workspace is kept for that workspace, which the container names', async () => {
+    const volume = { agent: 'claude', files: { [claudeFile]: claude } };
+    const { facts, client, host, kept } = given({
+      'v-data': { ...volume, state: 'exited', workspace: '/ws' },
+      'w-data': volume,
+    });
+    await signIns(facts);
+
+    const { asked, told } = await offered(facts);
+
+    expect(asked).toEqual([
+      expect.stringMatching(/v-data, .* Keep the sign-in on this machine instead, for \/ws\?$/),
+    ]);
+    expect(told).toContain('no container uses the volume w-data: "cai rm --volumes --all" removes it');
+    const scope = { agent: 'claude', isForAll: false };
+    expect(new SignIns(host, { ...scope, workspace: '/ws' }).own.read()?.tokens.access).toBe(
+      'sk-ant-oat01-real',
+    );
+    expect([kept(), new SignIns(host, { ...scope, workspace: '/other' }).outline()]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect(client.all['v-data']!.files![claudeFile]).not.toContain('real');
   });
 
   test('is not kept in the place of one that has come meanwhile', async () => {
@@ -310,7 +341,7 @@ describe('a sign-in inside a volume', () => {
   });
 
   test('comes with the history of the volume that nothing uses any more', async () => {
-    const { facts } = given({ 'cai-data-claude-1': one()['v-data'] });
+    const { facts } = given({ 'cai-data-claude-1': one()['v'] });
     await signIns(facts);
 
     const { told } = await offered(facts);
