@@ -285,6 +285,20 @@ describe('files for the command', () => {
     expect(await found(there, wanted)).toBe(expected);
   });
 
+  test.each([
+    ['goes with the sign-in', before, []],
+    ['stays where the agent has made it', 'real', ['a']],
+    ['is not made', undefined, []],
+  ])('without a text are such that one %s', async (_, there, expected) => {
+    const home = newFolder();
+    if (there !== undefined) writeFileSync(join(home, 'a'), there);
+    const env = [path, ['HOME', home]] as const;
+
+    await outcome(start(encodeHeader({ argv: ['true'], cwd: home, env, files: { a: '' } })));
+
+    expect(readdirSync(home)).toEqual(expected);
+  });
+
   test('are for the user alone, in a folder that is made, and no variables', async () => {
     const home = newFolder();
     const header = encodeHeader({
