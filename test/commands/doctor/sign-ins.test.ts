@@ -198,8 +198,8 @@ describe('a sign-in inside a volume', () => {
     expect(kept()).toMatchObject({ generation: 1, tokens: { access: 'sk-ant-oat01-real', refresh: 'sk-ant-ort01-real' } }); // prettier-ignore
     const path = join(host.folders.state, 'credentials/sign-ins/claude/all-workspaces.json');
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(client.all['v']!.files![claudeFile]).toContain(`caiplaceholderrefreshx${kept()!.id}x0`);
-    expect(client.all['v']!.files![claudeFile]).not.toContain('real');
+    expect(client.all.v!.files![claudeFile]).toContain(`caiplaceholderrefreshx${kept()!.id}x0`);
+    expect(client.all.v!.files![claudeFile]).not.toContain('real');
     expect(told).toContain('the volume v has placeholders');
     expect(client.done.at(-1)).toBe('remove');
     expect(await signIns(facts)).toEqual({
@@ -228,8 +228,8 @@ describe('a sign-in inside a volume', () => {
 
     expect(asked.join()).toContain('Remove the one in the volume, and use that?');
     expect(kept()).toEqual(other);
-    expect(client.all['v']!.files![claudeFile]).toContain('x0123456789abx0');
-    expect(client.all['v']!.files![claudeFile]).not.toContain('real');
+    expect(client.all.v!.files![claudeFile]).toContain('x0123456789abx0');
+    expect(client.all.v!.files![claudeFile]).not.toContain('real');
   });
 
   test('goes on working without a refresh token', async () => {
@@ -241,7 +241,7 @@ describe('a sign-in inside a volume', () => {
 
     await offered(facts);
 
-    expect(JSON.parse(client.all['v']!.files![claudeFile]!)).toEqual({
+    expect(JSON.parse(client.all.v!.files![claudeFile]!)).toEqual({
       claudeAiOauth: {
         accessToken: `sk-ant-oat01-caiplaceholderaccessx${kept()!.id}x1`,
         scopes: ['user:inference'],
@@ -265,7 +265,7 @@ describe('a sign-in inside a volume', () => {
     await signIns(facts);
 
     const { told } = await offered(facts, true, () => {
-      client.all['v'] = one({ state: 'running' })['v'];
+      client.all.v = one({ state: 'running' }).v;
     });
 
     expect(told).toContain('end it first');
@@ -277,7 +277,7 @@ describe('a sign-in inside a volume', () => {
     await signIns(facts);
 
     const { told } = await offered(facts, true, () => {
-      client.all['v']!.files![claudeFile] = '{}';
+      client.all.v!.files![claudeFile] = '{}';
     });
 
     expect(told).toContain('nobody is signed in inside the volume v any more');
@@ -298,7 +298,7 @@ describe('a sign-in inside a volume', () => {
 
     expect(told).toContain('the sign-in stays in the volume v: no room');
     expect(kept()?.tokens.access).toBe('sk-ant-oat01-real');
-    expect(client.all['v']!.files![claudeFile]).toBe(claude);
+    expect(client.all.v!.files![claudeFile]).toBe(claude);
     expect(client.done.slice(-2)).toEqual(['create', 'remove']);
     expect(asked[1]).toContain('inside the volume w,');
   });
@@ -341,7 +341,7 @@ describe('a sign-in inside a volume', () => {
   });
 
   test('comes with the history of the volume that nothing uses any more', async () => {
-    const { facts } = given({ 'cai-data-claude-1': one()['v'] });
+    const { facts } = given({ 'cai-data-claude-1': one().v });
     await signIns(facts);
 
     const { told } = await offered(facts);
