@@ -1,4 +1,4 @@
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { platform } from 'node:os';
@@ -297,6 +297,23 @@ describe('files for the command', () => {
     await outcome(start(encodeHeader({ argv: ['true'], cwd: home, env, files: { a: '' } })));
 
     expect(readdirSync(home)).toEqual(expected);
+  });
+
+  test.each([
+    ['a pipe that nobody writes to', 'mkfifo a'],
+    ['a link to one', 'mkfifo b; ln -s b a'],
+    ['a file without an end', 'ln -s /dev/zero a'],
+    ['a file that is very long', `printf %s '${before}' > a; truncate -s 400G a`],
+    ['a folder', 'mkdir a'],
+    ['a link to itself', 'ln -s a a'],
+    ['a file that only others can read', `printf %s '${before}' > a; chmod 0 a`],
+  ])('do not keep the command from running where there is %s', async (_, make) => {
+    const home = newFolder();
+    execFileSync('sh', ['-c', make], { cwd: home });
+    const env = [path, ['HOME', home]] as const;
+    const header = encodeHeader({ argv: ['echo', 'ran'], cwd: '/', env, files: { a: now } });
+
+    expect((await outcome(start(header))).stdout.replace(/^[0-9]*\0/, '')).toBe('ran\n');
   });
 
   test('are for the user alone, in a folder that is made, and no variables', async () => {
