@@ -9,6 +9,8 @@ import type { Host } from '../system/host';
 
 /** How long it may take, in milliseconds: it may ask for a password. */
 const limitMs = 20_000;
+/** How long it is left alone after it has not answered, in milliseconds: meanwhile nothing else goes on here. */
+const retryMs = 60_000;
 const algorithm = 'aes-256-gcm';
 const [keyBytes, ivBytes, tagBytes] = [32, 12, 16];
 
@@ -35,6 +37,7 @@ const macOs: Program = {
 /** One user's. */
 export class Keyring {
   #key: Buffer | undefined;
+  #asksFrom = 0;
 
   /** `host` has the environment, by which its program is found. */
   constructor(private readonly host: Host) {}
@@ -78,12 +81,20 @@ export class Keyring {
 
   /** What the keyring's program says; `undefined`: there is none, or it fails. */
   #run(request: (program: Program) => ReturnType<Program['put']>): string | undefined {
+    if (performance.now() < this.#asksFrom) return undefined;
     for (const program of [libsecret, macOs]) {
       const path = safeProgram(program.name, this.host);
       if (path === undefined) continue;
       const { args, input } = request(program);
-      const options = { env: this.host.env, input, timeout: limitMs, encoding: 'utf8' } as const;
-      const { status, stdout } = spawnSync(path, args, options);
+      const options = {
+        env: this.host.env,
+        input,
+        timeout: limitMs,
+        killSignal: 'SIGKILL',
+        encoding: 'utf8',
+      } as const;
+      const { status, stdout, error } = spawnSync(path, args, options);
+      if (error !== undefined && status !== 0) this.#asksFrom = performance.now() + retryMs;
       return status === 0 ? stdout.trim() : undefined;
     }
     return undefined;

@@ -53,6 +53,20 @@ describe('a sign-in of a user with a keyring', () => {
     expect(signIns.own.read()).toEqual(signIn);
   });
 
+  it('leaves a keyring alone for a while that does not answer', async () => {
+    const host = userWith('secret-tool', secretTool);
+    await keptBy(host);
+    const program = join(host.home, 'bin/secret-tool');
+    const script = readFileSync(program);
+    const later = new SignIns(host, { agent: 'claude', workspace: undefined, isForAll: true });
+
+    writeFileSync(program, '#!/nowhere\n');
+    expect(() => later.tokenFor(placeholder)).toThrow(/cannot be read/);
+    writeFileSync(program, script);
+
+    expect(() => later.tokenFor(placeholder)).toThrow(/cannot be read/);
+  });
+
   it('cannot be read without the keyring, but found and replaced', async () => {
     const host = userWith('secret-tool', secretTool);
     const { text } = await keptBy(host);
