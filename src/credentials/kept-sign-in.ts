@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import { posix } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError, messageOf } from '../errors';
 import type { Host } from '../system/host';
 import { ProcessLocks } from '../system/process-lock';
@@ -19,6 +20,15 @@ import {
 /** How long another process may take to renew it, in milliseconds. */
 const lockMs = 60_000;
 const pollMs = 20;
+/** How long this process leaves it to others after each change, in milliseconds: longer than they pause. */
+const leaveMs = 4 * pollMs;
+
+const begun = new Set<Promise<unknown>>();
+
+/** Resolves when what this process has begun to change is kept. Whoever exits before could lose a new token, for all. */
+export async function changesEnded(): Promise<void> {
+  await Promise.allSettled(begun);
+}
 
 /** What a server has given. */
 export interface SignIn {
@@ -32,6 +42,8 @@ export interface SignIn {
   readonly answer: Readonly<Record<string, unknown>>;
   /** When the access token ends, in milliseconds since 1970; `undefined`: the server has not said. */
   readonly expiresAt?: number | undefined;
+  /** When its tokens were renewed last, in milliseconds since 1970. */
+  readonly renewedAt?: number | undefined;
 }
 
 /** An id for a new sign-in. */
@@ -71,7 +83,8 @@ export class SignIns {
 
   /** `host` has our state folder and the keyring. */
   constructor(host: Host, { agent, workspace, isForAll }: SignInScope) {
-    const keeper = (name: string) => new KeptSignIn(host, new Keyring(host), agent, name);
+    const keyring = new Keyring(host);
+    const keeper = (name: string) => new KeptSignIn(host, keyring, agent, name);
     const shared = keeper(forAll);
     this.#folder = posix.join(host.folders.state, folder, agent);
     this.own = isForAll ? shared : keeper(nameOf(workspace));
@@ -136,6 +149,8 @@ type Kept = SignIn & {
 /** One of them. */
 class KeptSignIn {
   readonly #path: string;
+  /** Until when those who come later wait. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly host: Pick<Host, 'folders'>,
@@ -190,14 +205,25 @@ class KeptSignIn {
     });
   }
 
-  async #locked<T>(use: () => Promise<T>): Promise<T> {
+  /** One after another in this process, so that it is no more than one of those who want it. */
+  #locked<T>(use: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(() => this.#alone(use));
+    const leave = () => sleep(leaveMs, undefined, { ref: false });
+    this.#turn = mine.then(leave, leave);
+    return mine;
+  }
+
+  async #alone<T>(use: () => Promise<T>): Promise<T> {
     const deadline = performance.now() + lockMs;
     const { dir, name } = posix.parse(this.#path);
     const lock = await new ProcessLocks(dir).take(name, { pollMs, deadline });
     if (lock === undefined) throw new Error('another command is renewing the sign-in: try again');
+    const used = use();
+    begun.add(used);
     try {
-      return await use();
+      return await used;
     } finally {
+      begun.delete(used);
       lock.release();
     }
   }
@@ -207,7 +233,9 @@ class KeptSignIn {
     const read = (path: string) => unlessGone(() => readFileSync(path, 'utf8'));
     const text = readState(state, posix.relative(state, this.#path), read);
     const record = unlessFails(() => JSON.parse(text ?? '') as Partial<Kept> | null);
-    return typeof record?.id === 'string' && typeof record.tokens === 'object' ? (record as Kept) : undefined;
+    const tokens = Object.values<unknown>(record?.tokens ?? []);
+    const isKept = typeof record?.id === 'string' && tokens.length > 0;
+    return isKept && tokens.every((token) => typeof token === 'string') ? (record as Kept) : undefined;
   }
 
   #write(signIn: SignIn | undefined): void {

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  changesEnded,
   forgetSignIns,
   placeholderOf,
   SignIns,
@@ -50,6 +51,51 @@ describe('SignIns', () => {
 
     expect(signIns.outline()).toEqual({ ...signIn, tokens: { access: 'sk-ant-oat01-', refresh: '' } });
     expect(placeholderOf(signIns.outline()!, 'access')).toBe(placeholder());
+  });
+
+  it.each(['null', '{"id":"0123456789ab","tokens":null}', '{"id":"0123456789ab","tokens":{"access":5}}'])(
+    'takes %s for none',
+    async (text) => {
+      const { signIns, file } = await kept();
+      writeFileSync(file, text);
+
+      expect(signIns.outline()).toBeUndefined();
+      expect(signIns.tokenFor(placeholder())).toBeUndefined();
+    },
+  );
+
+  it('lets others change it between its own changes', async () => {
+    const { host, store } = await kept();
+    const other = new SignIns(host, forAll).own;
+    const order: string[] = [];
+    const change = (who: string) => async (before: SignIn | undefined) => {
+      order.push(who);
+      return await Promise.resolve({ kept: before, result: undefined });
+    };
+
+    const many = Array.from({ length: 10 }, () => store.change(change('many')));
+    await Promise.all([...many, other.change(change('other'))]);
+
+    expect(order.indexOf('other')).toBeLessThan(3);
+  });
+
+  it('says when what has begun is kept', async () => {
+    const { store } = await kept();
+    let answer: (() => void) | undefined;
+    let hasBegun: (() => void) | undefined;
+    const began = new Promise<void>((resolve) => (hasBegun = resolve));
+    const renewing = store.change(async (before) => {
+      hasBegun!();
+      await new Promise<void>((resolve) => (answer = resolve));
+      return { kept: before && { ...before, generation: 3 }, result: undefined };
+    });
+    await began;
+
+    const ended = changesEnded().then(() => store.read()?.generation);
+    answer!();
+
+    expect(await ended).toBe(3);
+    await renewing;
   });
 
   it('has those of each agent', async () => {

@@ -16,6 +16,7 @@ import { statusLine, type AgentStatus } from '../../agent/status';
 import type { Settings } from '../../container/spec/spec';
 import type { Workspace } from '../../workspace/root';
 import { isInside } from '../../paths/path-map';
+import { changesEnded } from '../../credentials/kept-sign-in';
 import { safeProgram } from '../../paths/safe-program';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
@@ -150,6 +151,7 @@ async function runIn(
     await guard.thaw();
     await beside?.close();
     connection.end();
+    await changesEnded();
   }
 }
 

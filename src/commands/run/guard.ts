@@ -5,6 +5,7 @@ import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerQuestions } from '../../agent/status';
 import { askOnLink, type Ask } from '../../egress/ask';
+import { changesEnded } from '../../credentials/kept-sign-in';
 import type { Freezer } from '../../container/freeze';
 import type { RemoteProcess, RemoteSignal } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
@@ -68,7 +69,9 @@ export class Guard {
 
   #leave(signal: (typeof forwarded)[number]): void {
     this.connection?.destroy();
-    void this.thaw().finally(() => process.exit(128 + constants.signals[signal]));
+    void Promise.all([this.thaw(), changesEnded()]).finally(() =>
+      process.exit(128 + constants.signals[signal]),
+    );
   }
 
   /** Nothing must be left frozen; where the engine does not answer, the next command sees to that. */
