@@ -67,6 +67,8 @@ const signIns: Readonly<Record<string, AgentSignIn>> = {
     endpoints: [
       { host: 'platform.claude.com', path: '/v1/oauth/token', tokens },
       { host: 'platform.claude.com', path: '/v1/oauth/token/revoke', tokens: {}, ends: true },
+      // Other programs sign in there.
+      { host: 'api.anthropic.com', path: '/v1/oauth/token', tokens },
       // For accounts of Anthropic's Console, which use no other token later.
       { host: 'api.anthropic.com', path: '/api/oauth/claude_cli/create_api_key', tokens: { raw_key: 'key' } },
     ],
@@ -145,7 +147,11 @@ const signIns: Readonly<Record<string, AgentSignIn>> = {
   // Copilot 1.0.102. Its tokens do not end.
   copilot: {
     hosts: ['api.github.com:443', '*.githubcopilot.com:443'],
-    endpoints: [{ host: 'github.com', path: '/login/oauth/access_token', tokens }],
+    endpoints: [
+      { host: 'github.com', path: '/login/oauth/access_token', tokens },
+      // Copilot does not ask for it; other programs do, and what they get works anywhere.
+      { host: 'api.github.com', path: '/copilot_internal/v2/token', tokens: { token: 'key' } },
+    ],
     inside: (signIn) => ({ variables: { COPILOT_GITHUB_TOKEN: placeholderOf(signIn, 'access')! } }),
     stored: {
       path: '.copilot/config.json',
@@ -169,16 +175,19 @@ export function getsTokens({ hosts, endpoints }: AgentSignIn, place: Place): boo
 }
 
 /**
- * The endpoint at a path of a host, however the path is written: what a server could take for it must not be another one
- * to us, because its answers have tokens.
+ * The endpoint at a path of a host that gets tokens, however the path is written: what a server could take for it must
+ * not be another one to us, because its answers have tokens. Whoever asks there is to use the endpoint's own path.
  */
 export function endpointAt(
   { endpoints }: AgentSignIn,
   host: string,
   path: string,
 ): TokenEndpoint | undefined {
-  const plain = plainPath(path);
-  return endpoints.find((each) => each.host === host && each.path === plain);
+  const readings = readingsOf(path);
+  // Hosts of one service may have each other's endpoints.
+  const form = (each: TokenEndpoint) => new RegExp(`${each.host === host ? '' : '^'}${each.path}(?![\\w-])`);
+  const found = endpoints.filter((each) => readings.some((reading) => form(each).test(reading)));
+  return found.sort((one, other) => other.path.length - one.path.length)[0];
 }
 
 /** What a container is to have of the agent's sign-in. Fails with `CaiError('CONFIG')`. */
@@ -190,17 +199,15 @@ export function insideOf({ inside, stored }: AgentSignIn, signIns: SignIns): Ins
   return inside({ ...signIn, generation: 0 });
 }
 
-/** As any server may read it: encoded twice, with parameters, or with what is cut off only once it is decoded. */
-function plainPath(path: string): string {
-  let text = path;
-  for (let before = ''; before !== text;) {
-    before = text;
-    text = text
-      .replace(/[?#].*/s, '')
-      .replace(/%([\da-f]{2})/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
-  }
-  const plain = text.replace(/;[^/\\]*|[\0- \x7f]/g, '').replaceAll('\\', '/');
-  return posix.normalize(plain).replace(/\/$/, '').toLowerCase();
+/** What servers could read in a path: some end it, or a part of it, at characters that others take for a part of it. */
+function readingsOf(path: string): string[] {
+  let [text = ''] = path.split('?', 1);
+  for (let times = 0; times < 3; times++)
+    text = text.replace(/%([\da-f]{2})/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
+  const whole = text.replaceAll('\\', '/').toLowerCase();
+  const all = [whole, whole.replace(/[^!-~]/g, '')];
+  const short = all.map((each) => each.replace(/#.*/, '').replace(/;[^/]*/g, ''));
+  return [...all, ...short].map((each) => posix.normalize(each));
 }
 
 /** Whose subscription Codex names with each request. Source: OpenAI's id tokens. */

@@ -1,5 +1,6 @@
 /** Puts keys and tokens into a request in the place of their placeholders. */
 import { headerOf, serviceOf, type Credential } from './services';
+import { readPlaceholder, type TokenPlaceholder } from './token-placeholder';
 
 /** The part of a request in which a key can stand. */
 export interface Keyable {
@@ -24,6 +25,13 @@ export function withSwapped(headers: Keyable['headers'], standsFor: StandsFor): 
     name,
     forKeys.includes(name.toLowerCase()) ? inValue(value, standsFor) : value,
   ]);
+}
+
+/** The placeholders of tokens in whose place `withSwapped` would put something. */
+export function placeholdersIn(headers: Keyable['headers']): TokenPlaceholder[] {
+  const found: (TokenPlaceholder | undefined)[] = [];
+  withSwapped(headers, (text) => void found.push(readPlaceholder(text)));
+  return found.filter((each) => each !== undefined);
 }
 
 /**

@@ -117,6 +117,40 @@ export function passUpgrade(
   joinStreams(stream, far);
 }
 
+/**
+ * Has `sent`, which asks for another protocol for whoever is at `stream`, answered there. The two are joined only once
+ * the server has agreed: until then what comes next could be another request. Rejects with a `Refusal` before that.
+ */
+export function joinUpgraded(
+  { stream, head, sent }: { readonly stream: Duplex; readonly head: Buffer; readonly sent: ClientRequest },
+  place: Place,
+): Promise<void> {
+  const tell = ({ statusCode, statusMessage }: IncomingMessage, headers: readonly (readonly string[])[]) => {
+    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+    stream.write(`HTTP/1.1 ${statusCode} ${statusMessage}\r\n${lines.join('')}\r\n`, 'latin1');
+  };
+  return new Promise<void>((resolve, reject) => {
+    stream.on('close', () => sent.destroy());
+    sent.on('error', (reason) =>
+      reject(new Refusal(`${placeText(place)} broke off (${printableLine(messageOf(reason))})`, 502)),
+    );
+    sent.on('upgrade', (got, far: Duplex, rest: Buffer) => {
+      tell(got, endToEnd(got, forUpgrade));
+      stream.write(rest);
+      far.write(head);
+      joinStreams(stream, far);
+      resolve();
+    });
+    sent.on('response', (got) => {
+      tell(got, [...endToEnd(got), ['Connection', 'close']]);
+      stream.resume();
+      pipeline(got, stream, () => resolve());
+    });
+    if (stream.destroyed) sent.destroy();
+    else sent.end();
+  });
+}
+
 /** Headers for one connection alone. Source: RFC 9110 section 7.6.1. */
 const forOneConnection = new Set(
   'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade'.split(

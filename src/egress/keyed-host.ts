@@ -9,21 +9,20 @@ import type { Duplex } from 'node:stream';
 import { connect, createSecureContext, rootCertificates, TLSSocket, type SecureContext } from 'node:tls';
 import type { Place } from '../config/host-rules';
 import { identityFor, type Identity } from '../credentials/authority';
-import type { Keyable } from '../credentials/swap';
-import { readPlaceholder } from '../credentials/token-placeholder';
+import { placeholdersIn, type Keyable } from '../credentials/swap';
 import { messageOf } from '../errors';
 import { opened, type Dialler } from './dial';
 import {
   forUpgrade,
   headersFor,
   headServer,
+  joinUpgraded,
   pass,
-  passUpgrade,
   serveRequests,
   wholeText,
 } from './http-message';
 import { Refusal } from './policy';
-import type { Exchange, TokenAnswer } from './token-exchange';
+import type { Exchange, TokenAnswer, TokenMessage } from './token-exchange';
 
 /** What it gets, and how. */
 export interface KeyedHostOptions {
@@ -100,31 +99,37 @@ export class KeyedHost {
     keyed: Keyable,
     exchange: Exchange,
   ): Promise<void> {
-    const { 'content-type': type, 'content-encoding': coding, authorization } = request.headers;
+    const { 'content-type': type, 'content-encoding': coding } = request.headers;
     if (coding !== undefined) throw new Refusal('a request for tokens must not be compressed', 400);
-    const bearer = readPlaceholder(authorization);
-    const plain = headersFor(request, this.place);
-    const changed = keyed.headers.filter(([, value], at) => value !== plain[at]?.[1]);
-    // Else it would be answered like one of somebody whose tokens are not kept here.
-    if (changed.length > (bearer === undefined ? 0 : 1))
+    const inHeaders = placeholdersIn(headersFor(request, this.place));
+    if (inHeaders.length > 1)
       throw new Refusal('a request for tokens has no more than one of them in its headers, as a bearer', 400);
-    const asked = { type, body: await wholeText(request), bearer };
-    const answer = await exchange(asked, (body) => this.#answerTo(request, keyed, body));
+    const asked = { type, body: await wholeText(request), inHeaders };
+    const answer = await exchange(asked, (path, own) =>
+      this.#answerTo(request, { path, headers: keyed.headers }, own),
+    );
     response.writeHead(answer.status, answer.type === undefined ? {} : { 'Content-Type': answer.type });
     response.end(answer.body);
   }
 
   /** Asks for tokens, with another body than the request's. Rejects with a `Refusal`. */
-  async #answerTo(request: IncomingMessage, { path, headers }: Keyable, body: string): Promise<TokenAnswer> {
+  async #answerTo(
+    request: IncomingMessage,
+    { path, headers }: Keyable,
+    { type, body }: TokenMessage,
+  ): Promise<TokenAnswer> {
     const others = headers.filter(
-      ([name]) => !/^(?:accept(?:-encoding)?|content-length|transfer-encoding)$/i.test(name),
+      ([name]) => !/^(?:accept(?:-encoding)?|content-(?:length|type)|expect|transfer-encoding)$/i.test(name),
     );
     const own = [
       ['Accept', 'application/json'],
+      ...(type === undefined ? [] : [['Content-Type', type] as const]),
       ['Content-Length', String(Buffer.byteLength(body))],
     ] as const;
     // On a connection that was used before, a token could be used up without an answer.
     const sent = this.#sent(request, { path, headers: [...others, ...own] }, await this.#connect());
+    // Also once the answer has begun, while it is read.
+    sent.on('error', () => undefined);
     const answered = once(sent, 'response').then(async ([got]: IncomingMessage[]) => ({
       status: got!.statusCode ?? 502,
       type: got!.headers['content-type'],
@@ -139,8 +144,12 @@ export class KeyedHost {
     const keyed = await this.#keyed(request, forUpgrade);
     if (this.options.exchangeAt(keyed.path) !== undefined)
       throw new Refusal('a request for tokens must not ask for another protocol', 400);
-    const far = await this.#connect();
-    passUpgrade({ method: request.method, ...keyed }, { stream, head, far });
+    const { upgrade = '', 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
+    // What follows is not looked at, and so must not be a request: it could ask for tokens.
+    if (/\b(?:h2c?|https?|tls)\b/i.test(upgrade) || length !== '0' || coding !== undefined)
+      throw new Refusal('no request that can be passed on', 400);
+    const sent = this.#sent(request, keyed, await this.#connect());
+    await joinUpgraded({ stream, head, sent }, this.place);
   }
 
   /** The request as it goes out. Rejects with a `Refusal`. */

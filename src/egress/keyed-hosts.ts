@@ -29,6 +29,9 @@ export interface KeyedHostsOptions {
   readonly onSignIn: () => void;
 }
 
+/** How many hosts are kept ready. */
+const maxKnown = 64;
+
 /** Finds the host that a place is, if it gets something. */
 export function keyedHosts(
   options: KeyedHostsOptions,
@@ -42,15 +45,19 @@ export function keyedHosts(
     authority: () => authorityOf(state),
     certificates: async () => (caFile === undefined ? undefined : await readFile(caFile, 'utf8')),
   };
-  const known = new Map<string, KeyedHost | undefined>();
+  const known = new Map<string, KeyedHost>();
   const given = gifts(options);
   return (place) => {
     const name = placeText(place);
-    if (!known.has(name)) {
-      const all = given.flatMap((gift) => gift(place) ?? []);
-      known.set(name, all.length === 0 ? undefined : new KeyedHost(place, { ...shared, ...together(all) }));
-    }
-    return known.get(name);
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const all = given.flatMap((gift) => gift(place) ?? []);
+    if (all.length === 0) return undefined;
+    const host = new KeyedHost(place, { ...shared, ...together(all) });
+    // The container chooses how many there are, where a rule has a `*`.
+    if (known.size >= maxKnown) known.delete([...known.keys()][0]!);
+    known.set(name, host);
+    return host;
   };
 }
 

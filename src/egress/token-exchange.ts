@@ -22,10 +22,13 @@ export interface TokenAnswer extends TokenMessage {
   readonly status: number;
 }
 
-/** Answers a request for tokens; `bearer`: the placeholder in its headers. Rejects with a `Refusal`. */
+/** Sends a request to a path of the server; its type and body are as we have written them. */
+type Send = (path: string, request: TokenMessage) => Promise<TokenAnswer>;
+
+/** Answers a request for tokens; `inHeaders`: all placeholders in its headers. Rejects with a `Refusal`. */
 export type Exchange = (
-  request: TokenMessage & { readonly bearer: TokenPlaceholder | undefined },
-  send: (body: string) => Promise<TokenAnswer>,
+  request: TokenMessage & { readonly inHeaders: readonly TokenPlaceholder[] },
+  send: Send,
 ) => Promise<TokenAnswer>;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -34,12 +37,21 @@ type Names = TokenEndpoint['tokens'];
 const refreshGrant = 'refresh_token';
 /** Codex asks so for a key of the account. */
 const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
+/** By others, a server could take a renewal for something else. */
+const fieldsOfRenewals =
+  /^(?:grant_type|refresh_token|client_id|client_secret|scope|expires_in|refresh_reason|subject_token|subject_token_type|requested_token)$/;
+/** What one workspace can say when it renews the sign-in of all: the others get the same token. */
+const fieldsForAll = /^(?:grant_type|refresh_token|client_id|client_secret)$/;
 
 /**
  * How long the current token must last to be given to whoever asks with an older placeholder, in milliseconds: agents renew
  * one that has less than five minutes left.
  */
 const freshMs = 6 * 60_000;
+/** How long after a renewal nobody gets another, in milliseconds. */
+const recentMs = 10_000;
+/** Fields with tokens, which no answer tells inside as they are. */
+const usual = /^(?:access|refresh|id)_token$/;
 
 /**
  * Gives out tokens at an endpoint. What has begun is ended, and its tokens are kept, also if nobody waits for the answer
@@ -48,14 +60,20 @@ const freshMs = 6 * 60_000;
 export function exchangeAt(endpoint: TokenEndpoint, signIns: SignIns, onSignIn: () => void): Exchange {
   return async (request, send) => {
     const fields = fieldsOf(request);
-    const found = [request.bearer, ...Object.values(fields).map(readPlaceholder)];
+    const found = [...request.inHeaders, ...Object.values(fields).map(readPlaceholder)];
     const given = found.filter((each) => each !== undefined);
+    const asked = {
+      fields,
+      send: (all: Fields) => send(endpoint.path, written(request, all)),
+    };
     try {
-      if (given.length > 0) return await renewal(endpoint, signIns, given, { request, fields, send });
+      if (given.length > 0) return await renewal(endpoint, signIns, given, asked);
       // Whoever has a real token has it from a sign-in that is not kept here, and renews it as if we were not there.
-      const isSignIn = ![refreshGrant, exchangeGrant].includes(String(fields.grant_type));
-      if (endpoint.ends === true || !isSignIn) return await send(request.body);
-      const { kept, result } = signedIn(endpoint, await send(request.body));
+      const isRenewal =
+        [refreshGrant, exchangeGrant].includes(String(fields.grant_type)) &&
+        Object.keys(fields).every((field) => fieldsOfRenewals.test(field));
+      if (endpoint.ends === true || isRenewal) return await asked.send(fields);
+      const { kept, result } = signedIn(endpoint, await asked.send(fields));
       if (kept === undefined) return result;
       await signIns.own.keep(kept);
       onSignIn();
@@ -72,42 +90,60 @@ function signedIn(
   got: TokenAnswer,
 ): { kept?: SignIn; result: TokenAnswer } {
   const found = tokensIn(got, names);
-  if (found?.tokens.access === undefined) return { result: got };
+  // A key for somebody's own token is theirs.
+  if (found === undefined || found.tokens.key !== undefined) return { result: got };
+  if (found.tokens.access === undefined) throw new Refusal('the answer has no access token', 502);
   const kept: SignIn = { id: newSignInId(), generation: 1, ...found };
   return { kept, result: told(got.status, found.answer, names, kept) };
 }
 
 /** What was asked, with placeholders in it. */
 interface Asked {
-  readonly request: TokenMessage;
   readonly fields: Fields;
-  readonly send: (body: string) => Promise<TokenAnswer>;
+  readonly send: (fields: Fields) => Promise<TokenAnswer>;
+}
+
+/** What is asked for with a token of a sign-in; `undefined`: nothing that an agent asks for. */
+type Purpose = 'renewal' | 'key' | 'end' | undefined;
+
+/** A token anywhere else could come with a code or token of another account, which all would then work for. */
+function purposeOf(endpoint: TokenEndpoint, fields: Fields, given: readonly TokenPlaceholder[]): Purpose {
+  if (endpoint.ends === true) return 'end';
+  if (Object.values(endpoint.tokens).includes('key')) return 'key';
+  const [only, ...others] = given;
+  const isIn = (field: string) => readPlaceholder(fields[field])?.name === only?.name && others.length === 0;
+  if (fields.grant_type === refreshGrant && only?.name === 'refresh' && isIn('refresh_token'))
+    return 'renewal';
+  return fields.grant_type === exchangeGrant && isIn('subject_token') ? 'key' : undefined;
 }
 
 async function renewal(
   endpoint: TokenEndpoint,
   signIns: SignIns,
   given: readonly TokenPlaceholder[],
-  { request, fields, send }: Asked,
+  { fields, send }: Asked,
 ): Promise<TokenAnswer> {
   const where = signIns.keeperOf(given[0]!);
-  if (where === undefined) return ended;
+  const purpose = purposeOf(endpoint, fields, given);
+  if (where === undefined || purpose === undefined) return ended;
+  const isOthers = where !== signIns.own;
   // One workspace does not end what others use, too.
-  if (endpoint.ends === true && where !== signIns.own) return json(200, {});
+  if (isOthers && purpose === 'end') return json(200, {});
+  // All others would use it from then on.
+  if (isOthers && purpose === 'key') return notForAll;
+  const said = isOthers
+    ? Object.fromEntries(Object.entries(fields).filter(([field]) => fieldsForAll.test(field)))
+    : fields;
   return await where.change(async (signIn) => {
     if (signIn === undefined || given.some((each) => each.signIn !== signIn.id))
       return { kept: signIn, result: ended };
     const isStale = given.some(({ generation }) => generation < signIn.generation);
-    if (fields.grant_type === refreshGrant && isStale && isFresh(signIn))
+    if (purpose === 'renewal' && ((isStale && isFresh(signIn)) || isRecent(signIn)))
       return { kept: signIn, result: told(200, signIn.answer, endpoint.tokens, signIn) };
-    const got = await send(withTokens(request, fields, signIn));
-    if (endpoint.ends === true)
-      return { kept: isSuccess(got) ? undefined : signIn, result: hidden(got, signIn) };
-    return renewed(
-      signIn,
-      fields.grant_type === exchangeGrant ? { access_token: 'key' } : endpoint.tokens,
-      got,
-    );
+    const got = await send(withTokens(said, signIn));
+    if (purpose === 'end') return { kept: isSuccess(got) ? undefined : signIn, result: hidden(got, signIn) };
+    const isExchange = purpose === 'key' && 'access_token' in endpoint.tokens;
+    return renewed(signIn, isExchange ? { access_token: 'key' } : endpoint.tokens, got);
   });
 }
 
@@ -121,7 +157,7 @@ function renewed(signIn: SignIn, names: Names, got: TokenAnswer): { kept: SignIn
   const kept: SignIn =
     found.tokens.access === undefined
       ? all
-      : { ...all, generation: signIn.generation + 1, answer, expiresAt };
+      : { ...all, generation: signIn.generation + 1, answer, expiresAt, renewedAt: Date.now() };
   return { kept, result: told(got.status, answer, names, kept) };
 }
 
@@ -137,7 +173,9 @@ function tokensIn(
   );
   if (found.length === 0) return undefined;
   const tokens = Object.fromEntries(found.map(([field, name]) => [name, fields[field] as string]));
-  const answer = Object.fromEntries(Object.entries(fields).filter(([field]) => !Object.hasOwn(names, field)));
+  const answer = Object.fromEntries(
+    Object.entries(fields).filter(([field]) => !Object.hasOwn(names, field) && !usual.test(field)),
+  );
   const seconds = Number(answer.expires_in);
   return { tokens, answer, expiresAt: seconds > 0 ? Date.now() + seconds * 1000 : undefined };
 }
@@ -158,25 +196,34 @@ function withPlaceholders(answer: Fields, names: Names, signIn: SignIn): Fields 
   return { ...answer, ...(isTimed && { expires_in: left }), ...Object.fromEntries(placeholders) };
 }
 
-/** Servers may show what they got, and what they give in more than one place, also as in a URL. */
+/** Servers may show what they got, and what they give in more than one place, also as in a URL, or with `\/`. */
 function hidden(got: TokenAnswer, signIn: SignIn): TokenAnswer {
   const names = Object.keys(signIn.tokens) as TokenName[];
   const shown = names.flatMap((name) => {
     const token = signIn.tokens[name]!;
-    return [token, encodeURIComponent(token)].map((each) => [each, placeholderOf(signIn, name)!] as const);
+    return [token, encodeURIComponent(token), token.replaceAll('/', '\\/')].map(
+      (each) => [each, placeholderOf(signIn, name)!] as const,
+    );
   });
   const body = shown.reduce((text, [token, placeholder]) => text.replaceAll(token, placeholder), got.body);
   return { ...got, body };
 }
 
-/** The body of a request with the tokens that its placeholders stand for. */
-function withTokens(request: TokenMessage, fields: Fields, signIn: SignIn): string {
+/** The fields with the tokens that placeholders stand for. */
+function withTokens(fields: Fields, signIn: SignIn): Fields {
   const real = Object.entries(fields).map(
     ([name, value]) =>
       [name, typeof value === 'string' ? (tokenFor(signIn, value) ?? value) : value] as const,
   );
-  if (isJson(request)) return JSON.stringify(Object.fromEntries(real));
-  return String(new URLSearchParams(real.map(([name, value]): [string, string] => [name, String(value)])));
+  return Object.fromEntries(real);
+}
+
+/** Fields as a request of the same kind, which servers cannot read in another way than we have. */
+function written(request: TokenMessage, fields: Fields): TokenMessage {
+  if (request.body === '') return { type: undefined, body: '' };
+  if (isJson(request)) return { type: 'application/json', body: JSON.stringify(fields) };
+  const pairs = Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]);
+  return { type: 'application/x-www-form-urlencoded', body: String(new URLSearchParams(pairs)) };
 }
 
 function fieldsOf(request: TokenMessage): Fields {
@@ -201,6 +248,8 @@ function objectIn(text: string): Fields {
 
 const isJson = ({ type = '' }: TokenMessage): boolean => /\bjson\b/i.test(type);
 const isSuccess = ({ status }: TokenAnswer): boolean => status >= 200 && status < 300;
+/** Whoever renews over and over would keep the others from it. */
+const isRecent = ({ renewedAt = 0 }: SignIn): boolean => Math.abs(Date.now() - renewedAt) < recentMs;
 const isFresh = ({ expiresAt = Infinity }: SignIn): boolean => expiresAt - Date.now() > freshMs;
 
 function json(status: number, fields: Fields): TokenAnswer {
@@ -210,4 +259,10 @@ function json(status: number, fields: Fields): TokenAnswer {
 const ended = json(400, {
   error: 'invalid_grant',
   error_description: 'this sign-in has been ended or replaced on this machine: sign in again',
+});
+
+const notForAll = json(403, {
+  error: 'access_denied',
+  error_description:
+    'this sign-in is for all workspaces, and makes no key for one: run "cai login" on your machine',
 });

@@ -100,15 +100,38 @@ describe('endpointAt', () => {
     '/v1/oauth/%74oken;%zz',
     '/v1/oauth;x/token',
     '/v1/oauth/token%20',
+    '/v1/oauth/token%00',
+    '/v1/oauth/token.json',
+    '/v1/oauth/%2574oken',
+    '/v1/oauth/%74oken/%ff/..',
+    '/v1/oauth/x;a/../token',
+    '/v1;a/oauth;b/token;c',
+    '/v1/oauth/x#/../token',
+    '//platform.claude.com/v1/oauth/token',
+    '/v1/oauth/to%09ken',
   ])('finds the one that a server could take %s for', (path) => {
     expect(endpointAt(claude, 'platform.claude.com', path)?.path).toBe('/v1/oauth/token');
+  });
+
+  it.each([
+    ['platform.claude.com', '/v1/oauth/token/revoke'],
+    ['platform.claude.com', '/v1/oauth/token;x/%72evoke/'],
+    ['api.anthropic.com', '/v1/oauth/token'],
+    ['mcp-proxy.anthropic.com', '/v1/oauth/token'],
+  ])('finds the right one at %s%s', (host, path) => {
+    expect(endpointAt(claude, host, path)?.ends).toBe(path.includes('evoke') ? true : undefined);
+    expect(endpointAt(claude, host, path)).toBeDefined();
+  });
+
+  it('leaves what Gemini asks about a token', () => {
+    expect(endpointAt(signInOf('gemini', asking)!, 'oauth2.googleapis.com', '/tokeninfo')).toBeUndefined();
   });
 
   it.each([
     ['platform.claude.com', '/v1/oauth/tokens'],
     ['platform.claude.com', '/'],
     ['platform.claude.com', '/%'],
-    ['api.anthropic.com', '/v1/oauth/token'],
+    ['api.anthropic.com', '/v1/messages'],
   ])('finds none at %s%s', (host, path) => expect(endpointAt(claude, host, path)).toBeUndefined());
 });
 

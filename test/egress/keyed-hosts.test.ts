@@ -1,9 +1,10 @@
+import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
-import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/config';
@@ -32,6 +33,9 @@ const signIn: SignIn = {
 };
 const placeholder = placeholderOf(signIn, 'access')!;
 
+/** What Node tells when a client has the head of an answer. */
+const headRead = 'http.client.response.finish';
+
 /** The hosts of a user who has signed in to Claude, and has a key; each answers with what it got. */
 async function given(changes: Partial<KeyedHostsOptions> = {}) {
   const folder = newFolder();
@@ -42,12 +46,21 @@ async function given(changes: Partial<KeyedHostsOptions> = {}) {
   const config = loadConfig(host);
   const signIns = new SignIns(host, { agent: 'claude', workspace: undefined, isForAll: true });
   await signIns.own.keep(signIn);
+  const seen: string[] = [];
   const dialler = {
     tunnel: async ({ host: name }: { host: string }) => {
+      let raw: Socket | undefined;
       const server = https.createServer(await identityFor(name, world), (request, response) => {
         const { url, rawHeaders } = request;
+        seen.push(url!);
+        if (rawHeaders.includes('X-Break')) {
+          subscribe(headRead, () => raw?.resetAndDestroy());
+          response.writeHead(200, { 'Content-Length': 9 }).write('{');
+          return;
+        }
         void text(request).then((body) => response.end(JSON.stringify({ url, rawHeaders, body })));
       });
+      server.on('connection', (socket: Socket) => (raw = socket));
       return connect(await listening(server), '127.0.0.1');
     },
   } as unknown as Dialler;
@@ -67,16 +80,21 @@ async function given(changes: Partial<KeyedHostsOptions> = {}) {
     dialler,
   );
   const { cert } = await authorityOf(state);
-  /** What the host got of a request. */
-  const ask = async (name: string, options: http.RequestOptions, body = ''): Promise<string> => {
+  /** A TLS connection to a host. */
+  const secured = async (name: string): Promise<TLSSocket> => {
     const serve = await find({ host: name, port: 443 })!.open();
     const socket = connect(await listening(createServer({ allowHalfOpen: true }, serve)), '127.0.0.1');
     socket.on('error', () => undefined);
-    const createConnection = () => connectTls({ socket, servername: name, ca: cert });
+    return connectTls({ socket, servername: name, ca: cert });
+  };
+  /** What the host got of a request. */
+  const ask = async (name: string, options: http.RequestOptions, body = ''): Promise<string> => {
+    const socket = await secured(name);
+    const createConnection = () => socket;
     const sent = http.request({ ...options, host: name, createConnection }).end(body);
     return await text(((await once(sent, 'response')) as [http.IncomingMessage])[0]);
   };
-  return { find, ask, signIns };
+  return { find, ask, signIns, secured, seen };
 }
 
 describe('keyedHosts', () => {
@@ -130,7 +148,7 @@ describe('keyedHosts', () => {
     // As it would be in an error: what was sent had the real one.
     const { url, body, rawHeaders } = JSON.parse(got) as { url: string; body: string; rawHeaders: string[] };
     expect(JSON.parse(body)).toEqual(fields);
-    expect(url).toBe('/v1/oauth/token?x');
+    expect(url).toBe('/v1/oauth/token');
     expect(rawHeaders).toEqual(expect.arrayContaining(['Accept', 'application/json']));
     expect(rawHeaders).toContain(
       String('{"grant_type":"refresh_token","refresh_token":"real-refresh"}'.length),
@@ -146,5 +164,58 @@ describe('keyedHosts', () => {
     expect(await ask('platform.claude.com', { ...options, headers: {} }, 'x'.repeat(300_000))).toMatch(
       /a body of more than 262144 bytes/,
     );
+  });
+
+  const key = '/api/oauth/claude_cli/create_api_key';
+  const upgrading = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+  const bearer = `Authorization: Bearer ${placeholder}\r\n`;
+
+  it.each([
+    ['asks for another protocol', `POST ${key} HTTP/1.1\r\nHost: x\r\n${upgrading}${bearer}\r\n`],
+    ['asks for HTTP/2', `GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n${bearer}\r\n`],
+    [
+      'has another token before',
+      `POST ${key} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer x\r\n${bearer}\r\n`,
+    ],
+  ])('shows no token to whoever %s', async (_, request) => {
+    const { secured } = await given();
+    const socket = await secured('api.anthropic.com');
+    socket.write(request);
+
+    const got = await text(socket);
+
+    expect(got).toMatch(/^HTTP\/1.1 /);
+    expect(got).not.toContain('real-access');
+  });
+
+  it('takes nothing for another protocol before the server has agreed', async () => {
+    const { secured, seen } = await given();
+    const socket = await secured('api.anthropic.com');
+    const code = 'grant_type=authorization_code&code=x';
+    socket.write(`GET /socket HTTP/1.1\r\nHost: x\r\n${upgrading}\r\n`);
+    socket.write(
+      `POST /v1/oauth/token HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${code.length}\r\n\r\n${code}`,
+    );
+
+    expect(await text(socket)).not.toContain(code);
+    expect(seen).toEqual(['/socket']);
+  });
+
+  it('outlives a server that breaks off in its answer', async () => {
+    const { ask } = await given();
+    const options = { method: 'POST', path: '/v1/oauth/token', headers: { 'X-Break': 'x' } };
+
+    expect(await ask('platform.claude.com', options, 'code=x')).toMatch(/^cai: /);
+  });
+
+  it('keeps no more hosts ready than are of use', async () => {
+    const { find } = await given({ agent: 'copilot' });
+    const named = (count: number) => find({ host: `h${count}.githubcopilot.com`, port: 443 });
+    const first = named(0);
+
+    for (let count = 1; count <= 100; count++) named(count);
+
+    expect(named(100)).toBe(named(100));
+    expect(named(0)).not.toBe(first);
   });
 });

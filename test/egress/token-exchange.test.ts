@@ -1,6 +1,6 @@
 import type { TokenEndpoint } from '../../src/credentials/agent-sign-ins';
 import { placeholderOf, SignIns, type SignIn } from '../../src/credentials/kept-sign-in';
-import { readPlaceholder } from '../../src/credentials/token-placeholder';
+import { placeholdersIn } from '../../src/credentials/swap';
 import { Refusal } from '../../src/egress/policy';
 import { exchangeAt, type TokenAnswer } from '../../src/egress/token-exchange';
 import { Host } from '../../src/system/host';
@@ -46,7 +46,8 @@ async function given(signIn?: SignIn, { isForAll = true, isShared = true } = {})
       at,
       signIns,
       () => count++,
-    )({ type, body, bearer: readPlaceholder(bearer) }, (real) => {
+    )({ type, body, inHeaders: placeholdersIn([['Authorization', bearer]]) }, (path, { body: real }) => {
+      expect(path).toBe(at.path);
       sent.push(real);
       return Promise.resolve(answerOf(reply));
     });
@@ -163,7 +164,8 @@ describe('a renewal', () => {
     const body: unknown =
       type === json ? JSON.parse(sent[0]!) : Object.fromEntries(new URLSearchParams(sent[0]));
     expect(body).toEqual({ ...refresh(), refresh_token: 'real-refresh-2' });
-    expect(signIns.own.read()).toMatchObject({
+    const after = signIns.own.read();
+    expect(after).toMatchObject({
       id: kept.id,
       generation: 3,
       tokens: { access: 'real-access-3', refresh: 'real-refresh-3', id: 'real-id-2' },
@@ -276,6 +278,97 @@ describe('a renewal', () => {
   });
 });
 
+describe('what one workspace asks with the sign-in of all', () => {
+  const theirs = { access_token: 'of-an-attacker', expires_in: 3600 };
+  const refresh = { grant_type: 'refresh_token', refresh_token: placeholder('refresh') };
+  const exchange = { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange' };
+
+  it.each([
+    ['a code', { grant_type: 'authorization_code', code: 'x', state: placeholder('access') }, ''],
+    ['a code, and a token in the headers', { grant_type: 'authorization_code', code: 'x' }, 'access'],
+    [
+      'a token of another account',
+      { grant_type: 'refresh_token', refresh_token: 'x', a: placeholder('refresh') },
+      '',
+    ],
+    ['another token', { ...refresh, refresh_token: placeholder('access') }, ''],
+    ['both tokens', { ...refresh, a: placeholder('access') }, ''],
+    ['a token that it exchanges', { ...exchange, subject_token: 'x', a: placeholder('id') }, ''],
+    ['a key', { ...exchange, subject_token: placeholder('id') }, ''],
+  ] as const)('cannot be %s', async (_, fields, bearer) => {
+    const { ask, signIns, sent } = await given(kept, { isForAll: false });
+    const headers = bearer === '' ? {} : { bearer: `Bearer ${placeholder(bearer)}` };
+
+    expect(await ask(fields, theirs, headers)).toMatchObject({
+      fields: { error: expect.anything() as string },
+    });
+
+    expect(sent).toEqual([]);
+    expect(signIns.tokenFor(placeholder('access'))).toBe('real-access-2');
+  });
+
+  it('makes no key that all would use', async () => {
+    const { ask, sent } = await given(kept, { isForAll: false });
+    const bearer = `Bearer ${placeholder('access')}`;
+
+    expect(await ask({}, { raw_key: 'key' }, { at: keys, bearer })).toMatchObject({ status: 403 });
+    expect(sent).toEqual([]);
+  });
+
+  it('does not change what the token is for, or how long', async () => {
+    const { ask, sent } = await given(kept, { isForAll: false });
+
+    await ask({ ...refresh, client_id: 'c', scope: 'less', expires_in: '1', resource: 'x' }, renewedBy);
+
+    expect(JSON.parse(sent[0]!)).toEqual({ ...refresh, refresh_token: 'real-refresh-2', client_id: 'c' });
+  });
+
+  it('is not renewed over and over', async () => {
+    const { ask, sent } = await given(kept, { isForAll: false });
+    await ask(refresh, renewedBy);
+
+    const { fields } = await ask({ ...refresh, refresh_token: placeholder('refresh', 3) }, renewedBy);
+
+    expect(sent).toHaveLength(1);
+    expect(fields.access_token).toBe(placeholder('access', 3));
+  });
+});
+
+describe('a request that servers could read in another way', () => {
+  const code = 'grant_type=authorization_code&code=x';
+  const asking = async (type: string, body: string) => {
+    const { signIns } = await given();
+    const sent: unknown[] = [];
+    const request = { type, body, inHeaders: [] };
+    const answer = await exchangeAt(
+      endpoint,
+      signIns,
+      () => undefined,
+    )(request, (_path, own) => {
+      sent.push(own);
+      return Promise.resolve(answerOf(renewedBy));
+    });
+    return { answer, sent };
+  };
+
+  it('is sent as we have read it', async () => {
+    const twice = await asking(form, `${code}&grant_type=refresh_token`);
+    const polyglot = await asking(
+      `${form}; x=json`,
+      JSON.stringify({ grant_type: 'refresh_token', a: `&${code}&` }),
+    );
+    const nameless = await asking(
+      'application/json; charset=utf-7',
+      '{"grant_type":"refresh_token","code":"x"}',
+    );
+
+    expect(twice.sent).toEqual([{ type: form, body: 'grant_type=refresh_token&code=x' }]);
+    expect(polyglot.sent).toMatchObject([{ type: json }]);
+    expect(nameless.sent).toMatchObject([{ type: json }]);
+    for (const { answer } of [twice, polyglot, nameless]) expect(answer.body).not.toContain('real-');
+  });
+});
+
 describe('a key', () => {
   it('for the token of the user is kept besides the tokens', async () => {
     const { ask, signIns, sent } = await given(kept);
@@ -283,9 +376,10 @@ describe('a key', () => {
 
     const { fields } = await ask(
       { grant_type: grant, subject_token: placeholder('id') },
-      { access_token: 'sk-proj-real-key' },
+      { access_token: 'sk-proj-real-key', refresh_token: 'real-other' },
       { type: form },
     );
+    expect(fields.refresh_token).toBeUndefined();
 
     expect(new URLSearchParams(sent[0]).get('subject_token')).toBe('real-id-2');
     expect(signIns.own.read()).toEqual({ ...kept, tokens: { ...kept.tokens, key: 'sk-proj-real-key' } });
