@@ -7,6 +7,7 @@ import { CaiError, messageOf } from '../errors';
 import type { Host } from '../system/host';
 import { ProcessLocks } from '../system/process-lock';
 import { replaceFile } from '../system/replace-file';
+import { within } from '../system/time-limit';
 import { Keyring } from './keyring';
 import { readState, stateRemedy, unlessFails, unlessGone } from '../system/state-folder';
 import {
@@ -23,11 +24,17 @@ const pollMs = 20;
 /** How long this process leaves it to others after each change, in milliseconds: longer than they pause. */
 const leaveMs = 4 * pollMs;
 
+/** How long a server may take that was asked before this process is to end, in milliseconds. */
+const endMs = 20_000;
+
 const begun = new Set<Promise<unknown>>();
 
-/** Resolves when what this process has begun to change is kept. Whoever exits before could lose a new token, for all. */
+/**
+ * Resolves when what this process has begun to change is kept, or takes too long. Whoever exits before could lose a new
+ * token, for all.
+ */
 export async function changesEnded(): Promise<void> {
-  await Promise.allSettled(begun);
+  await within(endMs, Promise.allSettled(begun));
 }
 
 /** What a server has given. */

@@ -152,12 +152,14 @@ function renewed(signIn: SignIn, names: Names, got: TokenAnswer): { kept: SignIn
   const found = tokensIn(got, names);
   if (found === undefined) return { kept: signIn, result: hidden(got, signIn) };
   const all = { ...signIn, tokens: { ...signIn.tokens, ...found.tokens } };
-  const { answer, expiresAt } = found;
   // A key is no new pair of tokens.
-  const kept: SignIn =
-    found.tokens.access === undefined
-      ? all
-      : { ...all, generation: signIn.generation + 1, answer, expiresAt, renewedAt: Date.now() };
+  if (found.tokens.access === undefined)
+    return { kept: all, result: told(got.status, found.answer, names, all) };
+  // Servers may leave out what is as it was, without which Claude drops the tokens.
+  const { scope } = signIn.answer;
+  const answer = { ...(scope !== undefined && { scope }), ...found.answer };
+  const generation = signIn.generation + 1;
+  const kept: SignIn = { ...all, generation, answer, expiresAt: found.expiresAt, renewedAt: Date.now() };
   return { kept, result: told(got.status, answer, names, kept) };
 }
 
@@ -249,7 +251,8 @@ function objectIn(text: string): Fields {
 const isJson = ({ type = '' }: TokenMessage): boolean => /\bjson\b/i.test(type);
 const isSuccess = ({ status }: TokenAnswer): boolean => status >= 200 && status < 300;
 /** Whoever renews over and over would keep the others from it. */
-const isRecent = ({ renewedAt = 0 }: SignIn): boolean => Math.abs(Date.now() - renewedAt) < recentMs;
+const isRecent = ({ renewedAt = 0, expiresAt = Infinity }: SignIn): boolean =>
+  Math.abs(Date.now() - renewedAt) < recentMs && expiresAt > Date.now();
 const isFresh = ({ expiresAt = Infinity }: SignIn): boolean => expiresAt - Date.now() > freshMs;
 
 function json(status: number, fields: Fields): TokenAnswer {

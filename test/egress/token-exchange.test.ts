@@ -218,8 +218,9 @@ describe('a renewal', () => {
   it('leaves the refresh token that is not changed', async () => {
     const { ask, signIns } = await given(kept);
 
-    await ask(refresh(), { access_token: 'real-access-3' });
+    const { fields } = await ask(refresh(), { access_token: 'real-access-3' });
 
+    expect(fields.scope).toBe('all');
     expect(signIns.own.read()?.tokens).toMatchObject({ access: 'real-access-3', refresh: 'real-refresh-2' });
     expect(signIns.own.read()?.expiresAt).toBeUndefined();
   });
