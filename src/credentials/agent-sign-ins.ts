@@ -1,5 +1,4 @@
 /** The agents whose sign-ins are kept on this machine, as data: who gives out their tokens, and who gets them. */
-import { posix } from 'node:path';
 import type { Config } from '../config/config';
 import { names, parseRule, type Place } from '../config/host-rules';
 import { ownValue } from '../config/own-property';
@@ -183,10 +182,13 @@ export function endpointAt(
   host: string,
   path: string,
 ): TokenEndpoint | undefined {
-  const readings = readingsOf(path);
+  const [written = ''] = path.split('?', 1);
+  const text = decoded(written);
+  // How a server reads such a path cannot be told: but it leaves the names in their order.
+  const isOdd = /[%;\\#]|\/\.|\/\//.test(written);
   // Hosts of one service may have each other's endpoints.
   const form = (each: TokenEndpoint) => new RegExp(`${each.host === host ? '' : '^'}${each.path}(?![\\w-])`);
-  const found = endpoints.filter((each) => readings.some((reading) => form(each).test(reading)));
+  const found = endpoints.filter((each) => (isOdd ? hasInOrder(text, each.path) : form(each).test(text)));
   return found.sort((one, other) => other.path.length - one.path.length)[0];
 }
 
@@ -199,15 +201,18 @@ export function insideOf({ inside, stored }: AgentSignIn, signIns: SignIns): Ins
   return inside({ ...signIn, generation: 0 });
 }
 
-/** What servers could read in a path: some end it, or a part of it, at characters that others take for a part of it. */
-function readingsOf(path: string): string[] {
-  let [text = ''] = path.split('?', 1);
+/** As also those read it who decode it more than once, and leave out what cannot be seen. */
+function decoded(path: string): string {
+  let text = path;
   for (let times = 0; times < 3; times++)
     text = text.replace(/%([\da-f]{2})/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
-  const whole = text.replaceAll('\\', '/').toLowerCase();
-  const all = [whole, whole.replace(/[^!-~]/g, '')];
-  const short = all.map((each) => each.replace(/#.*/, '').replace(/;[^/]*/g, ''));
-  return [...all, ...short].map((each) => posix.normalize(each));
+  return text.replace(/[^!-~]/g, '').toLowerCase();
+}
+
+/** Whether a text has all names of a path. */
+function hasInOrder(text: string, path: string): boolean {
+  let at = 0;
+  return path.split('/').every((name) => (at = text.indexOf(name, at) + name.length) >= name.length);
 }
 
 /** Whose subscription Codex names with each request. Source: OpenAI's id tokens. */

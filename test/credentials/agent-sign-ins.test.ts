@@ -109,6 +109,10 @@ describe('endpointAt', () => {
     '/v1/oauth/x#/../token',
     '//platform.claude.com/v1/oauth/token',
     '/v1/oauth/to%09ken',
+    '/v1/oauth/token%3f/..',
+    '/v1/oauth/token//..',
+    '/v%31/oauth/token;%5c%2f/..',
+    `/v1/oauth/token%${'25'.repeat(30_000)}`,
   ])('finds the one that a server could take %s for', (path) => {
     expect(endpointAt(claude, 'platform.claude.com', path)?.path).toBe('/v1/oauth/token');
   });
@@ -131,6 +135,7 @@ describe('endpointAt', () => {
     ['platform.claude.com', '/v1/oauth/tokens'],
     ['platform.claude.com', '/'],
     ['platform.claude.com', '/%'],
+    ['platform.claude.com', '/token/v1;oauth'],
     ['api.anthropic.com', '/v1/messages'],
   ])('finds none at %s%s', (host, path) => expect(endpointAt(claude, host, path)).toBeUndefined());
 });
