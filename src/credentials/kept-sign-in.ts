@@ -215,7 +215,7 @@ class KeptSignIn {
   /** One after another in this process, so that it is no more than one of those who want it. */
   #locked<T>(use: () => Promise<T>): Promise<T> {
     const mine = this.#turn.then(() => this.#alone(use));
-    const leave = () => sleep(leaveMs, undefined, { ref: false });
+    const leave = () => sleep(leaveMs);
     this.#turn = mine.then(leave, leave);
     return mine;
   }
