@@ -130,12 +130,20 @@ asRoot(
           (each) =>
             `echo; printf '%s: ' '${each}'; curl -sS --request-target '${each}' ${rest} https://${host}/`,
         );
-      const attacks = [
-        ...at(tokenHost, '/v1/oauth/token', `${json} -d '${renewal()}'`),
+      const tokens = at(tokenHost, '/v1/oauth/token', `${json} -d '${renewal()}'`);
+      const keys = [
         ...at(apiHost, '/api/oauth/claude_cli/create_api_key', '-X POST -H "Authorization: Bearer $ACCESS"'),
         `curl -sS --request-target https://${apiHost}/api/oauth/claude_cli/create_api_key -X POST -H "Authorization: Bearer $ACCESS" https://${apiHost}/`,
       ];
-      return await learnt(attacks.join('; '), { proof: '"raw_key":"sk-ant-api03-caiplaceholder' });
+      // It gets no key of the sign-in of all.
+      const workspace = newWorkspace();
+      const own = await signIn('--workspace', workspace);
+      const from = await new Place(cai, workspace, ['--agent', 'claude']).opened();
+      const proof = '"raw_key":"sk-ant-api03-caiplaceholder';
+      return (
+        (await learnt(tokens.join('; '), { proof: 'sk-ant-ort01-caiplaceholder' })) ??
+        (await learnt(keys.join('; '), { from, with: own, proof }))
+      );
     });
 
     attempt('an agent is answered with a token by a request that is written in another way', async () => {
