@@ -18,23 +18,23 @@ export interface TokenEndpoint {
   readonly ends?: true;
 }
 
-/** What an agent finds in a container in which nobody has signed in, and so is signed in there, too. */
+/** What is put into a container so that its agent is signed in, although nobody has signed in there. */
 interface Inside {
-  /** Texts by paths below the home folder, as `RemoteCommand.files`. */
+  /** As `RemoteCommand.files`. */
   readonly files?: Readonly<Record<string, string>>;
   readonly variables?: Readonly<Record<string, string>>;
 }
 
-/** JSON of a container: whatever is expected in it may be something else. */
+/** JSON that a container can write: any part of it may be something else than expected. */
 export interface Tree {
   readonly [name: string]: Tree | undefined;
 }
 
 /** How an agent stores a sign-in itself. */
 interface StoredForm {
-  /** Of its file, below the home folder. */
+  /** Path of its file, below the home folder. */
   readonly path: string;
-  /** What the file holds; of several tokens of one name the first real one counts. Fails for what is none of it. */
+  /** What the file holds; of several tokens of one name the first real one counts. May fail for any other JSON. */
   readonly read: (file: Tree) => {
     readonly tokens: Readonly<Partial<Record<TokenName, unknown>>>;
     /** Words, as a list or in one text. */
@@ -46,13 +46,13 @@ interface StoredForm {
 
 /** The sign-in of one agent. */
 export interface AgentSignIn {
-  /** Rules of the hosts that get tokens in the place of placeholders, in the headers for keys, besides the endpoints' own. */
+  /** Rules of the hosts that get tokens in the place of placeholders, besides the hosts of the endpoints. */
   readonly hosts: readonly string[];
-  /** Requests to these are answered with placeholders. */
+  /** Where tokens are given out: the container gets placeholders instead. */
   readonly endpoints: readonly TokenEndpoint[];
   /** What of a sign-in is put into containers. */
   readonly inside: (signIn: SignIn) => Inside;
-  /** What the agent writes where nobody keeps its tokens outside. */
+  /** What the agent writes when its tokens are not kept outside; `cai doctor` moves those. */
   readonly stored: StoredForm;
 }
 
@@ -66,9 +66,9 @@ const signIns: Readonly<Record<string, AgentSignIn>> = {
     endpoints: [
       { host: 'platform.claude.com', path: '/v1/oauth/token', tokens },
       { host: 'platform.claude.com', path: '/v1/oauth/token/revoke', tokens: {}, ends: true },
-      // Other programs sign in there.
+      // Used by other programs that sign in to Claude.
       { host: 'api.anthropic.com', path: '/v1/oauth/token', tokens },
-      // For accounts of Anthropic's Console, which use no other token later.
+      // Gives the key that an account of Anthropic's Console uses from then on, instead of the tokens.
       { host: 'api.anthropic.com', path: '/api/oauth/claude_cli/create_api_key', tokens: { raw_key: 'key' } },
     ],
     inside: (signIn) => {
@@ -78,7 +78,7 @@ const signIns: Readonly<Record<string, AgentSignIn>> = {
         accessToken: placeholderOf(signIn, 'access'),
         refreshToken: placeholderOf(signIn, 'refresh'),
       };
-      // With a token that has ended it asks for another, and then also for what the account may do. Without one it asks nothing.
+      // The token looks as if it had ended: Claude then renews it, and asks what the account may do.
       const claudeAiOauth = { ...tokens, expiresAt: 1, scopes: ['user:inference'] };
       return { files: { '.claude/.credentials.json': JSON.stringify({ claudeAiOauth }) } };
     },
@@ -98,13 +98,13 @@ const signIns: Readonly<Record<string, AgentSignIn>> = {
     inside: (signIn) => ({
       files: {
         '.gemini/oauth_creds.json': JSON.stringify({ refresh_token: placeholderOf(signIn, 'refresh') }),
-        // Without it, it asks for the name of the account, at a host that anybody can store things at.
+        // Without this file, Gemini asks for the account's name, at a host where anybody can store things.
         '.gemini/google_accounts.json': JSON.stringify({
           active: claimsOf(signIn).email ?? 'unknown',
           old: [],
         }),
       },
-      // Only while somebody is signed in: else it would wait for a code on stdin, where the editor's messages come.
+      // Only while somebody is signed in: otherwise Gemini would wait for a code on stdin, where the editor's messages come.
       variables: { [geminiVariable]: 'oauth-personal' },
     }),
     stored: {
@@ -148,7 +148,7 @@ const signIns: Readonly<Record<string, AgentSignIn>> = {
     hosts: ['api.github.com:443', '*.githubcopilot.com:443'],
     endpoints: [
       { host: 'github.com', path: '/login/oauth/access_token', tokens },
-      // Copilot does not ask for it; other programs do, and what they get works anywhere.
+      // Copilot itself does not ask there. Other programs do, and the token that they get works from anywhere.
       { host: 'api.github.com', path: '/copilot_internal/v2/token', tokens: { token: 'key' } },
     ],
     inside: (signIn) => ({ variables: { COPILOT_GITHUB_TOKEN: placeholderOf(signIn, 'access')! } }),
@@ -162,7 +162,7 @@ const signIns: Readonly<Record<string, AgentSignIn>> = {
   },
 };
 
-/** `undefined`: what the agent gets when somebody signs in is kept in its container. */
+/** `undefined`: the agent's tokens are not kept outside of containers. */
 export function signInOf(agent: string, { network }: Pick<Config, 'network'>): AgentSignIn | undefined {
   return network.egress === 'open' ? undefined : ownValue(signIns, agent);
 }
@@ -174,8 +174,8 @@ export function getsTokens({ hosts, endpoints }: AgentSignIn, place: Place): boo
 }
 
 /**
- * The endpoint at a path of a host that gets tokens, however the path is written: what a server could take for it must
- * not be another one to us, because its answers have tokens. Whoever asks there is to use the endpoint's own path.
+ * The endpoint that a server could take a path for, however it is written: if we missed one, its answer would bring tokens
+ * inside. `host` gets tokens. The request is to be sent to the endpoint's own path.
  */
 export function endpointAt(
   { endpoints }: AgentSignIn,
@@ -184,24 +184,24 @@ export function endpointAt(
 ): TokenEndpoint | undefined {
   const [written = ''] = path.split('?', 1);
   const text = decoded(written);
-  // How a server reads such a path cannot be told: but it leaves the names in their order.
+  // Nobody can tell how a server reads such a path, but any server leaves the names in their order.
   const isOdd = /[%;\\#]|\/\.|\/\//.test(written);
-  // Hosts of one service may have each other's endpoints.
+  // A host may also have the endpoints of other hosts of its service.
   const form = (each: TokenEndpoint) => new RegExp(`${each.host === host ? '' : '^'}${each.path}(?![\\w-])`);
   const found = endpoints.filter((each) => (isOdd ? hasInOrder(text, each.path) : form(each).test(text)));
   return found.sort((one, other) => other.path.length - one.path.length)[0];
 }
 
-/** What a container is to have of the agent's sign-in. Fails with `CaiError('CONFIG')`. */
+/** What a container is to have of the agent's sign-in, or is to lose if there is none. Fails with `CaiError('CONFIG')`. */
 export function insideOf({ inside, stored }: AgentSignIn, signIns: SignIns): Inside {
   const signIn = signIns.outline();
-  // What stands for a sign-in that has ended misleads agents: it goes.
+  // An empty text removes a file with placeholders, which would make the agent believe that it is signed in.
   if (signIn === undefined) return { files: { [stored.path]: '' } };
-  // Of no generation: whoever renews it gets what the others have.
+  // Generation 0 is older than any: an agent that renews gets the current token, and the server is not asked.
   return inside({ ...signIn, generation: 0 });
 }
 
-/** As also those read it who decode it more than once, and leave out what cannot be seen. */
+/** A path as a server reads it that decodes more than once, and drops characters that cannot be seen. */
 function decoded(path: string): string {
   let text = path;
   for (let times = 0; times < 3; times++)
@@ -209,13 +209,13 @@ function decoded(path: string): string {
   return text.replace(/[^!-~]/g, '').toLowerCase();
 }
 
-/** Whether a text has all names of a path. */
+/** Whether a text has all names of a path, in their order. */
 function hasInOrder(text: string, path: string): boolean {
   let at = 0;
   return path.split('/').every((name) => (at = text.indexOf(name, at) + name.length) >= name.length);
 }
 
-/** Whose subscription Codex names with each request. Source: OpenAI's id tokens. */
+/** The account whose subscription is used: Codex names it in each request. Source: OpenAI's id tokens. */
 function chatGptAccount(signIn: SignIn): unknown {
   const about = claimsOf(signIn)['https://api.openai.com/auth'] as Record<string, unknown> | undefined;
   return about?.chatgpt_account_id;

@@ -1,4 +1,7 @@
-/** The sign-ins of agents that are kept on this machine: one for all workspaces, and others for one workspace. */
+/**
+ * The sign-ins that are kept on this machine: for each agent one for all workspaces, and one for each workspace that has
+ * its own.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import { posix } from 'node:path';
@@ -8,8 +11,8 @@ import type { Host } from '../system/host';
 import { ProcessLocks } from '../system/process-lock';
 import { replaceFile } from '../system/replace-file';
 import { within } from '../system/time-limit';
-import { Keyring } from './keyring';
 import { readState, stateRemedy, unlessFails, unlessGone } from '../system/state-folder';
+import { Keyring } from './keyring';
 import {
   keptOf,
   placeholderFor,
@@ -18,26 +21,26 @@ import {
   type TokenPlaceholder,
 } from './token-placeholder';
 
-/** How long another process may take to renew it, in milliseconds. */
+/** How long another process may take to renew a sign-in, in milliseconds. */
 const lockMs = 60_000;
 const pollMs = 20;
-/** How long this process leaves it to others after each change, in milliseconds: longer than they pause. */
+/** How long this process pauses after each change, in milliseconds: longer than others wait between two tries. */
 const leaveMs = 4 * pollMs;
 
-/** How long a server may take that was asked before this process is to end, in milliseconds. */
+/** How long this process waits at its end for a server that it has asked, in milliseconds. */
 const endMs = 20_000;
 
 const begun = new Set<Promise<unknown>>();
 
 /**
- * Resolves when what this process has begun to change is kept, or takes too long. Whoever exits before could lose a new
- * token, for all.
+ * Resolves when the changes that this process has begun are kept, or take too long. A process that exits before could lose
+ * a new token, for all workspaces.
  */
 export async function changesEnded(): Promise<void> {
   await within(endMs, Promise.allSettled(begun));
 }
 
-/** What a server has given. */
+/** What a server has given to somebody who signed in. */
 export interface SignIn {
   /** 12 hexadecimal digits; another one with each sign-in. */
   readonly id: string;
@@ -45,7 +48,7 @@ export interface SignIn {
   readonly generation: number;
   /** The real ones. */
   readonly tokens: Readonly<Partial<Record<TokenName, string>>>;
-  /** The other fields of the last answer with tokens, for those who ask again. */
+  /** The other fields of the last answer with tokens, for agents that get the tokens without asking the server. */
   readonly answer: Readonly<Record<string, unknown>>;
   /** When the access token ends, in milliseconds since 1970; `undefined`: the server has not said. */
   readonly expiresAt?: number | undefined;
@@ -56,7 +59,7 @@ export interface SignIn {
 /** An id for a new sign-in. */
 export const newSignInId = (): string => randomBytes(6).toString('hex');
 
-/** What stands for one of its tokens inside. */
+/** What a container has instead of one of its tokens. */
 export function placeholderOf({ id, generation, tokens }: SignIn, name: TokenName): string | undefined {
   const token = tokens[name];
   return token === undefined ? undefined : placeholderFor(token, { name, signIn: id, generation });
@@ -69,14 +72,14 @@ export function tokenFor({ id, tokens }: SignIn, text: string): string | undefin
 }
 
 /** Which sign-ins a command uses. */
-export interface SignInScope {
+interface SignInScope {
   /** Its name. */
   readonly agent: string;
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
   /**
-   * Whether a new sign-in is for all workspaces. Where the user has not asked for that, it would be an agent's way to have
-   * the others work for another account.
+   * Whether a new sign-in is for all workspaces. Only the user may want that: otherwise an agent could make all others work
+   * for another account.
    */
   readonly isForAll: boolean;
 }
@@ -85,6 +88,7 @@ export interface SignInScope {
 export class SignIns {
   /** Where a new one is kept. */
   readonly own: KeptSignIn;
+  /** Where one is looked for, in this order. */
   readonly #all: readonly KeptSignIn[];
   readonly #folder: string;
 
@@ -98,12 +102,12 @@ export class SignIns {
     this.#all = isForAll ? [shared] : [this.own, shared];
   }
 
-  /** The one of the workspace, or that of all, as `KeptSignIn.outline` has it; `undefined`: nobody has signed in. */
+  /** The one of the workspace, or else that of all, as `KeptSignIn.outline` has it; `undefined`: nobody has signed in. */
   outline(): SignIn | undefined {
     return this.#all.flatMap((each) => each.outline() ?? [])[0];
   }
 
-  /** Calls `onOther` whenever somebody has signed in, in any process, as long as this one has something else to do. */
+  /** Calls `onOther` whenever somebody has signed in, in any process. Does not keep this process from ending. */
   follow(onOther: () => void): void {
     let known = this.outline()?.id;
     const look = (): void => {
@@ -112,7 +116,7 @@ export class SignIns {
       known = id;
       onOther();
     };
-    // Where it cannot be watched, the next command finds it.
+    // If the folder cannot be watched, the next command finds the new sign-in.
     unlessFails(() => {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
       watch(this.#folder, { persistent: false }, look).on('error', () => undefined);
@@ -149,14 +153,14 @@ function nameOf(workspace: string | undefined): string {
 
 /** What a file holds. */
 type Kept = SignIn & {
-  /** The tokens as JSON, sealed; then those beside it are of the outline. */
+  /** The tokens as JSON, sealed; `tokens` then has only what `outline` has of them. */
   readonly sealed?: string | undefined;
 };
 
-/** One of them. */
+/** The sign-in in one file. */
 class KeptSignIn {
   readonly #path: string;
-  /** Until when those who come later wait. */
+  /** Settles when the next change of this process may begin. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -181,7 +185,7 @@ class KeptSignIn {
     );
   }
 
-  /** As `read`, but of the tokens it has only what their placeholders keep; no keyring is needed. */
+  /** As `read`, but each token is cut to what its placeholder keeps of it; no keyring is needed. */
   outline(): SignIn | undefined {
     const record = this.#record();
     return record && outlineOf(record);
@@ -204,7 +208,7 @@ class KeptSignIn {
     });
   }
 
-  /** Keeps it, whatever was there; forgets that for `undefined`. */
+  /** Keeps a sign-in in the place of what was there; `undefined`: forgets that. */
   async keep(signIn: SignIn | undefined): Promise<void> {
     await this.#locked(() => {
       this.#write(signIn);
@@ -212,7 +216,7 @@ class KeptSignIn {
     });
   }
 
-  /** One after another in this process, so that it is no more than one of those who want it. */
+  /** One change after another in this process, with pauses, so that other processes get the lock as often as this one. */
   #locked<T>(use: () => Promise<T>): Promise<T> {
     const mine = this.#turn.then(() => this.#alone(use));
     const leave = () => sleep(leaveMs);

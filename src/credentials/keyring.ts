@@ -7,9 +7,9 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { safeProgram } from '../paths/safe-program';
 import type { Host } from '../system/host';
 
-/** How long it may take, in milliseconds: it may ask for a password. */
+/** How long its program may take, in milliseconds: it may ask for a password. */
 const limitMs = 20_000;
-/** How long it is left alone after it has not answered, in milliseconds: meanwhile nothing else goes on here. */
+/** How long it is not asked again after it has not answered, in milliseconds: this process stands still while it asks. */
 const retryMs = 60_000;
 const algorithm = 'aes-256-gcm';
 const [keyBytes, ivBytes, tagBytes] = [32, 12, 16];

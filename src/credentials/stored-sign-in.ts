@@ -4,8 +4,8 @@ import type { AgentSignIn, Tree } from './agent-sign-ins';
 import { placeholderOf, type SignIn } from './kept-sign-in';
 import { readPlaceholder, type TokenName } from './token-placeholder';
 
-/** What can be kept of it. */
-export type StoredSignIn = Pick<SignIn, 'tokens' | 'answer' | 'expiresAt'>;
+/** What such a file gives to a `SignIn`. */
+type StoredSignIn = Pick<SignIn, 'tokens' | 'answer' | 'expiresAt'>;
 
 /** The real tokens in an agent's file; `undefined` if none is there, whatever else is. */
 export function storedIn({ stored }: Pick<AgentSignIn, 'stored'>, text: string): StoredSignIn | undefined {
@@ -18,14 +18,14 @@ export function storedIn({ stored }: Pick<AgentSignIn, 'stored'>, text: string):
     // Claude drops tokens that come without a time and a scope.
     const answer = { token_type: 'Bearer', expires_in: 3600, ...(scope !== '' && { scope }) };
     const isTimed = typeof expiresAt === 'number' && Number.isFinite(expiresAt);
-    // Without an access token there is none that could be given to anybody.
+    // Without an access token, the first agent that asks has to renew.
     return { tokens, answer, expiresAt: tokens.access === undefined ? 0 : isTimed ? expiresAt : undefined };
   });
 }
 
 /**
- * The file with what a container is given of `signIn` in the place of the tokens in it. `given`: the text of the same file
- * for a container in which nobody has signed in; without one it has placeholders where the tokens were.
+ * The file without these tokens. `given`: the text of the same file as containers get it (`insideOf`), whose fields replace
+ * those of the file; without it, the placeholders of `signIn` take the places of the tokens.
  */
 export function withoutTokens(
   text: string,
@@ -44,13 +44,13 @@ export function withoutTokens(
   return `${comments}${JSON.stringify({ ...file, ...(JSON.parse(given ?? '{}') as Tree) }, undefined, 2)}\n`;
 }
 
-/** Copilot's begins with comments. */
+/** The file of Copilot begins with comments. */
 function parted(text: string): Record<'comments' | 'json', string> {
   const comments = /^(?:[ \t]*\/\/.*\n)*/.exec(text)![0];
   return { comments, json: text.slice(comments.length) };
 }
 
-/** What can stand in a header, and for nothing else. */
+/** Whether it can be a real token: a word that a header has room for, and no placeholder. */
 function isToken(value: unknown): value is string {
   return typeof value === 'string' && /^[!-~]{1,16384}$/.test(value) && readPlaceholder(value) === undefined;
 }

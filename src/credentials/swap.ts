@@ -10,15 +10,15 @@ export interface Keyable {
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
-/** Servers show what they get in any other header, or in the query: in what they refuse, and in links. */
+/** In no other header, and not in the query: servers show those in their errors and links. */
 const forKeys = ['authorization', 'x-api-key', 'x-goog-api-key'];
 
 /** What a text stands for; `undefined`: it is no placeholder. */
-export type StandsFor = (text: string) => string | undefined;
+type StandsFor = (text: string) => string | undefined;
 
 /**
- * The headers, with what a placeholder stands for where that is all that a header for keys holds, after the name of the
- * scheme, or a half of a `Basic` pair.
+ * The headers, with placeholders replaced in those for keys. A placeholder counts only if it is the whole value after the
+ * name of the scheme, or one half of a `Basic` pair.
  */
 export function withSwapped(headers: Keyable['headers'], standsFor: StandsFor): Keyable['headers'] {
   return headers.map(([name, value]) => [
@@ -27,7 +27,7 @@ export function withSwapped(headers: Keyable['headers'], standsFor: StandsFor): 
   ]);
 }
 
-/** The placeholders of tokens in whose place `withSwapped` would put something. */
+/** The placeholders of tokens where `withSwapped` replaces them. */
 export function placeholdersIn(headers: Keyable['headers']): TokenPlaceholder[] {
   const found: (TokenPlaceholder | undefined)[] = [];
   withSwapped(headers, (text) => void found.push(readPlaceholder(text)));

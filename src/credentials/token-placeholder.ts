@@ -1,6 +1,6 @@
 /** What a container has instead of the tokens of a sign-in, which stay on this machine. */
 
-/** Whose place it takes: the two tokens of OAuth, OpenID's about the user, and a key that was made for the account. */
+/** The two tokens of OAuth, OpenID's token about the user, and a key that was made for the account. */
 export type TokenName = 'access' | 'refresh' | 'id' | 'key';
 
 /** What a placeholder says. */
@@ -9,13 +9,13 @@ export interface TokenPlaceholder {
   readonly name: TokenName;
   /** Id of the sign-in. */
   readonly signIn: string;
-  /** `SignIn.generation` when it was given out; 0: with the sign-in of somebody else. */
+  /** `SignIn.generation` when it was given out; 0: it was put into a container that had not asked for it. */
   readonly generation: number;
 }
 
 const form = /caiplaceholder(access|refresh|id|key)x([0-9a-f]{12})x(\d{1,6})$/;
 
-/** Programs tell by it of which kind a key or token is. */
+/** The beginning by which programs tell the kind of a key or token. */
 const prefix = /^(?:sk-[a-z]+-(?:[a-z]+\d\d-)?|ya29\.|1\/\/|[a-z]{2,3}_)?/;
 
 /**
@@ -28,12 +28,12 @@ export function keptOf(token: string): string {
   return isWebToken ? `${head}.${claims}.` : prefix.exec(token)![0];
 }
 
-/** A text of the form of `token`, or of what is kept of it; of no use to anybody else. What it says can be read in it. */
+/** A text of the form of `token` (whole, or as `keptOf` cuts it), which is of use to nobody but `cai`. */
 export function placeholderFor(token: string, { name, signIn, generation }: TokenPlaceholder): string {
   return `${keptOf(token)}caiplaceholder${name}x${signIn}x${generation}`;
 }
 
-/** What a text says that is a placeholder. */
+/** What a placeholder says; `undefined`: the text is none. */
 export function readPlaceholder(text: unknown): TokenPlaceholder | undefined {
   const [, name, signIn, digits] = form.exec(typeof text === 'string' ? text : '') ?? [];
   if (name === undefined || signIn === undefined) return undefined;

@@ -32,9 +32,9 @@ export interface EgressOptions extends KeyedHostsOptions {
 
 /** What a command gets for its way, besides what it has. */
 export interface WayOut {
-  /** By which programs find it, and the placeholders of keys. */
+  /** Variables by which programs find the proxy, and those with placeholders of keys and of the sign-in. */
   readonly env: Variables;
-  /** With the placeholders of a sign-in, for `RemoteCommand.files`. */
+  /** Files with placeholders of the sign-in, for `RemoteCommand.files`. */
   readonly files: Readonly<Record<string, string>>;
 }
 

@@ -59,8 +59,7 @@ export function pass(
   place: Place,
 ): Promise<void> {
   return new Promise<void>((resolve, reject) => {
-    const fail = (reason: unknown) =>
-      reject(new Refusal(`${placeText(place)} broke off (${printableLine(messageOf(reason))})`, 502));
+    const fail = (reason: unknown) => reject(brokeOff(place, reason));
     // An answer that waits for another one is not told that their connection has ended.
     const giveUp = (): void => void sent.destroy();
     request.socket.once('close', giveUp);
@@ -103,16 +102,18 @@ export async function wholeText(message: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Headers that ask for another protocol, which go on to whoever is asked. */
+/** Headers that ask for another protocol, which are passed on in such a request. */
 export const forUpgrade = ['connection', 'upgrade'];
 
-/** Sends such a request, which came on `stream` with `head` after it, to `far`, and joins the two. */
+/**
+ * Sends such a request, which came on `stream` with `head` after it, to `far`, and joins the two at once: unlike with
+ * `joinUpgraded`, the request may have a body, and nobody needs to know what follows.
+ */
 export function passUpgrade(
   { method, path, headers }: Pick<Keyable, 'path' | 'headers'> & { readonly method: string | undefined },
   { stream, head, far }: { readonly stream: Duplex; readonly head: Buffer; readonly far: Duplex },
 ): void {
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
-  far.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
+  far.write(headOf(`${method} ${path} HTTP/1.1`, headers), 'latin1');
   far.write(head);
   joinStreams(stream, far);
 }
@@ -125,15 +126,11 @@ export function joinUpgraded(
   { stream, head, sent }: { readonly stream: Duplex; readonly head: Buffer; readonly sent: ClientRequest },
   place: Place,
 ): Promise<void> {
-  const tell = ({ statusCode, statusMessage }: IncomingMessage, headers: readonly (readonly string[])[]) => {
-    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
-    stream.write(`HTTP/1.1 ${statusCode} ${statusMessage}\r\n${lines.join('')}\r\n`, 'latin1');
-  };
+  const tell = ({ statusCode, statusMessage }: IncomingMessage, headers: Keyable['headers']) =>
+    stream.write(headOf(`HTTP/1.1 ${statusCode} ${statusMessage}`, headers), 'latin1');
   return new Promise<void>((resolve, reject) => {
     stream.on('close', () => sent.destroy());
-    sent.on('error', (reason) =>
-      reject(new Refusal(`${placeText(place)} broke off (${printableLine(messageOf(reason))})`, 502)),
-    );
+    sent.on('error', (reason) => reject(brokeOff(place, reason)));
     sent.on('upgrade', (got, far: Duplex, rest: Buffer) => {
       tell(got, endToEnd(got, forUpgrade));
       stream.write(rest);
@@ -149,6 +146,15 @@ export function joinUpgraded(
     if (stream.destroyed) sent.destroy();
     else sent.end();
   });
+}
+
+/** The head of a message, from its first line on. */
+function headOf(line: string, headers: Keyable['headers']): string {
+  return `${line}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+}
+
+function brokeOff(place: Place, reason: unknown): Refusal {
+  return new Refusal(`${placeText(place)} broke off (${printableLine(messageOf(reason))})`, 502);
 }
 
 /** Headers for one connection alone. Source: RFC 9110 section 7.6.1. */

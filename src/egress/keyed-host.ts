@@ -1,6 +1,6 @@
 /**
- * A host that gets keys or tokens of the user's: TLS from the container ends here, and they are put in on the way out,
- * which is TLS again, to that host alone.
+ * A host that gets keys or tokens of the user: TLS from the container ends here, and they are put into each request, which
+ * goes on by TLS of its own, to that host alone.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -28,9 +28,9 @@ import type { Exchange, TokenAnswer, TokenMessage } from './token-exchange';
 export interface KeyedHostOptions {
   /** The request with keys and tokens. Rejects with an error that says why they cannot be had. */
   readonly withKeys: (request: Keyable) => Promise<Keyable>;
-  /** Answers requests for tokens to a path; `undefined`: it is no such path. */
+  /** What answers requests for tokens at a path; `undefined`: nobody asks for tokens there. */
   readonly exchangeAt: (path: string) => Exchange | undefined;
-  /** What containers trust. */
+  /** The authority that containers trust. */
   readonly authority: () => Promise<Identity>;
   /** The way out. */
   readonly dialler: Pick<Dialler, 'tunnel'>;
@@ -103,7 +103,7 @@ export class KeyedHost {
     if (coding !== undefined) throw new Refusal('a request for tokens must not be compressed', 400);
     const inHeaders = placeholdersIn(headersFor(request, this.place));
     if (inHeaders.length > 1)
-      throw new Refusal('a request for tokens has no more than one of them in its headers, as a bearer', 400);
+      throw new Refusal('a request for tokens must have at most one token in its headers', 400);
     const asked = { type, body: await wholeText(request), inHeaders };
     const answer = await exchange(asked, (path, own) =>
       this.#answerTo(request, { path, headers: keyed.headers }, own),
@@ -126,9 +126,9 @@ export class KeyedHost {
       ...(type === undefined ? [] : [['Content-Type', type] as const]),
       ['Content-Length', String(Buffer.byteLength(body))],
     ] as const;
-    // On a connection that was used before, a token could be used up without an answer.
+    // A connection that was used before could break now: a refresh token would be used up without an answer.
     const sent = this.#sent(request, { path, headers: [...others, ...own] }, await this.#connect());
-    // Also once the answer has begun, while it is read.
+    // `once` below listens only until the answer begins, but an error can come later, too.
     sent.on('error', () => undefined);
     const answered = once(sent, 'response').then(async ([got]: IncomingMessage[]) => ({
       status: got!.statusCode ?? 502,
@@ -145,9 +145,9 @@ export class KeyedHost {
     if (this.options.exchangeAt(keyed.path) !== undefined)
       throw new Refusal('a request for tokens must not ask for another protocol', 400);
     const { upgrade = '', 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
-    // What follows is not looked at, and so must not be a request: it could ask for tokens.
+    // Nobody looks at what follows, so it must not be a request, which could ask for tokens.
     if (/\b(?:h2c?|https?|tls)\b/i.test(upgrade) || length !== '0' || coding !== undefined)
-      throw new Refusal('no request that can be passed on', 400);
+      throw new Refusal('a request for another protocol must have no body, and not ask for HTTP or TLS', 400);
     const sent = this.#sent(request, keyed, await this.#connect());
     await joinUpgraded({ stream, head, sent }, this.place);
   }
@@ -157,7 +157,7 @@ export class KeyedHost {
     const { method, url = '' } = request;
     // Servers answer TRACE with the headers that they got.
     if (method === 'TRACE' || !url.startsWith('/'))
-      throw new Refusal('no request that can be passed on', 400);
+      throw new Refusal('neither TRACE nor a request for a whole address is passed on', 400);
     const plain = { path: url, headers: headersFor(request, this.place, kept) };
     return await this.options.withKeys(plain).catch((reason: unknown) => {
       throw new Refusal(messageOf(reason), 502);

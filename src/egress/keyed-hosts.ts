@@ -1,4 +1,4 @@
-/** Which hosts get keys and tokens of the user's, and which. */
+/** Which hosts get keys and tokens of the user, and which of them each host gets. */
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/config';
 import { placeText, type Place } from '../config/host-rules';
@@ -11,9 +11,9 @@ import { withKey, withSwapped, type Keyable } from '../credentials/swap';
 import type { Host } from '../system/host';
 import type { Dialler } from './dial';
 import { KeyedHost, type KeyedHostOptions } from './keyed-host';
-import { exchangeAt } from './token-exchange';
+import { exchangeFor } from './token-exchange';
 
-/** Whose keys and tokens they are. */
+/** Of one command. */
 export interface KeyedHostsOptions {
   /** Name of the agent. */
   readonly agent: string;
@@ -21,18 +21,18 @@ export interface KeyedHostsOptions {
   readonly config: Pick<Config, 'network' | 'credentials'>;
   /** Has the folder of our records, and the keys. */
   readonly host: Host;
-  /** Whether the container takes us for these hosts; else it gets nothing. */
+  /** Whether the container trusts our authority, and so takes us for these hosts; otherwise no host gets anything. */
   readonly isTrusted: boolean;
-  /** Of the agent, as far as the command may use them. */
+  /** Those to the agent that the command may use. */
   readonly signIns: SignIns;
   /** Is told when somebody has signed in to the agent. */
   readonly onSignIn: () => void;
 }
 
-/** How many hosts are kept ready. */
+/** How many hosts are kept ready at once. */
 const maxKnown = 64;
 
-/** Finds the host that a place is, if it gets something. */
+/** Finds the host at a place; `undefined`: it gets neither keys nor tokens. */
 export function keyedHosts(
   options: KeyedHostsOptions,
   dialler: Dialler,
@@ -46,12 +46,12 @@ export function keyedHosts(
     certificates: async () => (caFile === undefined ? undefined : await readFile(caFile, 'utf8')),
   };
   const known = new Map<string, KeyedHost>();
-  const given = gifts(options);
+  const shares = sharesOf(options);
   return (place) => {
     const name = placeText(place);
     const before = known.get(name);
     if (before !== undefined) return before;
-    const all = given.flatMap((gift) => gift(place) ?? []);
+    const all = shares.flatMap((shareOf) => shareOf(place) ?? []);
     if (all.length === 0) return undefined;
     const host = new KeyedHost(place, { ...shared, ...together(all) });
     // The container chooses how many there are, where a rule has a `*`.
@@ -61,11 +61,11 @@ export function keyedHosts(
   };
 }
 
-/** What a host gets, of one kind. */
-type Gift = Pick<KeyedHostOptions, 'withKeys'> & Partial<Pick<KeyedHostOptions, 'exchangeAt'>>;
+/** What a host gets by one key, or by the sign-in. */
+type Share = Pick<KeyedHostOptions, 'withKeys'> & Partial<Pick<KeyedHostOptions, 'exchangeAt'>>;
 
-/** A function for each key and sign-in, which tells what a place gets of it. */
-function gifts(options: KeyedHostsOptions): ((place: Place) => Gift | undefined)[] {
+/** For each key, and for the sign-in, a function that tells what a place gets by it. */
+function sharesOf(options: KeyedHostsOptions): ((place: Place) => Share | undefined)[] {
   const { agent, config, host } = options;
   const keys = config.credentials.map((credential) => {
     const secret = new Secret(credential, host);
@@ -77,12 +77,12 @@ function gifts(options: KeyedHostsOptions): ((place: Place) => Gift | undefined)
   return signIn === undefined ? keys : [...keys, tokensOf(signIn, options)];
 }
 
-/** As for the keys, but for the agent's sign-in. */
+/** Tells what a place gets by the agent's sign-in. */
 function tokensOf(
   signIn: AgentSignIn,
   { signIns, onSignIn }: KeyedHostsOptions,
-): (place: Place) => Gift | undefined {
-  // eslint-disable-next-line @typescript-eslint/require-await -- as for keys, which take a while
+): (place: Place) => Share | undefined {
+  // eslint-disable-next-line @typescript-eslint/require-await -- of the same type as for keys, which take a while
   const withKeys = async ({ path, headers }: Keyable) => ({
     path,
     headers: withSwapped(headers, (text) => signIns.tokenFor(text)),
@@ -91,20 +91,20 @@ function tokensOf(
     if (!getsTokens(signIn, place)) return undefined;
     const exchange = (path: string) => {
       const endpoint = endpointAt(signIn, place.host, path);
-      return endpoint && exchangeAt(endpoint, signIns, onSignIn);
+      return endpoint && exchangeFor(endpoint, signIns, onSignIn);
     };
     return { withKeys, exchangeAt: exchange };
   };
 }
 
-function together(gifts: readonly Gift[]): Gift & Pick<KeyedHostOptions, 'exchangeAt'> {
+function together(shares: readonly Share[]): Share & Pick<KeyedHostOptions, 'exchangeAt'> {
   return {
     withKeys: async (request) => {
       let given = request;
-      for (const { withKeys } of gifts) given = await withKeys(given);
+      for (const { withKeys } of shares) given = await withKeys(given);
       return given;
     },
     exchangeAt: (path) =>
-      gifts.map(({ exchangeAt: find }) => find?.(path)).find((found) => found !== undefined),
+      shares.map(({ exchangeAt: find }) => find?.(path)).find((found) => found !== undefined),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Requests for tokens: the container sends and gets placeholders, and the tokens stay here.
+ * Requests for tokens: the container sends and gets placeholders, and the tokens stay on this machine.
  * Source: RFC 6749 (authorization codes, refresh tokens), RFC 8628 (devices), RFC 8693 (exchange), RFC 7009 (revocation).
  */
 import type { TokenEndpoint } from '../credentials/agent-sign-ins';
@@ -35,12 +35,12 @@ type Fields = Readonly<Record<string, unknown>>;
 type Names = TokenEndpoint['tokens'];
 
 const refreshGrant = 'refresh_token';
-/** Codex asks so for a key of the account. */
+/** By this, Codex asks for a key of the account. */
 const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
-/** By others, a server could take a renewal for something else. */
+/** The fields of a renewal or exchange. With any other, a server could take it for a sign-in, whose tokens we would miss. */
 const fieldsOfRenewals =
   /^(?:grant_type|refresh_token|client_id|client_secret|scope|expires_in|refresh_reason|subject_token|subject_token_type|requested_token)$/;
-/** What one workspace can say when it renews the sign-in of all: the others get the same token. */
+/** What one workspace may send when it renews the sign-in of all: the others get the same token, so it asks for no less. */
 const fieldsForAll = /^(?:grant_type|refresh_token|client_id|client_secret)$/;
 
 /**
@@ -50,14 +50,14 @@ const fieldsForAll = /^(?:grant_type|refresh_token|client_id|client_secret)$/;
 const freshMs = 6 * 60_000;
 /** How long after a renewal nobody gets another, in milliseconds. */
 const recentMs = 10_000;
-/** Fields with tokens, which no answer tells inside as they are. */
-const usual = /^(?:access|refresh|id)_token$/;
+/** Fields that hold tokens by convention: the container never gets those of a server as they are. */
+const usualTokens = /^(?:access|refresh|id)_token$/;
 
 /**
- * Gives out tokens at an endpoint. What has begun is ended, and its tokens are kept, also if nobody waits for the answer
- * any more. `onSignIn`: somebody has signed in.
+ * Answers requests at an endpoint. A request that was sent on is finished, and its tokens are kept, even if nobody waits for
+ * the answer any more. `onSignIn` is called when somebody has signed in.
  */
-export function exchangeAt(endpoint: TokenEndpoint, signIns: SignIns, onSignIn: () => void): Exchange {
+export function exchangeFor(endpoint: TokenEndpoint, signIns: SignIns, onSignIn: () => void): Exchange {
   return async (request, send) => {
     const fields = fieldsOf(request);
     const found = [...request.inHeaders, ...Object.values(fields).map(readPlaceholder)];
@@ -67,8 +67,8 @@ export function exchangeAt(endpoint: TokenEndpoint, signIns: SignIns, onSignIn: 
       send: (all: Fields) => send(endpoint.path, written(request, all)),
     };
     try {
-      if (given.length > 0) return await renewal(endpoint, signIns, given, asked);
-      // Whoever has a real token has it from a sign-in that is not kept here, and renews it as if we were not there.
+      if (given.length > 0) return await usingSignIn(endpoint, signIns, given, asked);
+      // Whoever sends a real token has a sign-in that is not kept here, and renews or ends it as if we were not there.
       const isRenewal =
         [refreshGrant, exchangeGrant].includes(String(fields.grant_type)) &&
         Object.keys(fields).every((field) => fieldsOfRenewals.test(field));
@@ -84,29 +84,32 @@ export function exchangeAt(endpoint: TokenEndpoint, signIns: SignIns, onSignIn: 
   };
 }
 
-/** What is kept of a sign-in, and how it is told inside. */
+/** What is kept when somebody signs in, and the answer for the container. */
 function signedIn(
   { tokens: names }: TokenEndpoint,
   got: TokenAnswer,
 ): { kept?: SignIn; result: TokenAnswer } {
   const found = tokensIn(got, names);
-  // A key for somebody's own token is theirs.
+  // A key that was asked for with a real token belongs to a sign-in that is not kept here.
   if (found === undefined || found.tokens.key !== undefined) return { result: got };
   if (found.tokens.access === undefined) throw new Refusal('the answer has no access token', 502);
   const kept: SignIn = { id: newSignInId(), generation: 1, ...found };
   return { kept, result: told(got.status, found.answer, names, kept) };
 }
 
-/** What was asked, with placeholders in it. */
+/** What was asked. */
 interface Asked {
   readonly fields: Fields;
   readonly send: (fields: Fields) => Promise<TokenAnswer>;
 }
 
-/** What is asked for with a token of a sign-in; `undefined`: nothing that an agent asks for. */
+/** What somebody wants who sends a placeholder; `undefined`: nothing that an agent asks for. */
 type Purpose = 'renewal' | 'key' | 'end' | undefined;
 
-/** A token anywhere else could come with a code or token of another account, which all would then work for. */
+/**
+ * A placeholder counts only where agents put it. Anywhere else it could accompany a code or token of another account, for
+ * which all workspaces would work from then on.
+ */
 function purposeOf(endpoint: TokenEndpoint, fields: Fields, given: readonly TokenPlaceholder[]): Purpose {
   if (endpoint.ends === true) return 'end';
   if (Object.values(endpoint.tokens).includes('key')) return 'key';
@@ -117,7 +120,8 @@ function purposeOf(endpoint: TokenEndpoint, fields: Fields, given: readonly Toke
   return fields.grant_type === exchangeGrant && isIn('subject_token') ? 'key' : undefined;
 }
 
-async function renewal(
+/** Renews a sign-in, makes a key of it, or ends it, as whoever sends its placeholders asks. */
+async function usingSignIn(
   endpoint: TokenEndpoint,
   signIns: SignIns,
   given: readonly TokenPlaceholder[],
@@ -126,10 +130,11 @@ async function renewal(
   const where = signIns.keeperOf(given[0]!);
   const purpose = purposeOf(endpoint, fields, given);
   if (where === undefined || purpose === undefined) return ended;
+  // It is the sign-in of all workspaces, which this one only uses.
   const isOthers = where !== signIns.own;
-  // One workspace does not end what others use, too.
+  // No workspace ends what others use; the agent is told that it has.
   if (isOthers && purpose === 'end') return json(200, {});
-  // All others would use it from then on.
+  // All workspaces would use that key from then on.
   if (isOthers && purpose === 'key') return notForAll;
   const said = isOthers
     ? Object.fromEntries(Object.entries(fields).filter(([field]) => fieldsForAll.test(field)))
@@ -147,15 +152,15 @@ async function renewal(
   });
 }
 
-/** What is kept after an answer to a request with a token of `signIn`, and how it is told inside. */
+/** What is kept after a server's answer to a request with a token of `signIn`, and the answer for the container. */
 function renewed(signIn: SignIn, names: Names, got: TokenAnswer): { kept: SignIn; result: TokenAnswer } {
   const found = tokensIn(got, names);
   if (found === undefined) return { kept: signIn, result: hidden(got, signIn) };
   const all = { ...signIn, tokens: { ...signIn.tokens, ...found.tokens } };
-  // A key is no new pair of tokens.
+  // A key is kept beside the tokens, which stay as they are.
   if (found.tokens.access === undefined)
     return { kept: all, result: told(got.status, found.answer, names, all) };
-  // Servers may leave out what is as it was, without which Claude drops the tokens.
+  // Servers may leave out a scope that has not changed. Without it, Claude drops the tokens.
   const { scope } = signIn.answer;
   const answer = { ...(scope !== undefined && { scope }), ...found.answer };
   const generation = signIn.generation + 1;
@@ -163,7 +168,7 @@ function renewed(signIn: SignIn, names: Names, got: TokenAnswer): { kept: SignIn
   return { kept, result: told(got.status, answer, names, kept) };
 }
 
-/** The tokens of an answer, and the rest of it; `undefined`: it has none. Fails with a `Refusal` if that cannot be told. */
+/** The tokens of an answer, and the rest of it; `undefined`: it has none. Fails with a `Refusal` for what is no JSON. */
 function tokensIn(
   got: TokenAnswer,
   names: Names,
@@ -176,13 +181,13 @@ function tokensIn(
   if (found.length === 0) return undefined;
   const tokens = Object.fromEntries(found.map(([field, name]) => [name, fields[field] as string]));
   const answer = Object.fromEntries(
-    Object.entries(fields).filter(([field]) => !Object.hasOwn(names, field) && !usual.test(field)),
+    Object.entries(fields).filter(([field]) => !Object.hasOwn(names, field) && !usualTokens.test(field)),
   );
   const seconds = Number(answer.expires_in);
   return { tokens, answer, expiresAt: seconds > 0 ? Date.now() + seconds * 1000 : undefined };
 }
 
-/** An answer for the container, with all tokens that are kept, as placeholders. */
+/** An answer for the container, with placeholders for the tokens that the endpoint names. */
 function told(status: number, answer: Fields, names: Names, signIn: SignIn): TokenAnswer {
   return hidden(json(status, withPlaceholders(answer, names, signIn)), signIn);
 }
@@ -198,7 +203,7 @@ function withPlaceholders(answer: Fields, names: Names, signIn: SignIn): Fields 
   return { ...answer, ...(isTimed && { expires_in: left }), ...Object.fromEntries(placeholders) };
 }
 
-/** Servers may show what they got, and what they give in more than one place, also as in a URL, or with `\/`. */
+/** Replaces tokens anywhere in an answer: a server may repeat them in other fields, as in a URL, or with `\/`. */
 function hidden(got: TokenAnswer, signIn: SignIn): TokenAnswer {
   const names = Object.keys(signIn.tokens) as TokenName[];
   const shown = names.flatMap((name) => {
@@ -220,7 +225,7 @@ function withTokens(fields: Fields, signIn: SignIn): Fields {
   return Object.fromEntries(real);
 }
 
-/** Fields as a request of the same kind, which servers cannot read in another way than we have. */
+/** The fields as a request of the same type, written anew so that no server reads it in another way than we have. */
 function written(request: TokenMessage, fields: Fields): TokenMessage {
   if (request.body === '') return { type: undefined, body: '' };
   if (isJson(request)) return { type: 'application/json', body: JSON.stringify(fields) };
@@ -237,7 +242,7 @@ function fieldsOf(request: TokenMessage): Fields {
   }
 }
 
-/** Fails with a `Refusal` for what is no object in JSON: what is in it cannot be told. */
+/** Fails with a `Refusal` for what is no JSON object: it could hold tokens that we do not find. */
 function objectIn(text: string): Fields {
   try {
     const value = JSON.parse(text) as unknown;
@@ -250,7 +255,7 @@ function objectIn(text: string): Fields {
 
 const isJson = ({ type = '' }: TokenMessage): boolean => /\bjson\b/i.test(type);
 const isSuccess = ({ status }: TokenAnswer): boolean => status >= 200 && status < 300;
-/** Whoever renews over and over would keep the others from it. */
+/** A workspace that renews over and over must not keep the others waiting. */
 const isRecent = ({ renewedAt = 0, expiresAt = Infinity }: SignIn): boolean =>
   Math.abs(Date.now() - renewedAt) < recentMs && expiresAt > Date.now();
 const isFresh = ({ expiresAt = Infinity }: SignIn): boolean => expiresAt - Date.now() > freshMs;

@@ -28,7 +28,7 @@ async function given(changes: Partial<EgressOptions> = {}, inherited: [string, s
     await once(inside, 'listening');
     return (inside.address() as AddressInfo).port;
   };
-  const { env: variables, files } = await openEgress({ listenAnywhere }, inherited, {
+  const { env: variables } = await openEgress({ listenAnywhere }, inherited, {
     agent: 'claude',
     workspace: '/ws',
     config,
@@ -40,7 +40,7 @@ async function given(changes: Partial<EgressOptions> = {}, inherited: [string, s
     onRefusal: (because) => refusals.push(because),
     ...changes,
   });
-  return { state, refusals, variables: new Map(variables), files };
+  return { state, refusals, variables: new Map(variables) };
 }
 
 /** The status line for a tunnel to a place. */

@@ -168,8 +168,9 @@ describe('a host that gets a key', () => {
     expect([got.status, got.location]).toEqual([302, 'https://evil.example/']);
   });
 
-  test.each(['TRACE'])('cannot be made to show it by %s', async (method) => {
-    const got = await request((await given()).port, { method, headers: { 'X-Api-Key': placeholder } });
+  test('cannot be made to show it by TRACE', async () => {
+    const { port } = await given();
+    const got = await request(port, { method: 'TRACE', headers: { 'X-Api-Key': placeholder } });
 
     expect(got.status).toBe(400);
     expect(got.body).not.toContain(key);

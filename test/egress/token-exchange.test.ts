@@ -2,7 +2,7 @@ import type { TokenEndpoint } from '../../src/credentials/agent-sign-ins';
 import { placeholderOf, SignIns, type SignIn } from '../../src/credentials/kept-sign-in';
 import { placeholdersIn } from '../../src/credentials/swap';
 import { Refusal } from '../../src/egress/policy';
-import { exchangeAt, type TokenAnswer } from '../../src/egress/token-exchange';
+import { exchangeFor, type TokenAnswer } from '../../src/egress/token-exchange';
 import { Host } from '../../src/system/host';
 import { newFolder } from '../support/temp-folder';
 
@@ -42,7 +42,7 @@ async function given(signIn?: SignIn, { isForAll = true, isShared = true } = {})
     { at = endpoint, type = json, bearer = '' } = {},
   ) => {
     const body = type === json ? JSON.stringify(fields) : String(new URLSearchParams(fields));
-    const answer = await exchangeAt(
+    const answer = await exchangeFor(
       at,
       signIns,
       () => count++,
@@ -260,7 +260,7 @@ describe('a renewal', () => {
     expect(sent).toEqual([]);
   });
 
-  it('of another agent, or with tokens of two sign-ins, ends it as well', async () => {
+  it('with tokens of two sign-ins is answered in the same way', async () => {
     const { ask, sent } = await given(kept);
 
     const { status } = await ask({ ...refresh(), subject_token: placeholder('id', 2, 'ffffffffffff') });
@@ -341,7 +341,7 @@ describe('a request that servers could read in another way', () => {
     const { signIns } = await given();
     const sent: unknown[] = [];
     const request = { type, body, inHeaders: [] };
-    const answer = await exchangeAt(
+    const answer = await exchangeFor(
       endpoint,
       signIns,
       () => undefined,

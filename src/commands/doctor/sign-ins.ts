@@ -55,7 +55,7 @@ async function offerMove(facts: Facts, volume: OwnVolume, ask: (question: string
   const { name, agent } = volume;
   const users = await usersOf(facts, volume);
   if (users === undefined) return;
-  // Of one workspace: what its agent has left there is not given to others.
+  // A volume of one workspace has the name of its container with `-data`: its sign-in is for that workspace alone.
   const isForAll = !name.endsWith('-data');
   const [user] = users;
   const unused = `no container uses the volume ${name}`;
@@ -75,7 +75,7 @@ async function offerMove(facts: Facts, volume: OwnVolume, ask: (question: string
     before === undefined
       ? `Keep the sign-in on this machine instead, for ${whose}?`
       : `Another sign-in is kept on this machine for ${whose}. Remove the one in the volume, and use that?`;
-  // It may have been started meanwhile.
+  // A container may have been started meanwhile.
   if (!(await ask(`${what} ${question}`)) || (await usersOf(facts, volume)) === undefined) return;
   const isMoved = await withFile(facts, volume, async (text, replace) => {
     const signIn = signInOf(agent, config)!;
@@ -85,7 +85,7 @@ async function offerMove(facts: Facts, volume: OwnVolume, ask: (question: string
     if (now?.id !== before?.id) throw new Error('somebody has signed in or out meanwhile: try again');
     const kept = now ?? { id: newSignInId(), generation: 1, ...stored };
     if (now === undefined) await known.own.keep(kept);
-    // Containers are given what asks for other tokens.
+    // What containers are given makes the agent renew, which it cannot do without that token.
     const canRenew = kept.tokens.refresh !== undefined;
     const given = canRenew ? insideOf(signIn, known).files?.[signIn.stored.path] : undefined;
     await replace(withoutTokens(text, stored, kept, given));

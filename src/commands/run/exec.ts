@@ -40,7 +40,7 @@ export interface ExecOptions extends TargetOptions {
   readonly endsOnSignal?: boolean;
   /** Identity of the process for which the command runs, besides our parent: its end, too, is ours. */
   readonly wantedBy?: string;
-  /** Whether somebody signs in with it for all workspaces; else a sign-in is for this workspace. */
+  /** Whether a sign-in that the command makes is for all workspaces; otherwise it is for this one alone. */
   readonly signsInForAll?: boolean;
   /** What is opened on its connection before the command runs, and closed when that has ended. */
   readonly beside?: (connection: SshConnection) => Promise<{ close(): Promise<void> }>;
@@ -124,7 +124,7 @@ async function runIn(
     const command = openWay(target.wanted, place, { host, guard }, options).then((way) => ({
       argv,
       cwd,
-      // What the user sets goes before, but where the way has added to it.
+      // Of equal names the last counts: what the user sets, except for Java's options, to which the way has added.
       env: [...base, ...way.env, ...env.filter(([name]) => name !== javaVariable || settings.hasNetwork)],
       files: way.files,
     }));

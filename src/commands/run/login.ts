@@ -40,8 +40,8 @@ export const accountOptions = [
 export const run = declare<AccountOptions>({
   name: 'login',
   description: `Signs in to an agent by its own command, which runs in a container. The sign-in to Claude, Codex, Gemini and
-Copilot is kept on this machine, outside of containers, and holds for all workspaces. That to any other agent is in its
-data, and so by default in those of one workspace.`,
+Copilot is kept on this machine, outside of containers, and holds for all workspaces. A sign-in to any other
+agent is in the agent's data, which by default each workspace has of its own.`,
   arguments: [...accountArguments, ['[command...]', 'after --: another command to sign in with']],
   options: accountOptions,
   footer: `
@@ -77,7 +77,7 @@ export async function runLogin(
   return await runSignIn(argv, { agent, workspace: root, env: pairs, guide }, host);
 }
 
-/** Where an agent's sign-in is, by the configuration of the current folder, if the user does not say. */
+/** Whose sign-in is meant: as the user says, or else as the configuration of the current folder has it. */
 export async function placeOf(agent: string, options: AccountOptions, host: Host): Promise<TargetOptions> {
   if (options.workspace !== undefined) return options;
   const workspace = await workspaceIfAny('.', host);

@@ -52,7 +52,7 @@ async function signOut(agent: string, options: Options, host: Host): Promise<num
   }
 }
 
-/** What is kept outside of containers; it goes whatever the agent's command has done. */
+/** Forgets what is kept outside of containers, whatever the agent's command has done. */
 async function forget(agent: string, folder: string | false, host: Host): Promise<void> {
   const workspace = folder === false ? undefined : await namedRoot(folder, host);
   const isForAll =

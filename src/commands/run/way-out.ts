@@ -20,10 +20,9 @@ interface Place {
   readonly base: Variables;
 }
 
-/** What is asked and told on the terminal, and for whom a sign-in is. */
+/** Those of `ExecOptions` that matter here. */
 interface Choices {
   readonly quiet?: boolean;
-  /** Whether somebody signs in for all workspaces. */
   readonly signsInForAll?: boolean;
 }
 
@@ -50,7 +49,7 @@ export async function openWay(
   const whose = isForAll ? 'all workspaces' : 'this workspace';
   const isTrusted = container.authority !== undefined && container.authority === settings.authority;
   const signIn = isTrusted ? signInOf(agent, config) : undefined;
-  // Who signs in meanwhile, in another terminal, need not start the agent again.
+  // A user who signs in later, in another terminal, need not start the agent again.
   if (signIn !== undefined)
     signIns.follow(() => {
       bring(connection, base, insideOf(signIn, signIns).files).catch(() => undefined);
@@ -69,7 +68,7 @@ export async function openWay(
   });
 }
 
-/** Has files made where the command finds them. */
+/** Puts files into the container while the command runs: another command gets them. */
 async function bring(connection: SshConnection, env: Variables, files: WayOut['files'] = {}): Promise<void> {
   const { stdin, stdout, stderr } = await connection.run({ argv: ['true'], cwd: '/', env, files });
   stdin.end();
