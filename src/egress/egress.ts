@@ -7,7 +7,6 @@ import type { SshConnection } from '../container/ssh/ssh';
 import type { Config } from '../config/config';
 import { placeText } from '../config/host-rules';
 import { ownValue } from '../config/own-property';
-import { insideOf, signInOf } from '../credentials/agent-sign-ins';
 import { placeholdersFor, placesOf } from '../credentials/services';
 import type { Ask } from './ask';
 import { decisionsOf } from './decisions';
@@ -20,6 +19,8 @@ import { EgressProxy } from './proxy';
 
 /** Whose way it is. */
 export interface EgressOptions extends KeyedHostsOptions {
+  /** Name of the agent. */
+  readonly agent: string;
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
   /** In effect. */
@@ -30,31 +31,22 @@ export interface EgressOptions extends KeyedHostsOptions {
   readonly onRefusal: (because: string) => void;
 }
 
-/** What a command gets for its way, besides what it has. */
-export interface WayOut {
-  /** Variables by which programs find the proxy, and those with placeholders of keys and of the sign-in. */
-  readonly env: Variables;
-  /** Files with placeholders of the sign-in, for `RemoteCommand.files`. */
-  readonly files: Readonly<Record<string, string>>;
-}
-
-/** Opens the way for as long as the connection lasts. Rejects with `SSH_CONNECT`, and with `CONFIG`. */
+/**
+ * Opens the way for as long as the connection lasts. Returns the variables by which programs find it, and those with
+ * placeholders of keys, which add to those that they have. Rejects with `SSH_CONNECT`.
+ */
 export async function openEgress(
   connection: Pick<SshConnection, 'listenAnywhere'>,
   inherited: Variables,
   options: EgressOptions,
-): Promise<WayOut> {
-  const { agent, config, isTrusted, signIns } = options;
-  const signIn = isTrusted ? signInOf(agent, config) : undefined;
-  const { files = {}, variables = {} } = signIn === undefined ? {} : insideOf(signIn, signIns);
+): Promise<Variables> {
   // Made by the first connection: most commands make none.
   let proxy: EgressProxy | undefined;
   const port = await connection.listenAnywhere((stream: Duplex) => {
     proxy ??= proxyOf(options);
     proxy.take(stream);
   });
-  const placeholders = [...placeholdersFor(config.credentials), ...Object.entries(variables)];
-  return { env: [...variablesFor(port, new Map(inherited)), ...placeholders], files };
+  return [...variablesFor(port, new Map(inherited)), ...placeholdersFor(options.config.credentials)];
 }
 
 function proxyOf(options: EgressOptions): EgressProxy {

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/config';
 import { placeText, type Place } from '../config/host-rules';
-import { endpointAt, getsTokens, signInOf, type AgentSignIn } from '../credentials/agent-sign-ins';
+import { endpointAt, getsTokens, type AgentSignIn } from '../credentials/agent-sign-ins';
 import { authorityOf } from '../credentials/authority';
 import type { SignIns } from '../credentials/kept-sign-in';
 import { Secret } from '../credentials/secret';
@@ -15,17 +15,23 @@ import { exchangeFor } from './token-exchange';
 
 /** Of one command. */
 export interface KeyedHostsOptions {
-  /** Name of the agent. */
-  readonly agent: string;
   /** In effect. */
   readonly config: Pick<Config, 'network' | 'credentials'>;
   /** Has the folder of our records, and the keys. */
   readonly host: Host;
   /** Whether the container trusts our authority, and so takes us for these hosts; otherwise no host gets anything. */
   readonly isTrusted: boolean;
-  /** Those to the agent that the command may use. */
-  readonly signIns: SignIns;
-  /** Is told when somebody has signed in to the agent. */
+  /** The one to the command's agent; `undefined`: none is kept outside of the container. */
+  readonly signIn: OutsideSignIn | undefined;
+}
+
+/** How an agent signs in, and the sign-ins that the command may use. */
+export interface OutsideSignIn {
+  /** Of the agent. */
+  readonly form: AgentSignIn;
+  /** For the command's workspace. */
+  readonly kept: SignIns;
+  /** Is told when somebody has signed in. */
   readonly onSignIn: () => void;
 }
 
@@ -66,32 +72,28 @@ type Share = Pick<KeyedHostOptions, 'withKeys'> & Partial<Pick<KeyedHostOptions,
 
 /** For each key, and for the sign-in, a function that tells what a place gets by it. */
 function sharesOf(options: KeyedHostsOptions): ((place: Place) => Share | undefined)[] {
-  const { agent, config, host } = options;
+  const { config, host, signIn } = options;
   const keys = config.credentials.map((credential) => {
     const secret = new Secret(credential, host);
     const places = placesOf(credential).map(placeText);
     const withKeys = async (request: Keyable) => withKey(request, credential, await secret.key());
     return (place: Place) => (places.includes(placeText(place)) ? { withKeys } : undefined);
   });
-  const signIn = signInOf(agent, config);
-  return signIn === undefined ? keys : [...keys, tokensOf(signIn, options)];
+  return signIn === undefined ? keys : [...keys, tokensOf(signIn)];
 }
 
 /** Tells what a place gets by the agent's sign-in. */
-function tokensOf(
-  signIn: AgentSignIn,
-  { signIns, onSignIn }: KeyedHostsOptions,
-): (place: Place) => Share | undefined {
+function tokensOf({ form, kept, onSignIn }: OutsideSignIn): (place: Place) => Share | undefined {
   // eslint-disable-next-line @typescript-eslint/require-await -- of the same type as for keys, which take a while
   const withKeys = async ({ path, headers }: Keyable) => ({
     path,
-    headers: withSwapped(headers, (text) => signIns.tokenFor(text)),
+    headers: withSwapped(headers, (text) => kept.tokenFor(text)),
   });
   return (place) => {
-    if (!getsTokens(signIn, place)) return undefined;
+    if (!getsTokens(form, place)) return undefined;
     const exchange = (path: string) => {
-      const endpoint = endpointAt(signIn, place.host, path);
-      return endpoint && exchangeFor(endpoint, signIns, onSignIn);
+      const endpoint = endpointAt(form, place.host, path);
+      return endpoint && exchangeFor(endpoint, kept, onSignIn);
     };
     return { withKeys, exchangeAt: exchange };
   };

@@ -129,7 +129,8 @@ async function usingSignIn(
 ): Promise<TokenAnswer> {
   const where = signIns.keeperOf(given[0]!);
   const purpose = purposeOf(endpoint, fields, given);
-  if (where === undefined || purpose === undefined) return ended;
+  if (where === undefined) return ended;
+  if (purpose === undefined) return notUsable;
   // It is the sign-in of all workspaces, which this one only uses.
   const isOthers = where !== signIns.own;
   // No workspace ends what others use; the agent is told that it has.
@@ -267,6 +268,11 @@ function json(status: number, fields: Fields): TokenAnswer {
 const ended = json(400, {
   error: 'invalid_grant',
   error_description: 'this sign-in has been ended or replaced on this machine: sign in again',
+});
+
+const notUsable = json(400, {
+  error: 'invalid_request',
+  error_description: 'a token of this sign-in cannot be used in this request',
 });
 
 const notForAll = json(403, {

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { SignIns } from '../../src/credentials/kept-sign-in';
 import { decide } from '../../src/egress/decisions';
 import { openEgress, type EgressOptions } from '../../src/egress/egress';
 import { readLog } from '../../src/egress/network-log';
@@ -28,14 +27,13 @@ async function given(changes: Partial<EgressOptions> = {}, inherited: [string, s
     await once(inside, 'listening');
     return (inside.address() as AddressInfo).port;
   };
-  const { env: variables } = await openEgress({ listenAnywhere }, inherited, {
+  const variables = await openEgress({ listenAnywhere }, inherited, {
     agent: 'claude',
     workspace: '/ws',
     config,
     host: new Host({ HOME: home }),
     isTrusted: true,
-    signIns: new SignIns(new Host({ HOME: home }), { agent: 'claude', workspace: '/ws', isForAll: false }),
-    onSignIn: () => undefined,
+    signIn: undefined,
     ask: undefined,
     onRefusal: (because) => refusals.push(because),
     ...changes,

