@@ -91,12 +91,13 @@ export function pass(
 const maxWholeBytes = 256 * 1024;
 
 /** A body as text. Rejects with a `Refusal` for a longer one than is read whole. */
-export async function wholeText(message: IncomingMessage): Promise<string> {
+export async function wholeText(message: IncomingMessage, status: Refusal['status'] = 400): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of message as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > maxWholeBytes) throw new Refusal(`a body of more than ${maxWholeBytes} bytes`, 400);
+    if (bytes > maxWholeBytes)
+      throw new Refusal(`the body has more than ${maxWholeBytes} bytes, which are too many here`, status);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

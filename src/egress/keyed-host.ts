@@ -133,7 +133,7 @@ export class KeyedHost {
     const answered = once(sent, 'response').then(async ([got]: IncomingMessage[]) => ({
       status: got!.statusCode ?? 502,
       type: got!.headers['content-type'],
-      body: await wholeText(got!),
+      body: await wholeText(got!, 502),
     }));
     sent.end(body);
     await opened(this.place, sent, answered);

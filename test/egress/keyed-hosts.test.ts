@@ -160,7 +160,7 @@ describe('keyedHosts', () => {
 
     expect(await ask('platform.claude.com', options, 'x')).toMatch(/must not be compressed/);
     expect(await ask('platform.claude.com', { ...options, headers: {} }, 'x'.repeat(300_000))).toMatch(
-      /a body of more than 262144 bytes/,
+      /the body has more than 262144 bytes/,
     );
   });
 
