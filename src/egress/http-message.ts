@@ -90,7 +90,7 @@ export function pass(
 /** Longest body that is read whole, in bytes. */
 const maxWholeBytes = 256 * 1024;
 
-/** A body as text. Rejects with a `Refusal` for a longer one than is read whole. */
+/** A body as text. Rejects with a `Refusal` of that status for a longer one than is read whole. */
 export async function wholeText(message: IncomingMessage, status: Refusal['status'] = 400): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
