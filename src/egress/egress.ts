@@ -11,6 +11,7 @@ import { placeholdersFor, placesOf } from '../credentials/services';
 import type { Ask } from './ask';
 import { decisionsOf } from './decisions';
 import { Dialler } from './dial';
+import { isInternal } from './addresses';
 import { agentHosts, commonHosts } from './listed-hosts';
 import { keyedHosts, type KeyedHostsOptions } from './keyed-hosts';
 import { NetworkLog } from './network-log';
@@ -31,6 +32,9 @@ export interface EgressOptions extends KeyedHostsOptions {
   readonly onRefusal: (because: string) => void;
 }
 
+/** When the proxy is made, in milliseconds after the command has its way, unless somebody connects before. */
+const readyMs = 100;
+
 /**
  * Opens the way for as long as the connection lasts. Returns the variables by which programs find it, and those with
  * placeholders of keys, which add to those that they have. Rejects with `SSH_CONNECT`.
@@ -40,12 +44,14 @@ export async function openEgress(
   inherited: Variables,
   options: EgressOptions,
 ): Promise<Variables> {
-  // Made by the first connection: most commands make none.
-  let proxy: EgressProxy | undefined;
-  const port = await connection.listenAnywhere((stream: Duplex) => {
-    proxy ??= proxyOf(options);
-    proxy.take(stream);
-  });
+  let made: EgressProxy | undefined;
+  const proxy = () => (made ??= proxyOf(options));
+  const port = await connection.listenAnywhere((stream: Duplex) => proxy().take(stream));
+  // Short commands need none, and the first connection of others need not wait: Node takes 7 ms to tell addresses.
+  setTimeout(() => {
+    proxy();
+    isInternal('::1');
+  }, readyMs).unref();
   return [...variablesFor(port, new Map(inherited)), ...placeholdersFor(options.config.credentials)];
 }
 
