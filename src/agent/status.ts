@@ -1,7 +1,7 @@
 /** What a command of ours and the program that started it say to each other on descriptor 3: a JSON object a line. */
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../errors';
-import { unlessFails } from '../system/state-folder';
+import { objectIn } from '../system/state-folder';
 
 /** What the command tells unasked. */
 export type AgentStatus =
@@ -67,10 +67,6 @@ export function parseVerdict(line: string): Verdict | undefined {
   const { verdict, isAllowed } = objectIn(line) ?? {};
   if (typeof verdict !== 'number') return undefined;
   return { verdict, isAllowed: typeof isAllowed === 'boolean' ? isAllowed : undefined };
-}
-
-function objectIn(line: string): Readonly<Partial<Record<string, unknown>>> | undefined {
-  return unlessFails(() => JSON.parse(line) as Readonly<Record<string, unknown>> | null) ?? undefined;
 }
 
 /** Gives `take` each line of a stream. An error of the stream only says that the other end is gone. */

@@ -1,7 +1,8 @@
 /** Whether a container is still what its labels say it was made as. */
 import { CaiError } from '../errors';
 import type { ContainerInfo } from './engine/container-info';
-import { label, mountText, objectIn, type Recorded, type Settings } from './spec/spec';
+import { label, mountText, type Recorded, type Settings } from './spec/spec';
+import { objectIn } from '../system/state-folder';
 
 /**
  * The error `FOREIGN_CONTAINER`, unless the container is ours, for this workspace and agent, and its real mounts, user

@@ -2,9 +2,9 @@
 import type { Config } from '../config/config';
 import { names, parseRule, type Place } from '../config/host-rules';
 import { ownValue } from '../config/own-property';
-import { unlessFails } from '../system/state-folder';
-import { placeholderOf, type SignIn, type SignIns } from './kept-sign-in';
+import { placeholderOf, type SignIn } from './kept-sign-in';
 import { geminiVariable, type TokenName } from './token-placeholder';
+import { objectIn } from '../system/state-folder';
 
 /** Where an agent asks for tokens, by HTTPS. */
 export interface TokenEndpoint {
@@ -192,9 +192,8 @@ export function endpointAt(
   return found.sort((one, other) => other.path.length - one.path.length)[0];
 }
 
-/** What a container is to have of the agent's sign-in, or is to lose if there is none. Fails with `CaiError('CONFIG')`. */
-export function insideOf({ inside, stored }: AgentSignIn, signIns: SignIns): Inside {
-  const signIn = signIns.outline();
+/** What a container is to have of a sign-in to the agent, or of its outline, or is to lose if there is none. */
+export function insideOf({ inside, stored }: AgentSignIn, signIn: SignIn | undefined): Inside {
   // An empty text removes a file with placeholders, which would make the agent believe that it is signed in.
   if (signIn === undefined) return { files: { [stored.path]: '' } };
   // Generation 0 is older than any: an agent that renews gets the current token, and the server is not asked.
@@ -223,7 +222,5 @@ function chatGptAccount(signIn: SignIn): unknown {
 
 /** What the id token says. */
 function claimsOf({ tokens: { id = '' } }: SignIn): Readonly<Record<string, unknown>> {
-  const part = Buffer.from(id.split('.')[1] ?? '', 'base64url').toString();
-  const claims = unlessFails<unknown>(() => JSON.parse(part));
-  return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : {};
+  return objectIn(Buffer.from(id.split('.')[1] ?? '', 'base64url').toString()) ?? {};
 }

@@ -2,7 +2,7 @@
  * The sign-ins that are kept on this machine: for each agent one for all workspaces, and one for each workspace that has
  * its own.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import { posix } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +11,14 @@ import type { Host } from '../system/host';
 import { ProcessLocks } from '../system/process-lock';
 import { replaceFile } from '../system/replace-file';
 import { within } from '../system/time-limit';
-import { readState, stateRemedy, unlessFails, unlessGone } from '../system/state-folder';
+import {
+  readState,
+  recordName,
+  stateRemedy,
+  unlessFails,
+  unlessGone,
+  objectIn,
+} from '../system/state-folder';
 import { Keyring } from './keyring';
 import {
   keptOf,
@@ -98,7 +105,7 @@ export class SignIns {
     const keeper = (name: string) => new KeptSignIn(host, keyring, agent, name);
     const shared = keeper(forAll);
     this.#folder = posix.join(host.folders.state, folder, agent);
-    this.own = isForAll ? shared : keeper(nameOf(workspace));
+    this.own = isForAll ? shared : keeper(recordName(workspace));
     this.#all = isForAll ? [shared] : [this.own, shared];
   }
 
@@ -107,14 +114,17 @@ export class SignIns {
     return this.#all.flatMap((each) => each.outline() ?? [])[0];
   }
 
-  /** Calls `onOther` whenever somebody has signed in, in any process. Does not keep this process from ending. */
-  follow(onOther: () => void): void {
-    let known = this.outline()?.id;
+  /**
+   * Calls `onOther` whenever somebody has signed in, in any process: there is another sign-in than `known`, an outline.
+   * Does not keep this process from ending.
+   */
+  follow(known: SignIn | undefined, onOther: (signIn: SignIn) => void): void {
+    let last = known?.id;
     const look = (): void => {
-      const id = unlessFails(() => this.outline()?.id);
-      if (id === undefined || id === known) return;
-      known = id;
-      onOther();
+      const signIn = unlessFails(() => this.outline());
+      if (signIn === undefined || signIn.id === last) return;
+      last = signIn.id;
+      onOther(signIn);
     };
     // If the folder cannot be watched, the next command finds the new sign-in.
     unlessFails(() => {
@@ -125,8 +135,8 @@ export class SignIns {
 
   /** The token that a placeholder stands for: the current one, also for a placeholder of an earlier generation. */
   tokenFor(text: string): string | undefined {
-    const read = readPlaceholder(text);
-    const signIn = read && this.keeperOf(read)?.read();
+    const id = readPlaceholder(text)?.signIn;
+    const [signIn] = id === undefined ? [] : this.#all.flatMap((each) => each.read(id) ?? []);
     return signIn && tokenFor(signIn, text);
   }
 
@@ -146,10 +156,6 @@ export async function forgetSignIns(host: Host, agent: string): Promise<void> {
 
 const folder = 'credentials/sign-ins';
 const forAll = 'all-workspaces';
-
-function nameOf(workspace: string | undefined): string {
-  return workspace === undefined ? 'no-workspace' : createHash('sha256').update(workspace).digest('hex');
-}
 
 /** What a file holds. */
 type Kept = SignIn & {
@@ -172,9 +178,13 @@ class KeptSignIn {
     this.#path = posix.join(host.folders.state, folder, agent, `${name}.json`);
   }
 
-  /** As it is now; `undefined`: there is none, or none that can be used, so that the user has to sign in. */
-  read(): SignIn | undefined {
+  /**
+   * As it is now; `undefined`: there is none, or none that can be used, so that the user has to sign in; or it is not the
+   * one with that `id`.
+   */
+  read(id?: string): SignIn | undefined {
     const record = this.#record();
+    if (id !== undefined && record?.id !== id) return undefined;
     if (record?.sealed === undefined) return record;
     const { sealed, ...signIn } = record;
     const text = this.keyring.unseal(sealed);
@@ -243,7 +253,7 @@ class KeptSignIn {
     const { state } = this.host.folders;
     const read = (path: string) => unlessGone(() => readFileSync(path, 'utf8'));
     const text = readState(state, posix.relative(state, this.#path), read);
-    const record = unlessFails(() => JSON.parse(text ?? '') as Partial<Kept> | null);
+    const record: Partial<Kept> | undefined = objectIn(text);
     const tokens = Object.values<unknown>(record?.tokens ?? []);
     const isKept = typeof record?.id === 'string' && tokens.length > 0;
     return isKept && tokens.every((token) => typeof token === 'string') ? (record as Kept) : undefined;

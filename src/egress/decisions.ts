@@ -2,7 +2,6 @@
  * What the user has decided of a workspace's network: one small file for each root in our state folder, which no
  * agent can write.
  */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
@@ -10,7 +9,7 @@ import { ProcessLocks, type Lock } from '../system/process-lock';
 import { quoted } from '../system/quoted';
 import { errorCodeOf } from '../system/real-path';
 import { replaceFile } from '../system/replace-file';
-import { stateRemedy } from '../system/state-folder';
+import { recordName, stateRemedy } from '../system/state-folder';
 
 /** What a rule does. */
 export type RuleKind = 'allow' | 'deny';
@@ -32,11 +31,6 @@ const lockPollMs = 3;
 /** The folder of what is kept of networks. */
 export function networkFolder(state: string): string {
   return posix.join(state, 'network');
-}
-
-/** What the files of a workspace begin with; `undefined`: of all that runs without one. */
-export function networkName(root: string | undefined): string {
-  return root === undefined ? 'no-workspace' : createHash('sha256').update(root).digest('hex');
 }
 
 /** What is decided for the workspace at `root`, or without one; nothing, and a fault, where the file cannot be read. */
@@ -121,7 +115,7 @@ function without({ allow, deny }: Decisions, rule: string): Decisions {
 }
 
 function fileOf(state: string, root: string | undefined): string {
-  return posix.join(networkFolder(state), `${networkName(root)}.json`);
+  return posix.join(networkFolder(state), `${recordName(root)}.json`);
 }
 
 function isRecord(record: unknown, root: string | undefined): record is Readonly<Record<RuleKind, string[]>> {

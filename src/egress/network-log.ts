@@ -6,8 +6,8 @@ import { appendFileSync, fstatSync, mkdirSync, readFileSync, renameSync, statSyn
 import { posix } from 'node:path';
 import { endsWhole, withFile } from '../system/open-file';
 import { ProcessLocks } from '../system/process-lock';
-import { unlessFails, unlessGone } from '../system/state-folder';
-import { networkFolder, networkName } from './decisions';
+import { recordName, unlessFails, unlessGone } from '../system/state-folder';
+import { networkFolder } from './decisions';
 
 /** What became of a connection. */
 export type Outcome = 'allowed' | 'refused';
@@ -97,7 +97,7 @@ function isFull(file: string): boolean {
 }
 
 function fileOf(state: string, root: string | undefined): string {
-  return posix.join(networkFolder(state), `${networkName(root)}.log`);
+  return posix.join(networkFolder(state), `${recordName(root)}.log`);
 }
 
 function olderHalf(file: string): string {

@@ -7,6 +7,7 @@ import { newSignInId, placeholderOf, tokenFor, type SignIn, type SignIns } from 
 import { readPlaceholder, type TokenName, type TokenPlaceholder } from '../credentials/token-placeholder';
 import { messageOf } from '../errors';
 import { Refusal } from './policy';
+import { objectIn } from '../system/state-folder';
 
 /** What is sent, or answered. */
 export interface TokenMessage {
@@ -176,6 +177,9 @@ function tokensIn(
 ): Pick<SignIn, 'tokens' | 'answer' | 'expiresAt'> | undefined {
   if (!isSuccess(got)) return undefined;
   const fields = objectIn(got.body);
+  // It could hold tokens that we do not find.
+  if (fields === undefined)
+    throw new Refusal('the answer is no JSON object, so that tokens in it could not be kept outside', 502);
   const found = Object.entries(names).filter(
     ([field]) => typeof fields[field] === 'string' && fields[field] !== '',
   );
@@ -235,23 +239,8 @@ function written(request: TokenMessage, fields: Fields): TokenMessage {
 }
 
 function fieldsOf(request: TokenMessage): Fields {
-  if (!isJson(request)) return Object.fromEntries(new URLSearchParams(request.body));
-  try {
-    return objectIn(request.body);
-  } catch {
-    return {};
-  }
-}
-
-/** Fails with a `Refusal` for what is no JSON object: it could hold tokens that we do not find. */
-function objectIn(text: string): Fields {
-  try {
-    const value = JSON.parse(text) as unknown;
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-  } catch {
-    // As for any other text.
-  }
-  throw new Refusal('the answer is no JSON object, so that tokens in it could not be kept outside', 502);
+  if (isJson(request)) return objectIn(request.body) ?? {};
+  return Object.fromEntries(new URLSearchParams(request.body));
 }
 
 const isJson = ({ type = '' }: TokenMessage): boolean => /\bjson\b/i.test(type);

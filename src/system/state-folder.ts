@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CaiError, messageOf } from '../errors';
+import { builtin } from './builtin';
 import { ancestry, errorCodeOf } from './real-path';
 
 /** What to do where `state` cannot be used. */
@@ -37,6 +38,21 @@ export function tryState(state: string): void {
   }
   if (place !== state) return;
   for (const name of readdirSync(state)) accessSync(join(state, name), constants.R_OK | constants.W_OK);
+}
+
+/** What the files of a workspace's records are called; `undefined`: of all that runs without one. */
+export function recordName(root: string | undefined): string {
+  // Loaded when it is wanted, as it takes 3 ms.
+  return root === undefined
+    ? 'no-workspace'
+    : builtin('node:crypto').createHash('sha256').update(root).digest('hex');
+}
+
+/** The object that a text holds as JSON; `undefined` if it holds none, also for a list. */
+export function objectIn(text: string | undefined): Readonly<Record<string, unknown>> | undefined {
+  const value = unlessFails<unknown>(() => JSON.parse(text ?? ''));
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as Record<string, unknown>) : undefined;
 }
 
 /** What `look` finds; `undefined` if it fails, for whatever reason. */

@@ -140,7 +140,7 @@ describe('endpointAt', () => {
 
 describe('insideOf', () => {
   const inside = async (agent: string, given?: SignIn) =>
-    insideOf(signInOf(agent, asking)!, await signedIn(agent, given));
+    insideOf(signInOf(agent, asking)!, (await signedIn(agent, given)).outline());
 
   it.each(agents)('has placeholders of %s, which are of no generation', async (agent) => {
     const text = JSON.stringify(await inside(agent));
@@ -170,7 +170,7 @@ describe('insideOf', () => {
       isForAll: false,
     });
 
-    expect(insideOf(signInOf('claude', asking)!, nobody)).toEqual({
+    expect(insideOf(signInOf('claude', asking)!, nobody.outline())).toEqual({
       files: { '.claude/.credentials.json': '' },
     });
   });

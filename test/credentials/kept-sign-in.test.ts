@@ -115,7 +115,7 @@ describe('SignIns', () => {
     const here = new SignIns(host, forOne);
     const ids: (string | undefined)[] = [];
     let onId = (): void => undefined;
-    here.follow(() => {
+    here.follow(here.outline(), () => {
       ids.push(here.outline()?.id);
       onId();
     });

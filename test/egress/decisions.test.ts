@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decide, decisionsOf, forgetDecision, networkName } from '../../src/egress/decisions';
+import { decide, decisionsOf, forgetDecision } from '../../src/egress/decisions';
+import { recordName } from '../../src/system/state-folder';
 import { expectedError } from '../expected-error';
 import { compiled, run } from '../support/program';
 import { newFolder } from '../support/temp-folder';
@@ -14,7 +15,7 @@ let file: string;
 beforeEach(() => {
   state = newFolder();
   folder = join(state, 'network');
-  file = join(folder, `${networkName(root)}.json`);
+  file = join(folder, `${recordName(root)}.json`);
 });
 
 /** An error of ours about the file, with these words. */
@@ -67,7 +68,7 @@ describe('what is decided', () => {
     decide(state, root, 'allow', 'a.example');
 
     expect([statSync(folder).mode & 0o777, statSync(file).mode & 0o777]).toEqual([0o700, 0o600]);
-    expect(readdirSync(folder)).toEqual([`${networkName(root)}.json`]);
+    expect(readdirSync(folder)).toEqual([`${recordName(root)}.json`]);
   });
 
   test('holds no more than 5000 rules, and a rule can still change its kind then', () => {
@@ -103,12 +104,12 @@ describe('a file that does not count', () => {
     expect(() => decide(state, root, 'allow', 'c.example')).toThrow(failure(fault));
     expect(() => forgetDecision(state, root, 'a.example')).toThrow(failure(fault));
     expect(readFileSync(file, 'utf8')).toBe(content);
-    expect(readdirSync(folder)).toEqual([`${networkName(root)}.json`]);
+    expect(readdirSync(folder)).toEqual([`${recordName(root)}.json`]);
   });
 
   test('is one that was copied from another workspace', () => {
     decide(state, '/srv/garden', 'allow', 'a.example');
-    copyFileSync(join(folder, `${networkName('/srv/garden')}.json`), file);
+    copyFileSync(join(folder, `${recordName('/srv/garden')}.json`), file);
 
     expect(decisionsOf(state, root)).toMatchObject(nothing);
   });
@@ -154,7 +155,7 @@ test('nothing is lost when several processes decide at once', async () => {
   const all = names.flatMap((name) => Array.from({ length: count }, (_, index) => `${name}${index}.example`));
   expect([...allow, ...deny].sort()).toEqual(all.sort());
   expect(allow.length).toBe(deny.length);
-  expect(readdirSync(folder)).toEqual([`${networkName(root)}.json`]);
+  expect(readdirSync(folder)).toEqual([`${recordName(root)}.json`]);
 });
 
 /** Takes the lock of that name, says so, and keeps it. */
@@ -167,7 +168,7 @@ const holder = compiled(`
 `);
 
 test('a process that stands still while it writes is an error, not a wait for ever', async () => {
-  const other = run(holder, [folder, `${networkName(root)}.json`]);
+  const other = run(holder, [folder, `${recordName(root)}.json`]);
   await once(other.stdout, 'data');
 
   try {

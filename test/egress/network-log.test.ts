@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { appendFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { networkName } from '../../src/egress/decisions';
+import { recordName } from '../../src/system/state-folder';
 import { NetworkLog, readLog } from '../../src/egress/network-log';
 import { compiled, run } from '../support/program';
 import { newFolder } from '../support/temp-folder';
@@ -14,7 +14,7 @@ let file: string;
 beforeEach(() => {
   state = newFolder();
   folder = join(state, 'network');
-  file = join(folder, `${networkName(root)}.log`);
+  file = join(folder, `${recordName(root)}.log`);
 });
 
 const places = () => readLog(state, root).map(({ place, outcome }) => `${place} ${outcome}`);
@@ -121,5 +121,5 @@ test('nothing is lost when several processes write at once, also where the log b
 
   const all = names.flatMap((name) => Array.from({ length: 100 }, (_, index) => `${name}${index}:1 allowed`));
   expect(places().sort()).toEqual(all.sort());
-  expect(readdirSync(folder).sort()).toEqual([`${networkName(root)}.log`, `${networkName(root)}.old.log`]);
+  expect(readdirSync(folder).sort()).toEqual([`${recordName(root)}.log`, `${recordName(root)}.old.log`]);
 });

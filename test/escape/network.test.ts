@@ -7,6 +7,7 @@ import { lookup } from 'node:dns/promises';
 import { chmodSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { serviceOf } from '../../src/credentials/services';
 import { Place, buildTimeoutMs } from '../engine/place';
 import { Cai, newWorkspace } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
@@ -14,6 +15,8 @@ import { Outside, stolen } from './outside';
 
 const outside = Outside.of();
 const cai = new Cai();
+/** A host that is on the list for all containers. */
+const listedHost = serviceOf({ for: 'npm' }).hosts[0]!;
 let place: Place;
 /** Has the engine's network. */
 let open: Place;
@@ -67,7 +70,7 @@ describe('an agent without a network', () => {
   );
 
   attempt('an agent connects to a public address', async () => {
-    const { address } = await lookup('registry.npmjs.org');
+    const { address } = await lookup(listedHost);
     return await reachedByWhatOpenAllows(`
 try: socket.create_connection(('${address}', 443), 5); print('REACHED')
 except OSError as error: print(error)`);
@@ -87,7 +90,7 @@ for server in servers:
             s.sendall(query if kind == socket.SOCK_DGRAM else bytes([0, len(query)]) + query)
             if s.recv(100): print('REACHED', server)
         except OSError as error: print(error)
-for name in ('registry.npmjs.org', 'stolen.example.com', 'gateway.docker.internal', 'host.docker.internal', 'host.containers.internal'):
+for name in ('${listedHost}', 'stolen.example.com', 'gateway.docker.internal', 'host.docker.internal', 'host.containers.internal'):
     try: print('REACHED', socket.getaddrinfo(name, 80))
     except OSError as error: print(error)`),
   );

@@ -1,6 +1,7 @@
 /** `cai rm`: removes containers, and their agents' data only when that is asked for. */
 import type { Host } from '../../system/host';
 import type { Engine } from '../../container/engine/engine';
+import { isOfOneWorkspace } from '../../container/spec/spec';
 import {
   ownContainers,
   ownVolumes,
@@ -91,8 +92,7 @@ async function volumesOf(
 /** Whether the user agrees. Rejects with `CaiError('USAGE')` where nobody can be asked. */
 async function mayRemove(volumes: readonly OwnVolume[]): Promise<boolean> {
   const agents = [...new Set(volumes.map(({ agent }) => agent))].join(', ');
-  // The volume of one workspace is called as its container, with this at the end.
-  const where = volumes.every(({ name }) => name.endsWith('-data')) ? '' : ' for all workspaces';
+  const where = volumes.every(({ name }) => isOfOneWorkspace(name)) ? '' : ' for all workspaces';
   const what = `This removes the data of ${agents}${where}: settings, history, and sign-ins that are kept there.`;
   return await confirm(`${what} Go on?`, `${what} Use --yes to agree, or leave out --volumes.`);
 }

@@ -8,7 +8,7 @@ import { storedIn, withoutTokens } from '../../credentials/stored-sign-in';
 import { isUp } from '../../container/freeze';
 import type { Engine } from '../../container/engine/engine';
 import { tarOf } from '../../container/spec/files';
-import { dataFolder, label, mountText, ownerLabels } from '../../container/spec/spec';
+import { dataFolder, isOfOneWorkspace, label, mountText, ownerLabels } from '../../container/spec/spec';
 import { ownContainers, ownVolumes, type OwnVolume } from '../../container/user-containers';
 import { messageOf } from '../../errors';
 import { tell } from '../support/terminal';
@@ -55,8 +55,8 @@ async function offerMove(facts: Facts, volume: OwnVolume, ask: (question: string
   const { name, agent } = volume;
   const users = await usersOf(facts, volume);
   if (users === undefined) return;
-  // A volume of one workspace has the name of its container with `-data`: its sign-in is for that workspace alone.
-  const isForAll = !name.endsWith('-data');
+  // The sign-in in the volume of one workspace is for that workspace alone.
+  const isForAll = !isOfOneWorkspace(name);
   const [user] = users;
   const unused = `no container uses the volume ${name}`;
   if (!isForAll && user === undefined) {
@@ -87,7 +87,7 @@ async function offerMove(facts: Facts, volume: OwnVolume, ask: (question: string
     if (now === undefined) await known.own.keep(kept);
     // What containers are given makes the agent renew, which it cannot do without that token.
     const canRenew = kept.tokens.refresh !== undefined;
-    const given = canRenew ? insideOf(signIn, known).files?.[signIn.stored.path] : undefined;
+    const given = canRenew ? insideOf(signIn, kept).files?.[signIn.stored.path] : undefined;
     await replace(withoutTokens(text, stored, kept, given));
     return true;
   });

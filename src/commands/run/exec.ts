@@ -23,7 +23,6 @@ import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { Guard } from './guard';
 import { openWay } from './way-out';
-import { javaVariable } from '../../egress/egress';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
 
 /** The options of `cai exec`. */
@@ -118,15 +117,12 @@ async function runIn(
   });
   let beside: { close(): Promise<void> } | undefined;
   try {
-    const base = commandEnvironment(container, config, host.env);
-    const place = { container, connection, base: [...base, ...env] };
+    const place = { container, connection, base: commandEnvironment(container, config, host.env), own: env };
     const cwd = startFolder(target.wanted, options.cwd);
     const command = openWay(target.wanted, place, { host, guard }, options).then((way) => ({
       argv,
       cwd,
-      // Of equal names the last counts: what the user sets, except for Java's options, to which the way has added.
-      env: [...base, ...way.env, ...env.filter(([name]) => name !== javaVariable || settings.hasNetwork)],
-      files: way.files,
+      ...way,
     }));
     // It is waited for below.
     command.catch(() => undefined);

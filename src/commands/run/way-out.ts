@@ -6,7 +6,7 @@ import { insideOf, signInOf } from '../../credentials/agent-sign-ins';
 import { SignIns } from '../../credentials/kept-sign-in';
 import { askOnTerminal } from '../../egress/ask';
 import { decide } from '../../egress/decisions';
-import { openEgress } from '../../egress/egress';
+import { javaVariable, openEgress } from '../../egress/egress';
 import type { Host } from '../../system/host';
 import type { Wanted } from '../containers/target';
 import { tell } from '../support/terminal';
@@ -16,13 +16,15 @@ import type { Guard } from './guard';
 interface Place {
   readonly container: Pick<RunningContainer, 'authority'>;
   readonly connection: SshConnection;
-  /** The environment that it has anyway. */
+  /** The environment of every command there. */
   readonly base: Variables;
+  /** What the user sets for this one. */
+  readonly own: Variables;
 }
 
-/** What a command gets besides what it has. */
+/** What a command gets. */
 interface WayOut {
-  /** Variables by which programs find the proxy, and those with placeholders of keys and of the sign-in. */
+  /** All of its environment: also how programs find the proxy, and placeholders of keys and of the sign-in. */
   readonly env: Variables;
   /** Files with placeholders of the sign-in, for `RemoteCommand.files`. */
   readonly files: Readonly<Record<string, string>>;
@@ -37,11 +39,12 @@ interface Choices {
 /** Opens the way, unless the container has a network of its own. Rejects with `SSH_CONNECT`, and with `CONFIG`. */
 export async function openWay(
   { config, workspace, settings }: Pick<Wanted, 'config' | 'workspace' | 'settings'>,
-  { container, connection, base }: Place,
+  { container, connection, base, own }: Place,
   { host, guard }: { readonly host: Host; readonly guard: Guard },
   { quiet: isQuiet = false, signsInForAll = false }: Choices,
 ): Promise<WayOut> {
-  if (settings.hasNetwork) return { env: [], files: {} };
+  const plain = [...base, ...own];
+  if (settings.hasNetwork) return { env: plain, files: {} };
   const { agent } = settings;
   const root = workspace?.root;
   const onTerminal = () =>
@@ -62,12 +65,13 @@ export async function openWay(
     onSignIn: () =>
       isQuiet || tell(`the sign-in is kept on this machine, outside of the container, for ${whose}`),
   };
-  const { files = {}, variables = {} } = signIn === undefined ? {} : insideOf(signIn.form, signIn.kept);
+  const now = signIn?.kept.outline();
+  const { files = {}, variables = {} } = signIn === undefined ? {} : insideOf(signIn.form, now);
   // A user who signs in later, in another terminal, need not start the agent again.
-  signIn?.kept.follow(() => {
-    bring(connection, base, insideOf(signIn.form, signIn.kept).files).catch(() => undefined);
+  signIn?.kept.follow(now, (later) => {
+    bring(connection, plain, insideOf(signIn.form, later).files).catch(() => undefined);
   });
-  const env = await openEgress(connection, base, {
+  const way = await openEgress(connection, plain, {
     agent,
     workspace: root,
     config,
@@ -77,7 +81,9 @@ export async function openWay(
     ask: guard.ask ?? onTerminal(),
     onRefusal: (because) => isQuiet || tell(because),
   });
-  return { env: [...env, ...Object.entries(variables)], files };
+  // Of equal names the last counts: what the user sets, except for Java's options, to which the way has added.
+  const set = own.filter(([name]) => name !== javaVariable);
+  return { env: [...base, ...way, ...Object.entries(variables), ...set], files };
 }
 
 /** Puts files into the container while the command runs: another command gets them. */

@@ -4,7 +4,8 @@
  * renamed, moved or removed on the host.
  */
 import { quoted } from '../../system/quoted';
-import { configHash, label, objectIn, type Bind, type Settings } from './spec';
+import { configHash, label, type Bind, type Settings } from './spec';
+import { objectIn } from '../../system/state-folder';
 
 /**
  * `folder`: another folder than the one that is mounted has its name now; `settings`: the configuration or the image is

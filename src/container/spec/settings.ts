@@ -54,7 +54,8 @@ interface Given {
  * Changes nothing.
  */
 export async function settingsOf(request: SettingsRequest): Promise<Settings> {
-  return settingsWith(request, await givenTo(request));
+  const authority = needsAuthority(request) ? findAuthority(request.host.folders.state) : undefined;
+  return settingsWith(request, await givenTo(request, authority));
 }
 
 /**
@@ -63,8 +64,8 @@ export async function settingsOf(request: SettingsRequest): Promise<Settings> {
  */
 export async function settingsForUse(request: SettingsRequest): Promise<Settings> {
   const { workspace, host } = request;
-  if (needsAuthority(request)) await authorityOf(host.folders.state);
-  const given = await givenTo(request);
+  const authority = needsAuthority(request) ? await authorityOf(host.folders.state) : undefined;
+  const given = await givenTo(request, authority);
   const { outer, writable } = given;
   const sources = writable.map(({ source }) => source);
   if (workspace !== undefined && outer.refused === undefined) recordOuterGit(workspace, host, outer.git);
@@ -77,10 +78,9 @@ export async function settingsForUse(request: SettingsRequest): Promise<Settings
   return settings;
 }
 
-async function givenTo(request: SettingsRequest): Promise<Given> {
+async function givenTo(request: SettingsRequest, authority: Identity | undefined): Promise<Given> {
   const { workspace, host } = request;
   const folders = await foldersOf(request);
-  const authority = needsAuthority(request) ? findAuthority(host.folders.state) : undefined;
   const certificates = await certificatesOf(request, folders, authority);
   const outer = workspace === undefined ? { git: undefined } : await findOuterGit(workspace, host);
   const binds = [...(await ofWorkspace(request, outer.git)), ...(await chosenMounts(request, folders))];

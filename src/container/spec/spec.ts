@@ -10,7 +10,6 @@ import type { EngineAbout } from '../engine/engine-info';
 import { profileName } from '../engine/seccomp';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
-import { unlessFails } from '../../system/state-folder';
 
 /** The labels that tell our containers, and what they were made for. */
 export const label = {
@@ -36,12 +35,6 @@ export const label = {
   // Id of the host's user that made it.
   user: 'containai.user',
 } as const;
-
-/** The object that a label holds as JSON; `undefined` if it holds none. */
-export function objectIn(text: string | undefined): Readonly<Record<string, unknown>> | undefined {
-  const value = unlessFails<unknown>(() => JSON.parse(text ?? ''));
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-}
 
 /** A file or folder of the host, and where it is inside. */
 export interface Bind extends Omit<ContainerMount, 'type'> {
@@ -195,10 +188,15 @@ export const caFile = '/run/cai/ca.pem';
 /** The bundle of Debian's ca-certificates, which most programs read. */
 export const systemCaFile = '/etc/ssl/certs/ca-certificates.crt';
 
+const ownVolumeEnd = '-data';
+
+/** Whether a name that `dataVolumeName` has given is of the volume of one workspace. */
+export const isOfOneWorkspace = (volume: string): boolean => volume.endsWith(ownVolumeEnd);
+
 /** Name of an agent's data volume: the user's for all workspaces, or one for each; the same with another key. */
 export function dataVolumeName(settings: Settings, user: ContainerUser): string {
   const { agent, hostUser, data } = settings;
-  if (data === 'workspace') return `${nameOf(settings, [])}-data`;
+  if (data === 'workspace') return `${nameOf(settings, [])}${ownVolumeEnd}`;
   // Its files belong to one user: root works for several.
   const owner = user.uid === hostUser.uid ? `${user.uid}` : `${hostUser.uid}-${user.uid}`;
   // A name that engines do not take becomes one.

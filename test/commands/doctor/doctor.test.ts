@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import type { Facts, Check } from '../../../src/commands/doctor/checks';
 import { files, installedBy, user } from '../../../src/commands/doctor/engine';
-import { networkName } from '../../../src/egress/decisions';
+import { recordName } from '../../../src/system/state-folder';
 import { record } from '../../../src/workspace/trust';
 import { cai, runCli, userWith, type CliOptions } from '../../support/cli';
 import { newFolder } from '../../support/temp-folder';
@@ -180,7 +180,7 @@ describe('cai doctor without an engine', () => {
     const options = userInRepository();
     const { state } = new Host({ ...options.env, PATH: process.env.PATH }).folders;
     mkdirSync(join(state, 'network'), { recursive: true });
-    writeFileSync(join(state, 'network', `${networkName(options.cwd)}.json`), '{');
+    writeFileSync(join(state, 'network', `${recordName(options.cwd)}.json`), '{');
 
     const { find } = await examine(options);
 

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decide, decisionsOf, networkName } from '../../../src/egress/decisions';
+import { decide, decisionsOf } from '../../../src/egress/decisions';
+import { recordName } from '../../../src/system/state-folder';
 import { agentHosts, commonHosts } from '../../../src/egress/listed-hosts';
 import { NetworkLog } from '../../../src/egress/network-log';
 import { Host } from '../../../src/system/host';
@@ -279,7 +280,7 @@ cai: nothing is decided by "pypi.org:443": it is built in: PyPI; to overrule it:
   test('tells that decisions are damaged, and does not overwrite them', async () => {
     const { root, state, run } = userIn();
     mkdirSync(join(state, 'network'), { recursive: true });
-    const file = join(state, 'network', `${networkName(root)}.json`);
+    const file = join(state, 'network', `${recordName(root)}.json`);
     writeFileSync(file, '{');
 
     const shown = await run();
