@@ -30,6 +30,8 @@ const layers: Layers = [
   ['container/spec/'],
   ['container/image/', 'container/ssh/'],
   ['container/'],
+  ['serve/door/'],
+  ['serve/', 'connect/'],
   ['sessions/'],
   ['sign-in/'],
   ['profiles/'],
@@ -40,7 +42,7 @@ const layers: Layers = [
   ['proxy/'],
   ['commands/support/'],
   ['commands/acp/', 'commands/containers/'],
-  ['commands/doctor/', 'commands/run/', 'commands/records/', 'commands/workspace/'],
+  ['commands/doctor/', 'commands/run/', 'commands/records/', 'commands/serve/', 'commands/workspace/'],
   ['commands/'],
   ['main'],
 ];
@@ -76,6 +78,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/support/named-root':
     'test/commands/records/sessions.test.ts, and test/engine/ for what works without a workspace',
   'proxy/proxy-options': 'types',
+  'serve/door/visitor': 'types',
   'egress/dial': 'test/egress/proxy.test.ts',
   'egress/http-message': 'test/egress/proxy.test.ts, test/egress/keyed-host.test.ts',
   'credentials/services': 'test/credentials/swap.test.ts',
