@@ -20,6 +20,7 @@ import {
 import { placesIn } from './toml-places';
 import { errorCodeOf } from '../system/real-path';
 import * as rules from './repository-rules';
+import { allOr, agentNames, folders, personName, servedHosts, webOrigins } from './serve-words';
 
 /**
  * Every key by its table: the field of `Config` that it sets, its kind, what a repository may do with it, and what
@@ -107,13 +108,34 @@ const tables = {
     https_proxy: key('httpsProxy', url, 'never'),
     no_proxy: key('noProxy', text, 'never'),
   },
+  serve: {
+    // Without it: the default agent.
+    agents: key('agents', agentNames, 'never'),
+    hosts: key('hosts', servedHosts, 'never', []),
+    origins: key('origins', webOrigins, 'never', []),
+    grace: key('graceMs', duration('24d'), 'never', '10m'),
+    keep: key('keepBytes', size('1KiB'), 'never', '4MiB'),
+    keep_messages: key('keepMessages', wholeNumber(1), 'never', 10_000),
+    connections: key('connections', wholeNumber(1), 'never', 64),
+    idle: key('idleMs', duration('24d'), 'never', '12h'),
+    stall: key('stallMs', duration('24d'), 'never', '60s'),
+    tls_cert: key('tlsCert', path, 'never'),
+    tls_key: key('tlsKey', path, 'never'),
+    client_ca: key('clientCa', path, 'never'),
+  },
+  // Nobody is let in to everything by leaving something out.
+  'serve.users.[]': {
+    name: required(key('name', personName, 'never')),
+    agents: required(key('agents', allOr(agentNames), 'never')),
+    workspaces: required(key('workspaces', allOr(folders), 'never')),
+  },
 } as const satisfies Record<string, Record<string, Row<string, unknown, boolean>>>;
 
 type Tables = typeof tables;
 
 /** The configuration in effect, frozen in type; all paths are absolute. */
 export type Config = {
-  readonly [S in Exclude<keyof Tables, 'agents.*' | 'mounts.[]' | 'credentials.[]'>]: Fields<Tables[S]>;
+  readonly [S in Exclude<keyof Tables, 'agents.*' | `${string}.[]`>]: Fields<Tables[S]>;
 } & {
   /** By the user's name for each, which can be any string: only own properties count. */
   readonly agents: Readonly<Record<string, Fields<Tables['agents.*']>>>;
@@ -121,6 +143,8 @@ export type Config = {
   readonly mounts: readonly Fields<Tables['mounts.[]']>[];
   /** Keys that agents use without having them. */
   readonly credentials: readonly Fields<Tables['credentials.[]']>[];
+  /** `users`: who else may come in to `cai serve`, and to what. */
+  readonly serve: { readonly users: readonly Fields<Tables['serve.users.[]']>[] };
   /** `memoryAtMostBytes`: what an untrusted repository makes of the default for `memoryBytes`: no more than this. */
   readonly container: { readonly memoryAtMostBytes?: number };
   /** `dockerfileText`: of a Dockerfile of the repository what the user trusted, whatever the file holds by now. */
@@ -171,11 +195,13 @@ export function configOf(settings: readonly Setting[]): Config {
     credentials = [],
     engine = {},
     network = {},
+    serve,
     ...rest
   } = assemble(settings, configKeys);
   const byPath = new Map((mounts as Config['mounts']).map((mount) => [mount.path, mount]));
   const lists = { mounts: [...byPath.values()], credentials };
-  return { ...rest, agents, engine, network, ...lists } as unknown as Config;
+  const withUsers = { users: [], ...(serve as object) };
+  return { ...rest, agents, engine, network, serve: withUsers, ...lists } as unknown as Config;
 }
 
 function readIfThere(file: string): string {

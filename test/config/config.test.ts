@@ -31,6 +31,17 @@ const defaults = {
   credentials: [],
   engine: {},
   network: { egress: 'ask', allow: [], deny: [] },
+  serve: {
+    hosts: [],
+    origins: [],
+    graceMs: 600_000,
+    keepBytes: 4_194_304,
+    keepMessages: 10_000,
+    connections: 64,
+    idleMs: 43_200_000,
+    stallMs: 60_000,
+    users: [],
+  },
 };
 
 let configHome: string;
@@ -120,6 +131,27 @@ describe('loadConfig', () => {
       http_proxy = "http://proxy.example:3128"
       https_proxy = "http://proxy.example:3129"
       no_proxy = "localhost,.example"
+      [serve]
+      agents = ["mine", "claude"]
+      hosts = ["agents.example.com", "[fd00::1]:8443", "10.0.0.7"]
+      origins = ["https://editor.example.com", "http://localhost:3000"]
+      grace = "0s"
+      keep = "1MiB"
+      keep_messages = 10
+      connections = 2
+      idle = "1h"
+      stall = "5s"
+      tls_cert = "cert.pem"
+      tls_key = "~/key.pem"
+      client_ca = "/etc/ca.pem"
+      [[serve.users]]
+      name = "ann@example.com"
+      agents = ["mine"]
+      workspaces = ["~/src", "/srv/work/../shop"]
+      [[serve.users]]
+      name = "bot"
+      agents = "all"
+      workspaces = "all"
     `);
 
     expect(loadConfig(host)).toEqual({
@@ -174,6 +206,24 @@ describe('loadConfig', () => {
         httpsProxy: 'http://proxy.example:3129',
         noProxy: 'localhost,.example',
       },
+      serve: {
+        agents: ['mine', 'claude'],
+        hosts: ['agents.example.com', '[fd00::1]:8443', '10.0.0.7'],
+        origins: ['https://editor.example.com', 'http://localhost:3000'],
+        graceMs: 0,
+        keepBytes: 1_048_576,
+        keepMessages: 10,
+        connections: 2,
+        idleMs: 3_600_000,
+        stallMs: 5_000,
+        tlsCert: join(configHome, 'containai/cert.pem'),
+        tlsKey: '/home/u/key.pem',
+        clientCa: '/etc/ca.pem',
+        users: [
+          { name: 'ann@example.com', agents: ['mine'], workspaces: ['/home/u/src', '/srv/shop'] },
+          { name: 'bot', agents: 'all', workspaces: 'all' },
+        ],
+      },
     });
   });
 
@@ -210,6 +260,28 @@ describe('loadConfig', () => {
     ['[[mounts]]\npath = "data"', 'a path: absolute, or from "~/"'],
     ['[[mounts]]\nread_only = true', 'lacks "path"'],
     ['network.http_proxy = "proxy.example"', 'a URL'],
+    ['serve.agents = []', 'a list of different names of agents, not empty'],
+    ['serve.hosts = ["*.example.com"]', 'a list of different names or addresses'],
+    ['serve.hosts = ["https://example.com"]', 'a list of different names or addresses'],
+    ['serve.hosts = ["a.example:0"]', 'a list of different names or addresses'],
+    ['serve.hosts = ["a.example:65536"]', 'a list of different names or addresses'],
+    ['serve.hosts = ["Agents.example"]', 'a list of different names or addresses'],
+    ['serve.origins = ["null"]', 'a list of different origins'],
+    ['serve.origins = ["*"]', 'a list of different origins'],
+    ['serve.origins = ["https://a.example/"]', 'a list of different origins'],
+    ['serve.origins = ["https://a.example:443"]', 'a list of different origins'],
+    ['serve.keep_messages = 0', 'at least 1'],
+    ['serve.idle = "25d"', 'at most 24d'],
+    ['serve.users = { name = "a" }', 'must be a list of tables: write [[serve.users]]'],
+    ['[[serve.users]]\nname = "ann"\nworkspaces = "all"', 'lacks "agents", which must be a list'],
+    ['[[serve.users]]\nname = "ann"\nagents = "all"', 'lacks "workspaces", which must be a list'],
+    ['[[serve.users]]\nagents = "all"\nworkspaces = "all"', 'lacks "name"'],
+    ['[[serve.users]]\nname = "owner"', 'a name of letters, digits'],
+    ['[[serve.users]]\nname = "../a"', 'a name of letters, digits'],
+    ['[[serve.users]]\nname = "a"\nagents = []', 'not empty, or "all"'],
+    ['[[serve.users]]\nname = "a"\nworkspaces = []', 'not empty, or "all"'],
+    ['[[serve.users]]\nname = "a"\nworkspaces = ["src"]', 'not empty, or "all"'],
+    ['[[serve.users]]\nname = "a"\nworkspace = "all"', 'did you mean "serve.users[0].workspaces"?'],
   ])('refuses %j', (source, why) => {
     write(source);
 

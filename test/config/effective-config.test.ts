@@ -268,7 +268,7 @@ describe('loadWorkspaceConfig', () => {
     expect(names).toEqual(
       configKeys
         .map(({ path }) => nameOf(path))
-        .filter((name) => !/^(mounts|credentials)|NAME\.(name|packages)$/.test(name))
+        .filter((name) => !/^(mounts|credentials|serve\.users)|NAME\.(name|packages)$/.test(name))
         .map((name) => name.replace('NAME', 'mine')),
     );
     expect(originOf('acp.idle')).toEqual({

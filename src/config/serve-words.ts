@@ -1,0 +1,59 @@
+/** Words of the tables of `cai serve`: who may come in, and under which names it is reached. */
+import { absolutePath, listOf, type Kind } from './config-kinds';
+import { normalHost } from './host-rules';
+
+/** The name of the user who runs the server, which nobody else can have. */
+export const ownerName = 'owner';
+
+/** Whether somebody who comes in may have that name: it stands in lists, in logs and in certificates. */
+export function isPersonName(name: string): boolean {
+  return /^[A-Za-z0-9][\w.@-]{0,63}$/.test(name) && name !== ownerName;
+}
+
+/** The name of somebody besides the user. */
+export const personName: Kind<string> = {
+  expected: `a name of letters, digits and "._@-", at most 64, that begins with a letter or digit and is not "${ownerName}"`,
+  read: (value) => (typeof value === 'string' && isPersonName(value) ? value : undefined),
+};
+
+const differentNames = listOf('a list of different names of agents, not empty', (name) => name !== '');
+
+/** Agents that are served. The first is the one of those who name none. */
+export const agentNames: Kind<readonly string[]> = {
+  ...differentNames,
+  read: (value) => (Array.isArray(value) && value.length > 0 ? differentNames.read(value) : undefined),
+};
+
+/** Folders of this machine. */
+export const folders: Kind<readonly string[]> = {
+  expected: 'a list of paths, each absolute or from "~/", not empty',
+  read: (value, base) => {
+    if (!Array.isArray(value) || value.length === 0) return undefined;
+    const paths = value.map((each) => absolutePath.read(each, base));
+    return paths.every((each) => each !== undefined) ? paths : undefined;
+  },
+};
+
+/** Everything, said in so many words, or what the list names. */
+export function allOr<T>(kind: Kind<T>): Kind<T | 'all'> {
+  return {
+    ...kind,
+    expected: `${kind.expected}, or "all"`,
+    read: (value, base) => (value === 'all' ? value : kind.read(value, base)),
+  };
+}
+
+/** Names under which clients reach the server, as they stand in the header `Host`. */
+export const servedHosts = listOf(
+  'a list of different names or addresses of this machine, each with or without a port, such as ["agents.example.com"]',
+  (word) => {
+    const [, host = '', port = '1'] = /^(\[[\da-f:.]+\]|[^:]+)(?::(\d{1,5}))?$/.exec(word) ?? [];
+    return normalHost(host) === host.replace(/^\[|\]$/g, '') && Number(port) > 0 && Number(port) < 65_536;
+  },
+);
+
+/** Where web pages come from, as browsers write it in the header `Origin`. Source: RFC 6454, section 6.1. */
+export const webOrigins = listOf(
+  'a list of different origins of web pages, such as ["https://editor.example.com"]',
+  (word) => /^https?:\/\//.test(word) && URL.canParse(word) && new URL(word).origin === word,
+);

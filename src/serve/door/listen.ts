@@ -1,0 +1,26 @@
+/** Where the server may listen. */
+import { isIP } from 'node:net';
+import { CaiError } from '../../errors';
+
+/** Whether an address, or `localhost`, leads to this machine alone, whoever resolves it. */
+export function isLoopback(host: string): boolean {
+  const plain = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  if (plain === 'localhost' || plain === '::1') return true;
+  return isIP(plain) === 4 && plain.startsWith('127.');
+}
+
+/**
+ * Throws `CaiError('USAGE')` for hosts to listen on that others may reach, unless the connections are protected: by TLS
+ * of ours, or by that of a proxy before us, which the user has to say.
+ */
+export function checkListen(
+  hosts: readonly string[],
+  { hasTls, isBehindProxy }: { readonly hasTls: boolean; readonly isBehindProxy: boolean },
+): void {
+  const open = hosts.find((host) => !isLoopback(host));
+  if (open === undefined || hasTls || isBehindProxy) return;
+  throw new CaiError(
+    'USAGE',
+    `${open} can be reached from other machines, and tokens would pass the network readably: set "tls_cert" and "tls_key" in [serve], or say --behind-proxy if a proxy that speaks TLS stands before it`,
+  );
+}
