@@ -56,6 +56,8 @@ export interface AgentProcessOptions {
    * once. Returns how many bytes it took; after 0 the next line goes to `onLine`. Not called while paused.
    */
   onLines?: ((buffers: readonly Buffer[]) => number) | undefined;
+  /** It has read all that `send` has written, after it had not for a while. */
+  onDrain?: (() => void) | undefined;
   /** No other agent waits to be read. */
   isAlone?: (() => boolean) | undefined;
   /** Called for what the command tells on descriptor 3; never for one without status. */
@@ -123,6 +125,7 @@ export class AgentProcess {
     child.on('exit', (code, signal) => this.#onExit(code, signal));
     // A pipe error only says that the process is gone, which its exit tells better.
     child.stdin.on('error', () => undefined);
+    child.stdin.on('drain', () => this.options.onDrain?.());
     child.stdout.on('error', () => undefined);
     child.stdout.on('data', (chunk: Buffer) => {
       this.#reader.push(chunk);

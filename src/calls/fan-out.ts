@@ -2,7 +2,7 @@
  * Requests that concern the agent and not a session go to every child: signing in and out, and the
  * choice of providers. Credentials are per agent, so a child that starts later is told as well.
  */
-import { notificationLine } from '../rpc/answer';
+import { cancelLine } from '../rpc/answer';
 import { bodyTextOf, type Message } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Children } from '../relay/children';
@@ -59,8 +59,7 @@ export class FanOut {
       const run = (): void => void setTimeout(resolve, browserMs).unref();
       child.whenReady({ bytes: 0, run, onFailure: () => undefined });
     });
-    for (const { child: asked, childId } of request!.targets)
-      asked.notify(notificationLine('$/cancel_request', `{"requestId":${childId}}`), true);
+    for (const { child: asked, childId } of request!.targets) asked.notify(cancelLine(childId), true);
     return [{ child, answer: new CaiError('NOT_READY', this.core.signIn.byHand.noBrowser()) }];
   }
 

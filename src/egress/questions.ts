@@ -4,7 +4,7 @@ import type { JsonObject } from '../child/child-data';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { messageOf } from '../errors';
 import type { Core } from '../relay/core';
-import { notificationLine, requestLine } from '../rpc/answer';
+import { cancelLine, notificationLine, requestLine } from '../rpc/answer';
 import { bodyOf, type Message } from '../rpc/message';
 import type { SessionObserver } from '../sessions/observer';
 import type { AgentSession, Session } from '../sessions/session';
@@ -121,7 +121,7 @@ export class Questions implements SessionObserver {
   /** Nobody needs the open cards of a turn any more. */
   #takeBack({ session, cards }: Turn): void {
     for (const { requestId } of [...cards.values()]) {
-      this.#tell(session, notificationLine('$/cancel_request', `{"requestId":${requestId}}`));
+      this.#tell(session, cancelLine(requestId));
       this.core.requests.settleOwn(requestId);
     }
   }

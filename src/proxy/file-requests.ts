@@ -4,7 +4,7 @@
  */
 import type { StatusLink } from '../agent/status';
 import { CaiError, rpcCode } from '../errors';
-import { notificationLine, rpcErrorOf, type RpcError } from '../rpc/answer';
+import { cancelLine, rpcErrorOf, type RpcError } from '../rpc/answer';
 import { fieldOf, textOf, type Message } from '../rpc/message';
 import { replacing, type Edit } from '../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
@@ -105,7 +105,7 @@ export class FileRequests {
     if ((await within(deadline - performance.now(), over)) === true) return;
     if (howOf(message) === 'write') this.#late.add(child);
     if (this.core.requests.take(id) === undefined) return;
-    child.deliver(notificationLine('$/cancel_request', `{"requestId":${id}}`));
+    child.deliver(cancelLine(id));
     const text = `${message.method}: the editor has not answered in ${limitMs / 1_000} s`;
     this.#refuse(call, { code: rpcCode.internalError, message: text });
   }

@@ -9,7 +9,7 @@ import type { AgentCommand } from '../agent/catalog';
 import { patientStop, type StopLadder } from '../agent/process';
 import { CaiError } from '../errors';
 import type { Log } from '../system/log';
-import { notificationLine } from '../rpc/answer';
+import { cancelLine } from '../rpc/answer';
 import type { OverlongLine } from '../rpc/line';
 import type { LineWriter } from '../rpc/writer';
 import { Attempts } from '../child/retry';
@@ -293,7 +293,7 @@ export class Children {
     for (const request of this.core.requests.openOfAgents(child)) {
       this.core.requests.take(request.editorId);
       request.onOver?.(false);
-      child.deliver(notificationLine('$/cancel_request', `{"requestId":${request.editorId}}`));
+      child.deliver(cancelLine(request.editorId));
     }
   }
 }

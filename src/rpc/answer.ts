@@ -58,6 +58,11 @@ export function notificationLine(method: string, params: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${params}}\n`);
 }
 
+/** `$/cancel_request` for a request: whoever has it need not answer. Source: ACP v1. */
+export function cancelLine(id: string): Buffer {
+  return notificationLine('$/cancel_request', `{"requestId":${id}}`);
+}
+
 /** The `error` for whatever made a request fail. */
 export function rpcErrorOf(reason: unknown): RpcError {
   if (!(reason instanceof CaiError)) {

@@ -184,7 +184,8 @@ export class LineReader {
   }
 }
 
-function isBlank(line: Buffer): boolean {
+/** Nothing but white space, which is no message. */
+export function isBlank(line: Buffer): boolean {
   for (const c of line) if (c !== space && c !== tab && c !== carriageReturn) return false;
   return true;
 }

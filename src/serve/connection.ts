@@ -1,0 +1,287 @@
+/**
+ * One connection: a client, wherever it is, and the `cai --acp` process that serves it. What carries the lines may break
+ * and be replaced; the process lives on for a while.
+ */
+import { AgentProcess, hastyStop, type AgentProcessOptions } from '../agent/process';
+import { isBlank } from '../rpc/line';
+import type { Line } from '../rpc/splice';
+import { Keeper, Outbox, type KeepLimits } from './outbox';
+import type { LiveSession } from './live-session';
+import type { Visitor } from './door/visitor';
+import { Traffic } from './traffic';
+
+/** Bytes that the process has not read yet, above which the client is not read. */
+const maxUnreadBytes = 1024 * 1024;
+
+/** Why a server ends what carries a connection. */
+export type Closing =
+  /** The client came back on another way. */
+  | 'replaced'
+  /** The server ends. */
+  | 'ending'
+  /** The process has ended. */
+  | 'ended'
+  /** The client does not read. */
+  | 'slow'
+  /** Nothing has passed for long. */
+  | 'idle'
+  /** The visitor may not come in any more. */
+  | 'revoked';
+
+/** What carries lines to a client: a WebSocket, a stream of events, a socket. */
+export interface Outlet {
+  /**
+   * Sends a line, given without line end. False: it is full; `flush` of the connection says that it takes more.
+   * `number` counts the lines of its stream from 1.
+   */
+  send(line: Buffer, number: number): boolean;
+  /** Ends it; `reason` is for people. */
+  close(why: Closing, reason: string): void;
+}
+
+/** What a connection is made from. */
+export interface ConnectionOptions {
+  /** `Acp-Connection-Id`; nobody can guess it, and it is no secret. */
+  readonly id: string;
+  /** Whose it is. */
+  readonly visitor: Visitor;
+  /** How its process is started. */
+  readonly process: Omit<AgentProcessOptions, 'onLine' | 'onEnd' | 'onDrain'>;
+  /** Each session has a stream of its own, as in Streamable HTTP. */
+  readonly isSplit: boolean;
+  /** For lines that were sent, and again for what sessions have said. */
+  readonly keep: KeepLimits;
+  /** How long the process lives without anything that carries lines, in milliseconds. */
+  readonly graceMs: number;
+  /** How long a client may take nothing of what waits for it, in milliseconds. */
+  readonly stallMs: number;
+  /** The sessions of all connections of the visitor to the same agent. */
+  readonly sessions: Map<string, LiveSession>;
+  /** As of `TrafficPorts`. */
+  answered(method: string, ms: number): void;
+  /** The process has ended, once; `isExpected`: because the connection was over. */
+  onEnd(isExpected: boolean): void;
+}
+
+/** One way of lines to the client. */
+interface Stream {
+  readonly outbox: Outbox;
+  outlet?: Outlet | undefined;
+  /** Set while the outlet is full: what happens if that lasts. */
+  stall?: NodeJS.Timeout | undefined;
+}
+
+/** One client's connection. */
+export class ServedConnection {
+  /** Messages of the client that have come. */
+  received = 0;
+  /** When something last passed, by `performance.now()`. */
+  activeAt = performance.now();
+  /** After `receive` was false: more may be read. */
+  onRoom: (() => void) | undefined;
+  readonly #process: AgentProcess;
+  readonly #traffic: Traffic;
+  readonly #keeper: Keeper;
+  readonly #streams = new Map<string, Stream>();
+  #isPaused = false;
+  #isOver = false;
+  #hasEnded = false;
+  #grace: NodeJS.Timeout | undefined;
+
+  /** Starts the process; the client has the grace time to attach. */
+  constructor(private readonly options: ConnectionOptions) {
+    const { keep, sessions } = options;
+    this.#keeper = new Keeper(keep);
+    this.#traffic = new Traffic(
+      {
+        deliver: (line, stream) => this.#deliver(line, options.isSplit ? stream : ''),
+        toAgent: (line: Line) => this.#process.send(line),
+        lastGuestLeft: () => this.#endUnlessNeeded(),
+        answered: (method, ms) => options.answered(method, ms),
+      },
+      sessions,
+      new Keeper(keep),
+    );
+    this.#process = new AgentProcess({
+      ...options.process,
+      onLine: (line) => Buffer.isBuffer(line) && this.#fromProcess(line),
+      onDrain: () => this.onRoom?.(),
+      onEnd: ({ message }) => this.#onEnd(message),
+    });
+    this.#startGrace();
+  }
+
+  /** As of `ConnectionOptions`. */
+  get id(): string {
+    return this.options.id;
+  }
+
+  /** As of `ConnectionOptions`. */
+  get visitor(): Visitor {
+    return this.options.visitor;
+  }
+
+  /** Ids of the sessions that are open in its process. */
+  get sessionIds(): readonly string[] {
+    return this.#traffic.own.map(({ id }) => id);
+  }
+
+  /** Whether a request is open. */
+  get isWorking(): boolean {
+    return this.#traffic.isWorking;
+  }
+
+  /** Whether something carries its lines. */
+  get isAttached(): boolean {
+    return [...this.#streams.values()].some(({ outlet }) => outlet !== undefined);
+  }
+
+  /** Whether `attach` would fail. Fails in the same way. */
+  check(after?: number, name = ''): void {
+    this.#stream(name).outbox.check(after);
+  }
+
+  /**
+   * Gives a stream's lines to that outlet, in the place of any other: those behind the line of number `after`, or,
+   * without one, where the last outlet stopped. Fails with `CaiError('GONE')` if lines behind it are no longer kept,
+   * and with `USAGE` for a number that no line had.
+   */
+  attach(outlet: Outlet, after?: number, name = ''): void {
+    const stream = this.#stream(name);
+    stream.outbox.goOnAfter(after);
+    stream.outlet?.close('replaced', 'the client has come back on another way');
+    clearTimeout(this.#grace);
+    stream.outlet = outlet;
+    this.activeAt = performance.now();
+    this.flush(name);
+  }
+
+  /** An outlet is gone; `isOver`: the client has said that it ends the connection. */
+  detach(outlet: Outlet, isOver: boolean, name = ''): void {
+    const stream = this.#streams.get(name);
+    if (stream?.outlet !== outlet) return;
+    stream.outlet = undefined;
+    clearTimeout(stream.stall);
+    stream.stall = undefined;
+    if (isOver) this.end();
+    else if (!this.isAttached) this.#startGrace();
+    this.#pauseOrResume();
+  }
+
+  /** An outlet takes more: sends what waits for it. */
+  flush(name = ''): void {
+    const stream = this.#stream(name);
+    clearTimeout(stream.stall);
+    stream.stall = undefined;
+    while (stream.outlet !== undefined && stream.stall === undefined) {
+      if (stream.outbox.hasLost) this.#cut(stream, 'more waited for the client than is kept');
+      const next = stream.outlet === undefined ? undefined : stream.outbox.take();
+      if (next === undefined) break;
+      if (!stream.outlet.send(next.line, next.number)) this.#startStall(stream);
+    }
+    this.#pauseOrResume();
+  }
+
+  /** Takes one message of the client, without line end. False: read no more until `onRoom` is called. */
+  receive(line: Buffer): boolean {
+    this.received++;
+    this.activeAt = performance.now();
+    if (!this.isAttached) this.#startGrace();
+    // As in ACP's lines, blank ones mean nothing.
+    if (!isBlank(line)) this.#traffic.fromClient(line);
+    return this.#process.unreadBytes < maxUnreadBytes;
+  }
+
+  /** The client is gone for good: the process ends, unless other connections follow its sessions. */
+  end(): void {
+    clearTimeout(this.#grace);
+    if (this.#isOver) return;
+    this.#isOver = true;
+    for (const [name, stream] of this.#streams)
+      this.#closeOutlet(stream, name, 'ended', 'the client has ended the connection');
+    this.#traffic.clientGone();
+    this.#endUnlessNeeded();
+  }
+
+  /** Ends what carries it, and the process; resolves when nothing is left. */
+  async close(why: Closing, reason: string): Promise<void> {
+    this.#isOver = true;
+    clearTimeout(this.#grace);
+    for (const [name, stream] of this.#streams) this.#closeOutlet(stream, name, why, reason);
+    await this.#process.stop(hastyStop);
+  }
+
+  #endUnlessNeeded(): void {
+    if (this.#isOver && !this.#traffic.own.some(({ isShared }) => isShared))
+      void this.#process.stop(hastyStop);
+  }
+
+  #startGrace(): void {
+    clearTimeout(this.#grace);
+    if (this.#isOver) return;
+    this.#grace = setTimeout(() => this.end(), this.options.graceMs).unref();
+  }
+
+  #fromProcess(line: Buffer): void {
+    this.activeAt = performance.now();
+    this.#traffic.fromAgent(line);
+  }
+
+  #deliver(line: Buffer, name: string): void {
+    if (this.#isOver) return;
+    const stream = this.#stream(name);
+    stream.outbox.push(line);
+    if (stream.stall === undefined || stream.outbox.hasLost) this.flush(name);
+    else this.#pauseOrResume();
+  }
+
+  #stream(name: string): Stream {
+    const stream = this.#streams.get(name) ?? { outbox: new Outbox(this.#keeper) };
+    this.#streams.set(name, stream);
+    return stream;
+  }
+
+  /** The process waits for its client, but not where others follow its sessions: a slow client harms nobody else. */
+  #pauseOrResume(): void {
+    const waiting = [...this.#streams.values()].filter(({ outlet }) => outlet !== undefined);
+    const unsent = waiting.reduce((bytes, { outbox }) => bytes + outbox.unsentBytes, 0);
+    const isTooMuch =
+      unsent >= this.options.keep.bytes / 2 && !this.#traffic.own.some(({ isShared }) => isShared);
+    if (isTooMuch === this.#isPaused) return;
+    this.#isPaused = isTooMuch;
+    if (isTooMuch) this.#process.pause();
+    else this.#process.resume();
+  }
+
+  #startStall(stream: Stream): void {
+    const seconds = this.options.stallMs / 1_000;
+    stream.stall = setTimeout(
+      () => this.#cut(stream, `the client has taken nothing for ${seconds} s`),
+      this.options.stallMs,
+    );
+  }
+
+  /** The client may come back, and gets the rest if it is still kept. */
+  #cut(stream: Stream, reason: string): void {
+    const name = [...this.#streams].find(([, each]) => each === stream)![0];
+    this.#closeOutlet(stream, name, 'slow', reason);
+  }
+
+  #closeOutlet(stream: Stream, name: string, why: Closing, reason: string): void {
+    const { outlet } = stream;
+    if (outlet === undefined) return;
+    this.detach(outlet, false, name);
+    outlet.close(why, reason);
+  }
+
+  #onEnd(reason: string): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    const isExpected = this.#isOver;
+    this.#traffic.end();
+    for (const [name, stream] of this.#streams) this.#closeOutlet(stream, name, 'ended', reason);
+    this.#isOver = true;
+    clearTimeout(this.#grace);
+    this.options.onEnd(isExpected);
+  }
+}

@@ -1,0 +1,137 @@
+/** All connections of a server, and the limits that they have together. */
+import { randomUUID } from 'node:crypto';
+import { resolveAgent } from '../agent/catalog';
+import { ownProgram } from '../agent/cai-program';
+import { configFileOf, type Config } from '../config/config';
+import { CaiError } from '../errors';
+import type { Host } from '../system/host';
+import type { Log } from '../system/log';
+import { ServedConnection, type Closing } from './connection';
+import type { Visitor } from './door/visitor';
+import type { LiveSession } from './live-session';
+import type { Metrics } from './metrics';
+
+/** How often it is looked for connections that are idle, or whose visitors may not come in any more; in milliseconds. */
+const sweepMs = 5_000;
+/** Longest line of a process that is passed on: its own limits are lower. */
+const maxLineBytes = 256 * 1024 * 1024;
+
+/** What connections are made with. */
+export interface ConnectionsOptions {
+  /** The user's configuration. */
+  readonly config: Config;
+  /** The processes get its environment. */
+  readonly host: Host;
+  /** Names of the agents that are served; the first is for clients that name none. */
+  readonly agents: readonly [string, ...string[]];
+  /** Counts what happens. */
+  readonly metrics: Metrics;
+  /** The log. */
+  readonly log: Log;
+  /** As of `Door`. */
+  isStillAdmitted(visitor: Visitor): boolean;
+}
+
+/** Connections by their ids. */
+export class Connections {
+  readonly #byId = new Map<string, ServedConnection>();
+  /** Sessions of all connections of one visitor to one agent, by both names. */
+  readonly #sessions = new Map<string, Map<string, LiveSession>>();
+  readonly #sweep: NodeJS.Timeout;
+
+  /** None is open. Fails with `CaiError` if an agent that is served does not exist. */
+  constructor(private readonly options: ConnectionsOptions) {
+    for (const name of options.agents) this.#resolve(name);
+    this.#sweep = setInterval(() => this.#endUnwanted(), sweepMs).unref();
+  }
+
+  /** Those that are open. */
+  get all(): readonly ServedConnection[] {
+    return [...this.#byId.values()];
+  }
+
+  /**
+   * Starts a connection; `agent` is what the client has named. `isSplit`: as of `ConnectionOptions`. Fails with
+   * `CaiError('UNSUPPORTED_AGENT')` for an agent that the visitor may not use, and with `LIMIT`.
+   */
+  open(visitor: Visitor, agent: string | undefined, isSplit: boolean): ServedConnection {
+    const { config, host, log, metrics } = this.options;
+    const { serve } = config;
+    const name = this.#agentFor(visitor, agent);
+    if (this.#byId.size >= serve.connections) {
+      const text = `this server has ${this.#byId.size} connections, which is its limit: end one, or raise "serve.connections"`;
+      throw new CaiError('LIMIT', text);
+    }
+    const id = randomUUID();
+    const scope = JSON.stringify([visitor.name, name]);
+    const sessions = this.#sessions.get(scope) ?? new Map<string, LiveSession>();
+    this.#sessions.set(scope, sessions);
+    const limited = visitor.workspaces && { CAI_SERVE_WORKSPACES: JSON.stringify(visitor.workspaces) };
+    const connection = new ServedConnection({
+      id,
+      visitor,
+      process: {
+        agent: { name, command: ownProgram(['--acp', name]) },
+        cwd: host.home,
+        env: { ...host.env, ...limited, CAI_SERVED: '1' },
+        limits: { maxLineBytes, maxSearchBytes: 0 },
+        log,
+      },
+      isSplit,
+      keep: { bytes: serve.keepBytes, lines: serve.keepMessages },
+      graceMs: serve.graceMs,
+      stallMs: serve.stallMs,
+      sessions,
+      answered: (method, ms) => metrics.answered(method, ms),
+      onEnd: (isExpected) => {
+        this.#byId.delete(id);
+        metrics.ended(isExpected);
+        log.info({ connection: id, visitor: visitor.name, isExpected }, 'connection ended');
+      },
+    });
+    this.#byId.set(id, connection);
+    metrics.opened();
+    log.info({ connection: id, visitor: visitor.name, agent: name }, 'connection opened');
+    return connection;
+  }
+
+  /** An open connection of that visitor. */
+  find(id: string, visitor: Visitor): ServedConnection | undefined {
+    const connection = this.#byId.get(id);
+    return connection?.visitor.name === visitor.name ? connection : undefined;
+  }
+
+  /** Ends all; resolves when no process is left. */
+  async close(why: Closing, reason: string): Promise<void> {
+    clearInterval(this.#sweep);
+    await Promise.all(this.all.map((each) => each.close(why, reason)));
+  }
+
+  #agentFor(visitor: Visitor, wanted: string | undefined): string {
+    const allowed = this.options.agents.filter((name) => visitor.agents?.includes(name) ?? true);
+    const name = wanted ?? allowed[0];
+    if (name !== undefined && allowed.includes(name)) return name;
+    const list = allowed.length === 0 ? 'none' : allowed.join(', ');
+    throw new CaiError('UNSUPPORTED_AGENT', `this server has no agent "${name ?? ''}" for you; it has: ${list}`);
+  }
+
+  #resolve(name: string): void {
+    const { config, host } = this.options;
+    resolveAgent(name, [], {
+      agents: config.agents,
+      isTestMode: host.env.CAI_ACP_TEST_MODE === '1',
+      configFile: configFileOf(host),
+      cwd: host.cwd,
+      namedAt: undefined,
+    });
+  }
+
+  #endUnwanted(): void {
+    const { config, isStillAdmitted } = this.options;
+    for (const each of this.all) {
+      const isIdle = !each.isWorking && performance.now() - each.activeAt > config.serve.idleMs;
+      if (!isStillAdmitted(each.visitor)) void each.close('revoked', 'you may not use this server any more');
+      else if (isIdle) void each.close('idle', 'nothing has passed for a long time');
+    }
+  }
+}
