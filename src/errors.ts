@@ -39,6 +39,7 @@ const failures = {
   TERMINAL_UNKNOWN: { exit: 1, rpc: rpcCode.resourceNotFound }, // a terminal id of no or another session
   TOO_MANY_TERMINALS: { exit: 1 }, // an agent has as many terminals as it may have, or creates them too fast
   GONE: { exit: 13 }, // messages of a served connection that somebody has missed are no longer kept
+  CONNECTION_UNKNOWN: { exit: 13 }, // a connection id that stands for nothing on a server, or for another user's
   LIMIT: { exit: 13 }, // a server has as many connections as it may have
   CANCELLED: { exit: 1, rpc: rpcCode.requestCancelled }, // cancelled before an agent had it
   REPLAY: { exit: 1 }, // a recording cannot be played, or something else happens than is recorded

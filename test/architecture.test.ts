@@ -167,6 +167,7 @@ describe('the sources', () => {
       'egress/keyed-host',
       'egress/proxy',
     ];
+    const ofServers = ['serve/plain-socket', 'serve/http/event-stream'];
     const ofFiles = ['recording/recorder'];
     expect(
       strayUses(sources, 'write', [
@@ -177,6 +178,7 @@ describe('the sources', () => {
         'main',
         'system/log',
         ...ofCommands,
+        ...ofServers,
         ...ofFiles,
       ]),
     ).toEqual([]);

@@ -47,6 +47,9 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['rm [NAME...]', "remove them, but not the agents' data", () => import('./containers/rm')],
     ['build [AGENT]', "build an agent's image", () => import('./containers/build')],
   ],
+  'The same agents from elsewhere': [
+    ['serve', 'serve agents by WebSocket and HTTP; token', () => import('./serve/serve')],
+  ],
   Help: [
     ['doctor', 'check what is missing, and how to fix it', () => import('./doctor/doctor')],
     ['config', 'show the configuration in effect', () => import('./workspace/config')],

@@ -6,7 +6,7 @@ import { configFileOf, type Config } from '../config/config';
 import { CaiError } from '../errors';
 import type { Host } from '../system/host';
 import type { Log } from '../system/log';
-import { ServedConnection, type Closing } from './connection';
+import { ServedConnection, type Closing } from './served-connection';
 import type { Visitor } from './door/visitor';
 import type { LiveSession } from './live-session';
 import type { Metrics } from './metrics';
@@ -71,7 +71,7 @@ export class Connections {
       id,
       visitor,
       process: {
-        agent: { name, command: ownProgram(['--acp', name]) },
+        agent: { name, displayName: name, command: ownProgram(['--acp', name]), remedy: 'install cai again' },
         cwd: host.home,
         env: { ...host.env, ...limited, CAI_SERVED: '1' },
         limits: { maxLineBytes, maxSearchBytes: 0 },
@@ -95,10 +95,15 @@ export class Connections {
     return connection;
   }
 
-  /** An open connection of that visitor. */
-  find(id: string, visitor: Visitor): ServedConnection | undefined {
+  /** An open connection of that visitor and of that kind; throws `CaiError('CONNECTION_UNKNOWN')`. */
+  find(id: string, visitor: Visitor, isSplit: boolean): ServedConnection {
     const connection = this.#byId.get(id);
-    return connection?.visitor.name === visitor.name ? connection : undefined;
+    if (connection?.visitor.name === visitor.name && connection.isSplit === isSplit && !connection.isOver)
+      return connection;
+    throw new CaiError(
+      'CONNECTION_UNKNOWN',
+      'there is no such connection, or it has ended: begin a new one, and load its sessions',
+    );
   }
 
   /** Ends all; resolves when no process is left. */
@@ -112,7 +117,10 @@ export class Connections {
     const name = wanted ?? allowed[0];
     if (name !== undefined && allowed.includes(name)) return name;
     const list = allowed.length === 0 ? 'none' : allowed.join(', ');
-    throw new CaiError('UNSUPPORTED_AGENT', `this server has no agent "${name ?? ''}" for you; it has: ${list}`);
+    throw new CaiError(
+      'UNSUPPORTED_AGENT',
+      `this server has no agent "${name ?? ''}" for you; it has: ${list}`,
+    );
   }
 
   #resolve(name: string): void {
@@ -127,10 +135,11 @@ export class Connections {
   }
 
   #endUnwanted(): void {
-    const { config, isStillAdmitted } = this.options;
+    const { config } = this.options;
     for (const each of this.all) {
       const isIdle = !each.isWorking && performance.now() - each.activeAt > config.serve.idleMs;
-      if (!isStillAdmitted(each.visitor)) void each.close('revoked', 'you may not use this server any more');
+      if (!this.options.isStillAdmitted(each.visitor))
+        void each.close('revoked', 'you may not use this server any more');
       else if (isIdle) void each.close('idle', 'nothing has passed for a long time');
     }
   }

@@ -121,6 +121,11 @@ export class ServedConnection {
     return this.options.visitor;
   }
 
+  /** As of `ConnectionOptions`. */
+  get isSplit(): boolean {
+    return this.options.isSplit;
+  }
+
   /** Ids of the sessions that are open in its process. */
   get sessionIds(): readonly string[] {
     return this.#traffic.own.map(({ id }) => id);
@@ -129,6 +134,11 @@ export class ServedConnection {
   /** Whether a request is open. */
   get isWorking(): boolean {
     return this.#traffic.isWorking;
+  }
+
+  /** The client has ended it, or has been away for too long. */
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
   /** Whether something carries its lines. */
@@ -173,11 +183,12 @@ export class ServedConnection {
     const stream = this.#stream(name);
     clearTimeout(stream.stall);
     stream.stall = undefined;
-    while (stream.outlet !== undefined && stream.stall === undefined) {
-      if (stream.outbox.hasLost) this.#cut(stream, 'more waited for the client than is kept');
-      const next = stream.outlet === undefined ? undefined : stream.outbox.take();
+    if (stream.outbox.hasLost) this.#cut(stream, 'more waited for the client than is kept');
+    for (let isFull = false; !isFull && stream.outlet !== undefined;) {
+      const next = stream.outbox.take();
       if (next === undefined) break;
-      if (!stream.outlet.send(next.line, next.number)) this.#startStall(stream);
+      isFull = !stream.outlet.send(next.line, next.number);
+      if (isFull) this.#startStall(stream);
     }
     this.#pauseOrResume();
   }

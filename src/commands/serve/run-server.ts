@@ -1,0 +1,135 @@
+/** `cai serve`: agents for clients elsewhere, until a signal ends it. */
+import { join } from 'node:path';
+import { Option } from 'commander';
+import { version } from '../../../package.json';
+import { loadConfig, type Config } from '../../config/config';
+import { addressOf, standardPort, urlOf, type Address } from '../../serve/address';
+import { Connections } from '../../serve/connections';
+import { checkListen } from '../../serve/door/listen';
+import { Door } from '../../serve/door/door';
+import { Metrics } from '../../serve/metrics';
+import { Routes } from '../../serve/routes';
+import { Server } from '../../serve/server';
+import type { Host } from '../../system/host';
+import { openLog } from '../../system/log';
+import { LogFile } from '../../system/log-file';
+import { isAlive } from '../../system/process-identity';
+import { declare } from '../support/command';
+
+/** As the command line has them. */
+interface Options {
+  readonly listen?: readonly string[];
+  readonly agent?: readonly string[];
+  readonly behindProxy?: true;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly clientCa?: string;
+}
+
+const several = (value: string, before: readonly string[] = []): string[] => [...before, value];
+
+/** Resolves with the exit status. */
+export const run = declare<Options>({
+  name: 'serve',
+  description: `Offers agents to clients elsewhere, by ACP over WebSocket and HTTP. Without --listen: at
+    127.0.0.1:${standardPort} and at a socket that only you can open.`,
+  options: [
+    new Option(
+      '-l, --listen <address>',
+      'HOST:PORT, https://HOST:PORT, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH; may be repeated',
+    ).argParser(several),
+    new Option(
+      '-a, --agent <name>',
+      'an agent that is served, the first for clients that name none; may be repeated (default: "serve.agents", else "agent.default" in the configuration)',
+    ).argParser(several),
+    ['--tls-cert <file>', 'certificate in PEM (default: "serve.tls_cert")'],
+    ['--tls-key <file>', 'its key (default: "serve.tls_key")'],
+    [
+      '--client-ca <file>',
+      'certificates of clients that this authority has signed count (default: "serve.client_ca")',
+    ],
+    ['--behind-proxy', 'a proxy of yours that speaks TLS stands before an address that others can reach'],
+  ],
+  footer: `
+Commands:
+  cai serve token add|list|revoke   who else may come in
+`,
+  action: serve,
+});
+
+async function serve(options: Options, host: Host): Promise<number> {
+  const config = loadConfig(host);
+  const addresses = addressesOf(options, host);
+  const settings = { ...config.serve, ...withoutUndefined(options) };
+  const { tlsCert: cert, tlsKey: key, clientCa } = settings;
+  const tls = cert !== undefined && key !== undefined ? { cert, key, clientCa } : undefined;
+  const isBehindProxy = options.behindProxy === true;
+  const hosts = addresses.flatMap((each) => (each.kind === 'unix' || each.isTls ? [] : [each.host]));
+  checkListen(hosts, { hasTls: false, isBehindProxy });
+
+  const about = { pid: process.pid, agent: 'serve', version };
+  const log = openLog(host.env, new LogFile(join(host.folders.state, 'logs'), about, isAlive));
+  const door = new Door({ host, serve: config.serve, isBehindProxy });
+  const metrics = new Metrics(() => connections.all);
+  const agents = agentsOf(options, config);
+  const connections: Connections = new Connections({
+    config,
+    host,
+    agents,
+    metrics,
+    log,
+    isStillAdmitted: (visitor) => door.isStillAdmitted(visitor),
+  });
+  const maxLineBytes = config.acp.maxLineFromEditorBytes;
+  const routes = new Routes({ door, connections, metrics, log, maxMessageBytes: maxLineBytes });
+  const server = new Server({
+    routes,
+    door,
+    connections,
+    tls,
+    uid: host.user.uid,
+    maxLineBytes,
+    maxConnections: config.serve.connections,
+  });
+  const ending = signalled();
+  try {
+    for (const address of addresses) process.stdout.write(`${urlOf(await server.listen(address))}\n`);
+    process.stderr.write(
+      `cai: serving ${agents.join(', ')}; the token is in ${join(host.folders.state, 'serve/token')}\n`,
+    );
+    await ending;
+  } finally {
+    await connections.close('ending', 'the server is being ended');
+    await server.close();
+  }
+  return 0;
+}
+
+function addressesOf({ listen }: Options, host: Host): readonly Address[] {
+  const { runtime, state } = host.folders;
+  const standard = [
+    `127.0.0.1:${standardPort}`,
+    `unix:${join(runtime ?? join(state, 'serve'), 'serve.sock')}`,
+  ];
+  return (listen ?? standard).map((text) => addressOf(text, host.cwd));
+}
+
+function agentsOf({ agent }: Options, config: Config): readonly [string, ...string[]] {
+  const [first = config.agent.default, ...others] = agent ?? config.serve.agents ?? [];
+  return [first, ...others];
+}
+
+function withoutUndefined({ tlsCert, tlsKey, clientCa }: Options) {
+  return {
+    ...(tlsCert !== undefined && { tlsCert }),
+    ...(tlsKey !== undefined && { tlsKey }),
+    ...(clientCa !== undefined && { clientCa }),
+  };
+}
+
+/** Resolves with the first signal that ends programs; the next has no effect. */
+async function signalled(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => resolve());
+  });
+}

@@ -1,0 +1,43 @@
+/** Where a server listens, as it is written. */
+import { posix } from 'node:path';
+import { CaiError } from '../errors';
+
+/** A place to listen. */
+export type Address =
+  /** HTTP and WebSocket; `isTls`: by TLS of ours. */
+  | { readonly kind: 'http'; readonly host: string; readonly port: number; readonly isTls: boolean }
+  /** Lines over TCP, the token in the first. */
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number; readonly isTls: boolean }
+  /** HTTP, WebSocket or lines, by a socket that only the user can open. */
+  | { readonly kind: 'unix'; readonly path: string };
+
+/** Where a server listens by HTTP if nobody says otherwise. */
+export const standardPort = 8722;
+
+/**
+ * Reads `HOST:PORT`, `PORT`, `http://HOST:PORT`, `https://HOST:PORT`, `tcp://HOST:PORT`, `tls://HOST:PORT` or
+ * `unix:PATH`. Port 0: any that is free. Throws `CaiError('USAGE')`.
+ */
+export function addressOf(text: string, cwd: string): Address {
+  const unix = /^unix:(?:\/\/)?(.+)$/s.exec(text)?.[1];
+  if (unix !== undefined) return { kind: 'unix', path: posix.resolve(cwd, unix) };
+  const [, scheme = 'http', rest = ''] = /^(?:(https?|tcp|tls):\/\/)?(.*?)\/?$/s.exec(text) ?? [];
+  const [, host, port] = /^(?:(\[[\da-fA-F:.]+\]|[^:[\]/\s]+):)?(\d{1,5})$/.exec(rest) ?? [];
+  if (port === undefined || Number(port) > 65_535)
+    throw new CaiError(
+      'USAGE',
+      `"${text}" is no address to listen on: write HOST:PORT, https://HOST:PORT, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH`,
+    );
+  const place = { host: (host ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port: Number(port) };
+  return scheme.startsWith('http')
+    ? { kind: 'http', ...place, isTls: scheme === 'https' }
+    : { kind: 'tcp', ...place, isTls: scheme === 'tls' };
+}
+
+/** As clients write it. */
+export function urlOf(address: Address): string {
+  if (address.kind === 'unix') return `unix:${address.path}`;
+  const { kind, host, port, isTls } = address;
+  const scheme = kind === 'http' ? (isTls ? 'https' : 'http') : isTls ? 'tls' : 'tcp';
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,51 @@
+/** One stream of server-sent events: each is one message, and its id the number of it. Source: HTML, "Server-sent events". */
+import type { ServerResponse } from 'node:http';
+import type { Http2ServerResponse } from 'node:http2';
+import type { Outlet, ServedConnection } from '../served-connection';
+
+/** How often a stream with nothing to say is kept open by a comment, in milliseconds. */
+const keepAliveMs = 15_000;
+
+/** An answer of either HTTP. */
+export type Response = ServerResponse | Http2ServerResponse;
+
+/** Carries one stream of a connection, for as long as the answer is open. */
+export class EventStream implements Outlet {
+  readonly #keepAlive: NodeJS.Timeout;
+
+  /** `name`: as of `ServedConnection.attach`, `after` too. Throws as that does, before anything is answered. */
+  constructor(
+    private readonly response: Response,
+    connection: ServedConnection,
+    name: string,
+    after: number | undefined,
+  ) {
+    connection.check(after, name);
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
+    if ('flushHeaders' in response) response.flushHeaders();
+    this.#keepAlive = setInterval(() => this.#write(':\n\n'), keepAliveMs).unref();
+    response.on('drain', () => connection.flush(name));
+    response.on('close', () => {
+      clearInterval(this.#keepAlive);
+      connection.detach(this, false, name);
+    });
+    response.on('error', () => undefined);
+    connection.attach(this, after, name);
+  }
+
+  /** As of `Outlet`. */
+  send(line: Buffer, number: number): boolean {
+    this.#write(`id: ${number}\ndata: `);
+    this.#write(line);
+    return this.#write('\n\n');
+  }
+
+  /** As of `Outlet`. */
+  close(): void {
+    this.response.end();
+  }
+
+  #write(chunk: string | Buffer): boolean {
+    return (this.response as ServerResponse).write(chunk);
+  }
+}

@@ -1,0 +1,96 @@
+/** What the server counts, as Prometheus reads it at `/metrics`: no name of anybody, and nothing of what is said. */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { ServedConnection } from './served-connection';
+
+/** Seconds: a turn takes from a moment to hours. */
+const turnSeconds = [1, 5, 15, 60, 300, 1_800, 7_200];
+/** Seconds: other calls, of which `session/new` may make a container. */
+const callSeconds = [0.01, 0.05, 0.25, 1, 5, 30, 120];
+
+/** One server's. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #opened: Counter;
+  readonly #ended: Counter<'expected'>;
+  readonly #returned: Counter;
+  readonly #refused: Counter<'status'>;
+  readonly #turns: Histogram;
+  readonly #calls: Histogram<'method'>;
+
+  /** `connections`: those that are open. */
+  constructor(connections: () => readonly ServedConnection[]) {
+    const registers = [this.#registry];
+    const gauge = (name: string, help: string, count: () => number): void => {
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(count());
+        },
+      });
+    };
+    gauge('cai_serve_connections', 'Connections that are open', () => connections().length);
+    gauge(
+      'cai_serve_connections_away',
+      'Of these, those whose client is away and may come back',
+      () => connections().filter(({ isAttached }) => !isAttached).length,
+    );
+    gauge('cai_serve_sessions', 'Sessions that are open', () =>
+      connections().reduce((sum, { sessionIds }) => sum + sessionIds.length, 0),
+    );
+    const counter = (name: string, help: string) => ({ name, help, registers });
+    this.#opened = new Counter(counter('cai_serve_connections_opened_total', 'Connections that were opened'));
+    this.#returned = new Counter(counter('cai_serve_returns_total', 'Clients that have come back'));
+    this.#ended = new Counter({
+      ...counter('cai_serve_processes_ended_total', 'Processes of connections that have ended'),
+      labelNames: ['expected'],
+    });
+    this.#refused = new Counter({
+      ...counter('cai_serve_refused_total', 'Requests that were not let in'),
+      labelNames: ['status'],
+    });
+    this.#turns = new Histogram({
+      ...counter('cai_serve_turn_seconds', 'How long turns took'),
+      buckets: turnSeconds,
+    });
+    this.#calls = new Histogram({
+      ...counter('cai_serve_call_seconds', 'How long calls that open sessions took'),
+      labelNames: ['method'],
+      buckets: callSeconds,
+    });
+  }
+
+  /** A connection was opened. */
+  opened(): void {
+    this.#opened.inc();
+  }
+
+  /** A client has come back to its connection. */
+  returned(): void {
+    this.#returned.inc();
+  }
+
+  /** A connection's process has ended; `isExpected`: because the connection was over. */
+  ended(isExpected: boolean): void {
+    this.#ended.inc({ expected: String(isExpected) });
+  }
+
+  /** A request was answered with that status instead of being let in. */
+  refused(status: number): void {
+    this.#refused.inc({ status });
+  }
+
+  /** A call of a client was answered. Methods are counted by name only where we know them: clients may send any. */
+  answered(method: string, ms: number): void {
+    const seconds = ms / 1_000;
+    if (method === 'session/prompt') this.#turns.observe(seconds);
+    else if (['initialize', 'session/new', 'session/load', 'session/resume'].includes(method))
+      this.#calls.observe({ method }, seconds);
+  }
+
+  /** All of it, in the text format, and its type. */
+  async text(): Promise<{ readonly type: string; readonly body: string }> {
+    return { type: this.#registry.contentType, body: await this.#registry.metrics() };
+  }
+}

@@ -1,0 +1,215 @@
+/** Listens: HTTP/1.1, HTTP/2 where TLS is ours, plain lines, and a socket for the user alone. */
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import * as http from 'node:http';
+import * as http2 from 'node:http2';
+import * as net from 'node:net';
+import * as tls from 'node:tls';
+import { dirname } from 'node:path';
+import { ownerName } from '../config/serve-words';
+import { CaiError, messageOf } from '../errors';
+import { errorCodeOf } from '../system/real-path';
+import type { Address } from './address';
+import type { Connections } from './connections';
+import type { Request } from './http/body';
+import type { Response } from './http/event-stream';
+import { isRefusal, type Door } from './door/door';
+import type { Visitor } from './door/visitor';
+import { firstLine, PlainSocket } from './plain-socket';
+import type { Routes } from './routes';
+
+/** How long a client may take for its headers, for a whole request, and for the first line of a plain socket; in ms. */
+const headersMs = 10_000;
+const requestMs = 120_000;
+/** Sockets beside those of connections, as somebody may open one and say nothing. */
+const spareSockets = 256;
+/** Streams of one client over HTTP/2: one for each of its sessions, and those of its messages. */
+const maxStreams = 1_024;
+
+/** Whoever comes by the user's own socket. */
+const owner: Visitor = { name: ownerName };
+
+/** What a server is made from. */
+export interface ServerOptions {
+  /** Answers requests. */
+  readonly routes: Routes;
+  /** For plain sockets. */
+  readonly door: Door;
+  /** For plain sockets. */
+  readonly connections: Connections;
+  /** Files in PEM; `clientCa` makes the server ask for certificates of clients, which the door looks at. */
+  readonly tls?:
+    { readonly cert: string; readonly key: string; readonly clientCa?: string | undefined } | undefined;
+  /** Longest line of a client of a plain socket. */
+  readonly maxLineBytes: number;
+  /** Whose sockets these are. */
+  readonly uid: number;
+  /** At most so many sockets. */
+  readonly maxConnections: number;
+}
+
+/** Listens on any number of addresses. */
+export class Server {
+  readonly #servers: net.Server[] = [];
+  readonly #sockets = new Set<net.Socket>();
+
+  /** Nothing listens yet. */
+  constructor(private readonly options: ServerOptions) {}
+
+  /** Resolves with the address, where port 0 has become one; rejects with `CaiError` if it cannot be had. */
+  async listen(address: Address): Promise<Address> {
+    if (address.kind === 'unix') {
+      await makeRoomFor(address.path, this.options.uid);
+      await this.#start(this.#unixServer(), { path: address.path }, address.path);
+      chmodSync(address.path, 0o600);
+      return address;
+    }
+    const { host, port, isTls } = address;
+    const server = address.kind === 'http' ? this.#httpServer(isTls) : this.#plainServer(isTls);
+    const bound = await this.#start(server, { host, port }, `${host}:${port}`);
+    const actual = { ...address, port: (bound as net.AddressInfo).port };
+    this.options.door.listensOn(host, actual.port);
+    return actual;
+  }
+
+  /** Listens no more, and ends what is open. */
+  async close(): Promise<void> {
+    const closed = this.#servers.map(
+      (server) => new Promise<void>((resolve) => server.close(() => resolve())),
+    );
+    for (const socket of this.#sockets) socket.destroy();
+    await Promise.all(closed);
+  }
+
+  async #start(
+    server: net.Server,
+    options: net.ListenOptions,
+    name: string,
+  ): Promise<net.AddressInfo | string> {
+    server.maxConnections = this.options.maxConnections + spareSockets;
+    const keep = (socket: net.Socket): void => {
+      this.#sockets.add(socket);
+      socket.on('close', () => this.#sockets.delete(socket));
+    };
+    server.on('connection', keep);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (reason) =>
+        reject(new CaiError('USAGE', `cannot listen on ${name}: ${listenProblem(reason)}`)),
+      );
+      server.listen(options, resolve);
+    });
+    this.#servers.push(server);
+    return server.address()!;
+  }
+
+  #httpServer(isTls: boolean, isLocal = false): http.Server | http2.Http2SecureServer {
+    const { routes } = this.options;
+    const server = isTls
+      ? http2.createSecureServer({
+          ...this.#certificates(),
+          allowHTTP1: true,
+          settings: { maxConcurrentStreams: maxStreams },
+        })
+      : http.createServer({ headersTimeout: headersMs, requestTimeout: requestMs });
+    server.on(
+      'request',
+      (request: Request, response: Response) => void routes.request(request, response, isLocal),
+    );
+    server.on('upgrade', (request: http.IncomingMessage, socket: net.Socket, head: Buffer) =>
+      routes.upgrade(request, socket, head, isLocal),
+    );
+    return server;
+  }
+
+  #plainServer(isTls: boolean): net.Server {
+    const serve = (socket: net.Socket): void => void this.#servePlain(socket);
+    return isTls ? tls.createServer(this.#certificates(), serve) : net.createServer(serve);
+  }
+
+  /** JSON begins with a brace, which HTTP never does. */
+  #unixServer(): net.Server {
+    const forHttp = this.#httpServer(false, true);
+    return net.createServer((socket) => {
+      socket.setTimeout(headersMs, () => socket.destroy());
+      socket.on('error', () => socket.destroy());
+      socket.once('data', (chunk) => {
+        socket.pause();
+        socket.setTimeout(0);
+        socket.unshift(chunk);
+        if (/^\s*\{/.test(chunk.toString('latin1', 0, 100))) this.#carry(socket, owner);
+        else forHttp.emit('connection', socket);
+      });
+    });
+  }
+
+  /** The first line of a plain client says who it is, as the header of HTTP does. */
+  async #servePlain(socket: net.Socket): Promise<void> {
+    socket.on('error', () => socket.destroy());
+    const line = await firstLine(socket, headersMs);
+    const token = /^authorization: bearer (\S+)\s*$/i.exec(line ?? '')?.[1];
+    const visitor =
+      token === undefined
+        ? { status: 401, text: 'the first line is "Authorization: Bearer TOKEN"' }
+        : this.options.door.admitToken(token, socket.remoteAddress ?? '');
+    if (isRefusal(visitor)) socket.end(`${visitor.text}\n`);
+    else this.#carry(socket, visitor);
+  }
+
+  #carry(socket: net.Socket, visitor: Visitor): void {
+    try {
+      const connection = this.options.connections.open(visitor, undefined, false);
+      new PlainSocket(socket, connection, this.options.maxLineBytes);
+    } catch (reason) {
+      socket.end(`${messageOf(reason)}\n`);
+    }
+  }
+
+  #certificates(): tls.TlsOptions {
+    const files = this.options.tls;
+    if (files === undefined)
+      throw new CaiError(
+        'USAGE',
+        'https and tls need a certificate: set "tls_cert" and "tls_key" in [serve]',
+      );
+    const { cert, key, clientCa } = files;
+    const own = { cert: read(cert), key: read(key), minVersion: 'TLSv1.2' } as const;
+    if (clientCa === undefined) return own;
+    return { ...own, ca: read(clientCa), requestCert: true, rejectUnauthorized: false };
+  }
+}
+
+/** Removes the socket of a server that is gone. Throws `CaiError('USAGE')` where one is, or where others could come in. */
+async function makeRoomFor(path: string, user: number): Promise<void> {
+  const folder = dirname(path);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { mode, uid } = statSync(folder);
+  if ((mode & 0o077) !== 0 || uid !== user)
+    throw new CaiError(
+      'USAGE',
+      `${folder} can be entered by others, who could come in without a token: run chmod 700 on it, or choose another folder`,
+    );
+  const isServed = await new Promise<boolean>((resolve) => {
+    const socket = net.connect({ path });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+  if (isServed) throw new CaiError('USAGE', `another cai serve listens on ${path}: end it, or use --listen`);
+  const left = statSync(path, { throwIfNoEntry: false });
+  if (left?.isSocket() === false)
+    throw new CaiError('USAGE', `${path} is there, and is no socket: choose another name`);
+  rmSync(path, { force: true });
+}
+
+function read(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (reason) {
+    throw new CaiError('CONFIG', `${file} cannot be read: ${messageOf(reason)}`);
+  }
+}
+
+function listenProblem(reason: unknown): string {
+  return errorCodeOf(reason) === 'EADDRINUSE' ? 'another program listens there' : messageOf(reason);
+}
