@@ -1,5 +1,5 @@
 /*
- * `npm run build`: bundles `src` into `dist`, then has V8 compile what an editor waits for (`code-cache.cjs`),
+ * `npm run build`: bundles `src` into `dist`, writes the types of the package's entry, then has V8 compile what an editor waits for (`code-cache.cjs`),
  * so that no start has to.
  */
 import { spawnSync } from 'node:child_process';
@@ -8,6 +8,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import ts from 'typescript';
 
 const root = join(import.meta.dirname, '..');
 const commands = ['acp/acp', 'acp/agent-on-terminal', 'acp/connection', 'registry'];
@@ -47,6 +48,9 @@ const sharedErrors = {
 };
 
 await build({ ...options, entryPoints: ['src/main.ts'] });
+// For other programs, which have nothing else of ours in their process.
+await build({ ...options, entryPoints: ['src/embed/index.ts'] });
+declareTypes(['embed/index', 'embed/connect', 'embed/message', 'errors']);
 await build({
   ...options,
   entryPoints: commands.map((name) => `src/commands/${name}.ts`),
@@ -85,4 +89,22 @@ try {
   }
 } finally {
   rmSync(home, { recursive: true, force: true });
+}
+
+/** Writes the declarations of these files, which say all that their exports need: nothing is looked up elsewhere. */
+function declareTypes(names) {
+  const files = names.map((name) => join(root, `src/${name}.ts`));
+  const program = ts.createProgram(files, {
+    ...{
+      declaration: true,
+      emitDeclarationOnly: true,
+      noCheck: true,
+      noLib: true,
+      noResolve: true,
+      types: [],
+    },
+    ...{ target: ts.ScriptTarget.ES2023, strict: true },
+    ...{ rootDir: join(root, 'src'), outDir: join(root, 'dist') },
+  });
+  program.emit();
 }

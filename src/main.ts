@@ -1,11 +1,9 @@
 /** Start here: which command is it? No other code than its own is loaded, because an editor waits for it. */
-import { delimiter } from 'node:path';
 import { version } from '../package.json';
 import { signInToken } from './sign-in/sign-in-argument';
 import * as errors from './errors';
-import { Host } from './system/host';
 import { printable } from './system/quoted';
-import { projectAround, searchFolders } from './paths/search-path';
+import { hostOf } from './paths/search-path';
 
 /** What `bin/cai` hands to the other bundles as their `errors.ts`. */
 export const sharedErrors = errors;
@@ -32,14 +30,6 @@ export async function main(args: readonly string[], host = hostOf(process.env)):
   } catch (error) {
     return report(error);
   }
-}
-
-/** Its PATH is without folders that an agent can write to: we may have been started in one. */
-function hostOf(env: NodeJS.ProcessEnv): Host {
-  const { CAI_ACP_DIRECT_SPAWN, HOME = '/', PATH } = env;
-  // An agent that runs on this machine is a program of the user, and may be one of the project.
-  const project = CAI_ACP_DIRECT_SPAWN === '1' ? undefined : projectAround(new Host(env).cwd, HOME);
-  return new Host({ ...env, PATH: searchFolders(PATH, project).join(delimiter) });
 }
 
 /** Says on stderr what ended the command; returns its exit status. A bug keeps its stack. */

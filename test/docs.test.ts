@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { commands } from '../src/commands/registry';
+import { userWith } from './support/cli';
 import { newFolder } from './support/temp-folder';
 
 const repository = resolve(__dirname, '..');
@@ -63,6 +64,7 @@ const decisions = pages.filter((page) => page.startsWith(join('docs', 'decisions
 test.each<[string, number]>([
   ['README.md', 900],
   ['docs/benchmarks.md', 700],
+  ['docs/embedding.md', 250],
   ...decisions.map((page): [string, number] => [page, 400]),
 ])('%s has at most %d words', (page, most) => {
   expect(read(page).trim().split(/\s+/).length).toBeLessThanOrEqual(most);
@@ -111,4 +113,24 @@ describe('docs/CONTRIBUTING.md', () => {
     expect(answers[0]!.result.protocolVersion).toBe(1);
     expect(answers[1]!.result.sessionId).toMatch(/^[0-9a-f-]{36}$/);
   });
+});
+
+test('docs/embedding.md has a program to copy that runs a turn', () => {
+  const folder = newFolder();
+  const modules = join(folder, 'node_modules');
+  mkdirSync(join(modules, '@agentclientprotocol'), { recursive: true });
+  symlinkSync(repository, join(modules, 'containai'));
+  const sdk = '@agentclientprotocol/sdk';
+  symlinkSync(join(repository, 'node_modules', sdk), join(modules, sdk));
+  writeFileSync(join(folder, 'program.mjs'), blocksOf('docs/embedding.md', 'js')[0]!);
+  const mock = JSON.stringify([join(repository, 'fixtures/mock-acp-server'), '--acp']);
+  const { env } = userWith(`[agents.claude]\ncommand = ${mock}\n`);
+
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['program.mjs'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...env },
+    encoding: 'utf8',
+  });
+
+  expect({ stdout, stderr, status }).toEqual({ stdout: 'echo: Hello\n', stderr: '', status: 0 });
 });

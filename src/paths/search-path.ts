@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { isInside } from './path-map';
+import { Host } from '../system/host';
 import { ancestry, realOrSame } from '../system/real-path';
 
 /** Of a system whose PATH names nothing. An empty PATH would mean the current folder. */
@@ -16,6 +17,17 @@ export function searchFolders(path: string | undefined, project?: string): strin
   const isForeign = (folder: string): boolean => real !== undefined && isInside(realOrSame(folder), real);
   const folders = (path ?? '').split(delimiter).filter((folder) => isAbsolute(folder) && !isForeign(folder));
   return folders.length > 0 ? folders : systemFolders;
+}
+
+/**
+ * This machine as a process with that environment has it, but for PATH, which is without folders that an agent can write
+ * to: we may have been started in one. `cwd`, an absolute path: where it counts as started.
+ */
+export function hostOf(env: NodeJS.ProcessEnv, cwd?: string): Host {
+  const { CAI_ACP_DIRECT_SPAWN, HOME = '/', PATH } = env;
+  // An agent that runs on this machine is a program of the user, and may be one of the project.
+  const project = CAI_ACP_DIRECT_SPAWN === '1' ? undefined : projectAround(new Host(env, cwd).cwd, HOME);
+  return new Host({ ...env, PATH: searchFolders(PATH, project).join(delimiter) }, cwd);
 }
 
 /**

@@ -21,10 +21,11 @@ export class Host {
   #home: string | undefined;
   #folders: OwnFolders | undefined;
 
-  /** Nothing is looked at before it is asked for. */
+  /** Nothing is looked at before it is asked for. `folder`: what is to count as the current one, an absolute path. */
   constructor(
     /** The environment variables, which the processes that we start inherit. */
     readonly env: NodeJS.ProcessEnv,
+    private readonly folder?: string,
   ) {}
 
   /** The user's home folder, absolute. Throws `CaiError('CONFIG')` for a user without one. */
@@ -42,10 +43,10 @@ export class Host {
     return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   }
 
-  /** The folder that we were started in; `/`, which holds no project and no program, for one that is gone. */
+  /** The current folder, where we were started; `/`, which holds no project and no program, for one that is gone. */
   get cwd(): string {
     try {
-      return process.cwd();
+      return this.folder ?? process.cwd();
     } catch {
       return '/';
     }

@@ -15,12 +15,13 @@ export class LogFile {
   #name = '';
   #descriptor: number | undefined;
   #bytes = 0;
+  #hasEnded = false;
   /** When the half that is next begun began. */
   #since = new Date();
 
   /**
    * `folder` need not exist. `head` names the process, the agent that it runs, and our version. `isAlive` tells whether
-   * there is a process of that id, whose log stays.
+   * there is a process of that id, whose logs stay.
    */
   constructor(
     private readonly folder: string,
@@ -30,6 +31,7 @@ export class LogFile {
 
   /** Adds a line, with its line end. */
   write(line: string): void {
+    if (this.#hasEnded) return;
     try {
       if (this.#descriptor === undefined) this.#begin();
       else if (this.#bytes > halfBytes) this.#turn(this.#descriptor);
@@ -39,10 +41,20 @@ export class LogFile {
     }
   }
 
+  /** Lines that come later are dropped. */
+  end(): void {
+    this.#hasEnded = true;
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+
   #begin(): void {
-    this.#name = `${this.#since.toISOString().replace(/[-:]/g, '')}-${this.head.pid}`;
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const logs = new Set(readdirSync(this.folder).filter(isLog).map(stemOf));
+    // A process may have begun several logs at the same time.
+    const nameNow = (): string => `${this.#since.toISOString().replace(/[-:]/g, '')}-${this.head.pid}`;
+    while (logs.has(nameNow())) this.#since = new Date(this.#since.getTime() + 1);
+    this.#name = nameNow();
     const oldest = [...logs].sort().slice(0, -(maxLogs - 1));
     for (const name of oldest.filter((each) => !this.isAlive(Number(each.split('-')[1]))))
       for (const end of ['.old.log', '.log']) rmSync(join(this.folder, name + end), { force: true });

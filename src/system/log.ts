@@ -4,7 +4,7 @@
  * `said` is for text that an agent may have chosen: cut, and for stderr alone, as no file keeps it.
  * Logging never fails and never waits: what nobody takes is dropped.
  */
-import { openSync, mkdirSync, writeSync } from 'node:fs';
+import { closeSync, openSync, mkdirSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type pino from 'pino';
 import { CaiError, messageOf } from '../errors';
@@ -12,6 +12,17 @@ import { escapedUnits } from './quoted';
 
 /** Where modules write log lines. */
 export type Log = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'>;
+
+/** A log and the files that it writes. */
+export interface OpenLog extends Log {
+  /** Closes them; what is logged later is dropped. */
+  end(): void;
+}
+
+/** Where lines of a log go. */
+interface Destination extends pino.DestinationStream {
+  end?(): void;
+}
 
 /** By how much is logged, the most first. */
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -21,10 +32,14 @@ const maxSaid = 500;
 const maxWaitingBytes = 256 * 1024;
 
 /**
- * The log of this process. `kept` gets what is logged at level info, unless the level is `silent`. Fails with
- * `CONFIG` when `CAI_LOG_FILE` cannot be opened.
+ * The log of this process. `kept` gets what is logged at level info, unless the level is `silent`; `stream` gets what no
+ * `CAI_LOG_FILE` takes, by default our stderr. Fails with `CONFIG` when that file cannot be opened.
  */
-export function openLog(env: NodeJS.ProcessEnv, kept?: pino.DestinationStream): Log {
+export function openLog(
+  env: NodeJS.ProcessEnv,
+  kept?: Destination,
+  stream?: pino.DestinationStream,
+): OpenLog {
   const wanted = env.CAI_LOG_LEVEL ?? 'warn';
   const shown = levels.find((level) => level === wanted) ?? 'warn';
   const isKept = kept !== undefined && shown !== 'silent';
@@ -35,11 +50,14 @@ export function openLog(env: NodeJS.ProcessEnv, kept?: pino.DestinationStream): 
   const logAt = (name: keyof Log): pino.LogFn => {
     if (levels.indexOf(name) < levels.indexOf(level)) return () => undefined;
     return (...line: unknown[]) => {
-      open ??= pinoLog(level, shown, file ?? toStderr(), isKept ? kept : undefined);
+      open ??= pinoLog(level, shown, file ?? stream ?? toStderr(), isKept ? kept : undefined);
       open[name](...(line as Parameters<pino.LogFn>));
     };
   };
-  const log = { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
+  const log = {
+    ...{ debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') },
+    end: () => [file, kept].forEach((each) => each?.end?.()),
+  };
   if (shown !== wanted) log.warn({ wanted }, 'CAI_LOG_LEVEL is not a level; using "warn"');
   return log;
 }
@@ -89,8 +107,8 @@ function toStderr(): pino.DestinationStream {
   };
 }
 
-function toFile(path: string): pino.DestinationStream {
-  let file: number;
+function toFile(path: string): Destination {
+  let file: number | undefined;
   try {
     mkdirSync(dirname(path), { recursive: true });
     file = openSync(path, 'a', 0o600);
@@ -100,10 +118,14 @@ function toFile(path: string): pino.DestinationStream {
   return {
     write: (line) => {
       try {
-        writeSync(file, withoutSaid(line));
+        if (file !== undefined) writeSync(file, withoutSaid(line));
       } catch {
         // A full disk costs log lines and nothing else.
       }
+    },
+    end: () => {
+      if (file !== undefined) closeSync(file);
+      file = undefined;
     },
   };
 }

@@ -36,6 +36,13 @@ describe('ownFolders', () => {
   });
 });
 
+describe('cwd', () => {
+  test('is the current folder of this process, or the one that is to count as it', () => {
+    expect(new Host({}).cwd).toBe(process.cwd());
+    expect(new Host({}, '/h/project').cwd).toBe('/h/project');
+  });
+});
+
 describe('passwdUser', () => {
   test('is the user of this process', () => {
     expect(passwdUser()).toMatchObject({ uid: process.geteuid?.(), homedir: userInfo().homedir });

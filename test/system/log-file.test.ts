@@ -5,6 +5,7 @@ import { newFolder } from '../support/temp-folder';
 
 const head = { pid: 7, agent: 'claude', version: '1.2.3' };
 const isGone = (): boolean => false;
+const openFiles = (): number => readdirSync('/proc/self/fd').length;
 
 describe('LogFile', () => {
   test('makes a file at its first line, for its owner alone, that says whose it is', () => {
@@ -71,6 +72,35 @@ describe('LogFile', () => {
     const pids = names.map((name) => Number(/-(\d+)\.log$/.exec(name)![1]));
     expect(pids.slice(0, 2)).toEqual([12, 21]);
     expect(pids).toHaveLength(21);
+  });
+
+  test('is beside others that the same process has begun at the same time', () => {
+    jest.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
+    const folder = newFolder();
+    const logs = ['one', 'two'].map((agent) => new LogFile(folder, { ...head, agent }, isGone));
+    jest.useRealTimers();
+
+    for (const log of logs) log.write('x\n');
+
+    const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    expect(texts.map((text) => (JSON.parse(text.split('\n')[0]!) as { agent: string }).agent).sort()).toEqual(
+      ['one', 'two'],
+    );
+  });
+
+  test('has its file closed at its end, and takes no more lines', () => {
+    const folder = newFolder();
+    const file = new LogFile(folder, head, isGone);
+    file.write('one\n');
+    const before = openFiles();
+
+    file.end();
+    file.end();
+    file.write('two\n');
+
+    expect(openFiles()).toBe(before - 1);
+    const [name] = readdirSync(folder);
+    expect(readFileSync(join(folder, name!), 'utf8').split('\n').slice(1)).toEqual(['one', '']);
   });
 
   test('is never a reason to fail', () => {

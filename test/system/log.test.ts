@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { openLog } from '../../src/system/log';
@@ -120,6 +120,32 @@ describe('openLog', () => {
 
     expect(linesIn(file).map(({ msg }) => msg)).toEqual(['one', 'two']);
     expect(statSync(file).size).toBeGreaterThan(size);
+  });
+
+  test('writes to the stream that it is given where no file is named', () => {
+    const shown: string[] = [];
+    const stream = { write: (line: string) => void shown.push(line) };
+
+    openLog({}, undefined, stream).warn('one');
+    openLog({ CAI_LOG_FILE: file }, undefined, stream).warn('two');
+
+    expect(shown.map((line) => JSON.parse(line) as object)).toMatchObject([{ msg: 'one' }]);
+    expect(linesIn(file)).toMatchObject([{ msg: 'two' }]);
+  });
+
+  test('closes its file at its end, and that in which it is kept, and drops what comes later', () => {
+    const openFiles = (): number => readdirSync('/proc/self/fd').length;
+    const before = openFiles();
+    let ends = 0;
+    const kept = { write: () => undefined, end: () => ends++ };
+    const log = openLog({ CAI_LOG_FILE: file }, kept);
+    log.warn('one');
+
+    log.end();
+    log.warn('two');
+
+    expect(linesIn(file)).toMatchObject([{ msg: 'one' }]);
+    expect({ ends, files: openFiles() }).toEqual({ ends: 1, files: before });
   });
 
   test('refuses a file that cannot be opened', () => {

@@ -2,36 +2,24 @@
  * `cai --acp`: the proxy on stdin and stdout, where nothing but ACP lines is written. What an editor waits for comes
  * first: all that is imported here is loaded before `initialize` is answered, everything else after that.
  */
-import { join } from 'node:path';
 import { Host } from '../../system/host';
-import { version } from '../../../package.json';
-import { Profiles } from '../../profiles/profiles';
-import { SignIn } from '../../sign-in/sign-in';
-import { resolveAgent, type AgentCommand } from '../../agent/catalog';
-import { isAlive } from '../../system/process-identity';
-import { programIdentity } from '../../agent/program-identity';
-import { imageTagOf } from '../../container/image/image-tag';
 import { CaiError } from '../../errors';
-import { openLog } from '../../system/log';
-import { LogFile } from '../../system/log-file';
-import { configFileOf, loadConfig, type Config } from '../../config/config';
-import { hasOwnSignIns, mayHaveOwnSignIns } from '../../agent/own-sign-ins';
+import { mayHaveOwnSignIns } from '../../agent/own-sign-ins';
+import { chooseAgent, commonOptions } from './common-options';
 import { answerEarly } from './early-answer';
+
+/** Signals that end the proxy as the end of its input does, but without waiting. */
+const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** Runs the proxy until the editor is gone; resolves with the exit status. */
 export async function run(args: readonly string[], given: Host): Promise<number> {
   const host = new Host({ ...given.env, CAI_NO_UPDATE_CHECK: '1' });
-  const config = loadConfig(host);
-  const { args: named, file: recordFile } = takeRecordOption(args);
-  const [name = config.agent.default, ...agentArgs] = named;
-  const isDirect = host.env.CAI_ACP_DIRECT_SPAWN === '1';
-  const agent = resolveAgent(name, agentArgs, {
-    agents: config.agents,
-    isTestMode: host.env.CAI_ACP_TEST_MODE === '1',
-    configFile: configFileOf(host),
-    cwd: host.cwd,
-    namedAt: named.length > 0 ? undefined : () => `"agent.default" in ${configFileOf(host)}`,
-  });
+  const {
+    args: [name, ...agentArgs],
+    file: recordFile,
+  } = takeRecordOption(args);
+  const chosen = chooseAgent(name, agentArgs, host);
+  const { agent, config, isDirect } = chosen;
   if (host.isOnTerminal) {
     if (agentArgs.length > 0)
       return await (await import('./agent-on-terminal')).runOnTerminal(agent, host, isDirect);
@@ -40,9 +28,7 @@ export async function run(args: readonly string[], given: Host): Promise<number>
       'this is for an editor to start, not for a terminal: put it into the settings of your editor, as the README shows',
     );
   }
-  const options = { agent, config, host, isDirect, recordFile, ...made(agent, config, host, isDirect) };
-  // A login may name any folder in the workspace, and finds the root when it runs.
-  if (!isDirect && hasOwnSignIns(agent.name, config)) options.signIn.ownRoot = host.cwd;
+  const options = { ...commonOptions(chosen, host), recordFile };
   // A record begins with the first line; what a repository says of logins takes a while to find out.
   const isPlaced = () =>
     isDirect ||
@@ -50,26 +36,14 @@ export async function run(args: readonly string[], given: Host): Promise<number>
     !mayHaveOwnSignIns(agent.name, config, host.cwd, host.home);
   const early = recordFile === undefined && isPlaced() ? answerEarly(options) : undefined;
   const { Connection } = await import('./connection');
-  return await new Connection({ ...options, early }).run();
-}
-
-/** What both an early answer and the proxy work with. */
-function made(agent: AgentCommand, config: Config, host: Host, isDirect: boolean) {
-  const { state } = host.folders;
-  const about = { pid: process.pid, agent: agent.name, version };
-  const log = openLog(host.env, new LogFile(join(state, 'logs'), about, isAlive));
-  const signIn = new SignIn({ agent: isDirect ? undefined : agent, host, log });
-  const profiles = new Profiles({
-    agent,
-    config,
-    cwd: host.cwd,
-    imageName: isDirect ? undefined : imageTagOf({ agent: agent.name }),
-    folder: config.sessions.persist ? join(state, 'profiles') : undefined,
-    programIdentity: () => programIdentity(agent.command, host.env.PATH),
-    signIn,
-    log,
+  const connection = new Connection({ ...options, early }, process.stdin, process.stdout);
+  for (const signal of endSignals) process.on(signal, () => connection.end());
+  // A bug: the agents must not outlive it, and what is open is still answered.
+  process.on('uncaughtException', (error) => {
+    options.log.error({ err: error }, 'internal error: the connection is ended');
+    connection.end(1);
   });
-  return { about, log, profiles, signIn, terminals: isDirect ? 'off' : config.acp.terminal } as const;
+  return await connection.run();
 }
 
 /**

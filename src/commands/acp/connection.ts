@@ -1,4 +1,5 @@
-/** The editor's two pipes and the proxy between them and the agents. */
+/** The editor's two byte streams and the proxy between them and the agents. */
+import type { Readable, Writable } from 'node:stream';
 import { Proxy } from '../../proxy/proxy';
 import { dueMs } from '../../proxy/shutdown';
 import { Recorder } from '../../recording/recorder';
@@ -9,14 +10,12 @@ import type { Line } from '../../rpc/splice';
 import { LineWriter } from '../../rpc/writer';
 import { surroundings, type ConnectionOptions } from './surroundings';
 
-/** Signals that end the proxy as the end of its input does, but without waiting. */
-const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /** How much of the editor's input may wait in memory before it is no longer read, in bytes. */
 const maxWaitingBytes = 1024 * 1024;
 /** How long the editor may take no byte of what is still due at the end, in milliseconds. */
 const stallMs = 5_000;
 
-/** One editor, for as long as it is there. */
+/** One editor, for as long as it is there. Nothing of the process is used or changed: it may have several. */
 export class Connection {
   readonly #reader: LineReader;
   readonly #writer: LineWriter;
@@ -31,8 +30,12 @@ export class Connection {
   #goneAt: number | undefined;
   #isEnding = false;
 
-  /** Nothing is read before `run`. */
-  constructor(private readonly options: ConnectionOptions) {
+  /** `input`: what the editor sends, not read before `run`. `output`: what it gets, not ended at the end. */
+  constructor(
+    private readonly options: ConnectionOptions,
+    private readonly input: Readable,
+    output: Writable,
+  ) {
     const { about, config, early, log, recordFile } = options;
     const recorder = recordFile === undefined ? undefined : new Recorder(recordFile, { ...about, log });
     this.#recorder = recorder;
@@ -43,10 +46,10 @@ export class Connection {
     });
     const onBroken = (reason: Error): void => {
       log.info({ reason: reason.message }, 'the editor does not read any more');
-      this.#endHastily();
+      this.end();
     };
     const onWrite = recorder === undefined ? undefined : (line: Line): void => recorder.toEditor(line);
-    this.#writer = new LineWriter(process.stdout, config.acp.queueToEditorBytes, onBroken, onWrite);
+    this.#writer = new LineWriter(output, config.acp.queueToEditorBytes, onBroken, onWrite);
     this.#proxy = new Proxy({
       ...options,
       ...surroundings(options),
@@ -59,33 +62,25 @@ export class Connection {
 
   /** Resolves with the exit status when the editor is gone and nothing is left. */
   run(): Promise<number> {
-    const { stdin } = process;
+    const { input } = this;
     const { received, unsent } = this.options.early ?? {};
     if (unsent !== undefined && unsent.length > 0) this.#writer.lane(() => undefined).queue(unsent);
     if (received !== undefined) this.#reader.push(received);
-    stdin.on('data', (chunk: Buffer) => {
+    input.on('data', (chunk: Buffer) => {
       this.#reader.push(chunk);
       this.#pull();
     });
-    stdin.on('end', () => {
+    input.on('end', () => {
       this.#reader.end();
       this.#isInputOver = true;
       this.#goneAt = performance.now();
       // An agent that hangs keeps neither initialize nor any other request open.
-      setTimeout(() => this.#endHastily(), dueMs).unref();
+      setTimeout(() => this.end(), dueMs).unref();
       this.#pull();
     });
-    stdin.on('error', (reason) => {
+    input.on('error', (reason) => {
       this.options.log.error({ reason: messageOf(reason) }, 'the editor cannot be read any more');
-      this.#status = 1;
-      this.#endHastily();
-    });
-    for (const signal of endSignals) process.on(signal, () => this.#endHastily());
-    // A bug: the agents must not outlive it, and what is open is still answered.
-    process.on('uncaughtException', (error) => {
-      this.options.log.error({ err: error }, 'internal error: the connection is ended');
-      this.#status = 1;
-      this.#endHastily();
+      this.end(1);
     });
     this.#pull();
     // Removes what a killed proxy has left.
@@ -104,22 +99,23 @@ export class Connection {
     if (this.#recorder?.isFull === true) this.#recorder.whenRoom(() => this.#pull());
     const isBusy = this.#stopIfBusy();
     // Some bytes are read all the same, so that the end of the editor is noticed.
-    if (isBusy && this.#reader.waitingBytes > maxWaitingBytes) process.stdin.pause();
-    else if (this.#isInputOver && !isBusy) void this.#end();
-    else process.stdin.resume();
+    if (isBusy && this.#reader.waitingBytes > maxWaitingBytes) this.input.pause();
+    else if (this.#isInputOver && !isBusy) void this.#finish();
+    else this.input.resume();
   }
 
   #stopIfBusy(): boolean {
     return this.#proxy.stopIfBusy() || this.#recorder?.isFull === true;
   }
 
-  /** Ends without waiting for what agents still have to answer, also if that wait has begun. */
-  #endHastily(): void {
+  /** Ends without waiting for what agents still have to answer, also if that wait has begun; `status` is for `run`. */
+  end(status = this.#status): void {
+    this.#status = status;
     this.#hurry();
-    void this.#end();
+    void this.#finish();
   }
 
-  async #end(): Promise<void> {
+  async #finish(): Promise<void> {
     if (this.#isEnding) return;
     this.#isEnding = true;
     await this.#proxy.end(this.#hurried, this.#goneAt ?? performance.now());

@@ -1,0 +1,63 @@
+/** What a connection is made from, in a process of its own as in a program that embeds it; an early answer needs it too. */
+import { join } from 'node:path';
+import type pino from 'pino';
+import { version } from '../../../package.json';
+import { resolveAgent, type AgentCommand } from '../../agent/catalog';
+import { hasOwnSignIns } from '../../agent/own-sign-ins';
+import { programIdentity } from '../../agent/program-identity';
+import { configFileOf, loadConfig, type Config } from '../../config/config';
+import { imageTagOf } from '../../container/image/image-tag';
+import { Profiles } from '../../profiles/profiles';
+import { SignIn } from '../../sign-in/sign-in';
+import type { Host } from '../../system/host';
+import { openLog } from '../../system/log';
+import { LogFile } from '../../system/log-file';
+import { isAlive } from '../../system/process-identity';
+
+/** Which agent is run, and how. */
+interface Chosen {
+  readonly agent: AgentCommand;
+  readonly config: Config;
+  readonly isDirect: boolean;
+}
+
+/**
+ * The agent of that name, or else the configured one. Fails with `CaiError('CONFIG')` for a configuration that cannot be
+ * used, with `UNSUPPORTED_AGENT` for a name that nobody knows.
+ */
+export function chooseAgent(name: string | undefined, agentArgs: readonly string[], host: Host): Chosen {
+  const config = loadConfig(host);
+  const agent = resolveAgent(name ?? config.agent.default, agentArgs, {
+    agents: config.agents,
+    isTestMode: host.env.CAI_ACP_TEST_MODE === '1',
+    configFile: configFileOf(host),
+    cwd: host.cwd,
+    namedAt: name === undefined ? () => `"agent.default" in ${configFileOf(host)}` : undefined,
+  });
+  return { agent, config, isDirect: host.env.CAI_ACP_DIRECT_SPAWN === '1' };
+}
+
+/** What both an early answer and the proxy work with. `logStream`: `stream` of `openLog`. */
+export function commonOptions(chosen: Chosen, host: Host, logStream?: pino.DestinationStream) {
+  const { agent, config, isDirect } = chosen;
+  const { state } = host.folders;
+  const about = { pid: process.pid, agent: agent.name, version };
+  // A process that lives long has had many connections: of its logs, too, only the newest are kept.
+  const isOther = (pid: number): boolean => pid !== process.pid && isAlive(pid);
+  const log = openLog(host.env, new LogFile(join(state, 'logs'), about, isOther), logStream);
+  const signIn = new SignIn({ agent: isDirect ? undefined : agent, host, log });
+  // A login may name any folder in the workspace, and finds the root when it runs.
+  if (!isDirect && hasOwnSignIns(agent.name, config)) signIn.ownRoot = host.cwd;
+  const profiles = new Profiles({
+    agent,
+    config,
+    cwd: host.cwd,
+    imageName: isDirect ? undefined : imageTagOf({ agent: agent.name }),
+    folder: config.sessions.persist ? join(state, 'profiles') : undefined,
+    programIdentity: () => programIdentity(agent.command, host.env.PATH),
+    signIn,
+    log,
+  });
+  const terminals = isDirect ? 'off' : config.acp.terminal;
+  return { ...chosen, host, about, log, profiles, signIn, terminals } as const;
+}

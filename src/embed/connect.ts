@@ -1,0 +1,84 @@
+/**
+ * The proxy inside another program, with that program as its editor. Nothing of the process is used for it: no stdin or
+ * stdout, no signal, no handler.
+ */
+import { realpathSync, statSync } from 'node:fs';
+import { duplexPair } from 'node:stream';
+import { chooseAgent, commonOptions } from '../commands/acp/common-options';
+import { Connection } from '../commands/acp/connection';
+import { CaiError } from '../errors';
+import { hostOf } from '../paths/search-path';
+import { quoted } from '../system/quoted';
+import type { MessageStream } from './message';
+import { Messages } from './message-stream';
+
+/** How a connection differs from that of `cai --acp`, started in this process. */
+export interface ConnectOptions {
+  /** Name of an agent. Default: `agent.default` in the configuration, else `claude`. */
+  readonly agent?: string | undefined;
+  /** More arguments of the agent's command. */
+  readonly agentArgs?: readonly string[] | undefined;
+  /** The folder that the proxy counts as started in. Default: the current folder. Sessions name their own. */
+  readonly cwd?: string | undefined;
+  /** The whole environment of the proxy: where the configuration and the engine are. Default: that of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** True: agents run as programs of this machine, in no container. Default: as `CAI_ACP_DIRECT_SPAWN` says. */
+  readonly direct?: boolean | undefined;
+}
+
+/** A connection to agents, one in each workspace. The SDK takes it as its `Stream`. */
+export interface AgentConnection extends MessageStream {
+  /** Resolves when the connection has ended and no process of it is left. Never rejects. */
+  readonly closed: Promise<void>;
+  /** Ends it at once: turns are cancelled, unread messages are dropped, agents are ended. Returns `closed`. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the proxy in this process. Any number of connections can be open. Close each: its agents live as long. Throws a
+ * `CaiError` for an agent that is not known (`UNSUPPORTED_AGENT`), a configuration that cannot be used (`CONFIG`) and a
+ * `cwd` that is no folder (`WORKSPACE`). What goes wrong later is answered to the request that it concerns.
+ */
+export function connect(options: ConnectOptions = {}): AgentConnection {
+  const { agent, agentArgs = [], cwd, env = process.env, direct } = options;
+  const chosenEnv = { ...env, CAI_NO_UPDATE_CHECK: '1', ...spawning(direct) };
+  const host = hostOf(chosenEnv, cwd === undefined ? undefined : folderAt(cwd));
+  const common = commonOptions(chooseAgent(agent, agentArgs, host), host, nowhere);
+  const [ours, theirs] = duplexPair();
+  const connection = new Connection({ ...common, early: undefined, recordFile: undefined }, theirs, theirs);
+  const close = (): Promise<void> => {
+    connection.end();
+    messages.drop(ended());
+    return closed;
+  };
+  const messages = new Messages(ours, () => void close());
+  const closed = connection.run().then(() => {
+    messages.refuse(ended());
+    // A write that was under way is over, too.
+    theirs.removeAllListeners('data').resume().end();
+    common.log.end();
+  });
+  // Also where what nobody reads was given up.
+  theirs.on('close', () => messages.drop(ended()));
+  return { readable: messages.readable, writable: messages.writable, closed, close };
+}
+
+/** A program that embeds us has its own stderr; `cai logs` shows what is logged. */
+const nowhere = { write: (): void => undefined };
+
+const ended = (): CaiError => new CaiError('AGENT_EXITED', 'the connection has ended');
+
+function spawning(direct: boolean | undefined): NodeJS.ProcessEnv {
+  return direct === undefined ? {} : { CAI_ACP_DIRECT_SPAWN: direct ? '1' : '0' };
+}
+
+/** Its real path. */
+function folderAt(cwd: string): string {
+  try {
+    const folder = realpathSync(cwd);
+    if (statSync(folder).isDirectory()) return folder;
+  } catch {
+    // As below.
+  }
+  throw new CaiError('WORKSPACE', `"cwd" is no folder that can be opened: ${quoted(cwd)}`);
+}

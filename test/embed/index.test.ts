@@ -1,0 +1,103 @@
+/** The package as other programs get it: packed, unpacked into their `node_modules`, without anything else of ours. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { newFolder } from '../support/temp-folder';
+
+const repository = resolve(__dirname, '../..');
+const folder = newFolder();
+let files: string[];
+
+/** Makes a package of ours, which the tests only read, that of the other program, too. */
+function install(name: string): void {
+  const place = join(folder, 'node_modules', name);
+  mkdirSync(dirname(place), { recursive: true });
+  symlinkSync(join(repository, 'node_modules', name), place);
+}
+
+beforeAll(() => {
+  // `prepare` would build once more, under the eyes of other tests.
+  const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder, repository];
+  const packed = execFileSync('npm', pack, { encoding: 'utf8', cwd: folder, stdio: 'pipe' });
+  const [{ filename, files: listed }] = JSON.parse(packed) as [
+    { filename: string; files: { path: string }[] },
+  ];
+  files = listed.map(({ path }) => path);
+  const place = join(folder, 'node_modules/containai');
+  mkdirSync(place, { recursive: true });
+  execFileSync('tar', ['-xzf', join(folder, filename), '-C', place, '--strip-components=1']);
+  for (const name of ['@agentclientprotocol/sdk', 'zod', '@types/node', 'undici-types']) install(name);
+});
+
+/** What the TypeScript compiler says of a program, in the strictest mode. */
+function compile(name: string, text: string, options: readonly string[] = []): string {
+  writeFileSync(join(folder, name), text);
+  const tsc = require.resolve('typescript/bin/tsc');
+  const strict = ['--strict', '--exactOptionalPropertyTypes', '--module', 'nodenext', '--target', 'es2023'];
+  const args = [tsc, ...strict, ...options, name];
+  return spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' }).stdout;
+}
+
+/** What a program prints. */
+const run = (name: string): string =>
+  execFileSync(process.execPath, [name], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { HOME: folder, PATH: process.env.PATH },
+  });
+
+test('holds the entry with its types, and no type of what is inside', () => {
+  expect(files.filter((path) => path.startsWith('dist/embed/') || path.endsWith('.d.ts')).sort()).toEqual([
+    ...['dist/embed/connect.d.ts', 'dist/embed/index.d.ts', 'dist/embed/index.js', 'dist/embed/message.d.ts'],
+    'dist/errors.d.ts',
+  ]);
+});
+
+const refused = `try {
+    connect({ agent: 'nobody' });
+  } catch (error) {
+    console.log(error instanceof CaiError && error.code);
+  }`;
+
+test.each([
+  ['an ES module', 'program.mts', 'program.mjs'],
+  ['a CommonJS module', 'program.cts', 'program.cjs'],
+])('can be imported by %s in TypeScript, with types that need no others', (_, source, built) => {
+  const text = `import { connect, CaiError, type AnyMessage, type ConnectOptions, type FailureCode } from 'containai';
+  const options: ConnectOptions = { agent: 'claude', agentArgs: ['a'], cwd: '/', env: process.env, direct: true };
+  export async function use(): Promise<AnyMessage | undefined> {
+    const connection = connect(options);
+    await connection.writable.getWriter().write({ jsonrpc: '2.0', id: 1, method: 'initialize' });
+    const { value } = await connection.readable.getReader().read();
+    const closed: Promise<void> = connection.close();
+    await Promise.all([closed, connection.closed]);
+    return value;
+  }
+  const expected: FailureCode = 'UNSUPPORTED_AGENT';
+  ${refused.replace('console.log(', 'console.log(expected, ')}`;
+
+  expect(compile(source, text, ['--types', 'node'])).toBe('');
+  expect(run(built)).toBe('UNSUPPORTED_AGENT UNSUPPORTED_AGENT\n');
+});
+
+test('can be required', () => {
+  writeFileSync(
+    join(folder, 'required.cjs'),
+    `const { connect, CaiError } = require('containai');\n${refused}`,
+  );
+
+  expect(run('required.cjs')).toBe('UNSUPPORTED_AGENT\n');
+});
+
+test('gives a connection that fits the SDK, and the compiler sees what does not', () => {
+  const text = `import { client } from '@agentclientprotocol/sdk';
+    import { connect } from 'containai';
+    client({ name: 'x' }).connect(connect({ agent: 'claude' }));
+    // @ts-expect-error -- a promise is no stream
+    client({ name: 'x' }).connect(connect().closed);
+    // @ts-expect-error -- there is no such option
+    connect({ agnt: 'claude' });
+  `;
+
+  expect(compile('client.mts', text, ['--noEmit', '--skipLibCheck', '--types', 'node'])).toBe('');
+});
