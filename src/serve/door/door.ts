@@ -1,26 +1,15 @@
-/* eslint-disable @typescript-eslint/no-meaningless-void-operator -- an interface, which is not filled in yet */
 /** The door of `cai serve`: who sends a request, or why nobody is let in by it. */
-import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
 import type { Config } from '../../config/config';
 import { ownerName } from '../../config/serve-words';
+import { messageOf } from '../../errors';
 import type { Host } from '../../system/host';
-import type { Visitor } from './visitor';
-
-/** What a request that is not let in is answered with. */
-export interface Refusal {
-  /** Of HTTP. */
-  readonly status: number;
-  /** A sentence for people, which holds nothing of the request. */
-  readonly text: string;
-  /** Further headers of the answer. */
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** Tells a refusal from a visitor. */
-export function isRefusal(answer: Visitor | Refusal): answer is Refusal {
-  return 'status' in answer;
-}
+import { Failures } from './failures';
+import { factsOf, isEncrypted, type Facts, type Names, type Request } from './request-rules';
+import { Tickets } from './tickets';
+import { Tokens, type TokenHolder } from './tokens';
+import { Users } from './users';
+import { isRefusal, type Refusal, type Visitor } from './visitor';
 
 /** How the server is reached. */
 export interface DoorOptions {
@@ -28,60 +17,174 @@ export interface DoorOptions {
   readonly host: Host;
   /** The table `[serve]`. */
   readonly serve: Config['serve'];
+  /** The hosts that the server was told to listen on, names or addresses without ports. */
+  readonly listens?: readonly string[];
   /** A proxy of the user's stands before the server and speaks TLS with clients. */
   readonly isBehindProxy: boolean;
+  /** Told what is wrong with the files of tokens; nobody comes in by a token then. */
+  readonly onProblem?: (what: string) => void;
+  /** Milliseconds that never go back; for tests. */
+  readonly now?: () => number;
 }
+
+/** Where a visitor was let in without a token of their own. */
+const withoutToken = 'no token';
 
 /** One server's. */
 export class Door {
-  /** Reads the tokens and makes the owner's, if there is none; throws `CaiError('CONFIG')` if they are not safe. */
-  constructor(private readonly options: DoorOptions) {}
+  readonly #tokens: Tokens;
+  readonly #tickets: Tickets;
+  readonly #failures: Failures;
+  readonly #users: Users;
+  readonly #names: Names;
+  readonly #isBehindProxy: boolean;
+  readonly #onProblem: (what: string) => void;
+  /** By what each was let in. */
+  readonly #admitted = new WeakMap<Visitor, TokenHolder | typeof withoutToken>();
 
-  /**
-   * The server listens there, too: requests may name it by `host` and `port`. For 0.0.0.0 and :: only the names of the
-   * configuration count, and those of loopback.
-   */
-  listensOn(host: string, port: number): void {
-    void [host, port];
+  /** Makes the user's own token, if there is none; throws `CaiError('CONFIG')` if the files of tokens are not safe. */
+  constructor(options: DoorOptions) {
+    const { host, serve, listens = [], isBehindProxy, now = () => performance.now() } = options;
+    this.#users = new Users(serve.users);
+    this.#names = { listens, hosts: serve.hosts, origins: serve.origins, isBehindProxy };
+    this.#isBehindProxy = isBehindProxy;
+    this.#onProblem = options.onProblem ?? (() => undefined);
+    this.#tickets = new Tickets(now);
+    this.#failures = new Failures(now);
+    this.#tokens = new Tokens(host);
+    this.#tokens.ownerToken();
+    this.#tokens.list();
   }
 
-  /** Who sends a request, also for an upgrade. `isLocal`: by a Unix socket that only the user can open. */
-  admit(request: IncomingMessage | Http2ServerRequest, isLocal: boolean): Visitor | Refusal {
-    void [request, isLocal, this.options];
-    return { name: ownerName };
+  /**
+   * Who sends a request, also for an upgrade. What counts is the token, else the certificate of the client, else the Unix
+   * socket (`isLocal`: only the user can open it), else the cookie.
+   */
+  admit(request: Request, isLocal: boolean): Visitor | Refusal {
+    const facts = factsOf(request, this.#names, isLocal);
+    if (isRefusal(facts)) return facts;
+    const { authorization } = request.headers;
+    if (authorization !== undefined) return this.#admitHeader(authorization, request);
+    const certified = this.#certified(request.socket as TLSSocket);
+    if (certified !== undefined) return certified;
+    // A proxy would make everybody the user.
+    if (isLocal && facts.isLoopback && !this.#isBehindProxy)
+      return this.#remember({ name: ownerName }, withoutToken);
+    return this.#byCookie(request, facts) ?? unauthorized();
   }
 
   /** Who sends a token as the first line of a plain connection; `address`: where from. */
   admitToken(token: string, address: string): Visitor | Refusal {
-    void [token, address];
-    return { name: ownerName };
+    let holder: TokenHolder | undefined;
+    try {
+      holder = this.#tokens.holderOf(token);
+    } catch (reason) {
+      this.#onProblem(messageOf(reason));
+      return { status: 503, text: 'The tokens of this server cannot be read: its log says why.' };
+    }
+    // Whoever has the right one comes in, however many wrong ones others have sent from the same address.
+    if (holder === undefined) return this.#failed(address);
+    const visitor = this.#users.visitor(holder.name);
+    if (visitor !== undefined) return this.#remember(visitor, holder);
+    return {
+      status: 403,
+      text: "The server's configuration has no [[serve.users]] for this token any more.",
+    };
   }
 
   /** False once the token was revoked. `visitor`: the very object that was returned here. */
   isStillAdmitted(visitor: Visitor): boolean {
-    return visitor.name !== '';
+    const holder = this.#admitted.get(visitor);
+    if (holder === undefined || holder === withoutToken) return holder !== undefined;
+    try {
+      return this.#tokens.isHeld(holder);
+    } catch (reason) {
+      this.#onProblem(messageOf(reason));
+      return false;
+    }
   }
 
-  /**
-   * One use of it, within five minutes, lets a browser in as this visitor: `redeem`. `undefined`: too many are open.
-   */
-  newTicket(visitor: Visitor): string | undefined {
-    void visitor;
-    return undefined;
+  /** What lets a browser in as this visitor, once and within five minutes: see `redeem`. Not to be sent to a log. */
+  newTicket(visitor: Visitor): string {
+    return this.#tickets.newTicket(visitor);
   }
 
-  /**
-   * The value of `Set-Cookie` for a ticket; `undefined`: it is none any more. The request was let through by
-   * `checkBrowser`.
-   */
-  redeem(ticket: string, isTls: boolean): string | undefined {
-    void [ticket, isTls];
-    return undefined;
+  /** `Set-Cookie` for a ticket. The cookie lasts for 12 hours, and is good only for the host that the request names. */
+  redeem(ticket: string, request: Request): { readonly cookie: string } | Refusal {
+    const facts = factsOf(request, this.#names, false);
+    if (isRefusal(facts)) return facts;
+    const redeemed = this.#tickets.redeem(ticket, facts.place);
+    if (redeemed === undefined || !this.isStillAdmitted(redeemed.visitor))
+      return this.#failed(request.socket.remoteAddress ?? '');
+    const secure = this.#isSecure(request) ? '; Secure' : '';
+    const cookie = `${this.#cookieName(request)}=${redeemed.cookie}; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict${secure}`;
+    return { cookie };
   }
 
-  /** For what nobody needs to be known for, the page and its ticket: what `admit` refuses besides the visitor. */
-  check(request: IncomingMessage | Http2ServerRequest, isLocal: boolean): Refusal | undefined {
-    void [request, isLocal];
-    return undefined;
+  /** Why a request is refused whoever sends it; `undefined`: it is not. For what everybody may have, such as the page. */
+  check(request: Request, isLocal: boolean): Refusal | undefined {
+    const facts = factsOf(request, this.#names, isLocal);
+    return isRefusal(facts) ? facts : undefined;
   }
+
+  /** Source: RFC 6750, sections 2.1 and 3. */
+  #admitHeader(header: string, { socket }: Request): Visitor | Refusal {
+    const token = /^Bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
+    if (token !== undefined) return this.admitToken(token, socket.remoteAddress ?? '');
+    return { status: 400, text: 'The header "Authorization" must be "Bearer TOKEN".' };
+  }
+
+  #certified(socket: TLSSocket): Visitor | undefined {
+    if (!socket.authorized) return undefined;
+    const { CN: name } = (socket.getPeerCertificate().subject as { CN?: unknown } | undefined) ?? {};
+    const visitor = typeof name === 'string' && name !== ownerName ? this.#users.visitor(name) : undefined;
+    return visitor && this.#remember(visitor, withoutToken);
+  }
+
+  /** Browsers add cookies to what any page sends: beyond the page itself they count for our page alone. */
+  #byCookie(request: Request, { place, isOwnPage }: Facts): Visitor | undefined {
+    const isForPage =
+      request.method === 'GET' && request.url === '/' && request.headers.upgrade === undefined;
+    if (!isOwnPage && !isForPage) return undefined;
+    const name = this.#cookieName(request);
+    const values = (request.headers.cookie ?? '').split(';').flatMap((part) => {
+      const [, key, value] = /^\s*([^=\s]+)=(.*?)\s*$/.exec(part) ?? [];
+      return key === name ? [value!] : [];
+    });
+    // Another server of the same host may have set a second one.
+    const visitor = values.length === 1 ? this.#tickets.holderOf(values[0]!, place) : undefined;
+    return visitor !== undefined && this.isStillAdmitted(visitor) ? visitor : undefined;
+  }
+
+  #isSecure(request: Request): boolean {
+    return isEncrypted(request) || this.#isBehindProxy;
+  }
+
+  /** Browsers take a `__Host-` cookie only by TLS, and from this very host. */
+  #cookieName(request: Request): string {
+    return this.#isSecure(request) ? '__Host-cai' : 'cai';
+  }
+
+  #failed(address: string): Refusal {
+    const waitSeconds = this.#failures.note(address);
+    if (waitSeconds === 0)
+      return unauthorized('That token is not right, or was revoked.', ', error="invalid_token"');
+    return {
+      status: 429,
+      text: 'There were too many wrong tokens: try again later.',
+      headers: { 'Retry-After': String(waitSeconds) },
+    };
+  }
+
+  #remember(visitor: Visitor, by: TokenHolder | typeof withoutToken): Visitor {
+    this.#admitted.set(visitor, by);
+    return visitor;
+  }
+}
+
+function unauthorized(
+  text = 'Send a token of this server as "Authorization: Bearer TOKEN".',
+  error = '',
+): Refusal {
+  return { status: 401, text, headers: { 'WWW-Authenticate': `Bearer realm="cai"${error}` } };
 }

@@ -7,3 +7,18 @@ export interface Visitor {
   /** Real paths of the folders in which their workspaces lie; undefined: all of this machine. */
   readonly workspaces?: readonly string[];
 }
+
+/** What a request that is not let in is answered with. */
+export interface Refusal {
+  /** Of HTTP. */
+  readonly status: number;
+  /** A sentence for people, which holds nothing of the request. */
+  readonly text: string;
+  /** Further headers of the answer. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Tells a refusal from what is let in. */
+export function isRefusal(answer: object): answer is Refusal {
+  return 'status' in answer;
+}

@@ -1,0 +1,57 @@
+/** How often wrong tokens may come, from one address and from all. */
+import { isIPv6 } from 'node:net';
+
+const perMinute = { address: 10, all: 100 };
+/** Beyond it the address that was not seen for the longest time is forgotten. */
+const maxAddresses = 1_000;
+const minuteMs = 60_000;
+
+/** So many more may come; grows again with time. */
+interface Bucket {
+  left: number;
+  atMs: number;
+}
+
+/** Counts wrong tokens. Never asked about right ones, so nobody can keep others out by sending wrong ones. */
+export class Failures {
+  readonly #addresses = new Map<string, Bucket>();
+  readonly #all: Bucket;
+
+  /** `now`: milliseconds that never go back. */
+  constructor(private readonly now: () => number) {
+    this.#all = { left: perMinute.all, atMs: now() };
+  }
+
+  /** Notes one; returns after how many whole seconds another may come, 0 for at once. */
+  note(address: string): number {
+    const key = networkOf(address);
+    const bucket = this.#addresses.get(key) ?? { left: perMinute.address, atMs: this.now() };
+    // The one that was used last stands last.
+    this.#addresses.delete(key);
+    this.#addresses.set(key, bucket);
+    if (this.#addresses.size > maxAddresses) this.#addresses.delete(this.#addresses.keys().next().value!);
+    return Math.max(this.#take(bucket, perMinute.address), this.#take(this.#all, perMinute.all));
+  }
+
+  #take(bucket: Bucket, most: number): number {
+    const now = this.now();
+    const left = Math.min(most, bucket.left + ((now - bucket.atMs) / minuteMs) * most);
+    bucket.atMs = now;
+    bucket.left = left >= 1 ? left - 1 : left;
+    return left >= 1 ? 0 : Math.ceil((((1 - left) / most) * minuteMs) / 1_000);
+  }
+}
+
+/** Of IPv6 the first 64 bits, because one machine can have all addresses behind them. */
+export function networkOf(address: string): string {
+  const plain = address.replace(/%.*$/, '').replace(/^::ffff:(?=[\d.]+$)/i, '');
+  if (!isIPv6(plain)) return plain;
+  const [head = '', tail] = plain.split('::');
+  const first = head === '' ? [] : head.split(':');
+  const last = tail === undefined || tail === '' ? [] : tail.split(':');
+  // An IPv4 address at the end stands for two groups.
+  const count = first.length + last.length + (plain.includes('.') ? 1 : 0);
+  const gap = tail === undefined ? 0 : 8 - count;
+  const groups = [...first, ...Array.from({ length: gap }, () => '0'), ...last].slice(0, 4);
+  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':');
+}

@@ -1,0 +1,118 @@
+import { writeFileSync } from 'node:fs';
+import { Tokens } from '../../../src/serve/door/tokens';
+import { Host } from '../../../src/system/host';
+import { runCli, userWith } from '../../support/cli';
+
+const people = `
+[[serve.users]]
+name = "ann"
+agents = ["claude", "codex"]
+workspaces = ["/srv/shop"]
+[[serve.users]]
+name = "bot"
+agents = "all"
+workspaces = "all"
+`;
+
+function userIn(config = people) {
+  const user = userWith(config);
+  return {
+    user,
+    host: new Host(user.env!),
+    run: (...args: string[]) => runCli(['serve', 'token', ...args], user),
+  };
+}
+
+describe('cai serve token', () => {
+  test('prints a new token alone on stdout, and to whom it gives what on stderr', async () => {
+    const { host, run } = userIn();
+
+    const { status, stdout, stderr } = await run('add', 'ann');
+
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^cai_[\w-]{43}\n$/);
+    expect(stderr).toBe('cai: this token is shown once. It lets ann use claude, codex in "/srv/shop"\n');
+    expect(new Tokens(host).holderOf(stdout.trim())).toMatchObject({ name: 'ann' });
+    expect((await run('add', 'bot')).stderr).toMatch(/lets bot use all agents in all folders\n$/);
+  });
+
+  test('gives nobody a token for whom the configuration says nothing', async () => {
+    const { user, run } = userIn('[[serve.users]]\nname = "ann"\nagents = "all"\nworkspaces = "all"');
+
+    const { status, stdout, stderr } = await run('add', 'eve');
+
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(
+      `does not say what eve may use: put into ${user.file}\n[[serve.users]]\nname = "eve"\n`,
+    );
+    expect((await run('list', '--json')).stdout).toBe('{\n  "tokens": []\n}\n');
+  });
+
+  test('lists names and times, and no token', async () => {
+    const { host, run } = userIn();
+    const tokens = new Tokens(host);
+    const own = tokens.ownerToken();
+    const given = await tokens.add('ann');
+    const { created, sha256 } = tokens.list()[0]!;
+
+    for (const args of [[], ['list'], ['list', '--json']]) {
+      const { status, stdout, stderr } = await run(...args);
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      for (const secret of [own, given, sha256]) expect(stdout).not.toContain(secret);
+      if (args.length < 2) expect(stdout).toBe(`NAME  CREATED\nann   ${created}\n`);
+      else expect(JSON.parse(stdout)).toEqual({ tokens: [{ name: 'ann', created }] });
+    }
+  });
+
+  test('takes a token back, also of somebody whom the configuration no longer has', async () => {
+    const { user, host, run } = userIn();
+    const { stdout } = await run('add', 'ann');
+    writeFileSync(user.file, '');
+
+    expect(await run('revoke', 'ann')).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: 'cai: the token of "ann" is revoked\n',
+    });
+    expect(new Tokens(host).holderOf(stdout.trim())).toBeUndefined();
+    const again = await run('revoke', 'ann');
+    expect(again).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('"ann" has no token') as string,
+    });
+  });
+
+  test("replaces the user's own", async () => {
+    const { host, run } = userIn();
+    const own = new Tokens(host).ownerToken();
+
+    expect((await run('revoke', 'owner')).status).toBe(0);
+    expect(new Tokens(host).holderOf(own)).toBeUndefined();
+    expect(new Tokens(host).ownerToken()).not.toBe(own);
+  });
+
+  test.each([
+    [['ravoke', 'ann'], '"ravoke" is none of add, list, revoke, did you mean "cai serve token revoke"?'],
+    [['add'], 'say whose: cai serve token add NAME'],
+    [['revoke'], 'say whose: cai serve token revoke NAME'],
+    [['list', 'ann'], '"cai serve token list" takes no name: leave out "ann"'],
+    [['add', 'ann', '--json'], '--json is for list'],
+    [['add', 'owner'], 'choose another name'],
+    [['add', '../ann'], '"../ann" is no name'],
+    [['add', ''], '"" is no name'],
+    [['add', 'a\nb'], 'is no name'],
+    [['add', 'a'.repeat(65)], 'is no name'],
+  ])('says what is wrong with %j', async (args, message) => {
+    const { status, stdout, stderr } = await userIn().run(...args);
+
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+
+  test('explains itself', async () => {
+    const { status, stdout } = await userIn().run('--help');
+
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^Usage: cai serve token /);
+  });
+});

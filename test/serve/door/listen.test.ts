@@ -1,0 +1,51 @@
+import { checkListen, isLoopback } from '../../../src/serve/door/listen';
+import { expectedError } from '../../expected-error';
+
+const plain = { hasTls: false, isBehindProxy: false };
+
+describe('isLoopback', () => {
+  test.each(['127.0.0.1', '127.255.1.2', '::1', '[::1]', 'localhost', 'LOCALHOST'])('is true of %s', (host) =>
+    expect(isLoopback(host)).toBe(true),
+  );
+
+  test.each([
+    ...[
+      '0.0.0.0',
+      '::',
+      '[::]',
+      '',
+      '10.0.0.1',
+      '192.168.1.5',
+      '128.0.0.1',
+      '1.127.0.0',
+      '127.0.0.1.example.com',
+    ],
+    ...[
+      '127.example.com',
+      'localhost.example.com',
+      'mylocalhost',
+      '::2',
+      '::ffff:10.0.0.1',
+      '0x7f.1',
+      '127.1',
+      'fe80::1',
+    ],
+  ])('is false of %s', (host) => expect(isLoopback(host)).toBe(false));
+});
+
+describe('checkListen', () => {
+  test('lets a server listen on loopback', () => {
+    expect(() => checkListen(['127.0.0.1', '::1', 'localhost'], plain)).not.toThrow();
+    expect(() => checkListen([], plain)).not.toThrow();
+  });
+
+  test.each(['0.0.0.0', '::', '192.168.1.5', 'agents.example.com'])('refuses %s in the open', (host) => {
+    expect(() => checkListen(['127.0.0.1', host], plain)).toThrow(
+      expect.objectContaining(expectedError('USAGE', `${host} can be reached from other machines`)),
+    );
+  });
+
+  test.each([{ hasTls: true }, { isBehindProxy: true }])('lets it listen everywhere with %j', (said) => {
+    expect(() => checkListen(['0.0.0.0', '::'], { ...plain, ...said })).not.toThrow();
+  });
+});
