@@ -80,7 +80,8 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/support/named-root':
     'test/commands/records/sessions.test.ts, and test/engine/ for what works without a workspace',
   'proxy/proxy-options': 'types',
-  'serve/door/visitor': 'types',
+  'serve/door/visitor': 'types; test/serve/door/door.test.ts',
+  'commands/serve/serve': 'test/commands/serve/token.test.ts',
   'egress/dial': 'test/egress/proxy.test.ts',
   'egress/http-message': 'test/egress/proxy.test.ts, test/egress/keyed-host.test.ts',
   'credentials/services': 'test/credentials/swap.test.ts',

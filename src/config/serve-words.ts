@@ -55,5 +55,5 @@ export const servedHosts = listOf(
 /** Where web pages come from, as browsers write it in the header `Origin`. Source: RFC 6454, section 6.1. */
 export const webOrigins = listOf(
   'a list of different origins of web pages, such as ["https://editor.example.com"]',
-  (word) => /^https?:\/\//.test(word) && URL.canParse(word) && new URL(word).origin === word,
+  (word) => /^https?:\/\/[^*]+$/.test(word) && URL.canParse(word) && new URL(word).origin === word,
 );

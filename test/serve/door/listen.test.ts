@@ -41,7 +41,7 @@ describe('checkListen', () => {
 
   test.each(['0.0.0.0', '::', '192.168.1.5', 'agents.example.com'])('refuses %s in the open', (host) => {
     expect(() => checkListen(['127.0.0.1', host], plain)).toThrow(
-      expect.objectContaining(expectedError('USAGE', `${host} can be reached from other machines`)),
+      expect.objectContaining(expectedError('USAGE', `${host} can be reached from other machines`)) as Error,
     );
   });
 

@@ -9,6 +9,12 @@ import { isRefusal, type Refusal, type Visitor } from '../../../src/serve/door/v
 import { Host } from '../../../src/system/host';
 import { newFolder } from '../../support/temp-folder';
 
+/** Who else may come in. */
+export const users = [
+  { name: 'ann', agents: ['claude'], workspaces: ['/srv/shop'] },
+  { name: 'bot', agents: 'all', workspaces: 'all' },
+] as const;
+
 const open: Server[] = [];
 
 afterEach(async () => {

@@ -76,7 +76,7 @@ describe("the user's own token", () => {
     writeFileSync(ownerFile, text);
 
     expect(() => another().ownerToken()).toThrow(
-      expect.objectContaining(expectedError('CONFIG', 'holds no token')),
+      expect.objectContaining(expectedError('CONFIG', 'holds no token')) as Error,
     );
   });
 });
@@ -173,9 +173,11 @@ describe('tokens of others', () => {
     writeFileSync(file, text);
 
     expect(() => tokens.holderOf(token)).toThrow(
-      expect.objectContaining(expectedError('CONFIG', 'is damaged')),
+      expect.objectContaining(expectedError('CONFIG', 'is damaged')) as Error,
     );
-    expect(() => tokens.list()).toThrow(expect.objectContaining(expectedError('CONFIG', 'is damaged')));
+    expect(() => tokens.list()).toThrow(
+      expect.objectContaining(expectedError('CONFIG', 'is damaged')) as Error,
+    );
   });
 });
 
@@ -189,7 +191,7 @@ describe('files that others could have written or read', () => {
 
   function expectRefusal(what: RegExp): void {
     for (const look of [() => tokens.holderOf(token), () => tokens.isHeld({ name: 'ann', sha256: '' })])
-      expect(look).toThrow(expect.objectContaining(expectedError('CONFIG', what)));
+      expect(look).toThrow(expect.objectContaining(expectedError('CONFIG', what)) as Error);
   }
 
   test.each([0o644, 0o640, 0o660, 0o602, 0o604])('are refused by their rights: %o', (mode) => {

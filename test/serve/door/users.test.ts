@@ -45,7 +45,7 @@ describe('Users', () => {
     const user = { name: 'ann', agents: 'all', workspaces: 'all' } as const;
 
     expect(() => new Users([user, { ...user, agents: ['claude'] }])).toThrow(
-      expect.objectContaining(expectedError('CONFIG', 'two [[serve.users]] have the name "ann"')),
+      expect.objectContaining(expectedError('CONFIG', 'two [[serve.users]] have the name "ann"')) as Error,
     );
   });
 });
