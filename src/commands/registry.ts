@@ -31,9 +31,6 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['shell', 'open a shell', () => import('./run/shell')],
     ['forward PORT...', 'reach its ports on 127.0.0.1', () => import('./run/forward')],
   ],
-  'For clients elsewhere': [
-    ['serve token WORD', 'who may come in: list, add, revoke', () => import('./serve/serve')],
-  ],
   'What containers reach': [
     ['network', 'show hosts and rules; log, allow, deny, forget', () => import('./workspace/network')],
   ],

@@ -1,19 +1,18 @@
 /** Listens: HTTP/1.1, HTTP/2 where TLS is ours, plain lines, and a socket for the user alone. */
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import * as http from 'node:http';
 import * as http2 from 'node:http2';
 import * as net from 'node:net';
 import * as tls from 'node:tls';
 import { dirname } from 'node:path';
-import { ownerName } from '../config/serve-words';
 import { CaiError, messageOf } from '../errors';
 import { errorCodeOf } from '../system/real-path';
 import type { Address } from './address';
 import type { Connections } from './connections';
 import type { Request } from './http/body';
 import type { Response } from './http/event-stream';
-import { isRefusal, type Door } from './door/door';
-import type { Visitor } from './door/visitor';
+import type { Door } from './door/door';
+import { isRefusal, type Refusal, type Visitor } from './door/visitor';
 import { firstLine, PlainSocket } from './plain-socket';
 import type { Routes } from './routes';
 
@@ -25,9 +24,6 @@ const spareSockets = 256;
 /** Streams of one client over HTTP/2: one for each of its sessions, and those of its messages. */
 const maxStreams = 1_024;
 
-/** Whoever comes by the user's own socket. */
-const owner: Visitor = { name: ownerName };
-
 /** What a server is made from. */
 export interface ServerOptions {
   /** Answers requests. */
@@ -36,9 +32,8 @@ export interface ServerOptions {
   readonly door: Door;
   /** For plain sockets. */
   readonly connections: Connections;
-  /** Files in PEM; `clientCa` makes the server ask for certificates of clients, which the door looks at. */
-  readonly tls?:
-    { readonly cert: string; readonly key: string; readonly clientCa?: string | undefined } | undefined;
+  /** The server's certificate, for addresses with TLS; undefined: it has none. */
+  readonly tls: tls.TlsOptions | undefined;
   /** Longest line of a client of a plain socket. */
   readonly maxLineBytes: number;
   /** Whose sockets these are. */
@@ -67,7 +62,7 @@ export class Server {
     const server = address.kind === 'http' ? this.#httpServer(isTls) : this.#plainServer(isTls);
     const bound = await this.#start(server, { host, port }, `${host}:${port}`);
     const actual = { ...address, port: (bound as net.AddressInfo).port };
-    this.options.door.listensOn(host, actual.port);
+    this.options.door.listensOn(host);
     return actual;
   }
 
@@ -135,7 +130,8 @@ export class Server {
         socket.pause();
         socket.setTimeout(0);
         socket.unshift(chunk);
-        if (/^\s*\{/.test(chunk.toString('latin1', 0, 100))) this.#carry(socket, owner);
+        if (/^\s*\{/.test(chunk.toString('latin1', 0, 100)))
+          this.#carryFor(socket, this.options.door.admitLocal());
         else forHttp.emit('connection', socket);
       });
     });
@@ -150,6 +146,10 @@ export class Server {
       token === undefined
         ? { status: 401, text: 'the first line is "Authorization: Bearer TOKEN"' }
         : this.options.door.admitToken(token, socket.remoteAddress ?? '');
+    this.#carryFor(socket, visitor);
+  }
+
+  #carryFor(socket: net.Socket, visitor: Visitor | Refusal): void {
     if (isRefusal(visitor)) socket.end(`${visitor.text}\n`);
     else this.#carry(socket, visitor);
   }
@@ -164,16 +164,8 @@ export class Server {
   }
 
   #certificates(): tls.TlsOptions {
-    const files = this.options.tls;
-    if (files === undefined)
-      throw new CaiError(
-        'USAGE',
-        'https and tls need a certificate: set "tls_cert" and "tls_key" in [serve]',
-      );
-    const { cert, key, clientCa } = files;
-    const own = { cert: read(cert), key: read(key), minVersion: 'TLSv1.2' } as const;
-    if (clientCa === undefined) return own;
-    return { ...own, ca: read(clientCa), requestCert: true, rejectUnauthorized: false };
+    if (this.options.tls !== undefined) return this.options.tls;
+    throw new CaiError('USAGE', 'https and tls need a certificate: set "tls_cert" and "tls_key" in [serve]');
   }
 }
 
@@ -200,14 +192,6 @@ async function makeRoomFor(path: string, user: number): Promise<void> {
   if (left?.isSocket() === false)
     throw new CaiError('USAGE', `${path} is there, and is no socket: choose another name`);
   rmSync(path, { force: true });
-}
-
-function read(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (reason) {
-    throw new CaiError('CONFIG', `${file} cannot be read: ${messageOf(reason)}`);
-  }
 }
 
 function listenProblem(reason: unknown): string {

@@ -7,6 +7,7 @@ import { addressOf, standardPort, urlOf, type Address } from '../../serve/addres
 import { Connections } from '../../serve/connections';
 import { checkListen } from '../../serve/door/listen';
 import { Door } from '../../serve/door/door';
+import { tlsOptionsOf } from '../../serve/door/tls';
 import { Metrics } from '../../serve/metrics';
 import { Routes } from '../../serve/routes';
 import { Server } from '../../serve/server';
@@ -61,15 +62,15 @@ async function serve(options: Options, host: Host): Promise<number> {
   const config = loadConfig(host);
   const addresses = addressesOf(options, host);
   const settings = { ...config.serve, ...withoutUndefined(options) };
-  const { tlsCert: cert, tlsKey: key, clientCa } = settings;
-  const tls = cert !== undefined && key !== undefined ? { cert, key, clientCa } : undefined;
+  const tls = tlsOptionsOf(host, settings);
   const isBehindProxy = options.behindProxy === true;
   const hosts = addresses.flatMap((each) => (each.kind === 'unix' || each.isTls ? [] : [each.host]));
   checkListen(hosts, { hasTls: false, isBehindProxy });
 
   const about = { pid: process.pid, agent: 'serve', version };
   const log = openLog(host.env, new LogFile(join(host.folders.state, 'logs'), about, isAlive));
-  const door = new Door({ host, serve: config.serve, isBehindProxy });
+  const onProblem = (what: string): void => log.error({ what }, 'nobody can come in by a token');
+  const door = new Door({ host, serve: config.serve, isBehindProxy, onProblem });
   const metrics = new Metrics(() => connections.all);
   const agents = agentsOf(options, config);
   const connections: Connections = new Connections({

@@ -1,6 +1,7 @@
 /** The door of `cai serve`: who sends a request, or why nobody is let in by it. */
 import type { TLSSocket } from 'node:tls';
 import type { Config } from '../../config/config';
+import { normalHost } from '../../config/host-rules';
 import { ownerName } from '../../config/serve-words';
 import { messageOf } from '../../errors';
 import type { Host } from '../../system/host';
@@ -17,8 +18,6 @@ export interface DoorOptions {
   readonly host: Host;
   /** The table `[serve]`. */
   readonly serve: Config['serve'];
-  /** The hosts that the server was told to listen on, names or addresses without ports. */
-  readonly listens?: readonly string[];
   /** A proxy of the user's stands before the server and speaks TLS with clients. */
   readonly isBehindProxy: boolean;
   /** Told what is wrong with the files of tokens; nobody comes in by a token then. */
@@ -36,6 +35,7 @@ export class Door {
   readonly #tickets: Tickets;
   readonly #failures: Failures;
   readonly #users: Users;
+  readonly #listens = new Set<string>();
   readonly #names: Names;
   readonly #isBehindProxy: boolean;
   readonly #onProblem: (what: string) => void;
@@ -44,9 +44,9 @@ export class Door {
 
   /** Makes the user's own token, if there is none; throws `CaiError('CONFIG')` if the files of tokens are not safe. */
   constructor(options: DoorOptions) {
-    const { host, serve, listens = [], isBehindProxy, now = () => performance.now() } = options;
+    const { host, serve, isBehindProxy, now = () => performance.now() } = options;
     this.#users = new Users(serve.users);
-    this.#names = { listens, hosts: serve.hosts, origins: serve.origins, isBehindProxy };
+    this.#names = { listens: this.#listens, hosts: serve.hosts, origins: serve.origins, isBehindProxy };
     this.#isBehindProxy = isBehindProxy;
     this.#onProblem = options.onProblem ?? (() => undefined);
     this.#tickets = new Tickets(now);
@@ -54,6 +54,13 @@ export class Door {
     this.#tokens = new Tokens(host);
     this.#tokens.ownerToken();
     this.#tokens.list();
+  }
+
+  /** The server was told to listen on that host, so that requests may name it. */
+  listensOn(host: string): void {
+    const name = normalHost(host);
+    // Those that stand for all addresses are none themselves.
+    if (name !== undefined && name !== '0.0.0.0' && name !== '::') this.#listens.add(name);
   }
 
   /**
@@ -67,10 +74,14 @@ export class Door {
     if (authorization !== undefined) return this.#admitHeader(authorization, request);
     const certified = this.#certified(request.socket as TLSSocket);
     if (certified !== undefined) return certified;
-    // A proxy would make everybody the user.
-    if (isLocal && facts.isLoopback && !this.#isBehindProxy)
-      return this.#remember({ name: ownerName }, withoutToken);
+    if (isLocal && facts.isLoopback) return this.admitLocal();
     return this.#byCookie(request, facts) ?? unauthorized();
+  }
+
+  /** Who opens the Unix socket without more words. */
+  admitLocal(): Visitor | Refusal {
+    // A proxy would make everybody the user.
+    return this.#isBehindProxy ? unauthorized() : this.#remember({ name: ownerName }, withoutToken);
   }
 
   /** Who sends a token as the first line of a plain connection; `address`: where from. */

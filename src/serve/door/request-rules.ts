@@ -14,8 +14,8 @@ export type Request = IncomingMessage | Http2ServerRequest;
 
 /** How the server is reached, besides what each connection tells. */
 export interface Names {
-  /** Hosts that it was told to listen on. */
-  readonly listens: readonly string[];
+  /** Hosts that it was told to listen on, in one spelling. */
+  readonly listens: ReadonlySet<string>;
   /** Further ones, with or without a port. */
   readonly hosts: readonly string[];
   /** Of other pages that may connect. */
@@ -107,8 +107,8 @@ function isServed({ host, port }: Place, { socket }: Request, names: Names, isLo
   const isUsual = isLocal || port === localPort;
   // No web page of somebody else can be at an address of this machine, so the one by which the request came is right.
   const address = localAddress.replace(/%.*$|^::ffff:(?=[\d.]+$)/gi, '');
-  const listens = names.listens.filter((each) => !/^(0\.0\.0\.0|::|\[::\])$/.test(each)).map(normalHost);
-  if (!isLocal && isUsual && [...localNames, ...listens, normalHost(address)].includes(host)) return true;
+  const known = [...localNames, ...names.listens, normalHost(address)];
+  if (!isLocal && isUsual && known.includes(host)) return true;
   return names.hosts.some((each) => {
     if (/:\d+$/.test(each)) return each === placeText({ host, port });
     const isPort = isUsual || (names.isBehindProxy && port === 443);

@@ -1,5 +1,6 @@
 /** The certificate of the server, and whose certificates of clients it takes. */
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { TlsOptions } from 'node:tls';
 import { checkFilePath } from '../../config/chosen-path';
 import { configFileOf, type Config } from '../../config/config';
@@ -22,7 +23,9 @@ export function tlsOptionsOf(host: Host, serve: Config['serve']): TlsOptions | u
     );
   }
   const folders = new AgentFolders(host.folders.state);
-  const read = (key: string, path: string): Buffer => {
+  const read = (key: string, named: string): Buffer => {
+    // On the command line it may be relative.
+    const path = resolve(named);
     checkFilePath(host, { key: `serve.${key}`, path, root: undefined }, folders);
     try {
       return readFileSync(path);

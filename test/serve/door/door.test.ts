@@ -172,11 +172,13 @@ describe('the Unix socket', () => {
     );
     const visitor = door.admit(asked({ host: 'localhost' }), true) as Visitor;
     expect(door.isStillAdmitted(visitor)).toBe(true);
+    expect(door.isStillAdmitted(door.admitLocal() as Visitor)).toBe(true);
   });
 
   test('lets nobody in without a token where a proxy may be behind it', async () => {
-    const { owner, knock, with: withToken } = await knocking({ isBehindProxy: true }, socketPath());
+    const { door, owner, knock, with: withToken } = await knocking({ isBehindProxy: true }, socketPath());
 
+    expect(outcome(door.admitLocal())).toBe(401);
     expect(outcome(await knock())).toBe(401);
     expect(outcome(await withToken(owner))).toBe('owner');
   });

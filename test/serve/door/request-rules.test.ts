@@ -10,7 +10,7 @@ async function knocking(given: Given = {}, path?: string) {
     return status === 200 ? outcome(answer) : -status;
   };
   const host = (...headers: string[]) => knock('GET /acp HTTP/1.1', ...headers);
-  return { port, owner, send, knock, host };
+  return { door, owner, knock, host };
 }
 
 describe('the host that a request is for', () => {
@@ -87,7 +87,9 @@ describe('the host that a request is for', () => {
     ['[::]:PORT', 421],
   ])('can be listed: %s: %s', async (host, expected) => {
     const hosts = ['agents.example.com', 'other.example.com:8443', '10.9.8.7', '[fd00::1]', '[fd00::2]:8443'];
-    const knocked = await knocking({ serve: { hosts }, listens: ['myhost.lan', '0.0.0.0', '::'] });
+    const knocked = await knocking({ serve: { hosts } });
+
+    for (const each of ['MyHost.lan', '0.0.0.0', '::', '[::]']) knocked.door.listensOn(each);
 
     expect(await knocked.host(`Host: ${host}`)).toBe(expected);
   });
