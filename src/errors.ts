@@ -31,6 +31,7 @@ const failures = {
   AGENT_START: { exit: 11 }, // the agent could not be started, or ended before it could answer
   AGENT_TIMEOUT: { exit: 11 }, // the agent did not answer `initialize` in time
   AGENT_EXITED: { exit: 11 }, // the agent ended while a request was open
+  NO_SERVER: { exit: 11 }, // a server of agents cannot be reached, lets us not in, or was lost
   UNDELIVERED: { exit: 11 }, // the connection to the agent was lost before it could get the request
   AGENT_STALLED: { exit: 11 }, // the agent does not read its input, and too much waits for it
   AGENT_ANSWER: { exit: 11 }, // what an agent answered cannot be passed on

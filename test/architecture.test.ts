@@ -82,6 +82,8 @@ const withoutTest: Readonly<Record<string, string>> = {
   'proxy/proxy-options': 'types',
   'serve/door/visitor': 'types; test/serve/door/door.test.ts',
   'commands/serve/serve': 'test/commands/serve/token.test.ts',
+  'connect/kept-sessions': 'test/connect/bridge.test.ts',
+  'connect/link': 'test/connect/remote.test.ts',
   'egress/dial': 'test/egress/proxy.test.ts',
   'egress/http-message': 'test/egress/proxy.test.ts, test/egress/keyed-host.test.ts',
   'credentials/services': 'test/credentials/swap.test.ts',

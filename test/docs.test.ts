@@ -72,7 +72,10 @@ test.each<[string, number]>([
 
 test.each([
   ['README.md', ['agent_servers']],
-  ['docs/editors.md', ['agent_servers', 'acp.agents', 'acp.executable', 'acp.args', 'agent_servers']],
+  [
+    'docs/editors.md',
+    ['agent_servers', 'agent_servers', 'acp.agents', 'acp.executable', 'acp.args', 'agent_servers'],
+  ],
 ])('%s has snippets for editors that are JSON', (page, keys) => {
   const snippets = blocksOf(page, 'json').map((block) => Object.keys(JSON.parse(block) as object));
 

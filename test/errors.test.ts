@@ -13,6 +13,7 @@ describe('CaiError', () => {
     ['NO_ENGINE', -32603, 11],
     ['AGENT_START', -32603, 11],
     ['AGENT_EXITED', -32603, 11],
+    ['NO_SERVER', -32603, 11],
     ['AGENT_STALLED', -32603, 11],
     ['AGENT_ANSWER', -32603, 11],
     ['SESSION_UNKNOWN', -32002, 1],

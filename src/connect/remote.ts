@@ -1,0 +1,264 @@
+/**
+ * The connection to a server, whatever socket carries it. Both ends count the messages of a connection; where a
+ * socket breaks, the connection goes on by another one, with the messages that the other end does not have. Where
+ * that is impossible, another connection begins.
+ */
+import { CaiError } from '../errors';
+import type { Log } from '../system/log';
+import { within } from '../system/time-limit';
+import type { Access } from './access';
+import type { Address } from './address';
+import { Cookies } from './cookies';
+import type { Ending } from './endings';
+import { Link, type Greeting } from './link';
+import { UnprovenLines } from './unproven';
+
+/** How long a first connection is tried for, in milliseconds. */
+const firstMs = 30_000;
+/** Waits between attempts: the first is made at once, the second after this time, which doubles up to the most. */
+const minWaitMs = 250;
+const maxWaitMs = 15_000;
+/** How long the server may take to notice the end, in milliseconds. */
+const closeMs = 1_500;
+
+/** What a connection is made with, and who is told. */
+export interface RemoteOptions {
+  /** Of the server. */
+  readonly address: Address;
+  /** What is shown to it. */
+  readonly access: Access;
+  /** Of one message from the server. */
+  readonly maxLineBytes: number;
+  /** With more unproven bytes than this, no more are taken. */
+  readonly maxUnprovenBytes: number;
+  /** Is told of every end of a socket. */
+  readonly log: Log;
+  /** A connection has begun that knows nothing of any other. */
+  readonly onBegin: () => void;
+  /** One message of the server, which may hold line ends. */
+  readonly onLine: (line: Buffer) => void;
+  /** `hasRoom` may be true again. */
+  readonly onRoom: () => void;
+  /** What was begun is over, with all that was under way; another connection will be tried for. */
+  readonly onLost: (reason: string) => void;
+  /** There is no connection, and no other attempt is made. */
+  readonly onGivenUp: (reason: CaiError) => void;
+}
+
+/** The wait before an attempt, in milliseconds; `attempt` counts from 0, `random` is between 0 and 1. */
+export function waitMs(attempt: number, random: number): number {
+  if (attempt === 0) return 0;
+  return Math.min(minWaitMs * 2 ** (attempt - 1), maxWaitMs) * (0.5 + random / 2);
+}
+
+/** The client's end. */
+export class Remote {
+  #link: Link | undefined;
+  #isOpen = false;
+  /** Under this the server knows the connection; undefined: it cannot go on by another socket. */
+  #id: string | undefined;
+  #hasBegun = false;
+  /** Our messages, the number of the one that the socket gets next, and how many of the server's have come. */
+  #sent = new UnprovenLines();
+  #next = 1;
+  #received = 0;
+  #attempt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #firstTimer: NodeJS.Timeout | undefined;
+  #lastReason = 'it does not answer';
+  #isAsleep = false;
+  #isPaused = false;
+  #isOver = false;
+  readonly #cookies = new Cookies();
+  /** `flush` looks again. */
+  #look: () => void = () => undefined;
+  #onEnded: () => void = () => undefined;
+
+  /** Nothing is tried before `start`. */
+  constructor(private readonly options: RemoteOptions) {}
+
+  /** Tries to connect, for ever once that has succeeded. */
+  start(): void {
+    this.#firstTimer = setTimeout(() => this.#giveUp(this.#lastReason), firstMs);
+    this.#connect();
+  }
+
+  /** There is a connection, and it takes more. */
+  get hasRoom(): boolean {
+    return this.#isOpen && this.#sent.bytes <= this.options.maxUnprovenBytes && !this.#isBehind;
+  }
+
+  /** Sends one message, which must be UTF-8: now, or when the socket takes more. Only while a connection is begun. */
+  send(line: Buffer): void {
+    this.#sent.add(line);
+    this.#pump();
+  }
+
+  /** There is something to send: a server that has closed an idle socket is connected to again. */
+  wake(): void {
+    if (!this.#isAsleep) return;
+    this.#isAsleep = false;
+    this.#connect();
+  }
+
+  /** Takes no more lines until it is told to. A few may still come. */
+  setPaused(isPaused: boolean): void {
+    this.#isPaused = isPaused;
+    if (this.#isOpen) this.#link!.setPaused(isPaused);
+  }
+
+  /** Resolves when the server has all that was sent. */
+  async flush(): Promise<void> {
+    this.wake();
+    while (this.#sent.proven < this.#sent.last && !this.#isOver) {
+      if (this.#isOpen && !this.#isBehind) this.#link!.ping();
+      await new Promise<void>((resolve) => (this.#look = resolve));
+    }
+  }
+
+  /** Ends the connection for good; resolves when the server knows, or does not answer. */
+  async close(): Promise<void> {
+    const link = this.#link;
+    this.#stop();
+    if (link === undefined) return;
+    const ended = new Promise<void>((resolve) => (this.#onEnded = resolve));
+    link.close();
+    await within(closeMs, ended);
+    link.drop();
+  }
+
+  /** Messages wait for the socket. */
+  get #isBehind(): boolean {
+    return this.#next <= this.#sent.last;
+  }
+
+  #connect(): void {
+    const isReturn = this.#id !== undefined;
+    const about = { 'Acp-Connection-Id': this.#id!, 'Cai-Received': String(this.#received) };
+    const link = new Link({
+      address: this.options.address,
+      access: this.options.access,
+      headers: { ...this.#cookies.headers, ...(isReturn && about) },
+      isReturn,
+      maxBytes: this.options.maxLineBytes,
+      sentCount: () => this.#next - 1,
+      onOpen: (greeting) => this.#opened(greeting),
+      onLine: (line) => this.#take(line),
+      onProven: (count) => this.#prove(count),
+      onRoom: () => this.#goOn(),
+      onEnd: (ending) => this.#ended(ending),
+    });
+    this.#link = link;
+  }
+
+  #opened({ id, received, cookies }: Greeting): void {
+    if (this.#isOver) return;
+    clearTimeout(this.#firstTimer);
+    this.#cookies.take(cookies);
+    const isSame = this.#id !== undefined && id === this.#id && received !== undefined;
+    const goesOn = isSame && this.#sent.prove(received);
+    if (!goesOn && this.#hasBegun) this.#lose('the server has begun a new one');
+    if (isSame && !goesOn) {
+      // It counts what we never sent: nothing that it says of this connection can be trusted.
+      this.#link!.drop();
+      return;
+    }
+    this.#isOpen = true;
+    this.#link!.setPaused(this.#isPaused);
+    if (goesOn) {
+      this.options.log.info({ resent: this.#sent.last - this.#sent.proven }, 'the connection goes on');
+      this.#next = this.#sent.proven + 1;
+      this.#pump();
+      this.#goOn();
+    } else {
+      this.#id = received === undefined ? undefined : id;
+      this.#hasBegun = true;
+      this.options.log.info({ canGoOn: this.#id !== undefined }, 'a connection has begun');
+      this.options.onBegin();
+    }
+    this.#look();
+  }
+
+  #take(line: Buffer): void {
+    this.#received++;
+    this.#attempt = 0;
+    this.options.onLine(line);
+  }
+
+  #prove(count: number): void {
+    // The answer to a ping of a moment ago may tell less than is known by now, and nothing can be more than sent.
+    if (count >= this.#next || !this.#sent.prove(count)) return;
+    this.#attempt = 0;
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    this.#pump();
+    this.#look();
+    if (this.hasRoom) this.options.onRoom();
+  }
+
+  #pump(): void {
+    while (this.#isOpen && !this.#link!.isFull) {
+      const line = this.#sent.at(this.#next);
+      if (line === undefined) return;
+      this.#next++;
+      this.#link!.send(line);
+    }
+  }
+
+  #ended({ kind, reason }: Ending): void {
+    const wasOpen = this.#isOpen;
+    this.#link = undefined;
+    this.#isOpen = false;
+    this.#onEnded();
+    if (this.#isOver) return;
+    this.#lastReason = reason;
+    if (wasOpen) this.options.log.warn({ said: reason }, 'the connection to the server is interrupted');
+    else this.options.log.info({ said: reason }, 'the server could not be connected to');
+    if (kind === 'refused') {
+      this.#giveUp(reason);
+      return;
+    }
+    if (this.#hasBegun && (kind === 'over' || this.#id === undefined)) this.#lose(reason);
+    if (kind === 'idle') {
+      this.#isAsleep = true;
+      return;
+    }
+    this.#timer = setTimeout(() => this.#connect(), waitMs(this.#attempt++, Math.random()));
+  }
+
+  /** The connection cannot go on: neither end knows what the other has. */
+  #lose(reason: string): void {
+    this.#hasBegun = false;
+    this.#id = undefined;
+    this.#sent = new UnprovenLines();
+    this.#next = 1;
+    this.#received = 0;
+    this.options.log.warn({ said: reason }, 'the connection to the server is lost; another is tried for');
+    this.#look();
+    this.options.onLost(reason);
+  }
+
+  #giveUp(reason: string): void {
+    const link = this.#link;
+    this.#stop();
+    link?.drop();
+    const { shown } = this.options.address;
+    this.options.onGivenUp(
+      new CaiError(
+        'NO_SERVER',
+        `the server at ${shown} cannot be used: ${reason}. Check the address, and that "cai serve" runs there`,
+      ),
+    );
+  }
+
+  #stop(): void {
+    this.#isOver = true;
+    this.#isOpen = false;
+    this.#isAsleep = false;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#firstTimer);
+    this.#look();
+  }
+}

@@ -1,0 +1,77 @@
+import { ownSocket, readAddress } from '../../src/connect/address';
+import { Host } from '../../src/system/host';
+
+const host = new Host({ HOME: '/home/me' });
+
+describe('readAddress', () => {
+  test.each([
+    ['ws://h', 'ws://h/acp', 'ws://h/acp'],
+    ['http://h:8722/', 'ws://h:8722/acp', 'ws://h:8722/acp'],
+    ['https://h/team/acp', 'wss://h/team/acp', 'wss://h/team/acp'],
+    ['WSS://H.example?agent=codex', 'wss://h.example/acp?agent=codex', 'wss://h.example/acp'],
+    ['wss://[::1]:443/', 'wss://[::1]/acp', 'wss://[::1]/acp'],
+  ])('takes %s', (text, url, shown) => {
+    expect(readAddress(text, undefined, host)).toMatchObject({ url, shown });
+  });
+
+  test.each([
+    ['ws://h/', 'a b', 'ws://h/acp?agent=a+b'],
+    ['ws://h/?agent=codex', 'codex', 'ws://h/acp?agent=codex'],
+    [undefined, 'codex', 'ws://localhost/acp?agent=codex'],
+    ['unix:/run/a b?agent=codex', undefined, 'ws://localhost/acp?agent=codex'],
+  ])('puts the agent into the query: %s, %s', (text, agent, url) => {
+    expect(readAddress(text, agent, host).url).toBe(url);
+  });
+
+  test.each([
+    ['unix:/run/a:b#c', '/run/a:b#c'],
+    ['unix:///run/x', '/run/x'],
+    ['unix:x.sock', `${process.cwd()}/x.sock`],
+    [undefined, '/home/me/.local/state/containai/serve/serve.sock'],
+  ])('takes a Unix socket: %s', (text, socketPath) => {
+    expect(readAddress(text, undefined, host)).toMatchObject({ socketPath, shown: `unix:${socketPath}` });
+  });
+
+  test.each([
+    ['ws://127.0.0.1', true, false],
+    ['ws://127.1.2.3', true, false],
+    ['ws://localhost', true, false],
+    ['wss://[::1]', true, true],
+    ['ws://127.0.0.1.example', false, false],
+    ['ws://localhost.example', false, false],
+    ['wss://h', false, true],
+    ['unix:/run/x', false, false],
+  ])('tells what is this machine, and what is encrypted: %s', (text, isLoopback, isEncrypted) => {
+    expect(readAddress(text, undefined, host)).toMatchObject({ isLoopback, isEncrypted });
+  });
+
+  test.each(['', 'h', '/run/x', 'file:///x', 'ws+unix:/x', 'ws://h#part', 'ws://u@h', 'ws://:p@h', 'ws://'])(
+    'refuses "%s"',
+    (text) => {
+      expect(() => readAddress(text, undefined, host)).toThrow(
+        expect.objectContaining({ code: 'USAGE' }) as Error,
+      );
+    },
+  );
+
+  test.each([
+    'token',
+    'access_token',
+    'api-key',
+    'APIKEY',
+    'key',
+    'password',
+    'authorization',
+    'client_secret',
+  ])('refuses a query with "%s", and does not repeat it', (name) => {
+    expect(() => readAddress(`wss://h/?${name}=s3cr3t`, undefined, host)).toThrow(
+      /^(?!.*s3cr3t).*"--|looks like a secret/,
+    );
+  });
+});
+
+test('ownSocket is in the folder that ends with the login, if there is one', () => {
+  expect(ownSocket(new Host({ HOME: '/home/me', XDG_RUNTIME_DIR: '/run/user/1' }))).toBe(
+    '/run/user/1/containai/serve.sock',
+  );
+});
