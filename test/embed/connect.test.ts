@@ -105,12 +105,13 @@ describe('a program with the proxy in its own process', () => {
     expect(agents.flat().filter(isAlive)).toEqual([]);
   });
 
-  test('has several connections beside each other, each with sessions of its own', async () => {
-    start('connections', ['a', 'b', 'c']);
+  test('has several connections beside each other, each with sessions of its own, also in one workspace', async () => {
+    start('connections', ['a', 'b', 'b']);
 
     const { printed, ...end } = await program.rest();
     expect(end).toEqual({ status: 0, stderr: '' });
     const { ids, texts } = printed[0] as { ids: string[]; texts: Json[] };
+    expect(new Set(ids).size).toBe(3);
     expect(texts).toEqual(ids.map((id, n) => ({ [id]: `echo: hello ${n}` })));
   });
 

@@ -101,3 +101,19 @@ test('gives a connection that fits the SDK, and the compiler sees what does not'
 
   expect(compile('client.mts', text, ['--noEmit', '--skipLibCheck', '--types', 'node'])).toBe('');
 });
+
+test('starts the programs of the package that it lies in', () => {
+  const workspace = join(folder, 'workspace');
+  mkdirSync(workspace);
+  const text = `import { client } from '@agentclientprotocol/sdk';
+    import { connect } from 'containai';
+    const connection = connect({ agent: 'claude', env: { ...process.env, DOCKER_HOST: 'unix:///nowhere' } });
+    const { agent } = client({ name: 'x' }).connect(connection);
+    await agent.request('initialize', { protocolVersion: 1 });
+    const opened = agent.request('session/new', { cwd: ${JSON.stringify(workspace)}, mcpServers: [] });
+    console.log((await opened.catch((error) => error)).message);
+    await connection.close();`;
+  writeFileSync(join(folder, 'contained.mjs'), text);
+
+  expect(run('contained.mjs')).toContain('unix:///nowhere');
+});
