@@ -65,6 +65,11 @@ export class EditorCalls {
         await this.#opener.openNew(call);
         break;
       case 'all':
+        if (call.row.repeat === 'clear' && this.options.host.workspaces !== undefined)
+          throw new CaiError(
+            'NOT_OFFERED',
+            'signing out would concern everybody who uses this server: ask whoever runs it',
+          );
         await this.#fanOut.serve(call);
         break;
       case 'primary':

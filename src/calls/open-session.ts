@@ -77,6 +77,10 @@ export class SessionOpener {
     await this.#places.use(call, undefined, async ({ workspace, place }) => {
       if (canRelearn(this.core, editorId))
         await relearn(this.core, editorId, this.children.forWorkspace(workspace), place.map);
+      // An agent may have sessions of other folders, too, and knows them by ids of its own.
+      const isLimited = this.options.host.workspaces !== undefined;
+      if (isLimited && this.core.sessions.records.recall(editorId) === undefined)
+        throw unknownSession(editorId);
       this.#reopen(await this.#prepare(call, workspace.root, place), editorId, workspace, place);
     });
   }

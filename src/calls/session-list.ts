@@ -227,7 +227,8 @@ export class SessionList {
       const info = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
       const id = info?.sessionId;
       if (info === null || typeof id !== 'string' || ids.has(id)) continue;
-      if (cameBefore(at.listed, id, at.page) || this.#isElsewhere(child, id, info.cwd)) continue;
+      const isHidden = this.host.workspaces !== undefined && records.recall(id) === undefined;
+      if (isHidden || cameBefore(at.listed, id, at.page) || this.#isElsewhere(child, id, info.cwd)) continue;
       ids.add(id);
       if (at.listed.has(id) || at.listed.size < maxListed) at.listed.set(id, at.page);
       rememberRow(records, id, info);

@@ -11,6 +11,7 @@ import { checkSamePins, identify, pinFolder, type PinnedFolder } from '../paths/
 import { allProtectedIn } from '../protect/protected-paths';
 import { quoted } from '../system/quoted';
 import { isFilePath, resolvePath } from '../system/real-path';
+import { isAllowed } from '../workspace/allowed';
 import type { Workspace } from '../workspace/root';
 import { findCheckedWorkspace, recordedRoots } from '../workspace/trust';
 import type { Children } from '../relay/children';
@@ -179,7 +180,7 @@ export class SessionPlaces {
     const [holder] = given
       .filter((each) => isInside(real, each.real))
       .sort((one, other) => other.real.length - one.real.length);
-    if (holder === undefined && !isEverywhere) throw notServed(folder);
+    if (holder === undefined && !(isEverywhere && isAllowed(this.host, real))) throw notServed(folder);
     return await pinFolder(spelled, real, holder?.isReadOnly);
   }
 

@@ -44,11 +44,13 @@ export class SessionRecords {
   constructor(
     private readonly agent: string,
     private readonly file: SessionFile | undefined,
+    /** Whether sessions of a workspace, named by its root, may be known to the editor. */
+    private readonly isAllowed: (root: string) => boolean = () => true,
   ) {}
 
   /** Whether something is remembered of the session with that id. */
   has(editorId: string): boolean {
-    return this.#records.has(editorId);
+    return this.#found(editorId) !== undefined;
   }
 
   /** The session with that id is open: it is no longer one that was only listed. */
@@ -60,7 +62,7 @@ export class SessionRecords {
   /** What is remembered of the session with that id, opened by this or another process. */
   recall(editorId: string): SessionRecord | undefined {
     if (!this.#records.has(editorId)) this.#refreshOnce();
-    return this.#records.get(editorId);
+    return this.#found(editorId);
   }
 
   /**
@@ -110,7 +112,7 @@ export class SessionRecords {
   /** What is remembered, by this and other processes, also of what is open; in no order. */
   remembered(): SessionRecord[] {
     this.refresh();
-    return [...this.#records.values()];
+    return [...this.#records.values()].filter(({ root }) => this.isAllowed(root));
   }
 
   /** The root of the innermost known workspace that a folder lies in. */
@@ -128,7 +130,7 @@ export class SessionRecords {
 
   /** Changes what is remembered of a session, which then counts as used now; nothing happens for an unknown one. */
   update(editorId: string, changes: SessionChanges): void {
-    const record = this.#records.get(editorId);
+    const record = this.#found(editorId);
     if (record !== undefined) this.#write({ ...record, ...changes, at: new Date().toISOString() });
   }
 
@@ -148,9 +150,14 @@ export class SessionRecords {
 
   /** The session is gone for good. */
   forget(editorId: string): void {
-    if (!this.#drop(editorId)) return;
+    if (!this.has(editorId) || !this.#drop(editorId)) return;
     this.file?.append({ id: editorId, gone: true });
     this.file?.flush();
+  }
+
+  #found(editorId: string): SessionRecord | undefined {
+    const record = this.#records.get(editorId);
+    return record !== undefined && this.isAllowed(record.root) ? record : undefined;
   }
 
   /** As `refresh`, but once in a turn of the event loop: a list may have any number of rows. */

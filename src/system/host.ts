@@ -3,6 +3,7 @@ import { fstatSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
+import { unlessFails } from './state-folder';
 
 /** Absolute paths of our own folders, which need not exist. Source: XDG Base Directory Specification. */
 interface OwnFolders {
@@ -16,10 +17,14 @@ interface OwnFolders {
   readonly runtime?: string;
 }
 
+/** Where `cai serve` says which folders somebody who came in may work in: a JSON list of real paths. */
+export const workspacesVariable = 'CAI_SERVE_WORKSPACES';
+
 /** The environment of this process, and what follows from it; each is worked out when it is first asked for. */
 export class Host {
   #home: string | undefined;
   #folders: OwnFolders | undefined;
+  #workspaces: readonly string[] | undefined;
 
   /** Nothing is looked at before it is asked for. `folder`: what is to count as the current one, an absolute path. */
   constructor(
@@ -36,6 +41,19 @@ export class Host {
   /** A relative value counts as unset, as the specification says. Throws as `home` does. */
   get folders(): OwnFolders {
     return (this.#folders ??= foldersOf(this.env, this.home));
+  }
+
+  /** As `env`, without what is for `cai` alone. */
+  get envForOthers(): NodeJS.ProcessEnv {
+    return Object.fromEntries(Object.entries(this.env).filter(([name]) => name !== workspacesVariable));
+  }
+
+  /**
+   * Real paths of the folders in which every workspace must lie; `undefined`: anywhere. Throws `CaiError('CONFIG')` for
+   * a variable that does not say it.
+   */
+  get workspaces(): readonly string[] | undefined {
+    return (this.#workspaces ??= workspacesIn(this.env[workspacesVariable]));
   }
 
   /** Whom this process runs as. */
@@ -91,6 +109,14 @@ function foldersOf(env: NodeJS.ProcessEnv, home: string): OwnFolders {
     data: below(env.XDG_DATA_HOME, '.local/share'),
     ...(runtime !== undefined && { runtime: posix.join(runtime, 'containai') }),
   };
+}
+
+function workspacesIn(text: string | undefined): readonly string[] | undefined {
+  if (text === undefined) return undefined;
+  const list = unlessFails<unknown>(() => JSON.parse(text));
+  const isPath = (each: unknown): boolean => typeof each === 'string' && each.startsWith('/');
+  if (Array.isArray(list) && list.every(isPath)) return list as string[];
+  throw new CaiError('CONFIG', `${workspacesVariable} must be a JSON list of absolute paths`);
 }
 
 function absolute(path: string | undefined): string | undefined {

@@ -9,6 +9,7 @@ import { identify } from '../paths/pinned-folder';
 import { quoted } from '../system/quoted';
 import { isInside } from '../paths/path-map';
 import { ancestry, errorCodeOf, isFilePath, isThere } from '../system/real-path';
+import { isAllowed } from './allowed';
 import { rootRules } from './refused-root';
 
 /** The folder that an agent gets, and how the editor names it. All paths absolute and normalised. */
@@ -39,7 +40,10 @@ export async function findWorkspace(cwd: string, options: GitOptions): Promise<W
   if (!cwd.startsWith('/')) throw refuse(cwd, 'is not an absolute path: send the full path of the folder');
   if (!isFilePath(cwd)) throw refuse(cwd.slice(0, 100), 'cannot be the path of a folder');
   const spelled = posix.resolve(cwd);
-  const realCwd = await realFolder(spelled);
+  const realCwd = await realFolder(spelled).catch((reason: unknown) => {
+    throw options.host.workspaces === undefined ? reason : notAllowed(spelled);
+  });
+  if (!isAllowed(options.host, realCwd)) throw notAllowed(spelled);
   const { refusalOfRoot, refusalOfCwd } = rootRules(options.host);
   // The nearest first.
   const possible = ancestry(realCwd).filter((folder) => refusalOfRoot(folder) === undefined);
@@ -53,6 +57,8 @@ export async function findWorkspace(cwd: string, options: GitOptions): Promise<W
   if (refusal !== undefined) {
     throw refuse(spelled, `cannot be a workspace, because ${refusal}: open a project's folder instead`);
   }
+  // A repository that merely holds an allowed folder.
+  if (!isAllowed(options.host, root)) throw notAllowed(spelled);
   // Without a link on the way, every folder above has its real path.
   const spelledRoot = spelled === realCwd ? root : await spellingOf(root, spelled);
   const { identity } = await identify(root);
@@ -143,6 +149,11 @@ async function spellingOf(root: string, spelled: string): Promise<string> {
     if ((await realpath(folder)) === root) return folder;
   }
   return root;
+}
+
+/** The same whether something is there or not: who is limited to some folders learns nothing of others. */
+function notAllowed(path: string): CaiError {
+  return refuse(path, 'is no folder here, or no workspace that you may use: ask whoever runs this server');
 }
 
 function refuse(path: string, why: string): CaiError {

@@ -48,3 +48,20 @@ describe('passwdUser', () => {
     expect(passwdUser()).toMatchObject({ uid: process.geteuid?.(), homedir: userInfo().homedir });
   });
 });
+
+describe('the folders that workspaces may lie in', () => {
+  test('are all without the variable', () => expect(new Host({}).workspaces).toBeUndefined());
+
+  test('are those of the variable, which is for us alone', () => {
+    const host = new Host({ CAI_SERVE_WORKSPACES: '["/srv/shop"]', PATH: '/bin' });
+
+    expect(host.workspaces).toEqual(['/srv/shop']);
+    expect(host.envForOthers).toEqual({ PATH: '/bin' });
+  });
+
+  test.each(['', '[', '{}', 'null', '"/srv"', '["srv"]', '[1]', '["/srv", ""]'])('are never %j', (text) => {
+    expect(() => new Host({ CAI_SERVE_WORKSPACES: text }).workspaces).toThrow(
+      'a JSON list of absolute paths',
+    );
+  });
+});

@@ -9,6 +9,7 @@ import { configFileOf, loadConfig, type Config } from '../../config/config';
 import { imageTagOf } from '../../container/image/image-tag';
 import { Profiles } from '../../profiles/profiles';
 import { SignIn } from '../../sign-in/sign-in';
+import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { openLog } from '../../system/log';
 import { LogFile } from '../../system/log-file';
@@ -26,7 +27,7 @@ interface Chosen {
  * used, with `UNSUPPORTED_AGENT` for a name that nobody knows.
  */
 export function chooseAgent(name: string | undefined, agentArgs: readonly string[], host: Host): Chosen {
-  const config = loadConfig(host);
+  const config = limited(loadConfig(host), host);
   const agent = resolveAgent(name ?? config.agent.default, agentArgs, {
     agents: config.agents,
     isTestMode: host.env.CAI_ACP_TEST_MODE === '1',
@@ -60,4 +61,18 @@ export function commonOptions(chosen: Chosen, host: Host, logStream?: pino.Desti
   });
   const terminals = isDirect ? 'off' : config.acp.terminal;
   return { ...chosen, host, about, log, profiles, signIn, terminals } as const;
+}
+
+/**
+ * For somebody who may use some folders only: nothing that reaches further. Fails with `CaiError('CONFIG')` where agents
+ * keep what they know of all folders in one place.
+ */
+function limited(config: Config, host: Host): Config {
+  if (host.workspaces === undefined) return config;
+  if (config.agent.data === 'shared')
+    throw new CaiError(
+      'CONFIG',
+      `${configFileOf(host)}: with data = "shared" in [agent], whoever may use some folders would see the sessions of all: remove it, or let them use "all"`,
+    );
+  return { ...config, mcp: { forwardLoopback: false, hostServers: [] } };
 }

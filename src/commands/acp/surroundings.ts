@@ -15,6 +15,7 @@ import { SessionTable } from '../../sessions/session-table';
 import { WaitingRoom } from '../../sessions/waiting-room';
 import type { Config } from '../../config/config';
 import { loadWorkspaceConfig } from '../../config/effective-config';
+import { isAllowed } from '../../workspace/allowed';
 import { fallbackMount, mountPointOf } from '../../workspace/mount';
 import type { Workspace } from '../../workspace/root';
 import type { EarlyAnswer } from './early-answer';
@@ -49,7 +50,7 @@ export function surroundings({ agent, config, host, isDirect, log }: ConnectionO
   };
   return {
     sessions: new SessionTable(
-      new SessionRecords(agent.name, file),
+      new SessionRecords(agent.name, file, (root) => isAllowed(host, root)),
       new WaitingRoom(config.acp.queueToAgentBytes),
     ),
     observers: (core: Core) => [
