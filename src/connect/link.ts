@@ -155,7 +155,7 @@ export class Link {
     const status = response.statusCode ?? 0;
     let body = '';
     const finish = (): void => {
-      const said = printableLine(body).slice(0, maxSaid);
+      const said = wordsOf(body);
       this.#end(endingOfStatus(status, said, this.options.isReturn));
       this.#webSocket.terminate();
     };
@@ -170,7 +170,7 @@ export class Link {
   }
 
   #closed(code: number, said: string): void {
-    const text = printableLine(said).slice(0, maxSaid);
+    const text = wordsOf(said);
     const hasOpened = this.#pulse !== undefined;
     this.#end(
       !hasOpened && this.#error !== undefined
@@ -185,4 +185,9 @@ export class Link {
     this.#pulse?.stop();
     this.options.onEnd(ending);
   }
+}
+
+/** A server's words, as the beginning of a longer line for people. */
+function wordsOf(text: string): string {
+  return printableLine(text).slice(0, maxSaid).replace(/\.$/, '');
 }

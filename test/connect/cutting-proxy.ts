@@ -17,10 +17,13 @@ export class CuttingProxy {
   readonly #server: Server;
 
   /** `nextCut` tells for each new connection where it breaks; `undefined`: nowhere. */
-  constructor(port: number, nextCut: () => Cut | undefined) {
+  constructor(
+    public port: number,
+    nextCut: () => Cut | undefined,
+  ) {
     this.#server = createServer((client) => {
       const cut = nextCut() ?? { to: Infinity, from: Infinity };
-      const server = connect(port, '127.0.0.1');
+      const server = connect(this.port, '127.0.0.1');
       let isBroken = false;
       const end = (): void => {
         client.destroy();
