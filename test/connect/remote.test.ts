@@ -70,10 +70,12 @@ describe('a connection', () => {
 
       expect(await editor.leave()).toBe(0);
       expect(proxy!.broken).toBe(25);
-      expect(server.begun).toHaveLength(1);
+      // One that broke before the client knew of it has no messages.
+      const [connection, ...others] = server.begun.filter(({ received }) => received > 0);
+      expect(others).toEqual([]);
       const got = editor.inbox.takeAll();
       const said = got.filter(({ method }) => method === '_said');
-      expect(server.begun[0]!.inbox.takeAll().map(({ id }) => id)).toEqual(upTo(count));
+      expect(connection!.inbox.takeAll().map(({ id }) => id)).toEqual(upTo(count));
       expect(said.map(({ params }) => (params as Json).number)).toEqual(upTo(count));
       expect(got.flatMap(({ id }) => id ?? [])).toEqual(upTo(count - 1));
     },
