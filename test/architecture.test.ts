@@ -84,6 +84,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/serve/serve': 'test/commands/serve/token.test.ts',
   'connect/kept-sessions': 'test/connect/bridge.test.ts',
   'connect/link': 'test/connect/remote.test.ts',
+  'serve/live-session': 'test/serve/traffic.test.ts',
   'egress/dial': 'test/egress/proxy.test.ts',
   'egress/http-message': 'test/egress/proxy.test.ts, test/egress/keyed-host.test.ts',
   'credentials/services': 'test/credentials/swap.test.ts',

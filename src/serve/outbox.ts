@@ -118,18 +118,21 @@ export class Outbox {
    * Fails with `CaiError('GONE')` if lines behind that number are dropped, and with `USAGE` for a number that no line
    * had. Without one: behind the last line that `take` has given.
    */
-  check(number = this.#next - 1): void {
+  check(number?: number): void {
+    const behind = number ?? this.#next - 1;
     const newest = this.#oldest + this.count - 1;
-    if (!Number.isSafeInteger(number) || number < 0 || number > newest)
-      throw new CaiError('USAGE', `there is no message ${number}: the last one has the number ${newest}`);
-    if (number + 1 >= this.#oldest && !(this.#hasLost && number === this.#next - 1)) return;
-    const text = `the messages that follow number ${number} are no longer kept: begin a new connection, and load the sessions`;
+    if (!Number.isSafeInteger(behind) || behind < 0 || behind > newest)
+      throw new CaiError('USAGE', `there is no message ${behind}: the last one has the number ${newest}`);
+    const isLost = number === undefined ? this.#hasLost : number + 1 < this.#oldest;
+    if (!isLost) return;
+    const text = `the messages that follow number ${behind} are no longer kept: begin a new connection, and load the sessions`;
     throw new CaiError('GONE', text);
   }
 
   /** `take` goes on behind that number. Fails as `check` does. */
-  goOnAfter(number = this.#next - 1): void {
+  goOnAfter(number?: number): void {
     this.check(number);
+    if (number === undefined) return;
     this.#hasLost = false;
     this.#next = number + 1;
     this.#unsentBytes = 0;

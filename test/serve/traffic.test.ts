@@ -1,0 +1,352 @@
+/** Two clients, each with a process of its own that the test plays. */
+import type { Line } from '../../src/rpc/splice';
+import type { LiveSession } from '../../src/serve/live-session';
+import { Keeper } from '../../src/serve/outbox';
+import { Traffic } from '../../src/serve/traffic';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** One connection: what its client and its process have got, and a way to speak as either. */
+class Side {
+  readonly answered: string[] = [];
+  guestsLeft = 0;
+  readonly traffic: Traffic;
+  #toClient: string[] = [];
+  #toProcess: string[] = [];
+
+  constructor(sessions: Map<string, LiveSession>, limits = { bytes: Infinity, lines: Infinity }) {
+    this.traffic = new Traffic(
+      {
+        deliver: (line) => this.#toClient.push(line.toString()),
+        toAgent: (line: Line) =>
+          this.#toProcess.push((Buffer.isBuffer(line) ? line : Buffer.concat(line)).toString()),
+        lastGuestLeft: () => this.guestsLeft++,
+        answered: (method) => this.answered.push(method),
+      },
+      sessions,
+      new Keeper(limits),
+    );
+  }
+
+  client(message: Json): void {
+    this.traffic.fromClient(Buffer.from(JSON.stringify(rpc(message))));
+  }
+
+  process(message: Json): void {
+    this.traffic.fromAgent(Buffer.from(JSON.stringify(rpc(message))));
+  }
+
+  /** What the client has got since the last call. */
+  got(): Json[] {
+    return this.gotTexts().map((line) => JSON.parse(line) as Json);
+  }
+
+  gotTexts(): string[] {
+    return this.#toClient.splice(0);
+  }
+
+  /** What the process has got since the last call. */
+  sent(): Json[] {
+    return this.sentTexts().map((line) => JSON.parse(line) as Json);
+  }
+
+  sentTexts(): string[] {
+    return this.#toProcess.splice(0);
+  }
+}
+
+const text = (said: string) => ({ type: 'text', text: said });
+const update = (sessionUpdate: string, said: string, sessionId = 's') => ({
+  method: 'session/update',
+  params: { sessionId, update: { sessionUpdate, content: text(said) } },
+});
+const says = (said: string) => update('agent_message_chunk', said);
+const prompts = (id: unknown, said: string) => ({
+  id,
+  method: 'session/prompt',
+  params: { sessionId: 's', prompt: [text(said)] },
+});
+const asks = (id: unknown) => ({
+  id,
+  method: 'session/request_permission',
+  params: { sessionId: 's', options: [{ optionId: 'yes' }] },
+});
+const reads = (id: unknown) => ({ id, method: 'fs/read_text_file', params: { sessionId: 's', path: '/f' } });
+const loads = (id: unknown, method = 'session/load') => ({
+  id,
+  method,
+  params: { sessionId: 's', cwd: '/w', mcpServers: [] },
+});
+const rpc = (message: Json) => ({ jsonrpc: '2.0', ...message });
+
+/** A home with an open session `s`, and another connection of the same visitor. */
+function two(limits?: { bytes: number; lines: number }): { home: Side; guest: Side } {
+  const sessions = new Map<string, LiveSession>();
+  const [home, guest] = [new Side(sessions, limits), new Side(sessions)];
+  home.client({ id: 1, method: 'session/new', params: { cwd: '/w', mcpServers: [] } });
+  home.process({ id: 1, result: { sessionId: 's', modes: { currentModeId: 'm' } } });
+  home.got();
+  home.sent();
+  return { home, guest };
+}
+
+/** As `two`, and the other has joined. */
+function joined(): { home: Side; guest: Side } {
+  const both = two();
+  both.guest.client(loads('j', 'session/resume'));
+  both.guest.got();
+  return both;
+}
+
+describe('one client', () => {
+  test('gives and gets every byte as it is, whatever it is', () => {
+    const { home } = two();
+    const lines = [
+      '{"jsonrpc":"2.0" , "id":5.0,"method":"x/y","params":{"sessionId":"s","a":[1e2]}}',
+      '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"none"}}',
+      '{"jsonrpc":"2.0","id":"q","result":{}}',
+      'no JSON',
+      '[1]',
+    ];
+    for (const line of lines) home.traffic.fromClient(Buffer.from(line));
+    for (const line of lines) home.traffic.fromAgent(Buffer.from(line));
+
+    expect(home.sentTexts()).toEqual(lines.map((line) => `${line}\n`));
+    expect(home.gotTexts()).toEqual(lines);
+  });
+
+  test('is counted: what was asked, and the sessions that are open', () => {
+    const { home } = two();
+    home.client(prompts(2, 'hi'));
+    expect(home.traffic.isWorking).toBe(true);
+    home.process({ id: 2, result: { stopReason: 'end_turn' } });
+    home.client({ id: 3, method: 'session/close', params: { sessionId: 's' } });
+
+    expect(home.traffic.isWorking).toBe(true);
+    expect(home.traffic.own).toHaveLength(1);
+    home.process({ id: 3, result: {} });
+    expect(home.traffic.own).toHaveLength(0);
+    expect(home.answered).toEqual(['session/new', 'session/prompt', 'session/close']);
+  });
+
+  test('hears of what its agent says late of a closed session, which does not come back by that', () => {
+    const { home, guest } = two();
+    home.client({ id: 3, method: 'session/close', params: { sessionId: 's' } });
+    home.process({ id: 3, result: {} });
+    home.got();
+    home.process(says('late'));
+    guest.client(loads(1));
+
+    expect(home.got()).toEqual([rpc(says('late'))]);
+    expect(guest.sent()).toEqual([rpc(loads(1))]);
+  });
+});
+
+describe('a client that loads a session of another connection', () => {
+  test('gets all of the past, the answer that opened it, and what is open', () => {
+    const { home, guest } = two();
+    home.client(prompts(2, 'hi'));
+    home.process(says('hello'));
+    home.process(asks('p'));
+
+    guest.client(loads('j'));
+
+    const got = guest.got();
+    expect(guest.sent()).toEqual([]);
+    expect(got.slice(0, 2)).toEqual([rpc(update('user_message_chunk', 'hi')), rpc(says('hello'))]);
+    expect(got[2]).toEqual({
+      jsonrpc: '2.0',
+      id: 'j',
+      result: { sessionId: 's', modes: { currentModeId: 'm' } },
+    });
+    expect(got[3]).toEqual({ ...rpc(asks('p')), id: expect.stringMatching(/./) as string });
+    expect(got).toHaveLength(4);
+  });
+
+  test('gets what follows, as the other does', () => {
+    const { home, guest } = joined();
+    home.process(says('more'));
+
+    expect(home.got()).toEqual([rpc(says('more'))]);
+    expect(guest.got()).toEqual([rpc(says('more'))]);
+  });
+
+  test('resumes without the past', () => {
+    const { home, guest } = two();
+    home.process(says('hello'));
+    guest.client(loads('j', 'session/resume'));
+
+    expect(guest.got()).toMatchObject([{ id: 'j' }]);
+  });
+
+  test('gets the past from the agent alone, where it is not kept and no turn is open', () => {
+    const { home, guest } = two({ bytes: 300, lines: Infinity });
+    for (const part of ['a', 'b', 'c', 'd']) home.process(says(part.repeat(50)));
+    home.got();
+    guest.client(loads('j'));
+
+    const [load] = home.sent();
+    expect(load).toEqual({ ...rpc(loads('j')), id: expect.stringMatching(/./) as string });
+    home.process(says('the past'));
+    home.process({ id: load!.id, result: {} });
+    expect(home.got()).toEqual([]);
+    expect(guest.got()).toEqual([rpc(says('the past')), rpc({ id: 'j', result: {} })]);
+    home.process(says('now'));
+    expect([home.got(), guest.got()]).toEqual([[rpc(says('now'))], [rpc(says('now'))]]);
+  });
+
+  test('is told that a part is missing, where a turn is open', () => {
+    const { home, guest } = two({ bytes: 200, lines: Infinity });
+    home.client(prompts(2, 'hi'));
+    for (const part of ['a', 'b', 'c']) home.process(says(part.repeat(50)));
+    home.sent();
+    guest.client(loads('j'));
+
+    const got = guest.got();
+    expect(home.sent()).toEqual([]);
+    expect(JSON.stringify(got[0])).toContain('Earlier messages of this session are not kept');
+    expect(got[1]).toEqual(rpc(says('c'.repeat(50))));
+    expect(got[2]).toMatchObject({ id: 'j' });
+  });
+});
+
+describe('two clients of one session', () => {
+  test('both prompt, see what the other has prompted, and when its turn is over', () => {
+    const { home, guest } = joined();
+    guest.client(prompts('g', 'from the phone'));
+
+    const [prompt] = home.sent();
+    expect(prompt).toEqual({
+      ...rpc(prompts('g', 'from the phone')),
+      id: expect.stringMatching(/./) as string,
+    });
+    expect(home.got()).toEqual([rpc(update('user_message_chunk', 'from the phone'))]);
+    home.process({ id: prompt!.id, result: { stopReason: 'end_turn' } });
+    expect(guest.got()).toEqual([rpc({ id: 'g', result: { stopReason: 'end_turn' } })]);
+    expect(home.got()).toEqual([rpc({ method: '_containai/turn_ended', params: { sessionId: 's' } })]);
+
+    home.client(prompts('g', 'from the desk'));
+    expect(guest.got()).toEqual([rpc(update('user_message_chunk', 'from the desk'))]);
+    home.process({ id: 'g', result: { stopReason: 'end_turn' } });
+    expect(home.got()).toMatchObject([{ id: 'g' }]);
+    expect(guest.got()).toMatchObject([{ method: '_containai/turn_ended' }]);
+  });
+
+  test('the first answer counts, and the other is told: the guest is first', () => {
+    const { home, guest } = joined();
+    home.process(asks(7));
+    const [asked] = guest.got();
+    expect(home.got()).toEqual([rpc(asks(7))]);
+    guest.client({ id: asked!.id, result: { outcome: 'guest' } });
+
+    expect(home.sent()).toEqual([rpc({ id: 7, result: { outcome: 'guest' } })]);
+    expect(home.got()).toEqual([rpc({ method: '$/cancel_request', params: { requestId: 7 } })]);
+    home.client({ id: 7, result: { outcome: 'home' } });
+    expect(home.sent()).toEqual([]);
+    expect(guest.sent()).toEqual([]);
+  });
+
+  test('the first answer counts, and the other is told: the home is first', () => {
+    const { home, guest } = joined();
+    home.process(asks(7));
+    const [asked] = guest.got();
+    home.client({ id: 7, result: { outcome: 'home' } });
+
+    expect(home.sent()).toEqual([rpc({ id: 7, result: { outcome: 'home' } })]);
+    expect(guest.got()).toEqual([rpc({ method: '$/cancel_request', params: { requestId: asked!.id } })]);
+    guest.client({ id: asked!.id, result: { outcome: 'guest' } });
+    expect(home.sent()).toEqual([]);
+  });
+
+  test('both are told what the agent withdraws', () => {
+    const { home, guest } = joined();
+    home.process(asks(7));
+    const [asked] = guest.got();
+    home.got();
+    home.process({ method: '$/cancel_request', params: { requestId: 7 } });
+
+    expect(home.got()).toEqual([rpc({ method: '$/cancel_request', params: { requestId: 7 } })]);
+    expect(guest.got()).toEqual([rpc({ method: '$/cancel_request', params: { requestId: asked!.id } })]);
+  });
+
+  test('files are those of the home alone', () => {
+    const { home, guest } = joined();
+    home.process(reads(8));
+
+    expect(home.got()).toEqual([rpc(reads(8))]);
+    expect(guest.got()).toEqual([]);
+  });
+
+  test('the guest cancels its own request, and the turn', () => {
+    const { home, guest } = joined();
+    guest.client(prompts('g', 'x'));
+    const [prompt] = home.sent();
+    guest.client({ method: '$/cancel_request', params: { requestId: 'g' } });
+    guest.client({ method: 'session/cancel', params: { sessionId: 's' } });
+
+    expect(home.sent()).toEqual([
+      rpc({ method: '$/cancel_request', params: { requestId: prompt!.id } }),
+      rpc({ method: 'session/cancel', params: { sessionId: 's' } }),
+    ]);
+    expect(guest.sent()).toEqual([]);
+  });
+
+  test('the guest closes it for itself alone', () => {
+    const { home, guest } = joined();
+    guest.client({ id: 'c', method: 'session/close', params: { sessionId: 's' } });
+    home.process(says('more'));
+
+    expect(guest.got()).toEqual([rpc({ id: 'c', result: {} })]);
+    expect(home.sent()).toEqual([]);
+    expect(home.traffic.own).toHaveLength(1);
+    expect(home.guestsLeft).toBe(1);
+  });
+
+  test('a fork belongs to whoever has asked for it', () => {
+    const { home, guest } = joined();
+    const fork = { id: 'f', method: 'session/fork', params: { sessionId: 's', cwd: '/w' } };
+    guest.client(fork);
+
+    expect(home.sent()).toEqual([]);
+    expect(guest.sent()).toEqual([rpc(fork)]);
+  });
+
+  test('whoever has not joined has its own process for its calls', () => {
+    const { home, guest } = two();
+    guest.client(prompts('g', 'x'));
+
+    expect(home.sent()).toEqual([]);
+    expect(guest.sent()).toEqual([rpc(prompts('g', 'x'))]);
+  });
+
+  test('when the process ends, the guest is answered and has its own again', () => {
+    const { home, guest } = joined();
+    guest.client(prompts('g', 'x'));
+    home.traffic.end();
+
+    expect(guest.got()).toMatchObject([{ id: 'g', error: { code: -32603 } }]);
+    guest.client(loads('l'));
+    expect(guest.sent()).toEqual([rpc(loads('l'))]);
+  });
+
+  test('when the client of the home is gone, what only it could answer is refused', () => {
+    const { home, guest } = joined();
+    home.process(reads(8));
+    home.process(asks(9));
+    const [asked] = guest.got();
+    home.got();
+    home.sent();
+    home.traffic.clientGone();
+    expect(home.sent()).toMatchObject([{ id: 8, error: { code: -32603 } }]);
+
+    home.process(reads(10));
+    expect(home.sent()).toMatchObject([{ id: 10, error: { code: -32603 } }]);
+    guest.client({ id: asked!.id, result: { outcome: 'guest' } });
+    expect(home.sent()).toEqual([rpc({ id: 9, result: { outcome: 'guest' } })]);
+    home.process(says('more'));
+    expect(home.got()).toEqual([]);
+    expect(guest.got()).toEqual([rpc(says('more'))]);
+    guest.traffic.end();
+    expect(home.guestsLeft).toBe(1);
+  });
+});
