@@ -178,12 +178,31 @@ export function userSettings(host: Host): Setting[] {
   const base = { folder: posix.dirname(file), home: host.home };
   const text = readIfThere(file);
   const settings = readSettings({ file, text, base, placeOf: placesIn(text) }, configKeys);
-  const fs = configKeys.find(({ path: [table, name] }) => table === 'acp' && name === 'fs')!;
-  // Where agents run on this machine, nothing keeps them from the files that editors serve.
-  if (host.env.CAI_ACP_DIRECT_SPAWN !== '1' || settings.some((setting) => setting.key === fs))
-    return settings;
-  const from = () => ['CAI_ACP_DIRECT_SPAWN=1'];
-  return [...settings, { key: fs, path: fs.path, written: 'editor', value: 'editor', from }];
+  return [...settings, ...unlessSet(settings, editorSettings(host.env))];
+}
+
+/**
+ * What follows from where the editor is. With `cai serve` it may be on another machine, whose files are others, and which
+ * cannot run our commands. Where agents run on this machine, nothing keeps them from the files that editors serve.
+ */
+function editorSettings(env: NodeJS.ProcessEnv): Record<string, { value: string; from: string }> {
+  if (env.CAI_SERVED === '1') {
+    const value = { value: 'off', from: 'cai serve' };
+    return { fs: value, terminal: value };
+  }
+  const isDirect = env.CAI_ACP_DIRECT_SPAWN === '1';
+  return isDirect ? { fs: { value: 'editor', from: 'CAI_ACP_DIRECT_SPAWN=1' } } : {};
+}
+
+function unlessSet(
+  settings: readonly Setting[],
+  values: Record<string, { value: string; from: string }>,
+): Setting[] {
+  return Object.entries(values).flatMap(([name, { value, from }]) => {
+    const key = configKeys.find(({ path: [table, field] }) => table === 'acp' && field === name)!;
+    const isSet = settings.some((setting) => setting.key === key);
+    return isSet ? [] : [{ key, path: key.path, written: value, value, from: () => [from] }];
+  });
 }
 
 /** The configuration that settings make, completed with defaults. */

@@ -99,7 +99,9 @@ export class SignIn {
    * is left but ours. Where two parsers could see different methods, none is left at all.
    */
   edits(answer: Message, place: SignInPlace): Edit[] {
-    const way = { root: place.root, ...waysOf(place.isElsewhere === true ? {} : place.editorCapabilities) };
+    // The editor of a served connection may be on another machine.
+    const isElsewhere = place.isElsewhere === true || this.options.host.env.CAI_SERVED === '1';
+    const way = { root: place.root, ...waysOf(isElsewhere ? {} : place.editorCapabilities) };
     const edits: Edit[] = [];
     for (const field of answer.fields) {
       if (field.kind === 'hostCommand') edits.push(replacing(field, 'null'));

@@ -81,6 +81,9 @@ describe('loadWorkspaceConfig', () => {
   test('gives agents on this machine the editor’s files, which user and repository can take from them', () => {
     env = { ...env, CAI_ACP_DIRECT_SPAWN: '1' };
     expect(originOf('acp.fs')).toMatchObject({ value: 'editor', from: ['CAI_ACP_DIRECT_SPAWN=1'] });
+    env = { ...env, CAI_SERVED: '1' };
+    expect(originOf('acp.fs')).toMatchObject({ value: 'off', from: ['cai serve'] });
+    expect(originOf('acp.terminal')).toMatchObject({ value: 'off', from: ['cai serve'] });
     repository('acp.fs = "off"');
     expect(originOf('acp.fs')).toMatchObject({ value: 'off', from: [`${file}:1`] });
 

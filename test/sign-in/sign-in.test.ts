@@ -92,6 +92,14 @@ describe('SignIn', () => {
       expect(orderOf(within)).toHaveProperty('workspace', '/srv');
     });
 
+    test('leaves out what the editor of a served connection would run, as it may be on another machine', () => {
+      const served = new SignIn({ agent, host: new Host({ ...host.env, CAI_SERVED: '1' }), log });
+
+      expect(offered([{ type: 'terminal' }, { id: 'k', name: 'K' }], place(both), served)).toEqual([
+        { id: 'k', name: 'K' },
+      ]);
+    });
+
     test('takes variables as a list, too', () => {
       const env = [{ name: 'A', value: 'b' }];
 
