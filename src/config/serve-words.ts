@@ -55,5 +55,9 @@ export const servedHosts = listOf(
 /** Where web pages come from, as browsers write it in the header `Origin`. Source: RFC 6454, section 6.1. */
 export const webOrigins = listOf(
   'a list of different origins of web pages, such as ["https://editor.example.com"]',
-  (word) => /^https?:\/\/[^*]+$/.test(word) && URL.canParse(word) && new URL(word).origin === word,
+  (word) => {
+    // Pages of editors have schemes of their own, for which the parser knows no origin.
+    if (!/^https?:/.test(word)) return /^[a-z][a-z\d+.-]*:\/\/[\w.-]+$/.test(word);
+    return /^[^*]+$/.test(word) && URL.canParse(word) && new URL(word).origin === word;
+  },
 );

@@ -3,6 +3,7 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
+import type { ChatBridge } from './chat/chat-bridge';
 import type { Connections } from './connections';
 import type { Door } from './door/door';
 import { isRefusal, type Refusal, type Visitor } from './door/visitor';
@@ -31,6 +32,8 @@ export interface RoutesOptions {
   readonly connections: Connections;
   /** Counts, and is served at `/metrics`. */
   readonly metrics: Metrics;
+  /** For panels that know no ACP; undefined: there is no such thing here. */
+  readonly chat?: ChatBridge | undefined;
   /** Has a line of each request, at level info. */
   readonly log: Log;
   /** Longest message of a client. */
@@ -80,7 +83,7 @@ export class Routes {
   }
 
   async #serve(request: Request, response: Response, url: URL, isLocal: boolean): Promise<void> {
-    const { metrics } = this.options;
+    const { chat, metrics } = this.options;
     const { pathname, searchParams } = url;
     if (pathname === '/healthz') {
       answer(response, 200, 'text/plain; charset=utf-8', 'ok\n');
@@ -89,19 +92,29 @@ export class Routes {
       const { type, body } = await metrics.text();
       answer(response, 200, type, body);
     } else if (pathname === acpPath) {
-      if (request.method === 'OPTIONS') {
-        this.#checked(request, isLocal);
-        allowOrigin(request, response);
-        response.writeHead(204, preflightHeaders).end();
-        return;
-      }
+      if (this.#answersPreflight(request, response, isLocal)) return;
       const visitor = this.#visitorOf(request, isLocal);
       allowOrigin(request, response);
       await this.#http.serve(request, response, visitor, searchParams.get('agent') ?? undefined);
+    } else if (chat !== undefined && pathname.startsWith(`${acpPath}/`)) {
+      if (this.#answersPreflight(request, response, isLocal)) return;
+      const visitor = this.#visitorOf(request, isLocal);
+      allowOrigin(request, response);
+      await chat.serve(request, response, visitor, pathname);
     } else {
       this.#checked(request, isLocal);
       throw new HttpError(404, 'there is nothing at this path');
     }
+  }
+
+  /** A browser asks whether a page of another origin may send a request. Source: Fetch, "CORS protocol". */
+  #answersPreflight(request: Request, response: Response, isLocal: boolean): boolean {
+    if (request.method !== 'OPTIONS') return false;
+    this.#checked(request, isLocal);
+    allowOrigin(request, response);
+    (response as ServerResponse).writeHead(204, preflightHeaders);
+    response.end();
+    return true;
   }
 
   /** For what needs no visitor. */

@@ -56,6 +56,7 @@ test.each([
   [webOrigins, ['https://A.example'], undefined],
   [webOrigins, ['https://*.example'], undefined],
   [webOrigins, ['file://'], undefined],
+  [webOrigins, ['vscode-file://vscode-app'], 'same'],
 ])('%# reads %j', (kind, value, expected) => {
   const base = { folder: '/home/u/.config', home: '/home/u' };
 

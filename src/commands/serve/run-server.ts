@@ -1,9 +1,10 @@
 /** `cai serve`: agents for clients elsewhere, until a signal ends it. */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Option } from 'commander';
 import { version } from '../../../package.json';
 import { loadConfig, type Config } from '../../config/config';
 import { addressOf, standardPort, urlOf, type Address } from '../../serve/address';
+import { ChatBridge } from '../../serve/chat/chat-bridge';
 import { Connections } from '../../serve/connections';
 import { checkListen } from '../../serve/door/listen';
 import { Door } from '../../serve/door/door';
@@ -22,6 +23,7 @@ interface Options {
   readonly listen?: readonly string[];
   readonly agent?: readonly string[];
   readonly behindProxy?: true;
+  readonly chat?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly clientCa?: string;
@@ -50,6 +52,7 @@ export const run = declare<Options>({
       'certificates of clients that this authority has signed count (default: "serve.client_ca")',
     ],
     ['--behind-proxy', 'a proxy of yours that speaks TLS stands before an address that others can reach'],
+    ['--chat <folder>', 'answer chat panels that know no ACP, too; their sessions are in this folder'],
   ],
   footer: `
 Commands:
@@ -82,7 +85,9 @@ async function serve(options: Options, host: Host): Promise<number> {
     isStillAdmitted: (visitor) => door.isStillAdmitted(visitor),
   });
   const maxLineBytes = config.acp.maxLineFromEditorBytes;
-  const routes = new Routes({ door, connections, metrics, log, maxMessageBytes: maxLineBytes });
+  const chat =
+    options.chat === undefined ? undefined : new ChatBridge(connections, resolve(host.cwd, options.chat));
+  const routes = new Routes({ door, connections, metrics, chat, log, maxMessageBytes: maxLineBytes });
   const server = new Server({
     routes,
     door,

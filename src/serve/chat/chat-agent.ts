@@ -1,0 +1,137 @@
+/** An ACP client for chat panels: one connection, and a session for each conversation. */
+import { errorLine, notificationLine, requestLine, resultLine } from '../../rpc/answer';
+import { joined } from '../../rpc/splice';
+import { rpcCode } from '../../errors';
+import type { Outlet, ServedConnection } from '../served-connection';
+
+/** A JSON object. */
+export type Json = Readonly<Record<string, unknown>>;
+
+interface Conversation {
+  readonly sessionId: string;
+  /** Takes what the agent says; undefined: no turn is open. */
+  say?: ((line: Json) => void) | undefined;
+  /** Of its last turn. */
+  over?: Promise<unknown>;
+  isCancelled?: boolean;
+  /** The ids of the agent's requests for a permission that are open. */
+  permissions: Set<string>;
+}
+
+/** One process for the conversations of one visitor with one agent. */
+export class ChatAgent implements Outlet {
+  /** The connection has ended: another is needed. */
+  isOver = false;
+  readonly #requests = new Map<number, { resolve(result: Json): void; reject(reason: Error): void }>();
+  readonly #conversations = new Map<string, Promise<Conversation>>();
+  readonly #bySession = new Map<unknown, Conversation>();
+  readonly #ready: Promise<Json>;
+  #lastId = 0;
+
+  /** Takes a connection that nobody else uses. */
+  constructor(private readonly connection: ServedConnection) {
+    connection.attach(this);
+    this.#ready = this.#request('initialize', { protocolVersion: 1, clientCapabilities: {} });
+    this.#ready.catch(() => undefined);
+  }
+
+  /** Prompts in a conversation, which begins in the folder `cwd`; resolves with why the turn has ended. */
+  async prompt(name: string, cwd: string, text: string, say: (line: Json) => void): Promise<unknown> {
+    const opening = this.#conversations.get(name) ?? this.#open(cwd);
+    this.#conversations.set(name, opening);
+    opening.catch(() => this.#conversations.delete(name));
+    const conversation = await opening;
+    if (conversation.isCancelled) await conversation.over;
+    if (conversation.say !== undefined) throw new Error('the conversation is in a turn: cancel it first');
+    Object.assign(conversation, { say, isCancelled: false });
+    const prompt = [{ type: 'text', text }];
+    const turn = this.#request('session/prompt', { sessionId: conversation.sessionId, prompt });
+    const end = (): unknown => Object.assign(conversation, { say: undefined, permissions: new Set() });
+    conversation.over = turn.then(end, end);
+    return (await turn).stopReason;
+  }
+
+  /** Ends the turn of a conversation, if there is one. */
+  cancel(name: string): void {
+    void this.#conversations.get(name)?.then((conversation) => {
+      const { sessionId, say, permissions } = conversation;
+      if (say === undefined) return;
+      conversation.isCancelled = true;
+      this.#send(notificationLine('session/cancel', JSON.stringify({ sessionId })));
+      for (const id of permissions) this.#decide(permissions, id, { outcome: 'cancelled' });
+    });
+  }
+
+  /** Answers a request for a permission, if it is open. */
+  decide(name: string, permissionId: string, optionId: string): void {
+    void this.#conversations.get(name)?.then(({ permissions }) => {
+      this.#decide(permissions, permissionId, { outcome: 'selected', optionId });
+    });
+  }
+
+  /** As of `Outlet`. */
+  send(line: Buffer): boolean {
+    const { id, method, params, result, error } = JSON.parse(line.toString()) as Record<string, Json>;
+    if (method !== undefined) {
+      if (id !== undefined) this.#asked(JSON.stringify(id), String(method), params ?? {});
+      else if (String(method) === 'session/update') this.#updated(params!);
+      return true;
+    }
+    const waiting = this.#requests.get(Number(id));
+    this.#requests.delete(Number(id));
+    if (error === undefined) waiting?.resolve(result ?? {});
+    else waiting?.reject(new Error(String(error.message)));
+    return true;
+  }
+
+  /** As of `Outlet`. */
+  close(_why: string, reason: string): void {
+    this.isOver = true;
+    for (const { reject } of this.#requests.values()) reject(new Error(reason));
+  }
+
+  async #open(cwd: string): Promise<Conversation> {
+    await this.#ready;
+    const { sessionId } = await this.#request('session/new', { cwd, mcpServers: [] });
+    const conversation = { sessionId: String(sessionId), permissions: new Set<string>() };
+    this.#bySession.set(sessionId, conversation);
+    return conversation;
+  }
+
+  #updated({ sessionId, update }: Json): void {
+    const { sessionUpdate, content } = update as { sessionUpdate: string; content?: { text?: string } };
+    const say = this.#bySession.get(sessionId)?.say;
+    if (sessionUpdate === 'agent_message_chunk') say?.({ type: 'text', content: content?.text ?? '' });
+    else if (sessionUpdate === 'agent_thought_chunk')
+      say?.({ type: 'thought', content: content?.text ?? '' });
+    else if (sessionUpdate.startsWith('tool_call')) say?.({ ...(update as Json), type: 'tool' });
+    else if (sessionUpdate === 'plan') say?.({ ...(update as Json), type: 'plan' });
+  }
+
+  #asked(id: string, method: string, { sessionId, toolCall, options }: Json): void {
+    const { say, permissions } = this.#bySession.get(sessionId) ?? {};
+    if (method !== 'session/request_permission' || say === undefined) {
+      const message = `a chat panel does not serve ${method}`;
+      this.#send(errorLine(id, { code: rpcCode.methodNotFound, message }));
+      return;
+    }
+    permissions!.add(id);
+    say({ type: 'permission', permissionId: id, toolCall, options });
+  }
+
+  #decide(permissions: Set<string>, id: string, outcome: Json): void {
+    if (permissions.delete(id)) this.#send(resultLine(id, JSON.stringify({ outcome })));
+  }
+
+  async #request(method: string, params: Json): Promise<Json> {
+    const id = ++this.#lastId;
+    return await new Promise((resolve, reject) => {
+      this.#requests.set(id, { resolve, reject });
+      this.#send(requestLine(String(id), method, JSON.stringify(params)));
+    });
+  }
+
+  #send(line: Buffer): void {
+    this.connection.receive(joined(line));
+  }
+}

@@ -1,0 +1,136 @@
+/** The requests of a chat panel that knows no ACP, as docs/serve.md has them. */
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { cai, userWith } from '../support/cli';
+import { newFolder } from '../support/temp-folder';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const mock = resolve(__dirname, '../../fixtures/mock-acp-server');
+const config = `[agents.mock]\ncommand = ${JSON.stringify([process.execPath, mock, '--acp'])}\n`;
+const folder = newFolder();
+
+let server: ChildProcessWithoutNullStreams;
+let address = '';
+let token = '';
+
+async function start(...options: string[]): Promise<void> {
+  const { env, cwd } = userWith(config);
+  const args = ['serve', '--agent', 'mock', '--listen', '127.0.0.1:0', ...options];
+  server = spawn(process.execPath, [cai, ...args], { cwd, env: { PATH: process.env.PATH, ...env } });
+  const [line] = (await once(createInterface(server.stdout), 'line')) as [string];
+  address = line;
+  token = readFileSync(join(env!.HOME!, '.local/state/containai/serve/token'), 'utf8').trim();
+}
+
+afterEach(async () => {
+  server.kill('SIGTERM');
+  await once(server, 'exit');
+});
+
+async function post(
+  path: string,
+  body: Json,
+  headers: Record<string, string> = {},
+  signal?: AbortSignal,
+): Promise<Response> {
+  return await fetch(`${address}/acp/${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+    signal: signal ?? null,
+  });
+}
+
+/** Sends a message; the lines of the answer come one by one. */
+async function say(
+  message: string,
+  composerId = 'c',
+  more: Json = {},
+  signal?: AbortSignal,
+): Promise<AsyncIterator<Json>> {
+  const { body } = await post('sendMessage', { composerId, message, ...more }, {}, signal);
+  const lines: Interface = createInterface(Readable.fromWeb(body as never));
+  return (async function* () {
+    for await (const line of lines) yield JSON.parse(line) as Json;
+  })();
+}
+
+async function rest(lines: AsyncIterator<Json>): Promise<Json[]> {
+  const all: Json[] = [];
+  for (let next = await lines.next(); next.done !== true; next = await lines.next()) all.push(next.value);
+  return all;
+}
+
+async function metric(name: string): Promise<number> {
+  const metrics = await fetch(`${address}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+  return Number(new RegExp(`^cai_serve_${name} (\\d+)$`, 'm').exec(await metrics.text())![1]);
+}
+
+test('a message is answered by lines, and a conversation is a session', async () => {
+  await start('--chat', folder);
+
+  expect(await rest(await say('hello'))).toEqual([
+    { type: 'text', content: 'echo: hello' },
+    { type: 'done', stopReason: 'end_turn' },
+  ]);
+  await rest(await say('again'));
+  expect(await metric('sessions')).toBe(1);
+  await rest(await say('hello', 'another'));
+  expect(await metric('sessions')).toBe(2);
+});
+
+test('a permission is a line, and is given by a second request', async () => {
+  await start('--chat', folder);
+  const lines = await say('permission Go');
+  let asked = (await lines.next()).value as Json;
+  while (asked.type !== 'permission') asked = (await lines.next()).value as Json;
+  const [{ optionId }] = asked.options as [{ optionId: string }];
+  await post('permission', { composerId: 'c', permissionId: asked.permissionId, optionId });
+
+  expect(await rest(lines)).toEqual([
+    { type: 'text', content: `permission: ${optionId}` },
+    { type: 'done', stopReason: 'end_turn' },
+  ]);
+});
+
+test('a panel that cancels, or leaves, ends the turn', async () => {
+  await start('--chat', folder);
+  const lines = await say('hello; wait');
+  await lines.next();
+  await post('cancel', { composerId: 'c' });
+  expect((await rest(lines)).at(-1)).toEqual({ type: 'done', stopReason: 'cancelled' });
+
+  const leaving = new AbortController();
+  const again = await say('hello; wait', 'c', {}, leaving.signal);
+  await again.next();
+  const before = await metric('turn_seconds_count');
+  leaving.abort();
+  while ((await metric('turn_seconds_count')) === before);
+  expect((await rest(await say('still there?'))).at(-1)).toMatchObject({ type: 'done' });
+});
+
+test('what cannot be served is said', async () => {
+  await start('--chat', folder);
+
+  expect((await post('sendMessage', { composerId: 'c' })).status).toBe(400);
+  expect((await post('sendMessage', {}, { 'content-type': 'text/plain' })).status).toBe(415);
+  expect((await post('nothing', {})).status).toBe(404);
+  expect((await post('cancel', {}, { authorization: 'Bearer wrong' })).status).toBe(401);
+  expect(
+    (await post('sendMessage', { composerId: 'c', message: 'm', provider: { id: 'acp:x' } })).status,
+  ).toBe(403);
+  expect(await rest(await say('hello', 'd', { cwd: '/no/such/folder' }))).toMatchObject([
+    { type: 'error', message: expect.stringContaining('does not exist') as string },
+  ]);
+});
+
+test('without --chat there is nothing', async () => {
+  await start();
+
+  expect((await post('sendMessage', { composerId: 'c', message: 'm' })).status).toBe(404);
+});
