@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { CaiError } from '../../src/errors';
+import { type CaiError } from '../../src/errors';
 import { Keeper, Outbox } from '../../src/serve/outbox';
 
 const unlimited = { bytes: Infinity, lines: Infinity };

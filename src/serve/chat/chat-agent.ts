@@ -22,7 +22,10 @@ interface Conversation {
 export class ChatAgent implements Outlet {
   /** The connection has ended: another is needed. */
   isOver = false;
-  readonly #requests = new Map<number, { resolve(result: Json): void; reject(reason: Error): void }>();
+  readonly #requests = new Map<
+    number,
+    { readonly resolve: (result: Json) => void; readonly reject: (reason: Error) => void }
+  >();
   readonly #conversations = new Map<string, Promise<Conversation>>();
   readonly #bySession = new Map<unknown, Conversation>();
   readonly #ready: Promise<Json>;
@@ -71,15 +74,24 @@ export class ChatAgent implements Outlet {
 
   /** As of `Outlet`. */
   send(line: Buffer): boolean {
-    const { id, method, params, result, error } = JSON.parse(line.toString()) as Record<string, Json>;
+    const {
+      id,
+      method,
+      params = {},
+      result = {},
+      error,
+    } = JSON.parse(line.toString()) as Readonly<Partial<Record<'params' | 'result' | 'error', Json>>> & {
+      readonly id?: number | string;
+      readonly method?: string;
+    };
     if (method !== undefined) {
-      if (id !== undefined) this.#asked(JSON.stringify(id), String(method), params ?? {});
-      else if (String(method) === 'session/update') this.#updated(params!);
+      if (id !== undefined) this.#asked(JSON.stringify(id), method, params);
+      else if (method === 'session/update') this.#updated(params);
       return true;
     }
     const waiting = this.#requests.get(Number(id));
     this.#requests.delete(Number(id));
-    if (error === undefined) waiting?.resolve(result ?? {});
+    if (error === undefined) waiting?.resolve(result);
     else waiting?.reject(new Error(String(error.message)));
     return true;
   }
