@@ -132,7 +132,11 @@ export class Server {
         socket.unshift(chunk);
         if (/^\s*\{/.test(chunk.toString('latin1', 0, 100)))
           this.#carryFor(socket, this.options.door.admitLocal());
-        else forHttp.emit('connection', socket);
+        else {
+          forHttp.emit('connection', socket);
+          // It does not by itself read on where somebody has paused before.
+          setImmediate(() => socket.resume());
+        }
       });
     });
   }
