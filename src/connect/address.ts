@@ -1,5 +1,6 @@
 /** Where a server is, as a user writes it. */
 import { posix } from 'node:path';
+import { serveSocket } from '../config/serve-places';
 import { CaiError } from '../errors';
 import type { Host } from '../system/host';
 
@@ -28,18 +29,12 @@ const schemes: Readonly<Record<string, 'ws:' | 'wss:'>> = {
 /** Names in a query that look like a secret, which would stand in the logs of all that the request passes. */
 const secretName = /token|secret|passw|credential|auth|api.?key|^key$/i;
 
-/** Where the server of this machine listens without TCP. */
-export function ownSocket(host: Host): string {
-  const { runtime, state } = host.folders;
-  return posix.join(runtime ?? posix.join(state, 'serve'), 'serve.sock');
-}
-
 /**
  * Reads an address; without one it is the Unix socket of this machine. `agent` becomes the query's. Fails with
  * `CaiError('USAGE')` for what is none, and for one with a secret in it, which the error does not repeat.
  */
 export function readAddress(text: string | undefined, agent: string | undefined, host: Host): Address {
-  if (text === undefined) return unixAddress(ownSocket(host), agent);
+  if (text === undefined) return unixAddress(serveSocket(host), agent);
   if (text.startsWith('unix:')) {
     const [, path, query] = /^unix:([^?]*)\??(.*)$/s.exec(text)!;
     if (path === '') throw new CaiError('USAGE', 'unix: needs the path of a socket behind it');

@@ -11,9 +11,6 @@ export type Address =
   /** HTTP, WebSocket or lines, by a socket that only the user can open. */
   | { readonly kind: 'unix'; readonly path: string };
 
-/** Where a server listens by HTTP if nobody says otherwise. */
-export const standardPort = 8722;
-
 /**
  * Reads `HOST:PORT`, `PORT`, `http://HOST:PORT`, `https://HOST:PORT`, `tcp://HOST:PORT`, `tls://HOST:PORT` or
  * `unix:PATH`. Port 0: any that is free. Throws `CaiError('USAGE')`.

@@ -1,4 +1,4 @@
-import { ownSocket, readAddress } from '../../src/connect/address';
+import { readAddress } from '../../src/connect/address';
 import { Host } from '../../src/system/host';
 
 const host = new Host({ HOME: '/home/me' });
@@ -68,10 +68,4 @@ describe('readAddress', () => {
       /^(?!.*s3cr3t).*"--|looks like a secret/,
     );
   });
-});
-
-test('ownSocket is in the folder that ends with the login, if there is one', () => {
-  expect(ownSocket(new Host({ HOME: '/home/me', XDG_RUNTIME_DIR: '/run/user/1' }))).toBe(
-    '/run/user/1/containai/serve.sock',
-  );
 });

@@ -1,9 +1,9 @@
 /** `cai connect`: an agent on a server, for an editor that starts it as a program: stdin and stdout carry ACP alone. */
-import { join } from 'node:path';
 import { accessTo } from '../../connect/access';
 import { readAddress } from '../../connect/address';
 import { Bridge } from '../../connect/bridge';
 import { loadConfig } from '../../config/config';
+import { ownTokenFile } from '../../config/serve-places';
 import { CaiError, messageOf } from '../../errors';
 import { LineReader } from '../../rpc/line';
 import { LineWriter } from '../../rpc/writer';
@@ -58,7 +58,7 @@ the usual authorities and "network.ca_file" of the configuration.`,
     const access = accessTo(address, {
       tokenFile,
       token: host.env.CAI_CONNECT_TOKEN,
-      ownTokenFile: join(host.folders.state, 'serve/token'),
+      ownTokenFile: ownTokenFile(host),
       caFile: config.network.caFile,
       certFile: clientCert,
       keyFile: clientKey,

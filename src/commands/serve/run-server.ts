@@ -3,7 +3,8 @@ import { join, resolve } from 'node:path';
 import { Option } from 'commander';
 import { version } from '../../../package.json';
 import { loadConfig, type Config } from '../../config/config';
-import { addressOf, standardPort, urlOf, type Address } from '../../serve/address';
+import { ownTokenFile, servePort, serveSocket } from '../../config/serve-places';
+import { addressOf, urlOf, type Address } from '../../serve/address';
 import { ChatBridge } from '../../serve/chat/chat-bridge';
 import { Connections } from '../../serve/connections';
 import { checkListen } from '../../serve/door/listen';
@@ -35,7 +36,7 @@ const several = (value: string, before: readonly string[] = []): string[] => [..
 export const run = declare<Options>({
   name: 'serve',
   description: `Offers agents to clients elsewhere, by ACP over WebSocket and HTTP. Without --listen: at
-    127.0.0.1:${standardPort} and at a socket that only you can open.`,
+    127.0.0.1:${servePort} and at a socket that only you can open.`,
   options: [
     new Option(
       '-l, --listen <address>',
@@ -100,9 +101,7 @@ async function serve(options: Options, host: Host): Promise<number> {
   const ending = signalled();
   try {
     for (const address of addresses) process.stdout.write(`${urlOf(await server.listen(address))}\n`);
-    process.stderr.write(
-      `cai: serving ${agents.join(', ')}; the token is in ${join(host.folders.state, 'serve/token')}\n`,
-    );
+    process.stderr.write(`cai: serving ${agents.join(', ')}; the token is in ${ownTokenFile(host)}\n`);
     await ending;
   } finally {
     await connections.close('ending', 'the server is being ended');
@@ -112,11 +111,7 @@ async function serve(options: Options, host: Host): Promise<number> {
 }
 
 function addressesOf({ listen }: Options, host: Host): readonly Address[] {
-  const { runtime, state } = host.folders;
-  const standard = [
-    `127.0.0.1:${standardPort}`,
-    `unix:${join(runtime ?? join(state, 'serve'), 'serve.sock')}`,
-  ];
+  const standard = [`127.0.0.1:${servePort}`, `unix:${serveSocket(host)}`];
   return (listen ?? standard).map((text) => addressOf(text, host.cwd));
 }
 

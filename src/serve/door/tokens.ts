@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { ownerName } from '../../config/serve-words';
+import { ownTokenFile, tokenFolder } from '../../config/serve-places';
 import { CaiError, messageOf } from '../../errors';
 import type { Host } from '../../system/host';
 import { withFile } from '../../system/open-file';
@@ -48,8 +49,8 @@ export class Tokens {
 
   /** Reads nothing yet. */
   constructor(host: Host) {
-    this.#folder = join(host.folders.state, 'serve');
-    this.#ownerFile = join(this.#folder, 'token');
+    this.#folder = tokenFolder(host);
+    this.#ownerFile = ownTokenFile(host);
     this.#file = join(this.#folder, 'tokens.json');
     this.#uid = host.user.uid;
   }

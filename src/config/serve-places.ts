@@ -1,0 +1,21 @@
+/** Where a server of this machine is found if nobody says otherwise: by `cai serve` and `cai connect` alike. */
+import { posix } from 'node:path';
+import type { Host } from '../system/host';
+
+/** Of HTTP, at 127.0.0.1. */
+export const servePort = 8722;
+
+/** The socket that only the user can open. */
+export function serveSocket({ folders: { runtime, state } }: Host): string {
+  return posix.join(runtime ?? posix.join(state, 'serve'), 'serve.sock');
+}
+
+/** The folder of the tokens, which is the user's alone. */
+export function tokenFolder({ folders: { state } }: Host): string {
+  return posix.join(state, 'serve');
+}
+
+/** The user's own token. */
+export function ownTokenFile(host: Host): string {
+  return posix.join(tokenFolder(host), 'token');
+}
