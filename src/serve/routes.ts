@@ -1,6 +1,7 @@
 /** What a server answers at which path, to whom it lets in. */
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { ownerName } from '../config/serve-words';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import type { ChatBridge } from './chat/chat-bridge';
@@ -88,7 +89,8 @@ export class Routes {
     if (pathname === '/healthz') {
       answer(response, 200, 'text/plain; charset=utf-8', 'ok\n');
     } else if (pathname === '/metrics') {
-      this.#visitorOf(request, isLocal);
+      if (this.#visitorOf(request, isLocal).name !== ownerName)
+        throw new HttpError(403, 'only the user who runs this server has its metrics');
       const { type, body } = await metrics.text();
       answer(response, 200, type, body);
     } else if (pathname === acpPath) {
