@@ -25,6 +25,8 @@ export interface StopLadder {
 export const patientStop: StopLadder = { termAfterMs: 5_000, killAfterMs: 3_000 };
 /** While the proxy itself is ending. */
 export const hastyStop: StopLadder = { termAfterMs: 2_000, killAfterMs: 1_000 };
+/** For a proxy that is no longer needed: after SIGTERM it ends its own agents by `hastyStop`. */
+export const proxyStop: StopLadder = { termAfterMs: 2_000, killAfterMs: 5_000 };
 
 /** How long the output of a dead process is read on, in milliseconds: what it wrote lies in the pipe. */
 const readOnMs = 2_000;
@@ -64,6 +66,8 @@ export interface AgentProcessOptions {
   onStatus?(status: AgentStatus): void;
   /** As in `StatusLink`; without it nobody can be asked. */
   onAsks?: ((place: string) => Promise<boolean | undefined>) | undefined;
+  /** What it writes to stderr, as it comes. */
+  readonly onStderr?: ((text: string) => void) | undefined;
   /** It says nothing more though it has not ended, and is being ended for that. Not always told. */
   onMute?: (() => void) | undefined;
   /** Once, after its last line. `reason` says how it ended; the tail of its stderr is in its `data.details`. */
@@ -287,5 +291,6 @@ export class AgentProcess {
   #onStderr(text: string): void {
     this.#stderrTail = (this.#stderrTail + text).slice(-stderrTailLength);
     this.options.log.debug({ pid: this.pid, text }, 'stderr of agent');
+    this.options.onStderr?.(text);
   }
 }

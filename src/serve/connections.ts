@@ -28,6 +28,8 @@ export interface ConnectionsOptions {
   readonly metrics: Metrics;
   /** The log. */
   readonly log: Log;
+  /** What the processes write to stderr: lines of their logs. */
+  onStderr(text: string): void;
   /** As of `Door`. */
   isStillAdmitted(visitor: Visitor): boolean;
 }
@@ -76,6 +78,7 @@ export class Connections {
         env: { ...host.env, ...limited, CAI_SERVED: '1' },
         limits: { maxLineBytes, maxSearchBytes: 0 },
         log,
+        onStderr: (text) => this.options.onStderr(text),
       },
       isSplit,
       keep: { bytes: serve.keepBytes, lines: serve.keepMessages },

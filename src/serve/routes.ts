@@ -178,7 +178,7 @@ function urlOf({ url = '' }: Request): URL {
   return url.startsWith('/') && URL.canParse(text) ? new URL(text) : new URL('http://localhost/?');
 }
 
-function answer(response: Response, status: number, type: string, body: string): void {
+function answer(response: Response, status: number, type: string, body: string | Buffer): void {
   (response as ServerResponse).writeHead(status, { 'content-type': type });
   response.end(body);
 }
@@ -192,7 +192,9 @@ function refuse(response: Response, reason: unknown): void {
   }
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   if (response.req.httpVersionMajor === 1) response.setHeader('connection', 'close');
-  answer(response, status, 'text/plain; charset=utf-8', `${text}\n`);
+  const message = reason instanceof HttpError ? reason.answer : undefined;
+  if (message === undefined) answer(response, status, 'text/plain; charset=utf-8', `${text}\n`);
+  else answer(response, status, 'application/json', message);
 }
 
 function refuseUpgrade(socket: Duplex, reason: unknown): void {

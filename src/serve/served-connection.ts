@@ -2,7 +2,7 @@
  * One connection: a client, wherever it is, and the `cai --acp` process that serves it. What carries the lines may break
  * and be replaced; the process lives on for a while.
  */
-import { AgentProcess, hastyStop, type AgentProcessOptions } from '../agent/process';
+import { AgentProcess, proxyStop, type AgentProcessOptions } from '../agent/process';
 import { isBlank } from '../rpc/line';
 import type { Line } from '../rpc/splice';
 import { Keeper, Outbox, type KeepLimits } from './outbox';
@@ -96,7 +96,9 @@ export class ServedConnection {
       {
         deliver: (line, stream) => this.#deliver(line, options.isSplit ? stream : ''),
         toAgent: (line: Line) => this.#process.send(line),
-        lastGuestLeft: () => this.#endUnlessNeeded(),
+        lastGuestLeft: () => {
+          if (this.#isOver) void this.#process.stop(proxyStop);
+        },
         answered: (method, ms) => options.answered(method, ms),
       },
       sessions,
@@ -210,8 +212,9 @@ export class ServedConnection {
     this.#isOver = true;
     for (const [name, stream] of this.#streams)
       this.#closeOutlet(stream, name, 'ended', 'the client has ended the connection');
-    this.#traffic.clientGone();
-    this.#endUnlessNeeded();
+    // Otherwise the process ends, and answers itself what agents have asked.
+    if (this.#isNeeded) this.#traffic.clientGone();
+    else void this.#process.stop(proxyStop);
   }
 
   /** Ends what carries it, and the process; resolves when nothing is left. */
@@ -219,12 +222,12 @@ export class ServedConnection {
     this.#isOver = true;
     clearTimeout(this.#grace);
     for (const [name, stream] of this.#streams) this.#closeOutlet(stream, name, why, reason);
-    await this.#process.stop(hastyStop);
+    await this.#process.stop(proxyStop);
   }
 
-  #endUnlessNeeded(): void {
-    if (this.#isOver && !this.#traffic.own.some(({ isShared }) => isShared))
-      void this.#process.stop(hastyStop);
+  /** Other connections follow its sessions. */
+  get #isNeeded(): boolean {
+    return this.#traffic.own.some(({ isShared }) => isShared);
   }
 
   #startGrace(): void {
@@ -256,8 +259,7 @@ export class ServedConnection {
   #pauseOrResume(): void {
     const waiting = [...this.#streams.values()].filter(({ outlet }) => outlet !== undefined);
     const unsent = waiting.reduce((bytes, { outbox }) => bytes + outbox.unsentBytes, 0);
-    const isTooMuch =
-      unsent >= this.options.keep.bytes / 2 && !this.#traffic.own.some(({ isShared }) => isShared);
+    const isTooMuch = unsent >= this.options.keep.bytes / 2 && !this.#isNeeded;
     if (isTooMuch === this.#isPaused) return;
     this.#isPaused = isTooMuch;
     if (isTooMuch) this.#process.pause();

@@ -54,6 +54,8 @@ export class Traffic implements Home {
   readonly #joined = new Set<LiveSession>();
   /** The client's requests in these: by its ids, those that they have there. */
   readonly #callsElsewhere = new Map<string, { readonly home: Home; readonly id: string }>();
+  /** Those that the client has named or was told: it cannot follow a stream of any other. */
+  readonly #known = new Set<string>();
   readonly #agentScanner = new Scanner({
     params: () => agentPlan,
     result: () => agentPlan,
@@ -87,6 +89,7 @@ export class Traffic implements Home {
     }
     const id = stringOf(message, 'session');
     const session = id === undefined ? undefined : this.sessions.get(id);
+    if (id !== undefined) this.#known.add(id);
     if (message.method === '$/cancel_request' && this.#cancelElsewhere(message)) return;
     if (session !== undefined && session.home !== this && this.#passElsewhere(session, message)) return;
     if (message.kind === 'request') this.#call(message, id, session);
@@ -129,7 +132,7 @@ export class Traffic implements Home {
 
   /** As of `Participant`. */
   deliver(line: Buffer, stream: string): void {
-    if (!this.#isClientGone) this.ports.deliver(line, stream);
+    if (!this.#isClientGone) this.ports.deliver(line, this.#known.has(stream) ? stream : '');
   }
 
   /** As of `Home`. */
@@ -235,7 +238,10 @@ export class Traffic implements Home {
     this.ports.answered(method, performance.now() - call.since);
     if (!message.isError && openingMethods.has(method)) {
       const id = stringOf(message, 'session') ?? sessionId;
-      if (id !== undefined) this.#ownSession(id, true)?.hasOpened(method, message);
+      if (id !== undefined) {
+        this.#known.add(id);
+        this.#ownSession(id, true)?.hasOpened(method, message);
+      }
     }
     if (sessionId !== undefined) {
       const session = this.#ownSession(sessionId);

@@ -1,5 +1,7 @@
 /*
- * `npm run conformance`: runs the conformance suite and prints, statement by statement, whether it holds.
+ * `npm run conformance`: runs the conformance suite and prints, statement by statement, whether it holds: over stdio,
+ * and between a client and `cai serve` over WebSocket and over Streamable HTTP (`carried/carry.mjs`). With
+ * `--over stdio`, `--over websocket` or `--over http` over these ways only; it may be repeated.
  * `npm run conformance -- --faults`: shows that the suite can fail, where it is green without a fault. With each
  * fault of `faults/faults.cjs` between the proxy and its two sides, a test of each statement that it breaks has
  * to turn red, and each statement has such a fault. With `--only TEXT` the faults whose name or file has that
@@ -12,6 +14,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { exceptions } from './carried/exceptions.mjs';
 import faultTable from './faults/faults.cjs';
 
 const { faults } = faultTable;
@@ -36,47 +39,89 @@ async function run(program, args, options) {
   return stderr;
 }
 
-/** Runs the suite; returns one entry a test that ran: its name, whether it passed. */
-async function runTests() {
-  const output = join(scratch, 'results.json');
-  const args = ['--json', `--outputFile=${output}`, '--forceExit', 'test/conformance'];
-  const stderr = await run(process.execPath, [jest, ...args], { cwd: repository });
+/** Ways of messages, by name, each with the head of its column and the program that is started as `bin/cai`. */
+const ways = {
+  stdio: { head: 'stdio' },
+  websocket: { head: 'WebSocket', program: join(here, 'carried/websocket.mjs') },
+  http: { head: 'HTTP', program: join(here, 'carried/http.mjs') },
+};
+
+/** Runs the suite that way; returns one entry a test that ran: its name, whether it passed. */
+async function runTests(way) {
+  const output = join(scratch, `${way}.json`);
+  const excepted = exceptions.filter((each) => each.ways.includes(way)).map(({ tests }) => tests.source);
+  const pattern = excepted.length === 0 ? '' : `^(?!.*(?:${excepted.join('|')}))`;
+  const args = ['--json', `--outputFile=${output}`, '--forceExit', '--testNamePattern', pattern];
+  const { program } = ways[way];
+  const env = program === undefined ? process.env : { ...process.env, CAI_BIN: program };
+  const stderr = await run(process.execPath, [jest, ...args, 'test/conformance'], {
+    cwd: repository,
+    env,
+  });
   const results = JSON.parse(readFileSync(output, 'utf8'));
   const broken = results.testResults.filter(
     (file) => file.assertionResults.length === 0 && file.status === 'failed',
   );
   for (const file of broken) throw new Error(`${file.name} cannot be run: ${file.message}\n${stderr}`);
   return results.testResults.flatMap((file) =>
-    file.assertionResults
-      .filter((test) => test.status !== 'pending')
-      .map((test) => ({ name: test.title, hasPassed: test.status === 'passed' })),
+    file.assertionResults.map(({ title, status }) => ({
+      name: title,
+      hasRun: status !== 'pending',
+      hasPassed: status === 'passed',
+    })),
   );
 }
 
 /** The ids that a test's name begins with. */
 const idsOf = (test) => /^(?:[A-Z]\d+ )*/.exec(test.name)[0].trim().split(' ');
 
-function printTable(tests) {
-  let held = 0;
-  let failed = 0;
-  for (const { id, level, statement, untested } of statements) {
-    const own = tests.filter((test) => idsOf(test).includes(id));
-    const hasPassed = own.every((test) => test.hasPassed);
-    const verdict = own.length === 0 ? (untested ? 'not tested' : 'NO TEST') : hasPassed ? 'holds' : 'FAILS';
-    if (verdict === 'holds') held++;
-    if (verdict === 'NO TEST' || verdict === 'FAILS') failed++;
-    const count = own.length === 0 ? '' : ` (${own.length} ${own.length === 1 ? 'test' : 'tests'})`;
-    console.log(`${id.padEnd(4)} ${verdict.padEnd(10)} [${level}] ${statement}${count}`);
-    if (own.length === 0 && untested) console.log(`     ${untested}`);
-    for (const test of own.filter((each) => !each.hasPassed)) console.log(`     red: ${test.name}`);
-  }
-  const known = new Set(statements.map(({ id }) => id));
-  const others = tests.filter((test) => !test.hasPassed && !idsOf(test).some((id) => known.has(id)));
-  for (const test of others) console.log(`     red, of no statement: ${test.name}`);
-  console.log(
-    `\n${held} statements hold, ${failed} do not, ${statements.length - held - failed} are not tested`,
+/** What a statement comes to, one way. */
+function verdictOf(own, untested) {
+  if (own.length === 0) return untested ? 'not tested' : 'NO TEST';
+  const run = own.filter(({ hasRun }) => hasRun);
+  if (run.length === 0) return 'excepted';
+  return run.every(({ hasPassed }) => hasPassed) ? 'holds' : 'FAILS';
+}
+
+/** `plays`: the tests that ran, by way. */
+function printTable(plays) {
+  const counts = {};
+  const print = (id, cells, text) =>
+    console.log(`${[id.padEnd(4), ...cells.map((cell) => cell.padEnd(10))].join(' ')} ${text}`);
+  print(
+    '',
+    Object.keys(plays).map((way) => ways[way].head),
+    '',
   );
-  return failed + others.length === 0;
+  for (const { id, level, statement, untested } of statements) {
+    const own = Object.entries(plays).map(([way, tests]) => [
+      way,
+      tests.filter((test) => idsOf(test).includes(id)),
+    ]);
+    const verdicts = own.map(([, tests]) => verdictOf(tests, untested));
+    for (const verdict of verdicts) counts[verdict] = (counts[verdict] ?? 0) + 1;
+    const { length } = own[0][1];
+    const count = length === 0 ? '' : ` (${length} ${length === 1 ? 'test' : 'tests'})`;
+    print(id, verdicts, `[${level}] ${statement}${count}`);
+    if (length === 0 && untested) console.log(`     ${untested}`);
+    for (const [way, tests] of own) printExceptions(way, tests);
+  }
+  const red = Object.entries(plays).flatMap(([way, tests]) =>
+    tests.filter(({ hasRun, hasPassed }) => hasRun && !hasPassed).map((test) => ({ way, ...test })),
+  );
+  for (const { way, name } of red) console.log(`red over ${ways[way].head}: ${name}`);
+  const sums = Object.entries(counts).map(([verdict, sum]) => `${sum} ${verdict}`);
+  console.log(`\n${sums.join(', ')}, of ${statements.length} statements ${Object.keys(plays).length} times`);
+  return red.length === 0 && counts['NO TEST'] === undefined;
+}
+
+/** What of a statement is not said of a way, and why. */
+function printExceptions(way, tests) {
+  const left = tests.filter(({ hasRun }) => !hasRun);
+  for (const { reason, ...each } of exceptions) {
+    const count = left.filter(({ name }) => each.ways.includes(way) && each.tests.test(name)).length;
+    if (count > 0) console.log(`     not over ${ways[way].head}, ${count} of ${tests.length}: ${reason}`);
+  }
 }
 
 /** A project of jest for each of these faults: one run tries all of them, in processes that are started once. */
@@ -131,12 +176,22 @@ async function runFaults(part) {
   return missed.length + others.length === 0;
 }
 
+async function runAll(names) {
+  const plays = {};
+  for (const way of names) plays[way] = await runTests(way);
+  return printTable(plays);
+}
+
 const { values } = parseArgs({
-  options: { faults: { type: 'boolean' }, only: { type: 'string', default: '' } },
+  options: {
+    faults: { type: 'boolean' },
+    only: { type: 'string', default: '' },
+    over: { type: 'string', multiple: true, default: Object.keys(ways) },
+  },
 });
 let isGood;
 try {
-  isGood = values.faults ? await runFaults(values.only) : printTable(await runTests());
+  isGood = values.faults ? await runFaults(values.only) : await runAll(values.over);
 } finally {
   rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
 }

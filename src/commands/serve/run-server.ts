@@ -83,9 +83,11 @@ async function serve(options: Options, host: Host): Promise<number> {
     agents,
     metrics,
     log,
+    onStderr: (text) => process.stderr.write(text),
     isStillAdmitted: (visitor) => door.isStillAdmitted(visitor),
   });
-  const maxLineBytes = config.acp.maxLineFromEditorBytes;
+  // What is longer than the limit is refused by the process, which finds its id; what is far longer, here.
+  const maxLineBytes = 2 * config.acp.maxLineFromEditorBytes;
   const chat =
     options.chat === undefined ? undefined : new ChatBridge(connections, resolve(host.cwd, options.chat));
   const routes = new Routes({ door, connections, metrics, chat, log, maxMessageBytes: maxLineBytes });

@@ -8,6 +8,8 @@ export class HttpError extends Error {
     /** Of HTTP. */
     readonly status: number,
     message: string,
+    /** What the body is instead: a message of JSON-RPC. */
+    readonly answer?: Buffer,
   ) {
     super(message);
   }

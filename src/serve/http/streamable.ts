@@ -2,8 +2,11 @@
  * Streamable HTTP: a client posts its messages, and reads those for it in streams of events, one for the connection and
  * one for each session. Source: ACP, "Streamable HTTP & WebSocket Transport", and where that is silent SDK 2.4.
  */
+import { rpcCode } from '../../errors';
+import { errorLine } from '../../rpc/answer';
 import { planOf } from '../../rpc/json';
 import { scanCall, stringOf, type Message } from '../../rpc/message';
+import { joined } from '../../rpc/splice';
 import type { Outlet, ServedConnection } from '../served-connection';
 import type { Connections } from '../connections';
 import type { Visitor } from '../door/visitor';
@@ -65,12 +68,10 @@ export class StreamableHttp {
     const message = checked(scanCall(line, plan), request);
     if (isFirst) {
       if (message.kind !== 'request' || message.method !== 'initialize')
-        throw new HttpError(400, 'Acp-Connection-Id is missing: only initialize goes without it');
+        throw refused(400, message, 'Acp-Connection-Id is missing: only initialize goes without it');
       await this.#initialize(line, response, this.connections.open(visitor, agent, true));
       return;
     }
-    if (message.method === 'initialize')
-      throw new HttpError(400, 'this connection is initialized: begin a new one without Acp-Connection-Id');
     const connection = this.#connectionOf(request, visitor);
     if (!connection.receive(line)) await roomOf(connection);
     response.writeHead(202).end();
@@ -108,15 +109,24 @@ export class StreamableHttp {
 
 /** A message may say in the header alone, or in both places alike, which session it is about. */
 function checked(message: Message, request: Request): Message {
-  if (message.defect === 'batch')
-    throw new HttpError(501, 'there are no batches in ACP: post each message alone');
-  if (message.kind === 'defect') throw new HttpError(400, 'the body is no message of JSON-RPC 2.0');
-  const named = stringOf(message, 'session');
+  const { defect } = message;
+  if (defect === 'batch') throw refused(501, message, 'there are no batches in ACP: post each message alone');
+  // Of the other defects the process says what is wrong, to whoever has the id.
+  if (defect === 'json' || defect === 'envelope')
+    throw refused(400, message, 'the body is no message of JSON-RPC 2.0');
+  const named = defect === undefined ? stringOf(message, 'session') : undefined;
   const header = headerOf(request, 'acp-session-id');
-  if (named !== undefined && header === undefined) throw new HttpError(400, 'Acp-Session-Id is missing');
+  if (named !== undefined && header === undefined) throw refused(400, message, 'Acp-Session-Id is missing');
   if (named !== undefined && header !== named)
-    throw new HttpError(400, 'Acp-Session-Id is not the session of the message');
+    throw refused(400, message, 'Acp-Session-Id is not the session of the message');
   return message;
+}
+
+/** The sender of a request gets the answer that the process would give; others one without id. */
+function refused(status: number, { kind, id, defect }: Message, reason: string): HttpError {
+  const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;
+  const line = errorLine(kind === 'request' ? id! : 'null', { code, message: reason });
+  return new HttpError(status, reason, joined(line));
 }
 
 async function roomOf(connection: ServedConnection): Promise<void> {

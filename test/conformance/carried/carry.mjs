@@ -1,0 +1,86 @@
+/*
+ * A stand-in for `bin/cai`, by which the conformance suite is played against `cai serve`: started as `cai --acp NAME`, it
+ * starts a server of NAME in the same environment, and carries lines between its own stdin and stdout and that server.
+ * `websocket.mjs` and `http.mjs` say how.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Lines } from './lines.mjs';
+
+const cai = join(import.meta.dirname, '../../../bin/cai');
+const inServer = join(import.meta.dirname, 'in-server.cjs');
+
+/** Writes lines to stdout; whoever brings more than it takes is paused. */
+class Output {
+  #paused = new Set();
+
+  constructor() {
+    process.stdout.on('drain', () => {
+      for (const source of this.#paused) source.resume();
+      this.#paused.clear();
+    });
+  }
+
+  write(line, source) {
+    process.stdout.cork();
+    process.stdout.write(line);
+    const takesMore = process.stdout.write('\n');
+    process.nextTick(() => process.stdout.uncork());
+    if (takesMore || this.#paused.has(source)) return;
+    this.#paused.add(source);
+    source?.pause();
+  }
+}
+
+/**
+ * Carries. `Link` is a class with `open()`, `send(line)`, and `end()`, which the client's end of the connection is; all
+ * may be waited for. It is made from the server's address, headers for its requests, and two functions: one gets each
+ * line of the server and what it can pause, the other is called when the server has ended the connection.
+ */
+export async function carry(Link) {
+  const [flag, agent, ...more] = process.argv.slice(2);
+  if (flag !== '--acp' || agent === undefined || more.length > 0) {
+    process.argv[1] = cai;
+    await import(cai);
+    return;
+  }
+  const args = ['-r', inServer, cai, 'serve', '--listen', '127.0.0.1:0', '--agent', agent];
+  const server = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  let isEnding = false;
+  let isLost = false;
+  const endBy = (signal) => {
+    isEnding = true;
+    server.kill(signal);
+  };
+  server.on('exit', (status) => process.exit(isLost ? 1 : status));
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => endBy(signal));
+  process.stdout.on('error', () => endBy('SIGTERM'));
+  const [address] = await once(server.stdout.setEncoding('utf8'), 'data');
+
+  const output = new Output();
+  const onLine = (line, source) => output.write(line, source);
+  const onLost = (reason) => {
+    if (isEnding) return;
+    isLost = true;
+    process.stderr.write(`the connection has ended: ${reason}\n`);
+    endBy('SIGTERM');
+  };
+  const link = new Link(address.trim(), headers(), onLine, onLost);
+  await link.open();
+  const lines = new Lines();
+  for await (const chunk of process.stdin) for (const line of lines.push(chunk)) await link.send(line);
+  const rest = lines.rest();
+  if (rest.length > 0) await link.send(rest);
+  isEnding = true;
+  await link.end();
+  endBy('SIGTERM');
+}
+
+/** The owner's token is where the server keeps it. */
+function headers() {
+  const { HOME, XDG_STATE_HOME = join(HOME, '.local/state') } = process.env;
+  const file = join(XDG_STATE_HOME, 'containai/serve/token');
+  return existsSync(file) ? { authorization: `Bearer ${readFileSync(file, 'utf8').trim()}` } : {};
+}
