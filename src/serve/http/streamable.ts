@@ -122,8 +122,9 @@ function checked(message: Message, request: Request): Message {
   return message;
 }
 
-/** The sender of a request gets the answer that the process would give; others one without id. */
+/** Its sender gets the error that the process would answer with; notifications and responses have no answer. */
 function refused(status: number, { kind, id, defect }: Message, reason: string): HttpError {
+  if (kind === 'notification' || kind === 'response') return new HttpError(status, reason);
   const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;
   const line = errorLine(kind === 'request' ? id! : 'null', { code, message: reason });
   return new HttpError(status, reason, joined(line));

@@ -1,0 +1,18 @@
+/** The conformance suite over `cai serve`; `test/conformance/` has it over stdio. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+const suite = join(__dirname, '../conformance/run.mjs');
+/** The suite takes a minute or two, and others may use the machine. */
+const limitMs = 600_000;
+
+test.each(['websocket', 'http'])(
+  'the statements about the protocol hold over %s',
+  (way) => {
+    const { status, stdout } = spawnSync(process.execPath, [suite, '--over', way], { encoding: 'utf8' });
+
+    expect(stdout.split('\n').filter((line) => / FAILS | NO TEST |^red /.test(line))).toEqual([]);
+    expect(status).toBe(0);
+  },
+  limitMs,
+);

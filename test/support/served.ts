@@ -1,0 +1,94 @@
+/** `bin/cai serve` as a test's user starts it, with the mock agent and one that floods. */
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { cai } from './cli';
+
+const fixtures = resolve(__dirname, '../../fixtures');
+const agents = ['mock-acp-server', 'agents/floods.mjs'].map((file) => join(fixtures, file));
+
+/** How a server differs from the usual. */
+export interface ServedOptions {
+  /** Where it listens; default: one port of HTTP. */
+  readonly listen?: readonly string[];
+  /** Further arguments. */
+  readonly args?: readonly string[];
+  /** More of the user's configuration, TOML; `HOME` in it becomes the user's home. */
+  readonly config?: string;
+  /** Environment, besides what the user has. */
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** One server, with the agents `mock` and `flood`. Ended by `end`. */
+export class Served {
+  /** As it has said them, in the order of `listen`. */
+  addresses: readonly string[] = [];
+  /** What it has written to stderr so far. */
+  stderr = '';
+  #text = '';
+
+  private constructor(
+    /** The server. */
+    readonly process: ChildProcessByStdio<null, Readable, Readable>,
+    /** Of its user. */
+    readonly home: string,
+  ) {
+    process.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    process.stdout.setEncoding('utf8').on('data', (text: string) => (this.#text += text));
+  }
+
+  /** Resolves when it listens. */
+  static async start(options: ServedOptions = {}): Promise<Served> {
+    const { listen = ['127.0.0.1:0'], args = [], config = '', env } = options;
+    const [mock, flood] = agents.map((file) => `["${process.execPath}", "${file}", "--acp"]`);
+    const home = realpathSync(mkdtempSync(join(tmpdir(), 'cai-served-')));
+    const text = `[agents.mock]\ncommand = ${mock}\n[agents.flood]\ncommand = ${flood}\n${config}`;
+    mkdirSync(join(home, '.config/containai'), { recursive: true });
+    writeFileSync(join(home, '.config/containai/config.toml'), text.replaceAll('HOME', home));
+    const places = listen.flatMap((place) => ['--listen', place.replace('HOME', home)]);
+    const names = ['--agent', 'mock', '--agent', 'flood'];
+    const server = spawn(process.execPath, [cai, 'serve', ...places, ...names, ...args], {
+      cwd: home,
+      env: { PATH: process.env.PATH, HOME: home, CAI_ACP_DIRECT_SPAWN: '1', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const served = new Served(server, home);
+    while (served.#text.split('\n').length <= listen.length) {
+      if (server.exitCode !== null) throw new Error(`the server has ended: ${served.stderr}`);
+      await Promise.race([once(server.stdout, 'data'), once(server, 'exit')]);
+    }
+    served.addresses = served.#text.trim().split('\n');
+    return served;
+  }
+
+  /** Its first address. */
+  get url(): string {
+    return this.addresses[0]!;
+  }
+
+  /** The headers of its owner. */
+  get owner(): { authorization: string } {
+    const token = readFileSync(join(this.home, '.local/state/containai/serve/token'), 'utf8').trim();
+    return { authorization: `Bearer ${token}` };
+  }
+
+  /** A folder for a session. */
+  workspace(name: string): string {
+    const path = join(this.home, 'work', name);
+    mkdirSync(path, { recursive: true });
+    return path;
+  }
+
+  /** Ends it, and removes its home; resolves with its exit status. */
+  async end(): Promise<number | null> {
+    if (this.process.exitCode === null) {
+      this.process.kill('SIGTERM');
+      await once(this.process, 'close');
+    }
+    rmSync(this.home, { recursive: true, force: true });
+    return this.process.exitCode;
+  }
+}
