@@ -11,7 +11,25 @@ import { newFolder } from '../support/temp-folder';
 type Json = Readonly<Record<string, unknown>>;
 
 const mock = resolve(__dirname, '../../fixtures/mock-acp-server');
-const config = `[agents.mock]\ncommand = ${JSON.stringify([process.execPath, mock, '--acp'])}\n`;
+/** Writes each prompt as an update, whatever it is; one that is no JSON fails with what nobody could read. */
+const odd = `
+  const send = (m) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...m }) + '\\n');
+  require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method, params } = JSON.parse(line);
+    const error = { code: -32603, message: { toString: 1 } };
+    if (method !== 'session/prompt') return send({ id, result: { protocolVersion: 1, sessionId: 's' } });
+    const { sessionId, prompt: [{ text }] } = params;
+    if (text === 'fail') return send({ id, error });
+    send({ method: 'session/update', params: { sessionId, ...JSON.parse(text) } });
+    send({ id, result: { stopReason: 'end_turn' } });
+  });
+`;
+const config = `
+[agents.mock]
+command = ${JSON.stringify([process.execPath, mock, '--acp'])}
+[agents.odd]
+command = ${JSON.stringify([process.execPath, '-e', odd])}
+`;
 const folder = newFolder();
 
 let server: ChildProcessWithoutNullStreams;
@@ -127,6 +145,28 @@ test('what cannot be served is said', async () => {
   expect(await rest(await say('hello', 'd', { cwd: '/no/such/folder' }))).toMatchObject([
     { type: 'error', message: expect.stringContaining('does not exist') as string },
   ]);
+});
+
+test('a server outlives the conversation that is cancelled while it cannot be opened', async () => {
+  await start('--chat', folder);
+  const failing = say('hello', 'd', { cwd: '/no/such/folder' });
+  await Promise.all([post('cancel', { composerId: 'd' }), failing]);
+  await rest(await failing);
+
+  expect((await rest(await say('still there?'))).at(-1)).toMatchObject({ type: 'done' });
+});
+
+test('a server outlives whatever an agent writes', async () => {
+  await start('--chat', folder, '--agent', 'odd');
+  const provider = { id: 'acp:odd' };
+  const kinds = [5, { toString: 1 }].map((sessionUpdate) => ({ sessionUpdate }));
+  const updates = [undefined, null, 5, {}, ...kinds, { sessionUpdate: 'agent_message_chunk', content: null }];
+
+  for (const update of updates) {
+    const lines = await rest(await say(JSON.stringify({ update }), 'c', { provider }));
+    expect(lines.at(-1)).toEqual({ type: 'done', stopReason: 'end_turn' });
+  }
+  expect((await rest(await say('fail', 'c', { provider }))).at(-1)).toMatchObject({ type: 'error' });
 });
 
 test('without --chat there is nothing', async () => {

@@ -56,7 +56,7 @@ export class ChatAgent implements Outlet {
 
   /** Ends the turn of a conversation, if there is one. */
   cancel(name: string): void {
-    void this.#conversations.get(name)?.then((conversation) => {
+    this.#withOpen(name, (conversation) => {
       const { sessionId, say, permissions } = conversation;
       if (say === undefined) return;
       conversation.isCancelled = true;
@@ -67,32 +67,26 @@ export class ChatAgent implements Outlet {
 
   /** Answers a request for a permission, if it is open. */
   decide(name: string, permissionId: string, optionId: string): void {
-    void this.#conversations.get(name)?.then(({ permissions }) => {
+    this.#withOpen(name, ({ permissions }) => {
       this.#decide(permissions, permissionId, { outcome: 'selected', optionId });
     });
   }
 
   /** As of `Outlet`. */
   send(line: Buffer): boolean {
-    const {
-      id,
-      method,
-      params = {},
-      result = {},
-      error,
-    } = JSON.parse(line.toString()) as Readonly<Partial<Record<'params' | 'result' | 'error', Json>>> & {
+    const { id, method, params, result, error } = JSON.parse(line.toString()) as {
       readonly id?: number | string;
       readonly method?: string;
-    };
+    } & Readonly<Partial<Record<'params' | 'result' | 'error', Json | null>>>;
     if (method !== undefined) {
-      if (id !== undefined) this.#asked(JSON.stringify(id), method, params);
-      else if (method === 'session/update') this.#updated(params);
+      if (id !== undefined) this.#asked(JSON.stringify(id), method, params ?? {});
+      else if (method === 'session/update') this.#updated(params ?? {});
       return true;
     }
     const waiting = this.#requests.get(Number(id));
     this.#requests.delete(Number(id));
-    if (error === undefined) waiting?.resolve(result);
-    else waiting?.reject(new Error(String(error.message)));
+    if (error === undefined) waiting?.resolve(result ?? {});
+    else waiting?.reject(new Error(textOf(error?.message)));
     return true;
   }
 
@@ -100,6 +94,11 @@ export class ChatAgent implements Outlet {
   close(_why: string, reason: string): void {
     this.isOver = true;
     for (const { reject } of this.#requests.values()) reject(new Error(reason));
+  }
+
+  /** Whoever has sent the message is told why a conversation could not be opened. */
+  #withOpen(name: string, action: (conversation: Conversation) => void): void {
+    this.#conversations.get(name)?.then(action, () => undefined);
   }
 
   async #open(cwd: string): Promise<Conversation> {
@@ -111,13 +110,15 @@ export class ChatAgent implements Outlet {
   }
 
   #updated({ sessionId, update }: Json): void {
-    const { sessionUpdate, content } = update as { sessionUpdate: string; content?: { text?: string } };
+    // As an agent has written it, which can be anything.
+    const { sessionUpdate, content } = (update ?? {}) as Json & { content?: { text?: string } | null };
     const say = this.#bySession.get(sessionId)?.say;
     if (sessionUpdate === 'agent_message_chunk') say?.({ type: 'text', content: content?.text ?? '' });
     else if (sessionUpdate === 'agent_thought_chunk')
       say?.({ type: 'thought', content: content?.text ?? '' });
-    else if (sessionUpdate.startsWith('tool_call')) say?.({ ...(update as Json), type: 'tool' });
     else if (sessionUpdate === 'plan') say?.({ ...(update as Json), type: 'plan' });
+    else if (typeof sessionUpdate === 'string' && sessionUpdate.startsWith('tool_call'))
+      say?.({ ...(update as Json), type: 'tool' });
   }
 
   #asked(id: string, method: string, { sessionId, toolCall, options }: Json): void {
@@ -146,4 +147,9 @@ export class ChatAgent implements Outlet {
   #send(line: Buffer): void {
     this.connection.receive(joined(line));
   }
+}
+
+/** Of an agent's error, which can be anything. */
+function textOf(message: unknown): string {
+  return typeof message === 'string' ? message : 'the agent has failed, and does not say why';
 }
