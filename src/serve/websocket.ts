@@ -94,6 +94,7 @@ class SocketOutlet implements Outlet {
   #sent = 0;
   #isAlive = true;
   #isFull = false;
+  #isClosing = false;
 
   constructor(
     private readonly socket: WebSocket,
@@ -125,6 +126,7 @@ class SocketOutlet implements Outlet {
   }
 
   close(why: Closing, reason: string): void {
+    this.#isClosing = true;
     this.socket.close(closeCodes[why], Buffer.from(reason).subarray(0, maxReasonBytes).toString());
   }
 
@@ -139,8 +141,9 @@ class SocketOutlet implements Outlet {
   }
 
   #receive(data: RawData, isBinary: boolean): void {
-    // Source: as above, binary frames are ignored.
-    if (isBinary) return;
+    // What comes late was not counted when the client came back, so it sends it again. Source: as above, binary frames
+    // are ignored.
+    if (this.#isClosing || isBinary) return;
     if (!this.connection.receive(asOneLine(data as Buffer))) this.socket.pause();
   }
 }
