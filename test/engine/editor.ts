@@ -6,7 +6,7 @@ import type { Cai, RunOptions } from './support';
 /** What an editor does when an agent asks something: gives the result, or throws. */
 export type Served = (params: Json) => unknown;
 
-/** An editor with a `cai --acp` of its own, which allows whatever an agent asks permission for, unless it serves that. */
+/** An editor with a `cai --acp` or `cai connect` of its own, which allows whatever an agent asks permission for, unless it serves that. */
 export class Editor {
   readonly #inbox = new Inbox('editor', patienceMs);
   readonly #served = new Map<string, Served>();
@@ -14,7 +14,7 @@ export class Editor {
   #seen = 0;
 
   private constructor(
-    /** `cai --acp`. */
+    /** What it has started. */
     readonly proxy: Running,
   ) {
     proxy.child.stdout.on('data', (chunk: Buffer) => {
@@ -32,6 +32,13 @@ export class Editor {
   /** Starts `cai --acp` for an agent, and initializes it. */
   static async open(cai: Cai, agent: string, options?: RunOptions): Promise<Editor> {
     const editor = Editor.start(cai, agent, options);
+    await editor.initialize();
+    return editor;
+  }
+
+  /** Starts `cai connect` for a server, and initializes it. */
+  static async connect(cai: Cai, url: string): Promise<Editor> {
+    const editor = new Editor(cai.start(['connect', url]));
     await editor.initialize();
     return editor;
   }
