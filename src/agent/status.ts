@@ -15,6 +15,8 @@ export type AgentStatus =
   | { readonly kind: 'stopped' }
   /** Whether the agent is stopped cannot be known any more: what watches it in the container has ended. */
   | { readonly kind: 'unwatchable' }
+  /** Of `cai --acp`, to `cai serve`: one of its agents has ended without being asked to. */
+  | { readonly kind: 'agent-ended' }
   /** Something that the user should know. */
   | { readonly kind: 'notice'; readonly text: string }
   /** Something that the user is to be told in the sessions of the agent. */

@@ -178,15 +178,15 @@ export function userSettings(host: Host): Setting[] {
   const base = { folder: posix.dirname(file), home: host.home };
   const text = readIfThere(file);
   const settings = readSettings({ file, text, base, placeOf: placesIn(text) }, configKeys);
-  return [...settings, ...unlessSet(settings, editorSettings(host.env))];
+  return [...settings, ...unlessSet(settings, editorSettings(host))];
 }
 
 /**
  * What follows from where the editor is. With `cai serve` it may be on another machine, whose files are others, and which
  * cannot run our commands. Where agents run on this machine, nothing keeps them from the files that editors serve.
  */
-function editorSettings(env: NodeJS.ProcessEnv): Record<string, { value: string; from: string }> {
-  if (env.CAI_SERVED === '1') {
+function editorSettings({ env, isServed }: Host): Record<string, { value: string; from: string }> {
+  if (isServed) {
     const value = { value: 'off', from: 'cai serve' };
     return { fs: value, terminal: value };
   }

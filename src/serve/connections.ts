@@ -4,7 +4,7 @@ import { resolveAgent } from '../agent/catalog';
 import { ownProgram } from '../agent/cai-program';
 import { configFileOf, type Config } from '../config/config';
 import { CaiError } from '../errors';
-import type { Host } from '../system/host';
+import { servedVariable, workspacesVariable, type Host } from '../system/host';
 import type { Log } from '../system/log';
 import { ServedConnection, type Closing } from './served-connection';
 import type { Visitor } from './door/visitor';
@@ -68,15 +68,24 @@ export class Connections {
     const scope = JSON.stringify([visitor.name, name]);
     const sessions = this.#sessions.get(scope) ?? new Map<string, LiveSession>();
     this.#sessions.set(scope, sessions);
-    const limited = visitor.workspaces && { CAI_SERVE_WORKSPACES: JSON.stringify(visitor.workspaces) };
+    const limited = visitor.workspaces && { [workspacesVariable]: JSON.stringify(visitor.workspaces) };
     const connection = new ServedConnection({
       id,
       visitor,
       process: {
-        agent: { name, displayName: name, command: ownProgram(['--acp', name]), remedy: 'install cai again' },
+        agent: {
+          name,
+          displayName: name,
+          command: ownProgram(['--acp', name]),
+          remedy: 'install cai again',
+          hasStatus: true,
+        },
         cwd: host.home,
-        env: { ...host.env, ...limited, CAI_SERVED: '1' },
+        env: { ...host.env, ...limited, [servedVariable]: '1' },
         limits: { maxLineBytes, maxSearchBytes: 0 },
+        onStatus: ({ kind }) => {
+          if (kind === 'agent-ended') metrics.agentEnded();
+        },
         log,
         onStderr: (text) => this.options.onStderr(text),
       },

@@ -13,6 +13,7 @@ export class Metrics {
   readonly #opened: Counter;
   readonly #ended: Counter<'expected'>;
   readonly #returned: Counter;
+  readonly #agents: Counter;
   readonly #refused: Counter<'status'>;
   readonly #turns: Histogram;
   readonly #calls: Histogram<'method'>;
@@ -46,6 +47,12 @@ export class Metrics {
       ...counter('cai_serve_processes_ended_total', 'Processes of connections that have ended'),
       labelNames: ['expected'],
     });
+    this.#agents = new Counter(
+      counter(
+        'cai_serve_agents_ended_total',
+        'Agents that have ended without being asked to; they start again when needed',
+      ),
+    );
     this.#refused = new Counter({
       ...counter('cai_serve_refused_total', 'Requests that were not let in'),
       labelNames: ['status'],
@@ -74,6 +81,11 @@ export class Metrics {
   /** A connection's process has ended; `isExpected`: because the connection was over. */
   ended(isExpected: boolean): void {
     this.#ended.inc({ expected: String(isExpected) });
+  }
+
+  /** An agent has ended without being asked to. */
+  agentEnded(): void {
+    this.#agents.inc();
   }
 
   /** A request was answered with that status instead of being let in. */

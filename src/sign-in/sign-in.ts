@@ -100,7 +100,7 @@ export class SignIn {
    */
   edits(answer: Message, place: SignInPlace): Edit[] {
     // The editor of a served connection may be on another machine.
-    const isElsewhere = place.isElsewhere === true || this.options.host.env.CAI_SERVED === '1';
+    const isElsewhere = place.isElsewhere === true || this.options.host.isServed;
     const way = { root: place.root, ...waysOf(isElsewhere ? {} : place.editorCapabilities) };
     const edits: Edit[] = [];
     for (const field of answer.fields) {

@@ -20,6 +20,9 @@ interface OwnFolders {
 /** Where `cai serve` says which folders somebody who came in may work in: a JSON list of real paths. */
 export const workspacesVariable = 'CAI_SERVE_WORKSPACES';
 
+/** With this `cai serve` says that it has started the process: descriptor 3 leads to it, as `agent/status.ts` has it. */
+export const servedVariable = 'CAI_SERVED';
+
 /** The environment of this process, and what follows from it; each is worked out when it is first asked for. */
 export class Host {
   #home: string | undefined;
@@ -45,7 +48,13 @@ export class Host {
 
   /** As `env`, without what is for `cai` alone. */
   get envForOthers(): NodeJS.ProcessEnv {
-    return Object.fromEntries(Object.entries(this.env).filter(([name]) => name !== workspacesVariable));
+    const own: readonly string[] = [workspacesVariable, servedVariable];
+    return Object.fromEntries(Object.entries(this.env).filter(([name]) => !own.includes(name)));
+  }
+
+  /** Started by `cai serve`: the editor may be on another machine. */
+  get isServed(): boolean {
+    return this.env[servedVariable] === '1';
   }
 
   /**

@@ -1,4 +1,5 @@
 /** What surrounds a proxy: its state on disk, who follows its sessions, and how an agent is run and sees its workspace. */
+import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Host } from '../../system/host';
 import type { ProxyOptions } from '../../proxy/proxy-options';
@@ -9,6 +10,7 @@ import { ReviewObserver } from '../../review/review-observer';
 import { UsageObserver } from '../../usage/usage-observer';
 import type { AgentCommand } from '../../agent/catalog';
 import { execution, ownProgram } from '../../agent/cai-program';
+import { statusLine } from '../../agent/status';
 import { SessionFile } from '../../sessions/session-file';
 import { SessionRecords } from '../../sessions/session-records';
 import { SessionTable } from '../../sessions/session-table';
@@ -65,8 +67,18 @@ export function surroundings({ agent, config, host, isDirect, log }: ConnectionO
     placesOf: (root: string) => placesOf(root, host, isDirect),
     commandFor: (workspace: Workspace | undefined) => (isDirect ? agent : contained(agent, workspace)),
     allowAlways: (root: string | undefined, place: string): void => decide(state, root, 'allow', place),
+    onUnexpectedEnd: host.isServed ? tellServer : undefined,
     helper: isDirect ? undefined : ownProgram,
   };
+}
+
+/** As `servedVariable` says. */
+function tellServer(): void {
+  try {
+    writeSync(3, statusLine({ kind: 'agent-ended' }));
+  } catch {
+    // The server is gone, or reads nothing: it only counts.
+  }
 }
 
 /** What the agent calls the root of a workspace; `undefined`: as we do. */
