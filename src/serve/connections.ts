@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { resolveAgent } from '../agent/catalog';
 import { ownProgram } from '../agent/cai-program';
 import { configFileOf, type Config } from '../config/config';
+import { ownerName } from '../config/serve-words';
 import { CaiError } from '../errors';
 import { servedVariable, workspacesVariable, type Host } from '../system/host';
 import type { Log } from '../system/log';
@@ -64,6 +65,7 @@ export class Connections {
       const text = `this server has ${this.#byId.size} connections, which is its limit: end one, or raise "serve.connections"`;
       throw new CaiError('LIMIT', text);
     }
+    this.#keepPlaces(visitor);
     const id = randomUUID();
     const scope = JSON.stringify([visitor.name, name]);
     const sessions = this.#sessions.get(scope) ?? new Map<string, LiveSession>();
@@ -122,6 +124,16 @@ export class Connections {
   async close(why: Closing, reason: string): Promise<void> {
     clearInterval(this.#sweep);
     await Promise.all(this.all.map((each) => each.close(why, reason)));
+  }
+
+  /** The last places are for those who have no connection: nobody can keep others out. */
+  #keepPlaces(visitor: Visitor): void {
+    const { connections, users } = this.options.config.serve;
+    const present = new Set(this.all.map((each) => each.visitor.name));
+    const absent = [ownerName, ...users.map(({ name }) => name)].filter((name) => !present.has(name)).length;
+    if (!present.has(visitor.name) || this.#byId.size + absent < connections) return;
+    const text = `the last of the ${connections} connections of this server are for others: end one of yours`;
+    throw new CaiError('LIMIT', text);
   }
 
   #agentFor(visitor: Visitor, wanted: string | undefined): string {

@@ -88,6 +88,11 @@ export class Outbox {
     return this.#hasLost;
   }
 
+  /** No line was ever added. */
+  get isNew(): boolean {
+    return this.#oldest === 1 && this.#lines.length === 0;
+  }
+
   /** What is kept, the oldest first. */
   get lines(): readonly Buffer[] {
     return this.#lines.slice(this.#head);

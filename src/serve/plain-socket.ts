@@ -6,12 +6,11 @@ import type { Socket } from 'node:net';
 import { errorLine } from '../rpc/answer';
 import { LineReader } from '../rpc/line';
 import { rpcCode } from '../errors';
+import { endWith } from './last-words';
 import type { Outlet, ServedConnection } from './served-connection';
 
 /** Longest first line of a client that has to say who it is, in bytes. */
 const maxGreetingBytes = 1_024;
-/** How long a socket that was ended may take nothing of what is still due, in milliseconds. */
-const closeMs = 2_000;
 const lineEnd = Buffer.from('\n');
 
 /** Resolves with the first line of a client, and what else has come; `undefined`: it sent none in time, or too much. */
@@ -42,6 +41,7 @@ export async function firstLine(socket: Socket, limitMs: number): Promise<string
 export class PlainSocket implements Outlet {
   readonly #reader: LineReader;
   #mayRead = true;
+  #isOver = false;
 
   /** `maxLineBytes`: of the client's lines. */
   constructor(
@@ -51,6 +51,7 @@ export class PlainSocket implements Outlet {
   ) {
     this.#reader = new LineReader({ maxLineBytes, maxSearchBytes: 0 });
     socket.on('data', (chunk: Buffer) => {
+      if (this.#isOver) return;
       this.#reader.push(chunk);
       this.#pull();
     });
@@ -81,23 +82,28 @@ export class PlainSocket implements Outlet {
 
   /** As of `Outlet`. */
   close(): void {
-    this.socket.end();
-    this.socket.setTimeout(closeMs, () => this.socket.destroy());
+    this.#end('');
+  }
+
+  /** Nothing that comes from now on counts. */
+  #end(text: string | Buffer): void {
+    this.#isOver = true;
+    endWith(this.socket, text);
   }
 
   #pull(): void {
-    while (this.#mayRead) {
+    while (this.#mayRead && !this.#isOver) {
       const line = this.#reader.next();
       if (line === undefined) break;
       if (!Buffer.isBuffer(line)) {
         const message = 'the line is longer than "acp.max_line_from_editor" allows';
-        this.socket.end(errorLine('null', { code: rpcCode.invalidRequest, message }));
+        this.#end(errorLine('null', { code: rpcCode.invalidRequest, message }));
         this.connection.detach(this, true);
         return;
       }
       this.#mayRead = this.connection.receive(line);
     }
-    if (this.#mayRead) this.socket.resume();
+    if (this.#mayRead || this.#isOver) this.socket.resume();
     else this.socket.pause();
   }
 }

@@ -12,6 +12,7 @@ import type { Request } from './http/body';
 import type { Response } from './http/event-stream';
 import { HttpError, statusOf } from './http/http-error';
 import { StreamableHttp } from './http/streamable';
+import { endWith } from './last-words';
 import type { Metrics } from './metrics';
 import { WebSockets } from './websocket';
 
@@ -206,7 +207,7 @@ function refuseUpgrade(socket: Duplex, reason: unknown): void {
     'content-length': String(Buffer.byteLength(text) + 1),
     connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${text}\n`);
+  endWith(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${text}\n`);
 }
 
 /** What is told of a failure: nothing of a bug. */

@@ -3,41 +3,22 @@
  * and be replaced; the process lives on for a while.
  */
 import { AgentProcess, proxyStop, type AgentProcessOptions } from '../agent/process';
+import { CaiError } from '../errors';
 import { isBlank } from '../rpc/line';
 import type { Line } from '../rpc/splice';
 import { Keeper, Outbox, type KeepLimits } from './outbox';
+import type { Closing, Outlet } from './outlet';
 import type { LiveSession } from './live-session';
 import type { Visitor } from './door/visitor';
 import { Traffic } from './traffic';
 
+export type { Closing, Outlet } from './outlet';
+
 /** Bytes that the process has not read yet, above which the client is not read. */
 const maxUnreadBytes = 1024 * 1024;
 
-/** Why a server ends what carries a connection. */
-export type Closing =
-  /** The client came back on another way. */
-  | 'replaced'
-  /** The server ends. */
-  | 'ending'
-  /** The process has ended. */
-  | 'ended'
-  /** The client does not read. */
-  | 'slow'
-  /** Nothing has passed for long. */
-  | 'idle'
-  /** The visitor may not come in any more. */
-  | 'revoked';
-
-/** What carries lines to a client: a WebSocket, a stream of events, a socket. */
-export interface Outlet {
-  /**
-   * Sends a line, given without line end. False: it is full; `flush` of the connection says that it takes more.
-   * `number` counts the lines of its stream from 1.
-   */
-  send(line: Buffer, number: number): boolean;
-  /** Ends it; `reason` is for people. */
-  close(why: Closing, reason: string): void;
-}
+/** Streams of a connection that something carries at a time. */
+const maxCarried = 256;
 
 /** What a connection is made from. */
 export interface ConnectionOptions {
@@ -145,12 +126,15 @@ export class ServedConnection {
 
   /** Whether something carries its lines. */
   get isAttached(): boolean {
-    return [...this.#streams.values()].some(({ outlet }) => outlet !== undefined);
+    return this.#carried.length > 0;
   }
 
   /** Whether `attach` would fail. Fails in the same way. */
   check(after?: number, name = ''): void {
-    this.#stream(name).outbox.check(after);
+    const known = this.#streams.get(name);
+    if (known?.outlet === undefined && this.#carried.length >= maxCarried)
+      throw new CaiError('LIMIT', `a connection has at most ${maxCarried} streams at a time`);
+    (known?.outbox ?? new Outbox(this.#keeper)).check(after);
   }
 
   /**
@@ -175,6 +159,8 @@ export class ServedConnection {
     stream.outlet = undefined;
     clearTimeout(stream.stall);
     stream.stall = undefined;
+    // Clients can name any number of sessions.
+    if (stream.outbox.isNew) this.#streams.delete(name);
     if (isOver) this.end();
     else if (!this.isAttached) this.#startGrace();
     this.#pauseOrResume();
@@ -225,6 +211,10 @@ export class ServedConnection {
     await this.#process.stop(proxyStop);
   }
 
+  get #carried(): readonly Stream[] {
+    return [...this.#streams.values()].filter(({ outlet }) => outlet !== undefined);
+  }
+
   /** Other connections follow its sessions. */
   get #isNeeded(): boolean {
     return this.#traffic.own.some(({ isShared }) => isShared);
@@ -257,8 +247,7 @@ export class ServedConnection {
 
   /** The process waits for its client, but not where others follow its sessions: a slow client harms nobody else. */
   #pauseOrResume(): void {
-    const waiting = [...this.#streams.values()].filter(({ outlet }) => outlet !== undefined);
-    const unsent = waiting.reduce((bytes, { outbox }) => bytes + outbox.unsentBytes, 0);
+    const unsent = this.#carried.reduce((bytes, { outbox }) => bytes + outbox.unsentBytes, 0);
     const isTooMuch = unsent >= this.options.keep.bytes / 2 && !this.#isNeeded;
     if (isTooMuch === this.#isPaused) return;
     this.#isPaused = isTooMuch;

@@ -13,6 +13,7 @@ import type { Request } from './http/body';
 import type { Response } from './http/event-stream';
 import type { Door } from './door/door';
 import { isRefusal, type Refusal, type Visitor } from './door/visitor';
+import { endWith } from './last-words';
 import { firstLine, PlainSocket } from './plain-socket';
 import type { Routes } from './routes';
 
@@ -21,6 +22,8 @@ const headersMs = 10_000;
 const requestMs = 120_000;
 /** Sockets beside those of connections, as somebody may open one and say nothing. */
 const spareSockets = 256;
+/** How long a session of HTTP/2 may have no stream, in milliseconds. */
+const quietMs = 30_000;
 /** Streams of one client over HTTP/2: one for each of its sessions, and those of its messages. */
 const maxStreams = 1_024;
 
@@ -101,10 +104,12 @@ export class Server {
     const server = isTls
       ? http2.createSecureServer({
           ...this.#certificates(),
+          handshakeTimeout: headersMs,
           allowHTTP1: true,
           settings: { maxConcurrentStreams: maxStreams },
         })
       : http.createServer({ headersTimeout: headersMs, requestTimeout: requestMs });
+    server.on('session', endOnceQuiet);
     server.on(
       'request',
       (request: Request, response: Response) => void routes.request(request, response, isLocal),
@@ -117,7 +122,8 @@ export class Server {
 
   #plainServer(isTls: boolean): net.Server {
     const serve = (socket: net.Socket): void => void this.#servePlain(socket);
-    return isTls ? tls.createServer(this.#certificates(), serve) : net.createServer(serve);
+    if (!isTls) return net.createServer(serve);
+    return tls.createServer({ ...this.#certificates(), handshakeTimeout: headersMs }, serve);
   }
 
   /** JSON begins with a brace, which HTTP never does. */
@@ -154,7 +160,7 @@ export class Server {
   }
 
   #carryFor(socket: net.Socket, visitor: Visitor | Refusal): void {
-    if (isRefusal(visitor)) socket.end(`${visitor.text}\n`);
+    if (isRefusal(visitor)) endWith(socket, `${visitor.text}\n`);
     else this.#carry(socket, visitor);
   }
 
@@ -163,7 +169,7 @@ export class Server {
       const connection = this.options.connections.open(visitor, undefined, false);
       new PlainSocket(socket, connection, this.options.maxLineBytes);
     } catch (reason) {
-      socket.end(`${messageOf(reason)}\n`);
+      endWith(socket, `${messageOf(reason)}\n`);
     }
   }
 
@@ -171,6 +177,22 @@ export class Server {
     if (this.options.tls !== undefined) return this.options.tls;
     throw new CaiError('USAGE', 'https and tls need a certificate: set "tls_cert" and "tls_key" in [serve]');
   }
+}
+
+/** Node has no limit of its own for these. */
+function endOnceQuiet(session: http2.Http2Session): void {
+  let streams = 0;
+  const start = () => setTimeout(() => session.destroy(), quietMs).unref();
+  let timer = start();
+  session.on('stream', (stream: http2.Http2Stream) => {
+    streams++;
+    clearTimeout(timer);
+    stream.once('close', () => {
+      streams--;
+      if (streams === 0 && !session.destroyed) timer = start();
+    });
+  });
+  session.once('close', () => clearTimeout(timer));
 }
 
 /** Removes the socket of a server that is gone. Throws `CaiError('USAGE')` where one is, or where others could come in. */

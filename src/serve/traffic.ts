@@ -19,6 +19,11 @@ const joiningMethods = new Set(['session/load', 'session/resume']);
 /** Calls after which the session is gone. */
 const endingMethods = new Set(['session/close', 'session/delete']);
 
+/** Of ids of sessions whose streams a client may follow. */
+const maxIdLength = 1_024;
+/** How many of these are remembered: the latest. */
+const maxKnown = 10_000;
+
 const callPlan = planOf({ sessionId: 'session', requestId: 'requestId', prompt: { '*': 'block' } });
 const agentPlan = planOf({ sessionId: 'session', requestId: 'requestId' });
 
@@ -89,7 +94,7 @@ export class Traffic implements Home {
     }
     const id = stringOf(message, 'session');
     const session = id === undefined ? undefined : this.sessions.get(id);
-    if (id !== undefined) this.#known.add(id);
+    if (id !== undefined) this.#know(id);
     if (message.method === '$/cancel_request' && this.#cancelElsewhere(message)) return;
     if (session !== undefined && session.home !== this && this.#passElsewhere(session, message)) return;
     if (message.kind === 'request') this.#call(message, id, session);
@@ -181,6 +186,13 @@ export class Traffic implements Home {
     this.#calls.set(id, { id, method, sessionId, since: performance.now(), by, answer });
   }
 
+  /** Clients can name any number of ids, of any length. */
+  #know(id: string): void {
+    if (id.length > maxIdLength || this.#known.has(id)) return;
+    this.#known.add(id);
+    if (this.#known.size > maxKnown) this.#known.delete(this.#known.values().next().value!);
+  }
+
   /** False: the session's home is not concerned. */
   #passElsewhere(session: LiveSession, message: Message): boolean {
     const { kind, method } = message;
@@ -239,7 +251,7 @@ export class Traffic implements Home {
     if (!message.isError && openingMethods.has(method)) {
       const id = stringOf(message, 'session') ?? sessionId;
       if (id !== undefined) {
-        this.#known.add(id);
+        this.#know(id);
         this.#ownSession(id, true)?.hasOpened(method, message);
       }
     }

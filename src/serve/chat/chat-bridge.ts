@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { messageOf } from '../../errors';
 import type { Connections } from '../connections';
 import type { Visitor } from '../door/visitor';
-import { readBody, type Request } from '../http/body';
+import { Bodies, type Request } from '../http/body';
 import type { Response } from '../http/event-stream';
 import { HttpError } from '../http/http-error';
 import { ChatAgent, type Json } from './chat-agent';
@@ -18,6 +18,7 @@ const maxUnreadBytes = 8 * 1024 * 1024;
 
 /** What panels are served by. */
 export class ChatBridge {
+  readonly #bodies = new Bodies(maxBodyBytes);
   /** A process for each visitor and agent, by both names. */
   readonly #agents = new Map<string, ChatAgent>();
 
@@ -34,7 +35,7 @@ export class ChatBridge {
       throw new HttpError(404, 'there is nothing at this path');
     if (request.method !== 'POST' || !request.headers['content-type']?.startsWith('application/json'))
       throw new HttpError(415, 'post an object of the type application/json');
-    const body = parsed(await readBody(request, maxBodyBytes));
+    const body = parsed(await this.#bodies.read(request, visitor));
     const agent = this.#agentOf(visitor, body.provider as { readonly id?: unknown } | undefined);
     const conversation = textOf(body, 'composerId');
     if (name === 'sendMessage') {

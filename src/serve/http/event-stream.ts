@@ -1,6 +1,7 @@
 /** One stream of server-sent events: each is one message, and its id the number of it. Source: HTML, "Server-sent events". */
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
+import { goneSoon } from '../last-words';
 import type { Outlet, ServedConnection } from '../served-connection';
 
 /** How often a stream with nothing to say is kept open by a comment, in milliseconds. */
@@ -43,6 +44,7 @@ export class EventStream implements Outlet {
   /** As of `Outlet`. */
   close(): void {
     this.response.end();
+    goneSoon(this.response);
   }
 
   #write(chunk: string | Buffer): boolean {

@@ -11,7 +11,7 @@ import type { Outlet, ServedConnection } from '../served-connection';
 import type { Connections } from '../connections';
 import type { Visitor } from '../door/visitor';
 import { asOneLine, numberOf } from '../websocket';
-import { readBody, type Request } from './body';
+import { Bodies, type Request } from './body';
 import { EventStream, type Response } from './event-stream';
 import { HttpError } from './http-error';
 
@@ -19,11 +19,15 @@ const plan = planOf({ sessionId: 'session' });
 
 /** What answers at the endpoint. */
 export class StreamableHttp {
+  readonly #bodies: Bodies;
+
   /** `maxBodyBytes`: longest message of a client. */
   constructor(
     private readonly connections: Connections,
-    private readonly maxBodyBytes: number,
-  ) {}
+    maxBodyBytes: number,
+  ) {
+    this.#bodies = new Bodies(maxBodyBytes);
+  }
 
   /**
    * Answers a request of somebody who was let in; `agent`: the one that they name. Rejects with `HttpError` and
@@ -64,7 +68,7 @@ export class StreamableHttp {
     const isFirst = headerOf(request, 'acp-connection-id') === undefined;
     // What nobody waits for is not read.
     if (!isFirst) this.#connectionOf(request, visitor);
-    const line = asOneLine(await readBody(request, this.maxBodyBytes));
+    const line = asOneLine(await this.#bodies.read(request, visitor));
     const message = checked(scanCall(line, plan), request);
     if (isFirst) {
       if (message.kind !== 'request' || message.method !== 'initialize')
