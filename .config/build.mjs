@@ -27,8 +27,13 @@ const options = {
   // Each command is loaded when it is wanted.
   external: ['./commands/*', './connection', './agent-on-terminal', 'cpu-features'],
   supported: { 'dynamic-import': false },
-  // Of what libraries bring along, this is never used.
-  alias: { '@grpc/grpc-js': 'node:events', '@grpc/proto-loader': 'node:events' },
+  alias: {
+    // Of what libraries bring along, this is never used.
+    '@grpc/grpc-js': 'node:events',
+    '@grpc/proto-loader': 'node:events',
+    // Its other form cannot be bundled.
+    'jsonc-parser': 'jsonc-parser/lib/esm/main.js',
+  },
   loader: { '.node': 'empty' },
   // The caches are of this build.
   banner: { js: `// ${randomUUID()}` },

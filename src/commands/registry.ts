@@ -20,6 +20,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['--acp [agent] [agent args...]', 'speak ACP on stdin and stdout'],
     ['acp [agent] [agent args...]', 'the same'],
     ['connect [URL]', 'speak it with an agent on a server', () => import('./serve/connect')],
+    ['setup EDITOR', "write it into an editor's settings", () => import('./setup/setup')],
     ['sessions', 'list your sessions, open and past', () => import('./records/sessions')],
     ['usage', 'what turns have cost: tokens, money, time', () => import('./records/usage')],
     ['logs', 'what cai has logged in your editors', () => import('./records/logs')],

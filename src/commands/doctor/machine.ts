@@ -1,7 +1,6 @@
 /** What `cai doctor` looks at on this machine, without an engine. */
-import { existsSync, realpathSync, statSync } from 'node:fs';
-import { delimiter, join, resolve } from 'node:path';
-import { packageFile } from '../../system/package-file';
+import { existsSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { engines } from '../../../package.json';
 import { clientKey } from '../../container/ssh/keys';
 import { mountOf, settingsOf } from '../../container/spec/settings';
@@ -10,13 +9,13 @@ import { decisionsOf } from '../../egress/decisions';
 import { CaiError, messageOf } from '../../errors';
 import { configFileOf } from '../../config/config';
 import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
-import { isProgram } from '../../paths/safe-program';
 import { outerGitFolder } from '../../workspace/git-folder';
 import { quoted } from '../../system/quoted';
 import { findWorkspace, foreignNotice } from '../../workspace/root';
 import { stateRemedy, tryState } from '../../system/state-folder';
 import { checkLinks, checkRoot } from '../../workspace/trust';
 import { chosenAgent } from '../containers/target';
+import { desktopProblem, wholeCommand } from '../support/editor-command';
 import { need, Skipped, type Facts, type Finding } from './checks';
 
 /** The version that runs us, against the one that the package asks for. */
@@ -154,28 +153,13 @@ export async function credentials(facts: Facts): Promise<Finding> {
   return { status: 'ok', detail };
 }
 
-/** Where programs are found that no shell has started. Source: login.defs(5), ENV_PATH; launchd on macOS. */
-const desktopPath =
-  process.platform === 'darwin' ? '/usr/bin:/bin:/usr/sbin:/sbin' : '/usr/local/bin:/usr/bin:/bin';
-
-/** Whether an editor from the desktop finds `cai` and `node`: version managers change the PATH of shells only. */
+/** Whether an editor from the desktop finds `cai` and `node`. */
 export function editor({ configured }: Facts): Finding {
-  const cai = realpathSync(packageFile('bin/cai'));
   const args = ['--acp', ...(configured === undefined ? [] : [configured.agent.name])];
-  const line = `${quoted(process.execPath)} with the arguments ${[cai, ...args].map(quoted).join(' ')}`;
-  const find = (name: string) =>
-    desktopPath
-      .split(delimiter)
-      .map((each) => join(each, name))
-      .find(isProgram);
-  const found = find('cai');
-  const missing = ['node', 'cai'].filter((name) => find(name) === undefined);
-  if (missing.length === 0 && realpathSync(found!) === cai) {
+  const problem = desktopProblem();
+  if (problem === undefined)
     return { status: 'ok', detail: `editors find cai and node by themselves: cai ${args.join(' ')}` };
-  }
-  const what =
-    missing.length === 0
-      ? `an editor started from the desktop finds another cai: ${found!}`
-      : `an editor started from the desktop may not find ${missing.join(' and ')} (its PATH is ${desktopPath})`;
-  return { status: 'warn', detail: what, remedy: `name the whole command in its settings: ${line}` };
+  const { command, args: whole } = wholeCommand(args);
+  const line = `${quoted(command)} with the arguments ${whole.map(quoted).join(' ')}`;
+  return { status: 'warn', detail: problem, remedy: `name the whole command in its settings: ${line}` };
 }

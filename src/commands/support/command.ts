@@ -60,7 +60,7 @@ export function declare<Options>(
 
 function commandOf<Options>(declaration: Declaration<Options>): Command {
   const command = new Command(`cai ${declaration.name}`)
-    .description(declaration.description.replaceAll('\n', ' '))
+    .description(declaration.description.replaceAll(/\n\s*/g, ' '))
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })
     .showSuggestionAfterError()

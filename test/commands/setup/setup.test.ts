@@ -1,0 +1,109 @@
+import { lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parse } from 'jsonc-parser';
+import { runCli, userWith, type CliResult } from '../../support/cli';
+
+const settings: Readonly<Record<string, string>> = {
+  zed: '.config/zed/settings.json',
+  vscode: '.config/Code/User/settings.json',
+  jetbrains: '.jetbrains/acp.json',
+};
+
+let home: string;
+let user: ReturnType<typeof userWith>;
+beforeEach(() => {
+  user = userWith('');
+  home = user.env!.HOME!;
+});
+
+async function setup(...args: string[]): Promise<CliResult> {
+  return await runCli(['setup', ...args], user);
+}
+
+function fileOf(editor: string, content?: string): string {
+  const file = join(home, settings[editor]!);
+  if (content === undefined) return file;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, content);
+  return file;
+}
+
+const commandsOf = (value: unknown): string => JSON.stringify(value);
+
+test.each(Object.keys(settings))(
+  'writes the settings of %s, which it makes if there are none',
+  async (editor) => {
+    const { status, stderr } = await setup(editor);
+
+    expect([status, stderr]).toEqual([0, expect.stringContaining(`was written into ${fileOf(editor)}`)]);
+    expect(commandsOf(parse(readFileSync(fileOf(editor), 'utf8')))).toMatch(
+      /"Claude[^"]*\(cai\)":.*"--acp","claude"/,
+    );
+  },
+);
+
+test('keeps comments and all else, and the file as it was beside it', async () => {
+  const before =
+    '// mine\n{\n  "theme": "x", // nice\n  "agent_servers": { "other": { "command": "o" } },\n}\n';
+  const file = fileOf('zed', before);
+  await setup('zed', '--agent', 'codex', '--remote', 'wss://build.example/acp');
+
+  const after = readFileSync(file, 'utf8');
+  expect(after).toContain('// mine');
+  expect(after).toContain('"theme": "x", // nice');
+  expect(after).toMatch(/"other": \{\s*"command": "o"/);
+  expect(commandsOf(parse(after))).toMatch(
+    /"Codex[^"]*\(build\.example\)":\{"type":"custom".*"connect","wss:\/\/build\.example\/acp","--agent","codex"\]/,
+  );
+  expect(readFileSync(`${file}.before-cai`, 'utf8')).toBe(before);
+});
+
+test('changes nothing the second time', async () => {
+  await setup('zed');
+  const { mtimeMs } = statSync(fileOf('zed'));
+  const { stderr } = await setup('zed');
+
+  expect(stderr).toContain('stands already in');
+  expect(statSync(fileOf('zed')).mtimeMs).toBe(mtimeMs);
+});
+
+test('leaves a link a link', async () => {
+  const real = join(home, 'dotfiles.json');
+  writeFileSync(real, '{}', { mode: 0o640 });
+  mkdirSync(dirname(fileOf('zed')), { recursive: true });
+  symlinkSync(real, fileOf('zed'));
+  await setup('zed');
+
+  expect(lstatSync(fileOf('zed')).isSymbolicLink()).toBe(true);
+  expect(readFileSync(real, 'utf8')).toContain('agent_servers');
+  expect(statSync(real).mode & 0o777).toBe(0o640);
+});
+
+test('writes nothing with --print, nor for Neovim', async () => {
+  const printed = await setup('zed', '--print');
+  const lua = await setup('neovim', '--remote', 'unix:/run/s.sock');
+
+  expect(JSON.parse(printed.stdout)).toHaveProperty('agent_servers');
+  expect(printed.stderr).toContain(`belongs into ${fileOf('zed')}`);
+  expect(() => statSync(fileOf('zed'))).toThrow(/ENOENT/);
+  expect(lua.stdout).toContain('"connect", "unix:/run/s.sock", "--agent", "claude"');
+});
+
+test('leaves alone a file that it cannot read', async () => {
+  const file = fileOf('zed', '{ "a": ');
+  const { status, stderr } = await setup('zed');
+
+  expect([status, stderr]).toEqual([2, expect.stringContaining('is not what an editor writes')]);
+  expect(readFileSync(file, 'utf8')).toBe('{ "a": ');
+});
+
+test.each([
+  [['emacs'], /"emacs" is no editor that cai can set up: zed, vscode, jetbrains, neovim/],
+  [['zed', '--remote', 'ftp://x'], /begins with wss/],
+  [['zed', '--remote', 'wss://me:secret@x'], /^(?!.*secret)/],
+  [[], /missing required argument/],
+])('refuses %j', async (args, words) => {
+  const { status, stderr } = await setup(...args);
+
+  expect([status, stderr]).toEqual([2, expect.stringMatching(words)]);
+});
