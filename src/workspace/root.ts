@@ -10,6 +10,7 @@ import { quoted } from '../system/quoted';
 import { isInside } from '../paths/path-map';
 import { ancestry, errorCodeOf, isFilePath, isThere } from '../system/real-path';
 import { isAllowed } from './allowed';
+import { outerGitFolder } from './git-folder';
 import { rootRules } from './refused-root';
 
 /** The folder that an agent gets, and how the editor names it. All paths absolute and normalised. */
@@ -59,6 +60,9 @@ export async function findWorkspace(cwd: string, options: GitOptions): Promise<W
   }
   // A repository that merely holds an allowed folder.
   if (!isAllowed(options.host, root)) throw notAllowed(spelled);
+  // One that holds the folder's git state, which the workspace would get.
+  const outer = options.host.workspaces && (await outerGitFolder(root, options.host));
+  if (outer !== undefined && !isAllowed(options.host, outer.folder)) throw notAllowed(spelled);
   // Without a link on the way, every folder above has its real path.
   const spelledRoot = spelled === realCwd ? root : await spellingOf(root, spelled);
   const { identity } = await identify(root);

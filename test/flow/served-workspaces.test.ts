@@ -1,4 +1,5 @@
 /** Somebody who came in by `cai serve` and may use some folders only, next to the user, whose state they share. */
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { leave, sentTo } from '../support/dialogue';
@@ -112,6 +113,18 @@ describe('a workspace', () => {
     const outer = worlds.first.workspace('outer');
     const inner = join(outer, 'part');
     mkdirSync(inner);
+    await comeIn([inner]);
+
+    expect(await refusal('session/new', { cwd: inner, mcpServers: [] })).toMatchObject({ message: nowhere });
+  });
+
+  test('is refused where the repository of a linked worktree is elsewhere', async () => {
+    const outer = worlds.first.workspace('outer');
+    const inner = join(folder, 'linked');
+    const author = ['-c', 'user.name=t', '-c', 'user.email=t@example.org'];
+    const git = (...args: string[]) => execFileSync('git', ['-C', outer, ...args], { stdio: 'ignore' });
+    git(...author, 'commit', '--allow-empty', '-m', 'first');
+    git('worktree', 'add', inner);
     await comeIn([inner]);
 
     expect(await refusal('session/new', { cwd: inner, mcpServers: [] })).toMatchObject({ message: nowhere });

@@ -7,12 +7,13 @@ import { ownTokenFile, servePort, serveSocket } from '../../config/serve-places'
 import { addressOf, urlOf, type Address } from '../../serve/address';
 import { ChatBridge } from '../../serve/chat/chat-bridge';
 import { Connections } from '../../serve/connections';
-import { checkListen } from '../../serve/door/listen';
+import { checkListen, checkSocketPath } from '../../serve/door/listen';
 import { Door } from '../../serve/door/door';
 import { tlsOptionsOf } from '../../serve/door/tls';
 import { Metrics } from '../../serve/metrics';
 import { Routes } from '../../serve/routes';
 import { Server } from '../../serve/server';
+import { AgentFolders } from '../../paths/agent-folders';
 import type { Host } from '../../system/host';
 import { openLog } from '../../system/log';
 import { LogFile } from '../../system/log-file';
@@ -114,7 +115,10 @@ async function serve(options: Options, host: Host): Promise<number> {
 
 function addressesOf({ listen }: Options, host: Host): readonly Address[] {
   const standard = [`127.0.0.1:${servePort}`, `unix:${serveSocket(host)}`];
-  return (listen ?? standard).map((text) => addressOf(text, host.cwd));
+  const addresses = (listen ?? standard).map((text) => addressOf(text, host.cwd));
+  const folders = new AgentFolders(host.folders.state);
+  for (const each of addresses) if (each.kind === 'unix') checkSocketPath(each.path, folders);
+  return addresses;
 }
 
 function agentsOf({ agent }: Options, config: Config): readonly [string, ...string[]] {

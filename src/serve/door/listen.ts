@@ -1,6 +1,7 @@
 /** Where the server may listen. */
 import { isIP } from 'node:net';
 import { CaiError } from '../../errors';
+import type { AgentFolders } from '../../paths/agent-folders';
 
 /** Whether an address, or `localhost`, leads to this machine alone, whoever resolves it. */
 export function isLoopback(host: string): boolean {
@@ -22,5 +23,15 @@ export function checkListen(
   throw new CaiError(
     'USAGE',
     `${open} can be reached from other machines, and tokens would pass the network readably: set "tls_cert" and "tls_key" in [serve], or say --behind-proxy if a proxy that speaks TLS stands before it`,
+  );
+}
+
+/** Throws `CaiError('USAGE')` for the path of a socket where an agent could come in, or put its own in its place. */
+export function checkSocketPath(path: string, folders: AgentFolders): void {
+  const folder = folders.onWayTo(path);
+  if (folder === undefined) return;
+  throw new CaiError(
+    'USAGE',
+    `${path} lies in ${folder}, where agents can write: whoever opens the socket needs no token, so choose another folder`,
   );
 }

@@ -1,5 +1,9 @@
-import { checkListen, isLoopback } from '../../../src/serve/door/listen';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { AgentFolders, rememberAgentFolders } from '../../../src/paths/agent-folders';
+import { checkListen, checkSocketPath, isLoopback } from '../../../src/serve/door/listen';
 import { expectedError } from '../../expected-error';
+import { newFolder } from '../../support/temp-folder';
 
 const plain = { hasTls: false, isBehindProxy: false };
 
@@ -31,6 +35,25 @@ describe('isLoopback', () => {
       'fe80::1',
     ],
   ])('is false of %s', (host) => expect(isLoopback(host)).toBe(false));
+});
+
+describe('checkSocketPath', () => {
+  const state = newFolder();
+  const [workspace, other] = [newFolder(), newFolder()];
+  rememberAgentFolders(state, [workspace]);
+  const folders = new AgentFolders(state);
+
+  test('refuses a path on which an agent can write', () => {
+    symlinkSync(workspace, join(other, 'link'));
+    for (const path of [join(workspace, 's'), join(workspace, 'deep/s'), join(other, 'link/s')])
+      expect(() => checkSocketPath(path, folders)).toThrow(
+        expect.objectContaining(expectedError('USAGE', 'where agents can write')) as Error,
+      );
+  });
+
+  test('lets a server listen elsewhere', () => {
+    expect(() => checkSocketPath(join(other, 'not-there/s'), folders)).not.toThrow();
+  });
 });
 
 describe('checkListen', () => {
