@@ -62,9 +62,15 @@ function nextSessionId() {
 }
 
 /** What is ordered by a prompt. */
-function say(sessionId, { bytes, isBatched, count, forMs }) {
+function say(sessionId, { bytes, isBatched, count, forMs, everyMs }) {
   flush();
   const { lines, block, linesInBlock } = wordsOf(sessionId, bytes);
+  if (everyMs !== undefined) {
+    let number = 0;
+    const next = () => write(lines[number++ % lines.length], Infinity);
+    setInterval(next, everyMs).unref();
+    return;
+  }
   if (!isBatched) {
     for (let number = 0; number < count; number++) {
       const line = lines[number % lines.length];

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { requestLine } from './messages.mjs';
+import { promptAnswer, requestLine } from './messages.mjs';
 
 /** How long a single wait may last, in milliseconds; none should take a tenth of it. */
 const patienceMs = 120_000;
@@ -117,6 +117,13 @@ export class Client {
     this.#needle = Buffer.from(text);
     this.#tail = this.#tail.subarray(this.#tail.length);
     return this.#wait(text.trim()).finally(() => (this.#needle = undefined));
+  }
+
+  /** Sends the line of a prompt with that id; resolves when it is answered. */
+  async ask(id, line) {
+    const answered = this.awaitText(promptAnswer(id));
+    this.child.stdin.write(line);
+    await answered;
   }
 
   /** Searches all that comes for what never does, so that it costs what `awaitText` does elsewhere. */

@@ -37,6 +37,9 @@ export const contenders = {
 /** The names of the builds of `cai` that take part. */
 export const builds = Object.keys(contenders).filter((name) => name === 'cai' || name === 'before');
 
+/** The agent `bench` in a configuration, TOML. */
+export const benchAgent = `[agents.bench]\ncommand = ${JSON.stringify(agentCommand)}\n`;
+
 /** What one run of the benchmark works in: a user with a home folder, and folders that are workspaces. */
 export class Place {
   #lastWorkspace = 0;
@@ -48,7 +51,7 @@ export class Place {
   };
 
   /** The configuration is TOML; in it the agent `bench`. */
-  constructor(config = `[agents.bench]\ncommand = ${JSON.stringify(agentCommand)}\n`) {
+  constructor(config = benchAgent) {
     /** Real path of the folder that holds everything. */
     this.folder = realpathSync(mkdtempSync(join(tmpdir(), 'cai-bench-')));
     this.home = join(this.folder, 'home');

@@ -6,6 +6,7 @@ import * as memory from './measures/memory.mjs';
 import * as network from './measures/network.mjs';
 import * as quiet from './measures/quiet.mjs';
 import * as roundtrip from './measures/roundtrip.mjs';
+import * as serve from './measures/serve.mjs';
 import * as sessions from './measures/sessions.mjs';
 import * as throughput from './measures/throughput.mjs';
 
@@ -24,4 +25,5 @@ export const measures = {
   history,
   containers,
   network,
+  serve,
 };

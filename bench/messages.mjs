@@ -89,7 +89,8 @@ export function promptLine(id, sessionId, bytes) {
 /**
  * `session/prompt` that tells the agent what to say before it answers: `count` updates of `bytes` each, or as
  * many as it can in `forMs` milliseconds; with `isBatched`, which `forMs` needs, in writes of 64 kB, else each in
- * a write of its own.
+ * a write of its own. With `everyMs` it is answered at once, and the agent says one after so many milliseconds each until
+ * it ends.
  */
 export function orderLine(id, sessionId, order) {
   return requestLine(id, 'session/prompt', {
