@@ -81,7 +81,7 @@ export class WebSockets {
     ]);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       if (id !== undefined) this.metrics.returned();
-      new SocketOutlet(webSocket, connection, after, this.log);
+      new SocketOutlet(webSocket, socket, connection, after, this.log);
     });
     // The library has answered a faulty handshake.
     if (id === undefined && !connection.isAttached) connection.end();
@@ -95,9 +95,11 @@ class SocketOutlet implements Outlet {
   #isAlive = true;
   #isFull = false;
   #isClosing = false;
+  #isGathering = false;
 
   constructor(
     private readonly socket: WebSocket,
+    private readonly carrier: Duplex,
     private readonly connection: ServedConnection,
     after: number | undefined,
     log: Log,
@@ -116,6 +118,7 @@ class SocketOutlet implements Outlet {
 
   send(line: Buffer, number: number): boolean {
     this.#sent = number;
+    this.#gather();
     this.socket.send(line, { binary: false }, () => {
       if (!this.#isFull || this.socket.bufferedAmount > maxBufferedBytes / 2) return;
       this.#isFull = false;
@@ -128,6 +131,17 @@ class SocketOutlet implements Outlet {
   close(why: Closing, reason: string): void {
     this.#isClosing = true;
     this.socket.close(closeCodes[why], Buffer.from(reason).subarray(0, maxReasonBytes).toString());
+  }
+
+  /** What is sent in one turn goes out in one write. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.carrier.cork();
+    queueMicrotask(() => {
+      this.#isGathering = false;
+      this.carrier.uncork();
+    });
   }
 
   /** The text of the pong proves that as many messages have arrived. */
