@@ -75,6 +75,16 @@ export class LiveSession {
     return this.#guests.size > 0;
   }
 
+  /** Whether a turn is open. */
+  get isInTurn(): boolean {
+    return this.#turns > 0;
+  }
+
+  /** Whether the agent waits for what clients are asked. */
+  get isWaiting(): boolean {
+    return this.#questions.size > 0;
+  }
+
   /** The home opens it by that method: the past is told again, or is not known. */
   opening(): void {
     this.#history.forget();
@@ -144,12 +154,31 @@ export class LiveSession {
     }
   }
 
+  /** A call of one client is answered: what that changes for the others, they are told. */
+  answered(by: Participant, method: string, message: Message): void {
+    if (method === 'session/prompt') this.#turnEnded(by);
+    else if (method === 'session/set_config_option' && !message.isError) this.#optionsSet(by, message);
+  }
+
   /** That prompt is answered. `_containai/turn_ended` tells the others, who have no request open. */
-  turnEnded(by: Participant): void {
+  #turnEnded(by: Participant): void {
     this.#turns--;
     if (!this.isShared) return;
     const line = notificationLine('_containai/turn_ended', JSON.stringify({ sessionId: this.id }));
     this.#tellAll(joined(line), by);
+  }
+
+  /** One client has set an option: the answer, which tells what holds for all of them, is for the others, too. */
+  #optionsSet(by: Participant, answer: Message): void {
+    const { configOptions } = JSON.parse(bodyTextOf(answer) ?? '{}') as { readonly configOptions?: unknown };
+    if (!Array.isArray(configOptions)) return;
+    this.#opened = JSON.stringify({ ...(JSON.parse(this.#opened) as object), configOptions });
+    const line = updateLine(
+      this.id,
+      JSON.stringify({ sessionUpdate: 'config_option_update', configOptions }),
+    );
+    this.#history.push(line);
+    this.#tellAll(line, by);
   }
 
   /** A `session/load` or `session/resume` of another connection: it gets the past, the answer, and what is open. */

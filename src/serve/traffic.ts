@@ -257,7 +257,7 @@ export class Traffic implements Home {
     }
     if (sessionId !== undefined) {
       const session = this.#ownSession(sessionId);
-      if (method === 'session/prompt') session?.turnEnded(by);
+      session?.answered(by, method, message);
       if (!message.isError && endingMethods.has(method) && session !== undefined)
         this.sessions.delete(sessionId);
     }

@@ -350,3 +350,26 @@ describe('two clients of one session', () => {
     expect(home.guestsLeft).toBe(1);
   });
 });
+
+test('what one client sets, the others see, also those that come later', () => {
+  const { home, guest } = joined();
+  const configOptions = [{ id: 'mode', currentValue: 'code' }];
+  const told = {
+    method: 'session/update',
+    params: { sessionId: 's', update: { sessionUpdate: 'config_option_update', configOptions } },
+  };
+  home.sent();
+  guest.client({
+    id: 'o',
+    method: 'session/set_config_option',
+    params: { sessionId: 's', configId: 'mode', value: 'code' },
+  });
+  home.process({ id: home.sent()[0]!.id, result: { configOptions } });
+
+  expect(home.got()).toEqual([rpc(told)]);
+  expect(guest.got()).toEqual([rpc({ id: 'o', result: { configOptions } })]);
+  guest.client(loads('again'));
+  const [past, answer] = guest.got();
+  expect(past).toEqual(rpc(told));
+  expect(answer).toMatchObject({ id: 'again', result: { configOptions } });
+});
