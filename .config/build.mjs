@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -55,6 +55,18 @@ const sharedErrors = {
 await build({ ...options, entryPoints: ['src/main.ts'] });
 // For other programs, which have nothing else of ours in their process.
 await build({ ...options, entryPoints: ['src/embed/index.ts'] });
+// For browsers: `cai serve` sends them these files.
+await build({
+  absWorkingDir: root,
+  entryPoints: { app: 'src/page/main.ts', style: 'src/page/style.css' },
+  outdir: 'dist/page',
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  target: ['es2022', 'safari15.4', 'firefox115', 'chrome110'],
+  logLevel: 'error',
+});
+copyFileSync(join(root, 'src/page/index.html'), join(root, 'dist/page/index.html'));
 declareTypes(['embed/index', 'embed/connect', 'embed/message', 'errors']);
 await build({
   ...options,

@@ -8,7 +8,10 @@ export default tseslint.config(
     files: ['**/*.ts'],
     extends: [...tseslint.configs.strictTypeChecked, ...tseslint.configs.stylisticTypeChecked],
     languageOptions: {
-      parserOptions: { project: './tsconfig.json', tsconfigRootDir: `${import.meta.dirname}/..` },
+      parserOptions: {
+        project: ['./tsconfig.json', './src/page/tsconfig.json'],
+        tsconfigRootDir: `${import.meta.dirname}/..`,
+      },
     },
     rules: {
       // Byte-level code indexes buffers it has just bounds-checked; `!` says so.

@@ -31,6 +31,7 @@ const layers: Layers = [
   ['container/image/', 'container/ssh/'],
   ['container/'],
   ['serve/door/'],
+  ['page/'],
   ['serve/', 'connect/'],
   ['sessions/'],
   ['sign-in/'],
@@ -88,6 +89,14 @@ const withoutTest: Readonly<Record<string, string>> = {
     'test/commands/records/sessions.test.ts, and test/engine/ for what works without a workspace',
   'proxy/proxy-options': 'types',
   'serve/door/visitor': 'types; test/serve/door/door.test.ts',
+  ...Object.fromEntries(
+    [
+      ...['acp-client', 'agent-link', 'conversation', 'dom', 'main', 'permissions', 'prompt-box', 'server'],
+      ...['sessions', 'settings', 'shown/block', 'shown/follow', 'shown/plan-view', 'shown/text-view'],
+      ...['shown/tool-view', 'shown/transcript'],
+    ].map((path) => [`page/${path}`, 'needs a browser: test/browser/']),
+  ),
+  'commands/serve/qr-code': 'test/commands/serve/link.test.ts',
   'commands/serve/serve': 'test/commands/serve/token.test.ts',
   'connect/kept-sessions': 'test/connect/bridge.test.ts',
   'connect/link': 'test/connect/remote.test.ts',

@@ -50,7 +50,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['build [AGENT]', "build an agent's image", () => import('./containers/build')],
   ],
   'The same agents from elsewhere': [
-    ['serve', 'serve agents by WebSocket and HTTP; token', () => import('./serve/serve')],
+    ['serve', 'serve agents by network; link, token', () => import('./serve/serve')],
   ],
   Help: [
     ['doctor', 'check what is missing, and how to fix it', () => import('./doctor/doctor')],

@@ -67,7 +67,7 @@ export class Connections {
     }
     this.#keepPlaces(visitor);
     const id = randomUUID();
-    const scope = JSON.stringify([visitor.name, name]);
+    const scope = scopeOf(visitor, name);
     const sessions = this.#sessions.get(scope) ?? new Map<string, LiveSession>();
     this.#sessions.set(scope, sessions);
     const limited = visitor.workspaces && { [workspacesVariable]: JSON.stringify(visitor.workspaces) };
@@ -109,6 +109,16 @@ export class Connections {
     return connection;
   }
 
+  /** Names of the agents that are served to that visitor. */
+  agentsFor(visitor: Visitor): readonly string[] {
+    return this.options.agents.filter((name) => visitor.agents?.includes(name) ?? true);
+  }
+
+  /** The sessions that are open in the connections of that visitor to that agent. */
+  sessionsOf(visitor: Visitor, agent: string): readonly LiveSession[] {
+    return [...(this.#sessions.get(scopeOf(visitor, agent))?.values() ?? [])];
+  }
+
   /** An open connection of that visitor and of that kind; throws `CaiError('CONNECTION_UNKNOWN')`. */
   find(id: string, visitor: Visitor, isSplit: boolean): ServedConnection {
     const connection = this.#byId.get(id);
@@ -137,7 +147,7 @@ export class Connections {
   }
 
   #agentFor(visitor: Visitor, wanted: string | undefined): string {
-    const allowed = this.options.agents.filter((name) => visitor.agents?.includes(name) ?? true);
+    const allowed = this.agentsFor(visitor);
     const name = wanted ?? allowed[0];
     if (name !== undefined && allowed.includes(name)) return name;
     const list = allowed.length === 0 ? 'none' : allowed.join(', ');
@@ -167,4 +177,9 @@ export class Connections {
       else if (isIdle) void each.close('idle', 'nothing has passed for a long time');
     }
   }
+}
+
+/** What connections share that may join each other's sessions. */
+function scopeOf({ name }: Visitor, agent: string): string {
+  return JSON.stringify([name, agent]);
 }

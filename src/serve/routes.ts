@@ -14,6 +14,7 @@ import { HttpError, statusOf } from './http/http-error';
 import { StreamableHttp } from './http/streamable';
 import { endWith } from './last-words';
 import type { Metrics } from './metrics';
+import { Page, type PageOptions } from './page/page';
 import { WebSockets } from './websocket';
 
 /** Where ACP is spoken. Source: ACP, "Streamable HTTP & WebSocket Transport". */
@@ -40,18 +41,23 @@ export interface RoutesOptions {
   readonly log: Log;
   /** Longest message of a client. */
   readonly maxMessageBytes: number;
+  /** What the page shows besides. */
+  readonly page: Pick<PageOptions, 'remembered' | 'address'>;
 }
 
 /** One server's. */
 export class Routes {
   readonly #http: StreamableHttp;
   readonly #webSockets: WebSockets;
+  /** For browsers. */
+  readonly page: Page;
 
   /** Nothing listens yet. */
   constructor(private readonly options: RoutesOptions) {
-    const { connections, metrics, log, maxMessageBytes } = options;
+    const { door, connections, metrics, log, maxMessageBytes, page } = options;
     this.#http = new StreamableHttp(connections, maxMessageBytes);
     this.#webSockets = new WebSockets(connections, metrics, log, maxMessageBytes);
+    this.page = new Page({ door, connections, ...page, refuse: (refusal) => this.#refuse(refusal) });
   }
 
   /** A request; `isLocal`: as of `Door.admit`. */
@@ -104,6 +110,8 @@ export class Routes {
       const visitor = this.#visitorOf(request, isLocal);
       allowOrigin(request, response);
       await chat.serve(request, response, visitor, pathname);
+    } else if (pathname === '/' || pathname.startsWith('/page/')) {
+      await this.page.serve(request, response, pathname, isLocal);
     } else {
       this.#checked(request, isLocal);
       throw new HttpError(404, 'there is nothing at this path');

@@ -1,4 +1,5 @@
 /** `cai serve`: agents for clients elsewhere, until a signal ends it. */
+import { networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Option } from 'commander';
 import { version } from '../../../package.json';
@@ -11,6 +12,8 @@ import { checkListen, checkSocketPath } from '../../serve/door/listen';
 import { Door } from '../../serve/door/door';
 import { tlsOptionsOf } from '../../serve/door/tls';
 import { Metrics } from '../../serve/metrics';
+import { pageAddress } from '../../serve/page/page-address';
+import type { Remembered } from '../../serve/page/page';
 import { Routes } from '../../serve/routes';
 import { Server } from '../../serve/server';
 import { AgentFolders } from '../../paths/agent-folders';
@@ -18,7 +21,10 @@ import type { Host } from '../../system/host';
 import { openLog } from '../../system/log';
 import { LogFile } from '../../system/log-file';
 import { isAlive } from '../../system/process-identity';
+import { SessionFile } from '../../sessions/session-file';
+import { ownerName } from '../../config/serve-words';
 import { declare } from '../support/command';
+import { qrCode } from './qr-code';
 
 /** As the command line has them. */
 interface Options {
@@ -58,6 +64,7 @@ export const run = declare<Options>({
   ],
   footer: `
 Commands:
+  cai serve link                    a link that signs a browser in to the page
   cai serve token add|list|revoke   who else may come in
 `,
   action: serve,
@@ -91,7 +98,12 @@ async function serve(options: Options, host: Host): Promise<number> {
   const maxLineBytes = 2 * config.acp.maxLineFromEditorBytes;
   const chat =
     options.chat === undefined ? undefined : new ChatBridge(connections, resolve(host.cwd, options.chat));
-  const routes = new Routes({ door, connections, metrics, chat, log, maxMessageBytes: maxLineBytes });
+  const listened: Address[] = [];
+  const page = {
+    remembered: rememberedBy(config, host, log),
+    address: addressBy(listened, config, isBehindProxy),
+  };
+  const routes = new Routes({ door, connections, metrics, chat, log, maxMessageBytes: maxLineBytes, page });
   const server = new Server({
     routes,
     door,
@@ -103,8 +115,15 @@ async function serve(options: Options, host: Host): Promise<number> {
   });
   const ending = signalled();
   try {
-    for (const address of addresses) process.stdout.write(`${urlOf(await server.listen(address))}\n`);
+    for (const address of addresses) {
+      const actual = await server.listen(address);
+      listened.push(actual);
+      process.stdout.write(`${urlOf(actual)}\n`);
+    }
     process.stderr.write(`cai: serving ${agents.join(', ')}; the token is in ${ownTokenFile(host)}\n`);
+    const link = process.stderr.isTTY ? routes.page.linkFor(ownerName) : undefined;
+    if (link !== undefined)
+      process.stderr.write(`cai: the page, once and for 5 minutes: ${link}\n${qrCode(link)}`);
     await ending;
   } finally {
     await connections.close('ending', 'the server is being ended');
@@ -124,6 +143,24 @@ function addressesOf({ listen }: Options, host: Host): readonly Address[] {
 function agentsOf({ agent }: Options, config: Config): readonly [string, ...string[]] {
   const [first = config.agent.default, ...others] = agent ?? config.serve.agents ?? [];
   return [first, ...others];
+}
+
+/** Where browsers find the page, as of when it is asked. */
+function addressBy(listened: readonly Address[], { serve: { hosts } }: Config, isBehindProxy: boolean) {
+  const interfaces = () => Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  return () => pageAddress(listened, hosts, isBehindProxy, interfaces());
+}
+
+/** The sessions of the user, whatever program has opened them. */
+function rememberedBy(
+  config: Config,
+  host: Host,
+  log: ReturnType<typeof openLog>,
+): () => Iterable<Remembered> {
+  if (!config.sessions.persist) return () => [];
+  const file = new SessionFile(join(host.folders.state, 'sessions.ndjson'), config.sessions.keepMs, log);
+  let records: ReadonlyMap<string, Remembered> = new Map();
+  return () => (records = file.load() ?? records).values();
 }
 
 function withoutUndefined({ tlsCert, tlsKey, clientCa }: Options) {

@@ -26,6 +26,9 @@ export interface DoorOptions {
   readonly now?: () => number;
 }
 
+/** As long as `Tickets` lets it live. */
+const cookieSeconds = 12 * 60 * 60;
+
 /** Where a visitor was let in without a token of their own. */
 const withoutToken = 'no token';
 
@@ -127,9 +130,21 @@ export class Door {
     const redeemed = this.#tickets.redeem(ticket, facts.place);
     if (redeemed === undefined || !this.isStillAdmitted(redeemed.visitor))
       return this.#failed(request.socket.remoteAddress ?? '');
-    const secure = this.#isSecure(request) ? '; Secure' : '';
-    const cookie = `${this.#cookieName(request)}=${redeemed.cookie}; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict${secure}`;
-    return { cookie };
+    return { cookie: this.#setCookie(request, redeemed.cookie, cookieSeconds) };
+  }
+
+  /** Somebody who has a token, for as long as they have it; `undefined`: nobody of that name has one. */
+  visitorNamed(name: string): Visitor | undefined {
+    const holder = this.#tokens.holderNamed(name);
+    if (holder === undefined) return undefined;
+    const visitor = this.#users.visitor(name);
+    return visitor && this.#remember(visitor, holder);
+  }
+
+  /** `Set-Cookie` for who leaves: the cookie of the request is good no more. */
+  signOut(request: Request): { readonly cookie: string } {
+    for (const value of this.#cookiesOf(request)) this.#tickets.forget(value);
+    return { cookie: this.#setCookie(request, '', 0) };
   }
 
   /** Why a request is refused whoever sends it; `undefined`: it is not. For what everybody may have, such as the page. */
@@ -157,14 +172,23 @@ export class Door {
     const isForPage =
       request.method === 'GET' && request.url === '/' && request.headers.upgrade === undefined;
     if (!isOwnPage && !isForPage) return undefined;
-    const name = this.#cookieName(request);
-    const values = (request.headers.cookie ?? '').split(';').flatMap((part) => {
-      const [, key, value] = /^\s*([^=\s]+)=(.*?)\s*$/.exec(part) ?? [];
-      return key === name ? [value!] : [];
-    });
+    const values = this.#cookiesOf(request);
     // Another server of the same host may have set a second one.
     const visitor = values.length === 1 ? this.#tickets.holderOf(values[0]!, place) : undefined;
     return visitor !== undefined && this.isStillAdmitted(visitor) ? visitor : undefined;
+  }
+
+  #cookiesOf(request: Request): readonly string[] {
+    const name = this.#cookieName(request);
+    return (request.headers.cookie ?? '').split(';').flatMap((part) => {
+      const [, key, value] = /^\s*([^=\s]+)=(.*?)\s*$/.exec(part) ?? [];
+      return key === name ? [value!] : [];
+    });
+  }
+
+  #setCookie(request: Request, value: string, seconds: number): string {
+    const secure = this.#isSecure(request) ? '; Secure' : '';
+    return `${this.#cookieName(request)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
   }
 
   #isSecure(request: Request): boolean {

@@ -46,6 +46,11 @@ export class Tickets {
     return pass?.place === place ? pass.visitor : undefined;
   }
 
+  /** The cookie is good no more. */
+  forget(cookie: string): void {
+    this.#cookies.delete(digestOf(cookie));
+  }
+
   #issue(passes: Passes, pass: Pass, atMost: number): string {
     for (const [digest, { untilMs }] of passes) if (untilMs <= this.now()) passes.delete(digest);
     const own = [...passes].filter(([, { visitor }]) => visitor.name === pass.visitor.name);

@@ -83,6 +83,11 @@ export class Tokens {
     return found;
   }
 
+  /** What lets in whoever has that name; `undefined`: they have no token. */
+  holderNamed(name: string): TokenHolder | undefined {
+    return this.#holders().find((each) => each.name === name);
+  }
+
   /** Whether it is not revoked yet. */
   isHeld({ name, sha256 }: TokenHolder): boolean {
     return this.#holders().some((each) => each.name === name && each.sha256 === sha256);

@@ -1,0 +1,261 @@
+/** One session that is open: what was said, what is asked, and where to write. */
+import { RpcError, type Id } from './acp-client';
+import { isLost, type AgentLink, type ShownSession } from './agent-link';
+import { button, el, quote } from './dom';
+import { fieldsOf, textOf, type Fields } from './fields';
+import { Permissions } from './permissions';
+import { PromptBox } from './prompt-box';
+import { Settings } from './settings';
+import { follow } from './shown/follow';
+import { Transcript } from './shown/transcript';
+
+/** Which session. */
+export interface SessionPlace {
+  /** Its id. */
+  readonly sessionId: string;
+  /** Its folder. */
+  readonly cwd: string;
+  /** What the agent calls it, if that is known. */
+  readonly title: string | undefined;
+}
+
+/** What a conversation asks of the rest of the page. */
+export interface ConversationPorts {
+  /** Whether a turn of the session is open, as the server knows; undefined: it is not open anywhere. */
+  isWorking(sessionId: string): Promise<boolean | undefined>;
+  /** Its title, or whether a turn is open, is another one. */
+  changed(): void;
+}
+
+const authRequired = -32000;
+const stops: Readonly<Record<string, string>> = {
+  cancelled: 'Stopped.',
+  max_tokens: 'The agent has reached its limit of tokens.',
+  max_turn_requests: 'The agent has reached its limit of requests in one turn.',
+  refusal: 'The agent refuses to go on.',
+};
+
+/** One session's. */
+export class Conversation implements ShownSession {
+  /** Where it is shown. */
+  readonly element = el('section', { class: 'conversation', 'aria-label': 'Session' });
+  readonly #title = el('h2', {});
+  readonly #status = el('p', { class: 'status', role: 'status' });
+  readonly #transcript = new Transcript();
+  readonly #permissions = new Permissions((id, optionId) => this.#decide(id, optionId));
+  readonly #settings = new Settings((method, params) => void this.#change(method, params));
+  readonly #prompt = new PromptBox({ send: (text) => void this.#send(text), stop: () => this.#stop() });
+  #isLoaded = false;
+  #isLoading = false;
+  #isWorking = false;
+  /** Counts ends of turns, to know whether what the server has told is outdated. */
+  #ends = 0;
+  /** What was sent when the connection was lost. */
+  #unproven: string | undefined;
+  #said: string | undefined;
+
+  /** `opened`: the answer to the call that has just made the session; without it, `join` opens it. */
+  constructor(
+    private readonly link: AgentLink,
+    private readonly place: SessionPlace,
+    private readonly ports: ConversationPorts,
+    opened?: Fields,
+  ) {
+    const back = el('a', { href: '#', class: 'back', 'aria-label': 'All sessions' }, '‹');
+    const place_ = el('p', { class: 'path' }, quote(place.cwd), ` · ${link.agent}`);
+    const head = el('header', {}, back, el('div', {}, this.#title, place_), this.#settings.usage);
+    const foot = el(
+      'footer',
+      {},
+      this.#permissions.element,
+      this.#status,
+      this.#prompt.element,
+      this.#settings.element,
+    );
+    this.element.append(head, follow(this.#transcript.element), foot);
+    this.#setTitle(place.title);
+    if (opened !== undefined) {
+      this.#isLoaded = true;
+      this.#settings.answered(opened);
+    }
+    link.show(place.sessionId, this);
+    this.show();
+  }
+
+  /** Draws how the connection and the turn stand. */
+  show(): void {
+    const { isReady, reason } = this.link.state;
+    this.#prompt.set(isReady && this.#isLoaded, this.#isWorking);
+    this.#status.replaceChildren();
+    if (!isReady && reason !== undefined)
+      this.#status.append(
+        el('span', {}, `${reason} What you have written stays. `),
+        button('Connect now', () => this.link.hurry()),
+      );
+    else if (!isReady) this.#status.append('Connecting …');
+    else if (this.#isLoading) this.#status.append('Opening the session …');
+    else if (this.#isWorking) this.#status.append('The agent works …');
+    this.element.toggleAttribute('data-lost', !isReady && reason !== undefined);
+  }
+
+  /** The user can write at once. */
+  focus(): void {
+    this.#prompt.focus();
+  }
+
+  /** Loads the session: what it is told replaces what is shown. */
+  async join(): Promise<void> {
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    this.#isLoaded = false;
+    this.show();
+    try {
+      const client = await this.link.ready();
+      const isLive = await this.ports.isWorking(this.place.sessionId);
+      const method = this.#openingMethod(isLive !== undefined);
+      this.#transcript.clear();
+      this.#permissions.clear();
+      this.#settings.clear();
+      this.#said = undefined;
+      this.#transcript.element.setAttribute('aria-busy', 'true');
+      const { sessionId, cwd } = this.place;
+      const answer = await client.call(method, { sessionId, cwd, mcpServers: [] });
+      if (isLive === undefined) this.#settings.answered(answer);
+      else this.#settings.joined(answer);
+      this.#transcript.endMessage();
+      this.#isLoaded = true;
+      this.#proveSent();
+      const ends = this.#ends;
+      const isWorking = await this.ports.isWorking(sessionId);
+      if (ends === this.#ends) this.#isWorking = isWorking === true;
+    } catch (reason) {
+      this.#fail(reason);
+    } finally {
+      this.#isLoading = false;
+      this.#transcript.element.removeAttribute('aria-busy');
+      this.show();
+    }
+  }
+
+  /** As of `ShownSession`. */
+  updated(update: Fields): void {
+    const kind = textOf(update.sessionUpdate);
+    if (kind === 'session_info_update') this.#setTitle(textOf(update.title));
+    else if (!this.#transcript.update(update)) this.#settings.updated(update);
+    if (kind !== 'user_message_chunk') return;
+    this.#said = textOf(fieldsOf(update.content).text);
+    // Another client has begun a turn.
+    if (this.#isLoaded && !this.#isWorking) this.#setWorking(true);
+  }
+
+  /** As of `ShownSession`. */
+  asked(id: Id, params: Fields): void {
+    this.#permissions.ask(id, params);
+  }
+
+  /** As of `ShownSession`. */
+  withdrawn(id: Id): boolean {
+    return this.#permissions.remove(id);
+  }
+
+  /** As of `ShownSession`. */
+  turnEnded(): void {
+    this.#ends++;
+    this.#transcript.endMessage();
+    this.#setWorking(false);
+  }
+
+  /** As of `ShownSession`. */
+  reconnected(): void {
+    void this.join();
+  }
+
+  async #send(text: string): Promise<void> {
+    this.#transcript.said(text);
+    this.#setWorking(true);
+    try {
+      const client = await this.link.ready();
+      const prompt = [{ type: 'text', text }];
+      const { stopReason } = await client.call('session/prompt', { sessionId: this.place.sessionId, prompt });
+      const note = stops[textOf(stopReason) ?? ''];
+      if (note !== undefined) this.#transcript.note('note', note);
+    } catch (reason) {
+      if (isLost(reason)) {
+        this.#unproven = text;
+        return;
+      }
+      this.#fail(reason);
+    }
+    this.turnEnded();
+  }
+
+  /** Whether what was sent when the connection was lost has arrived is seen in what the session tells. */
+  #proveSent(): void {
+    if (this.#unproven !== undefined && this.#said !== this.#unproven) this.#prompt.putBack(this.#unproven);
+    this.#unproven = undefined;
+  }
+
+  #stop(): void {
+    this.#permissions.cancelAll();
+    void this.link
+      .ready()
+      .then((client) => client.tell('session/cancel', { sessionId: this.place.sessionId }));
+  }
+
+  #decide(id: Id, optionId: string | undefined): void {
+    const outcome = optionId === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId };
+    void this.link.ready().then((client) => client.answer(id, { outcome }));
+    this.#prompt.focus();
+  }
+
+  async #change(method: string, params: Fields): Promise<void> {
+    try {
+      const client = await this.link.ready();
+      this.#settings.answered(await client.call(method, { sessionId: this.place.sessionId, ...params }));
+      if (method === 'session/set_mode')
+        this.#settings.updated({ sessionUpdate: 'current_mode_update', currentModeId: params.modeId });
+    } catch (reason) {
+      this.#fail(reason);
+      // Shows what still holds.
+      this.#settings.answered({});
+    }
+  }
+
+  /** What is open in another connection can be joined whatever the agent can do. */
+  #openingMethod(isLive: boolean): string {
+    const { loadSession, sessionCapabilities } = this.link.capabilities;
+    if (isLive || loadSession === true) return 'session/load';
+    if (fieldsOf(sessionCapabilities).resume !== undefined) return 'session/resume';
+    throw new Error('This agent cannot open a session again.');
+  }
+
+  #fail(reason: unknown): void {
+    if (isLost(reason)) return;
+    const text = reason instanceof Error ? reason.message : 'Something went wrong.';
+    if (reason instanceof RpcError && reason.code === authRequired) {
+      const command = el('code', {}, `cai login ${this.link.agent}`);
+      this.#transcript.note(
+        'error',
+        `${text} On the server's machine, run `,
+        command,
+        ', then try again. ',
+        this.#again(),
+      );
+    } else this.#transcript.note('error', `${text} `, this.#again());
+  }
+
+  #again(): HTMLElement {
+    return button('Open the session again', () => void this.join());
+  }
+
+  #setTitle(title: string | undefined): void {
+    this.#title.replaceChildren(quote(title ?? 'Session'));
+    this.ports.changed();
+  }
+
+  #setWorking(isWorking: boolean): void {
+    this.#isWorking = isWorking;
+    this.show();
+    this.ports.changed();
+  }
+}
