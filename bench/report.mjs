@@ -7,6 +7,7 @@ const titles = {
   json: 'JSON line loop',
   sdk: 'SDK bridge',
   node: 'bare node',
+  slow: 'WebSocket, one reads nothing',
 };
 /** What a contender is called in tables. */
 export const titleOf = (name) => titles[name] ?? name;

@@ -15,7 +15,7 @@ import { quantile } from '../statistics.cjs';
 
 const shapes = {
   quick: { connections: 20, trips: 200, updates: 20_000 },
-  full: { connections: 200, trips: 1_000, updates: 200_000 },
+  full: { connections: 200, trips: 500, updates: 200_000 },
 };
 const bytes = 300;
 /** What agents say until they are ended: about as fast as models do, and as fast as they can. */
@@ -120,6 +120,8 @@ class Crowd {
   #server;
   #address;
   #token;
+  /** Also of a run that is ended in its midst nothing is left. */
+  #onExit = () => this.#server.kill('SIGTERM');
 
   static async start(name, connections) {
     const crowd = new Crowd();
@@ -144,6 +146,7 @@ class Crowd {
     const { env, folder, home } = this.#place;
     const [program, ...args] = [...cai, 'serve', '--listen', '127.0.0.1:0', '--agent', 'bench'];
     this.#server = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] });
+    process.on('exit', this.#onExit);
     const [line] = await once(createInterface(this.#server.stdout), 'line');
     this.#address = `${line.replace('http', 'ws')}/acp`;
     this.#token = readFileSync(join(home, '.local/state/containai/serve/token'), 'utf8').trim();
@@ -168,6 +171,7 @@ class Crowd {
     if (this.#server !== undefined) {
       this.#server.kill('SIGTERM');
       await once(this.#server, 'close');
+      process.off('exit', this.#onExit);
     }
     this.#place.remove();
   }
