@@ -1,59 +1,207 @@
-/** A client of the built `cai serve` that comes back on another WebSocket. */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import { resolve } from 'node:path';
 import { WebSocket } from 'ws';
-import { ServeProgram } from './program';
+import { asOneLine, numberOf } from '../../src/serve/websocket';
+import { Inbox, type Json } from '../support/inbox';
+import { failure } from '../support/messages';
+import { Served } from '../support/served';
 
-const mock = [process.execPath, resolve('fixtures/mock-acp-server'), '--acp'];
-let server: ServeProgram;
-let sockets: WebSocket[] = [];
-
-beforeEach(async () => {
-  server = await new ServeProgram(mock).ready();
-});
-
-afterEach(async () => {
-  for (const socket of sockets) socket.terminate();
-  sockets = [];
-  await server.stop();
-});
-
-/** Opens a socket; resolves when the server has agreed, with the headers of its answer. */
-async function open(headers: Record<string, string> = {}) {
-  const all = { ...server.authorization, ...headers };
-  const socket = new WebSocket(`ws://127.0.0.1:${server.port}/acp`, { headers: all });
-  sockets.push(socket);
-  const upgraded = once(socket, 'upgrade') as Promise<[IncomingMessage]>;
-  await once(socket, 'open');
-  const [{ headers: answer }] = await upgraded;
-  return { socket, id: answer['acp-connection-id'] as string, received: answer['cai-received'] };
-}
-
-function ask(socket: WebSocket, id: number, method: string, params: object): void {
-  socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
-}
-
-test('what arrives late by the socket before is not taken: the client sends it again', async () => {
-  const first = await open();
-  ask(first.socket, 1, 'initialize', { protocolVersion: 1 });
-  await once(first.socket, 'message');
-  // It does not learn that another socket takes its place.
-  first.socket.pause();
-  const second = await open({ 'acp-connection-id': first.id, 'cai-received': '1' });
-  expect(second).toMatchObject({ id: first.id, received: '1' });
-
-  const opens = { cwd: server.cwd, mcpServers: [] };
-  ask(first.socket, 2, 'session/new', opens);
-  first.socket.resume();
-  const [code] = (await once(first.socket, 'close')) as [number];
-  ask(second.socket, 2, 'session/new', opens);
-  const [answer] = (await once(second.socket, 'message')) as [Buffer];
-
-  expect(code).toBe(4000);
-  expect(JSON.parse(answer.toString())).toMatchObject({
-    id: 2,
-    result: { sessionId: expect.any(String) as string },
+let server: Served;
+beforeAll(async () => {
+  server = await Served.start({
+    config: '[acp]\nmax_line_from_editor = "1MiB"\n[serve]\nkeep_messages = 3\nstall = "1s"',
   });
-  expect(await open({ 'acp-connection-id': first.id, 'cai-received': '2' })).toMatchObject({ received: '2' });
+});
+afterAll(() => server.end());
+
+/** A WebSocket and what came by it. */
+class Client {
+  readonly inbox = new Inbox('client');
+  /** The headers of the 101. */
+  headers: IncomingMessage['headers'] = {};
+  /** The code and reason with which the server has closed. */
+  readonly closed: Promise<[number, string]>;
+
+  constructor(readonly socket: WebSocket) {
+    socket.on('upgrade', ({ headers }) => (this.headers = headers));
+    socket.on('message', (data: Buffer) => this.inbox.push(Buffer.from(`${data.toString()}\n`)));
+    socket.on('error', () => undefined);
+    this.closed = new Promise((resolve) =>
+      socket.on('close', (code, reason) => {
+        this.inbox.end(`closed with ${code}`);
+        resolve([code, reason.toString()]);
+      }),
+    );
+  }
+
+  send(message: Json): void {
+    this.socket.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
+  }
+
+  async request(id: number, method: string, params: Json = {}): Promise<Json> {
+    this.send({ id, method, params });
+    return await this.inbox.response(id);
+  }
+
+  /** Opens a session of the agent. */
+  async open(): Promise<string> {
+    await this.request(1, 'initialize', { protocolVersion: 1 });
+    const { result } = await this.request(2, 'session/new', { cwd: server.workspace('a'), mcpServers: [] });
+    return (result as { sessionId: string }).sessionId;
+  }
+}
+
+function open(headers: Record<string, string> = {}, agent = 'mock'): WebSocket {
+  const url = `${server.url.replace('http', 'ws')}/acp?agent=${agent}`;
+  return new WebSocket(url, { headers: { ...server.owner, ...headers } });
+}
+
+/** Connects; with the id of a connection and how many messages were received, comes back to it. */
+async function connect(id?: string, received = 0, agent?: string): Promise<Client> {
+  const back = id === undefined ? {} : { 'acp-connection-id': id, 'cai-received': String(received) };
+  const client = new Client(open(back, agent));
+  await once(client.socket, 'open');
+  return client;
+}
+
+/** The status with which coming back is refused. */
+async function refusal(headers: Record<string, string>): Promise<number | undefined> {
+  const socket = open(headers).on('error', () => undefined);
+  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+  return response.statusCode;
+}
+
+const idOf = (client: Client): string => client.headers['acp-connection-id'] as string;
+
+test('names its connection, and that nothing has come', async () => {
+  const client = await connect();
+
+  expect(client.headers).toMatchObject({
+    'acp-connection-id': expect.stringMatching(/^[\da-f-]{36}$/) as string,
+    'cai-received': '0',
+  });
+  client.socket.close();
+  expect(await client.closed).toEqual([1005, '']);
+});
+
+test('ignores binary frames', async () => {
+  const client = await connect();
+  client.socket.send(Buffer.from('{"jsonrpc":"2.0","id":9,"method":"_x"}'), { binary: true });
+  await client.request(1, 'initialize', { protocolVersion: 1 });
+
+  expect(client.inbox.takeAll()).toEqual([]);
+  client.socket.close();
+});
+
+test('takes a message with line ends between its tokens', async () => {
+  const client = await connect();
+  client.socket.send('{"jsonrpc":"2.0",\r\n"id":9,\n"method":"_x"}');
+
+  expect(await client.inbox.response(9)).toEqual(failure(9, -32600));
+  client.socket.close();
+});
+
+describe('a client that has lost its socket', () => {
+  test('comes back, gets what it has missed, and hears what the server has', async () => {
+    const client = await connect();
+    const sessionId = await client.open();
+    client.socket.terminate();
+    const again = await connect(idOf(client), 1);
+
+    expect(idOf(again)).toBe(idOf(client));
+    expect(again.headers['cai-received']).toBe('2');
+    expect(await again.inbox.response(2)).toHaveProperty('result.sessionId', sessionId);
+    again.socket.close();
+  });
+
+  test('takes the place of the old socket', async () => {
+    const client = await connect();
+    await client.open();
+    const again = await connect(idOf(client), 2);
+
+    expect((await client.closed)[0]).toBe(4000);
+    again.socket.close();
+  });
+
+  test('sends again what arrives late by the old socket, which is not taken', async () => {
+    const client = await connect();
+    await client.request(1, 'initialize', { protocolVersion: 1 });
+    // It does not learn that another socket takes its place.
+    client.socket.pause();
+    const again = await connect(idOf(client), 1);
+    expect(again.headers['cai-received']).toBe('1');
+
+    const opens = { cwd: server.workspace('a'), mcpServers: [] };
+    client.send({ id: 2, method: 'session/new', params: opens });
+    client.socket.resume();
+    expect((await client.closed)[0]).toBe(4000);
+    expect(await again.request(2, 'session/new', opens)).toHaveProperty('result.sessionId');
+    const third = await connect(idOf(client), 2);
+    expect(third.headers['cai-received']).toBe('2');
+    third.socket.close();
+  });
+
+  test('is answered 410 if what it has missed is no longer kept', async () => {
+    const client = await connect(undefined, 0, 'flood');
+    const sessionId = await client.open();
+    await client.request(3, 'session/prompt', { sessionId, prompt: [{ type: 'text', text: '9 500' }] });
+    const id = idOf(client);
+    client.socket.terminate();
+
+    expect(await refusal({ 'acp-connection-id': id, 'cai-received': '2' })).toBe(410);
+    expect(await refusal({ 'acp-connection-id': id, 'cai-received': '99' })).toBe(400);
+    expect(await refusal({ 'acp-connection-id': id, 'cai-received': 'x' })).toBe(400);
+    (await connect(id, 12)).socket.close();
+  });
+
+  test('is answered 404 after it has ended the connection', async () => {
+    const client = await connect();
+    await client.open();
+    client.socket.close(1000);
+    await client.closed;
+
+    expect(await refusal({ 'acp-connection-id': idOf(client), 'cai-received': '2' })).toBe(404);
+  });
+});
+
+test('answers a message that is a little too long under its id, and ends with 1009 for one that is far longer', async () => {
+  const client = await connect();
+  await client.open();
+  client.send({ id: 5, method: '_x', params: 'x'.repeat(1024 * 1024) });
+  expect(await client.inbox.response(5)).toEqual(failure(5, -32600));
+
+  client.send({ id: 6, method: '_x', params: 'x'.repeat(3 * 1024 * 1024) });
+  expect((await client.closed)[0]).toBe(1009);
+});
+
+test('is ended with 4001 when the process has ended', async () => {
+  const client = await connect();
+  await client.open();
+  const { pid } = server.process;
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+  process.kill(Number(children.at(-1)), 'SIGKILL');
+
+  expect((await client.closed)[0]).toBe(4001);
+});
+
+test('answers pings with what they say', async () => {
+  const client = await connect();
+  client.socket.ping('17');
+  const [text] = (await once(client.socket, 'pong')) as [Buffer];
+
+  expect(text.toString()).toBe('17');
+  client.socket.close();
+});
+
+test('a message on several lines becomes one line', () => {
+  expect(String(asOneLine(Buffer.from('{\r\n"é":\n1}')))).toBe('{  "é": 1}');
+  const line = Buffer.from('{}');
+  expect(asOneLine(line)).toBe(line);
+});
+
+test('a number of messages is a number', () => {
+  expect([numberOf(undefined), numberOf('0'), numberOf('123')]).toEqual([undefined, 0, 123]);
+  for (const text of ['', '-1', '1.5', 'x', '1'.repeat(16), ['1', '2']])
+    expect(() => numberOf(text)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
 });

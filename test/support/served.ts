@@ -82,9 +82,14 @@ export class Served {
     return path;
   }
 
+  /** Resolves when it has written something like that to stderr. */
+  async said(text: RegExp): Promise<void> {
+    while (!text.test(this.stderr)) await once(this.process.stderr, 'data');
+  }
+
   /** Ends it, and removes its home; resolves with its exit status. */
   async end(): Promise<number | null> {
-    if (this.process.exitCode === null) {
+    if (this.process.exitCode === null && this.process.signalCode === null) {
       this.process.kill('SIGTERM');
       await once(this.process, 'close');
     }

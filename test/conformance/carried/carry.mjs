@@ -12,32 +12,19 @@ import { Lines } from './lines.mjs';
 const cai = join(import.meta.dirname, '../../../bin/cai');
 const inServer = join(import.meta.dirname, 'in-server.cjs');
 
-/** Writes lines to stdout; whoever brings more than it takes is paused. */
-class Output {
-  #paused = new Set();
-
-  constructor() {
-    process.stdout.on('drain', () => {
-      for (const source of this.#paused) source.resume();
-      this.#paused.clear();
-    });
-  }
-
-  write(line, source) {
-    process.stdout.cork();
-    process.stdout.write(line);
-    const takesMore = process.stdout.write('\n');
-    process.nextTick(() => process.stdout.uncork());
-    if (takesMore || this.#paused.has(source)) return;
-    this.#paused.add(source);
-    source?.pause();
-  }
+/** Writes a line to stdout; may be waited for, until it takes more. */
+function write(line) {
+  process.stdout.cork();
+  process.stdout.write(line);
+  const takesMore = process.stdout.write('\n');
+  process.nextTick(() => process.stdout.uncork());
+  if (!takesMore) return once(process.stdout, 'drain');
 }
 
 /**
  * Carries. `Link` is a class with `open()`, `send(line)`, and `end()`, which the client's end of the connection is; all
  * may be waited for. It is made from the server's address, headers for its requests, and two functions: one gets each
- * line of the server and what it can pause, the other is called when the server has ended the connection.
+ * line of the server and may be waited for, the other is called when the server has ended the connection.
  */
 export async function carry(Link) {
   const [flag, agent, ...more] = process.argv.slice(2);
@@ -59,15 +46,13 @@ export async function carry(Link) {
   process.stdout.on('error', () => endBy('SIGTERM'));
   const [address] = await once(server.stdout.setEncoding('utf8'), 'data');
 
-  const output = new Output();
-  const onLine = (line, source) => output.write(line, source);
   const onLost = (reason) => {
     if (isEnding) return;
     isLost = true;
     process.stderr.write(`the connection has ended: ${reason}\n`);
     endBy('SIGTERM');
   };
-  const link = new Link(address.trim(), headers(), onLine, onLost);
+  const link = new Link(address.trim(), headers(), write, onLost);
   await link.open();
   const lines = new Lines();
   for await (const chunk of process.stdin) for (const line of lines.push(chunk)) await link.send(line);

@@ -41,6 +41,11 @@ export const exceptions = [
   },
   {
     ways: ['http'],
+    tests: /J6 requests that wait for an agent that cannot be started/,
+    reason: 'each message is a request of its own: the agent has ended before the last of them comes',
+  },
+  {
+    ways: ['http'],
     tests: /I5 a request before initialize/,
     reason: 'there is no connection yet: the answer is 400',
   },

@@ -38,7 +38,7 @@ class HttpLink {
     const headers = { 'content-type': 'application/json', 'content-length': line.length };
     const response = await this.#ask('POST', headers, session, line);
     const body = await buffer(response);
-    if (response.headers['content-type'] === 'application/json') this.#onLine(body);
+    if (response.headers['content-type'] === 'application/json') await this.#onLine(body);
     else if (response.statusCode !== 202) process.stderr.write(`${response.statusCode}: ${body}`);
     if (response.statusCode !== 200) return;
     this.#headers['acp-connection-id'] = response.headers['acp-connection-id'];
@@ -74,23 +74,28 @@ class HttpLink {
       process.stderr.write(`${response.statusCode}: ${await buffer(response)}`);
       return;
     }
-    const lines = new Lines();
-    response.on('data', (chunk) => {
-      for (const line of lines.push(chunk))
-        if (line.toString('latin1', 0, dataPrefix.length) === dataPrefix)
-          this.#received(line.subarray(dataPrefix.length), session, response);
-    });
-    response.on('error', () => undefined);
-    response.on('close', () => this.#onLost(`the stream "${session}" is over`));
+    void this.#read(response, session).then(
+      () => this.#onLost(`the stream "${session}" is over`),
+      ({ message }) => this.#onLost(message),
+    );
   }
 
-  #received(line, session, response) {
+  async #read(response, session) {
+    const lines = new Lines();
+    for await (const chunk of response)
+      for (const line of lines.push(chunk))
+        if (line.toString('latin1', 0, dataPrefix.length) === dataPrefix)
+          await this.#received(line.subarray(dataPrefix.length), session);
+  }
+
+  async #received(line, session) {
     const { id, method, result } = messageIn(line);
     if (method !== undefined && id !== undefined && session !== '')
       this.#asked.set(JSON.stringify(id), session);
+    await this.#onLine(line);
     const opened = method === undefined ? result?.sessionId : undefined;
-    if (typeof opened === 'string') void this.#openStream(opened);
-    this.#onLine(line, response);
+    // What the server has said in the session is here before what it says after that in the connection.
+    if (typeof opened === 'string') await this.#openStream(opened);
   }
 }
 

@@ -11,7 +11,12 @@ class WebSocketLink {
   constructor(address, headers, onLine, onLost) {
     const url = `${address.replace(/^http/, 'ws')}/acp`;
     this.#socket = new WebSocket(url, { headers, maxPayload: 0, perMessageDeflate: false });
-    this.#socket.on('message', (line) => onLine(line, this.#socket));
+    this.#socket.on('message', (line) => {
+      const done = onLine(line);
+      if (done === undefined) return;
+      this.#socket.pause();
+      void done.then(() => this.#socket.resume());
+    });
     this.#socket.on('error', ({ message }) => onLost(message));
     this.#socket.on('close', (code, reason) => onLost(`${code} ${reason}`));
   }

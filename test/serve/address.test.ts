@@ -1,0 +1,37 @@
+import { addressOf, urlOf } from '../../src/serve/address';
+
+test.each([
+  ['8722', 'http://127.0.0.1:8722'],
+  ['0.0.0.0:80', 'http://0.0.0.0:80'],
+  ['localhost:0', 'http://localhost:0'],
+  ['[::1]:8722', 'http://[::1]:8722'],
+  ['http://h:1/', 'http://h:1'],
+  ['https://h:443', 'https://h:443'],
+  ['tcp://127.0.0.1:9', 'tcp://127.0.0.1:9'],
+  ['tls://h:65535', 'tls://h:65535'],
+  ['unix:s.sock', 'unix:/cwd/s.sock'],
+  ['unix:/run/s.sock', 'unix:/run/s.sock'],
+  ['unix:///run/a b', 'unix:/run/a b'],
+])('%s is %s', (text, url) => {
+  const address = addressOf(text, '/cwd');
+
+  expect(urlOf(address)).toBe(url);
+  expect(addressOf(urlOf(address), '/other')).toEqual(address);
+});
+
+test.each([
+  '',
+  'h',
+  ':1',
+  'h:',
+  'h:65536',
+  'h:123456',
+  '::1:80',
+  'ftp://h:1',
+  'http://h',
+  'http://h:1/acp',
+  'unix:',
+  'h h:1',
+])('"%s" is none', (text) => {
+  expect(() => addressOf(text, '/')).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
+});

@@ -1,0 +1,204 @@
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import * as http2 from 'node:http2';
+import * as https from 'node:https';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { pki } from 'node-forge';
+import { WebSocket } from 'ws';
+import type { Json } from '../support/inbox';
+import { success } from '../support/messages';
+import { Served } from '../support/served';
+import { newFolder } from '../support/temp-folder';
+
+const servers: Served[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.end();
+});
+
+async function start(options: Parameters<typeof Served.start>[0]): Promise<Served> {
+  const server = await Served.start(options);
+  servers.push(server);
+  return server;
+}
+
+/** A certificate for 127.0.0.1, which signs itself, in files. */
+function certificate(): { cert: string; certFile: string; keyFile: string } {
+  const { publicKey, privateKey } = pki.rsa.generateKeyPair(2048);
+  const made = pki.createCertificate();
+  made.publicKey = publicKey;
+  made.serialNumber = '01';
+  made.validity.notAfter = new Date(Date.now() + 86_400_000);
+  const name = [{ name: 'commonName', value: 'localhost' }];
+  made.setSubject(name);
+  made.setIssuer(name);
+  made.setExtensions([{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }]);
+  made.sign(privateKey);
+  const folder = newFolder();
+  const cert = pki.certificateToPem(made);
+  writeFileSync(join(folder, 'cert.pem'), cert);
+  writeFileSync(join(folder, 'key.pem'), pki.privateKeyToPem(privateKey), { mode: 0o600 });
+  return { cert, certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
+}
+
+describe('HTTP/2 over TLS', () => {
+  const { cert, certFile, keyFile } = certificate();
+  const args = ['--tls-cert', certFile, '--tls-key', keyFile];
+  let server: Served;
+  let session: http2.ClientHttp2Session;
+  let headers: http2.OutgoingHttpHeaders;
+  beforeEach(async () => {
+    server = await start({ listen: ['https://127.0.0.1:0', 'tls://127.0.0.1:0'], args });
+    session = http2.connect(server.url, { ca: cert });
+    headers = { ...server.owner };
+  });
+  afterEach(() => session.destroy());
+
+  /** Sends a request; resolves with its answer once the headers are there. */
+  async function send(method: string, more: http2.OutgoingHttpHeaders, body?: string) {
+    const stream = session.request({ ':method': method, ':path': '/acp', ...headers, ...more });
+    stream.end(body);
+    const [answer] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders];
+    return { status: answer[':status'], answer, stream };
+  }
+
+  async function post(message: Json): Promise<{ answer: http2.IncomingHttpHeaders; text: string }> {
+    const { sessionId } = (message.params ?? {}) as { sessionId?: string };
+    const named = sessionId === undefined ? {} : { 'acp-session-id': sessionId };
+    const body = JSON.stringify({ jsonrpc: '2.0', ...message });
+    const { answer, stream } = await send('POST', { 'content-type': 'application/json', ...named }, body);
+    let text = '';
+    for await (const chunk of stream.setEncoding('utf8')) text += String(chunk);
+    return { answer, text };
+  }
+
+  /** The messages of a stream. */
+  async function events(sessionId?: string) {
+    const named = sessionId === undefined ? {} : { 'acp-session-id': sessionId };
+    const { stream } = await send('GET', { accept: 'text/event-stream', ...named });
+    async function* messages(): AsyncGenerator<Json, void> {
+      let text = '';
+      for await (const chunk of stream.setEncoding('utf8')) {
+        text += String(chunk);
+        const whole = text.split('\n\n');
+        text = whole.pop()!;
+        for (const event of whole) {
+          const data = /^data: (.*)$/m.exec(event)?.[1];
+          if (data !== undefined) yield JSON.parse(data) as Json;
+        }
+      }
+    }
+    return messages();
+  }
+
+  async function next(messages: AsyncGenerator<Json, void>): Promise<Json> {
+    return (await messages.next()).value as Json;
+  }
+
+  test('has two turns at once, with all streams on one socket, and messages of 8 MiB', async () => {
+    const { answer } = await post({ id: 1, method: 'initialize', params: { protocolVersion: 1 } });
+    headers['acp-connection-id'] = answer['acp-connection-id'];
+    const connection = await events();
+    const opened: string[] = [];
+    for (const name of ['a', 'b']) {
+      const params = { cwd: server.workspace(name), mcpServers: [] };
+      await post({ id: name, method: 'session/new', params });
+      opened.push(((await next(connection)).result as { sessionId: string }).sessionId);
+    }
+    const [a, b] = [await events(opened[0]), await events(opened[1])];
+    const prompt = (id: string, sessionId: string, text: string) =>
+      post({ id, method: 'session/prompt', params: { sessionId, prompt: [{ type: 'text', text }] } });
+    await prompt('first', opened[0]!, 'permission');
+    const long = 'x'.repeat(8 * 1024 * 1024);
+    await prompt('second', opened[1]!, long);
+
+    const echo = (await next(b)) as { params: { update: { content: { text: string } } } };
+    expect(echo.params.update.content.text === `echo: ${long}`).toBe(true);
+    expect(await next(b)).toEqual(success('second', { stopReason: 'end_turn' }));
+    expect(await next(a)).toHaveProperty('params.update.sessionUpdate', 'tool_call');
+    const asked = await next(a);
+    expect(asked.method).toBe('session/request_permission');
+    await post({ id: asked.id, result: { outcome: { outcome: 'selected', optionId: 'allow' } } });
+    expect(await next(a)).toHaveProperty('params.update.content.text', 'permission: allow');
+    expect(await next(a)).toEqual(success('first', { stopReason: 'end_turn' }));
+    expect((await send('DELETE', {})).status).toBe(202);
+    expect((await connection.next()).done).toBe(true);
+  });
+
+  test('refuses as HTTP/1.1 does, which is there, too', async () => {
+    expect((await send('POST', { 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await send('GET', {})).status).toBe(406);
+    const asked = https.get(`${server.url}/healthz`, { ca: cert });
+    const [response] = (await once(asked, 'response')) as [{ statusCode: number; httpVersion: string }];
+    expect([response.statusCode, response.httpVersion]).toEqual([200, '1.1']);
+  });
+
+  test('has WebSockets', async () => {
+    const socket = new WebSocket(`${server.url.replace('https', 'wss')}/acp`, {
+      headers: server.owner,
+      ca: cert,
+    });
+    await once(socket, 'open');
+    socket.close();
+    await once(socket, 'close');
+  });
+});
+
+describe('a Unix socket', () => {
+  test('is for its user alone, and speaks HTTP', async () => {
+    const server = await start({ listen: ['unix:HOME/run/s.sock'] });
+    const path = server.url.replace('unix:', '');
+    const asked = request({ socketPath: path, path: '/metrics' });
+    asked.end();
+    const [response] = (await once(asked, 'response')) as [{ statusCode: number }];
+
+    expect(response.statusCode).toBe(200);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(join(path, '..')).mode & 0o777).toBe(0o700);
+  });
+
+  test('in a folder that others can enter is refused', async () => {
+    const folder = newFolder();
+    chmodSync(folder, 0o755);
+
+    await expect(start({ listen: [`unix:${folder}/s.sock`] })).rejects.toThrow('can be entered by others');
+  });
+
+  test('of a server that is gone is taken, and of one that listens is not', async () => {
+    const path = join(newFolder(), 's.sock');
+    const first = await start({ listen: [`unix:${path}`] });
+    await expect(start({ listen: [`unix:${path}`] })).rejects.toThrow('another cai serve listens on');
+    first.process.kill('SIGKILL');
+    await once(first.process, 'close');
+
+    expect((await start({ listen: [`unix:${path}`] })).url).toBe(`unix:${path}`);
+  });
+
+  test('does not take the place of a file', async () => {
+    const folder = newFolder();
+    mkdirSync(join(folder, 'own'), { mode: 0o700 });
+    writeFileSync(join(folder, 'own/file'), '');
+
+    await expect(start({ listen: [`unix:${folder}/own/file`] })).rejects.toThrow('is no socket');
+  });
+});
+
+test('a port that another program has is refused', async () => {
+  const { url } = await start({});
+
+  await expect(start({ listen: [url] })).rejects.toThrow('another program listens there');
+});
+
+test.each(['https://127.0.0.1:0', 'tls://127.0.0.1:0'])('%s needs a certificate', async (listen) => {
+  await expect(start({ listen: [listen] })).rejects.toThrow('need a certificate');
+});
+
+test('ends with status 0, also if somebody has opened a socket and says nothing', async () => {
+  const server = await start({});
+  const silent = connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => undefined);
+  await once(silent, 'connect');
+
+  expect(await server.end()).toBe(0);
+  if (!silent.destroyed) await once(silent, 'close');
+});
