@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { carry } from './carry.mjs';
 import { Lines } from './lines.mjs';
 
@@ -92,6 +93,8 @@ class HttpLink {
     const { id, method, result } = messageIn(line);
     if (method !== undefined && id !== undefined && session !== '')
       this.#asked.set(JSON.stringify(id), session);
+    // What the server has said before in sessions is there, and is read first: that order is usual, if not promised.
+    if (session === '') for (let turn = 0; turn < 2; turn++) await setImmediate();
     await this.#onLine(line);
     const opened = method === undefined ? result?.sessionId : undefined;
     // What the server has said in the session is here before what it says after that in the connection.

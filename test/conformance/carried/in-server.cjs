@@ -1,6 +1,8 @@
 /*
- * Loaded into `cai serve` by `carry.mjs`. The suite's proxies work in a workspace and end when they are killed: the
- * processes of the server are started where it was, instead of in the home folder, and nothing outlives the carrier.
+ * Loaded into `cai serve` by `carry.mjs`. The suite's proxies work in a workspace, with an editor of the same machine,
+ * and end when they are killed: the processes of the server are started where it was, instead of in the home folder;
+ * they serve files, terminals and sign-ins, which the server does not without the user's word; nothing outlives the
+ * carrier.
  */
 const childProcess = require('node:child_process');
 const process = require('node:process');
@@ -8,7 +10,11 @@ const process = require('node:process');
 const { spawn } = childProcess;
 const started = [];
 childProcess.spawn = (program, args, options) => {
-  const child = spawn(program, args, { ...options, cwd: process.cwd() });
+  const child = spawn(program, args, {
+    ...options,
+    cwd: process.cwd(),
+    env: { ...options.env, CAI_SERVED: '' },
+  });
   started.push(child);
   return child;
 };
