@@ -1,5 +1,8 @@
-import { Readable } from 'node:stream';
-import { readBody, type Request } from '../../../src/serve/http/body';
+import { PassThrough, Readable } from 'node:stream';
+import { Bodies, type Request } from '../../../src/serve/http/body';
+
+const ann = { name: 'ann' };
+const bob = { name: 'bob' };
 
 /** A request with these chunks; `read` is how many were asked for. */
 function requestOf(chunks: readonly string[], headers: Record<string, string> = {}) {
@@ -14,20 +17,34 @@ function requestOf(chunks: readonly string[], headers: Record<string, string> = 
 }
 
 test('is all of it, in one piece', async () => {
-  expect(String(await readBody(requestOf(['ab', 'c']).request, 3))).toBe('abc');
-  expect(String(await readBody(requestOf([]).request, 3))).toBe('');
+  expect(String(await new Bodies(3).read(requestOf(['ab', 'c']).request, ann))).toBe('abc');
+  expect(String(await new Bodies(3).read(requestOf([]).request, ann))).toBe('');
 });
 
 test('that is said to be too long is not read', async () => {
   const { request, state } = requestOf(['abcd'], { 'content-length': '4' });
 
-  await expect(readBody(request, 3)).rejects.toMatchObject({ status: 413 });
+  await expect(new Bodies(3).read(request, ann)).rejects.toMatchObject({ status: 413 });
   expect(state.read).toBe(0);
 });
 
 test('that becomes too long is read no further', async () => {
   const { request, state } = requestOf(['ab', 'cd', ...Array<string>(100).fill('more')]);
 
-  await expect(readBody(request, 3)).rejects.toMatchObject({ status: 413 });
+  await expect(new Bodies(3).read(request, ann)).rejects.toMatchObject({ status: 413 });
   expect(state.read).toBeLessThan(50);
+});
+
+test('of one visitor are limited together, while they come, and harm nobody else', async () => {
+  const bodies = new Bodies(4);
+  const slow = Array.from({ length: 2 }, () => new PassThrough());
+  const coming = slow.map((each) => bodies.read(Object.assign(each, { headers: {} }) as never, ann));
+  for (const each of slow) each.write('abcd');
+  await new Promise((resolve) => setImmediate(resolve));
+
+  await expect(bodies.read(requestOf(['x']).request, ann)).rejects.toMatchObject({ status: 503 });
+  expect(String(await bodies.read(requestOf(['x']).request, bob))).toBe('x');
+  for (const each of slow) each.end();
+  await Promise.all(coming);
+  expect(String(await bodies.read(requestOf(['x']).request, ann))).toBe('x');
 });
