@@ -128,9 +128,10 @@ function checked(message: Message, request: Request): Message {
 
 /** Its sender gets the error that the process would answer with; notifications and responses have no answer. */
 function refused(status: number, { kind, id, defect }: Message, reason: string): HttpError {
-  if (kind === 'notification' || kind === 'response') return new HttpError(status, reason);
+  const isNotification = kind === 'notification' || (defect === 'duplicate' && id === undefined);
+  if (isNotification || kind === 'response') return new HttpError(status, reason);
   const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;
-  const line = errorLine(kind === 'request' ? id! : 'null', { code, message: reason });
+  const line = errorLine(id ?? 'null', { code, message: reason });
   return new HttpError(status, reason, joined(line));
 }
 
