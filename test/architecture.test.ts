@@ -103,6 +103,12 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/setup/editors': 'test/commands/setup/setup.test.ts',
   'commands/setup/settings-file': 'as commands/setup/editors',
   'commands/support/editor-command': 'test/commands/setup/setup.test.ts, test/commands/doctor/doctor.test.ts',
+  'serve/last-words': 'test/serve/limits.test.ts',
+  'serve/outlet': 'types',
+  'serve/chat/chat-agent': 'test/serve/chat.test.ts',
+  'serve/chat/chat-bridge': 'test/serve/chat.test.ts',
+  'commands/serve/run-server': 'test/serve/, with real servers',
+  'workspace/records': 'test/workspace/trust.test.ts',
   'serve/live-session': 'test/serve/traffic.test.ts',
   'serve/outlet': 'types',
   'serve/last-words': 'test/serve/http/event-stream.test.ts',
@@ -203,7 +209,7 @@ describe('the sources', () => {
       'egress/keyed-host',
       'egress/proxy',
     ];
-    const ofServers = ['serve/plain-socket', 'serve/http/event-stream'];
+    const ofServers = ['serve/plain-socket', 'serve/http/event-stream', 'serve/chat/chat-bridge'];
     const ofFiles = ['recording/recorder'];
     expect(
       strayUses(sources, 'write', [

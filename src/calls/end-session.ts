@@ -10,7 +10,7 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession } from '../sessions/session';
 import { quoted } from '../system/quoted';
 import { findWorkspace } from '../workspace/root';
-import { recordedRoots } from '../workspace/trust';
+import { recordedRoots } from '../workspace/records';
 import type { Children } from '../relay/children';
 import { turnEndMs, type Core } from '../relay/core';
 import type { Call } from '../sessions/call';

@@ -5,7 +5,7 @@ import type { Host } from '../system/host';
 import { quoted } from '../system/quoted';
 import { readRepositoryFile, type RepositoryFile } from './repository-config';
 import type { Narrowing } from './repository-rules';
-import { recorded } from '../workspace/trust';
+import { recorded } from '../workspace/records';
 
 /** One key of the configuration, and where its value comes from. */
 export interface Origin {

@@ -51,7 +51,7 @@ export interface ProxyOptions {
   commandFor(workspace: Workspace | undefined): AgentCommand;
   /** As in `McpServersOptions`. */
   readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
-  /** As in `ChildrenOptions`. */
+  /** An agent has ended without being asked to. */
   readonly onUnexpectedEnd?: (() => void) | undefined;
   /** After `stopIfBusy` was true: the editor may be read on. */
   onRoom(): void;

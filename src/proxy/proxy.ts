@@ -64,7 +64,10 @@ export class Proxy {
         core.agentLines.passChunks(child, this.#agentScanners.get(child)?.pattern, buffers),
       onAsks: (child, place) => this.#questions.ask(child, place),
       onHello: (child) => options.profiles.heard(child, options.hasOwnData(child.root)),
-      onEnd: (child) => this.#agentRequests.forget(child),
+      onEnd: (child) => {
+        this.#agentRequests.forget(child);
+        if (!child.wasStopped && !child.isGivenUp) options.onUnexpectedEnd?.();
+      },
     });
     this.#terminals = new Terminals(core, options);
     this.#agentRequests = new AgentRequests(

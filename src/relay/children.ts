@@ -55,8 +55,6 @@ export interface ChildrenOptions extends Pick<ChildStartOptions, 'filesOf'> {
   onAsks(child: WorkspaceChild, place: string): Promise<boolean | undefined>;
   /** Of a child the answer to `initialize` or the image that it runs in has become known. */
   onHello(child: WorkspaceChild): void;
-  /** A child has ended without being asked to. */
-  readonly onUnexpectedEnd?: (() => void) | undefined;
   /** A child has ended. */
   onEnd(child: WorkspaceChild): void;
 }
@@ -286,12 +284,8 @@ export class Children {
   /** Where that was the end of a start, its failure has been told. */
   #logEnd({ root, wasStopped, isGivenUp, endReason }: WorkspaceChild): void {
     const { log } = this.options;
-    if (wasStopped || isGivenUp) {
-      log.info({ root }, 'agent ended');
-      return;
-    }
-    log.warn({ root, ...loggedFailure(endReason!) }, 'agent ended unexpectedly');
-    this.options.onUnexpectedEnd?.();
+    if (wasStopped || isGivenUp) log.info({ root }, 'agent ended');
+    else log.warn({ root, ...loggedFailure(endReason!) }, 'agent ended unexpectedly');
   }
 
   /** What a process has asked that is gone. */

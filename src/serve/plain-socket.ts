@@ -7,7 +7,8 @@ import { errorLine } from '../rpc/answer';
 import { LineReader } from '../rpc/line';
 import { rpcCode } from '../errors';
 import { endWith } from './last-words';
-import type { Outlet, ServedConnection } from './served-connection';
+import type { Outlet } from './outlet';
+import type { ServedConnection } from './served-connection';
 
 /** Longest first line of a client that has to say who it is, in bytes. */
 const maxGreetingBytes = 1_024;

@@ -12,8 +12,6 @@ import type { LiveSession } from './live-session';
 import type { Visitor } from './door/visitor';
 import { Traffic } from './traffic';
 
-export type { Closing, Outlet } from './outlet';
-
 /** Bytes that the process has not read yet, above which the client is not read. */
 const maxUnreadBytes = 1024 * 1024;
 

@@ -7,7 +7,7 @@ import { askGit, gitFolderIn, readGitFile } from './git';
 import { isInside } from '../paths/path-map';
 import { quoted } from '../system/quoted';
 import { rootRules } from './refused-root';
-import { recorded, recordFirst } from './trust';
+import { recorded, recordFirst } from './records';
 
 /** A git folder outside of the workspace that uses it. */
 export interface OuterGitFolder {

@@ -5,7 +5,7 @@ import { configKeys, loadConfig } from '../../src/config/config';
 import { nameOf } from '../../src/config/config-reader';
 import { loadWorkspaceConfig } from '../../src/config/effective-config';
 import { more } from '../../src/config/repository-rules';
-import { record } from '../../src/workspace/trust';
+import { record } from '../../src/workspace/records';
 import { newFolder } from '../support/temp-folder';
 
 let root: string;

@@ -3,12 +3,8 @@ import { once, EventEmitter } from 'node:events';
 import { tmpdir } from 'node:os';
 import type { CaiError } from '../../src/errors';
 import type { LiveSession } from '../../src/serve/live-session';
-import {
-  ServedConnection,
-  type Closing,
-  type ConnectionOptions,
-  type Outlet,
-} from '../../src/serve/served-connection';
+import type { Closing, Outlet } from '../../src/serve/outlet';
+import { ServedConnection, type ConnectionOptions } from '../../src/serve/served-connection';
 import { noLog, program } from '../agent/agent-run';
 
 /** Says `count` notifications of `size` bytes for each call of `say`; answers every request. */

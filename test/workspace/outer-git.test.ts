@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { rememberAgentFolders } from '../../src/paths/agent-folders';
 import { findOuterGit, recordOuterGit } from '../../src/workspace/git-folder';
-import { record } from '../../src/workspace/trust';
+import { record } from '../../src/workspace/records';
 import { git } from '../support/git';
 import { newFolder } from '../support/temp-folder';
 

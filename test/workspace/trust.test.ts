@@ -2,15 +2,8 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
-import {
-  checkRoot,
-  findCheckedWorkspace,
-  forget,
-  outgrownRoot,
-  record,
-  recorded,
-  rootLeftByLink,
-} from '../../src/workspace/trust';
+import { forget, record, recorded } from '../../src/workspace/records';
+import { checkRoot, findCheckedWorkspace, outgrownRoot, rootLeftByLink } from '../../src/workspace/trust';
 import { findWorkspace } from '../../src/workspace/root';
 import { compiled, run } from '../support/program';
 import { newFolder } from '../support/temp-folder';
@@ -170,7 +163,8 @@ describe('checkRoot', () => {
 
   /** Records one root and another in turns; ends with 1 if there was none meanwhile. */
   const recorder = compiled(`
-    import { outgrownRoot, record } from './src/workspace/trust';
+    import { record } from './src/workspace/records';
+import { outgrownRoot } from './src/workspace/trust';
     const [state] = process.argv.slice(2);
     for (let i = 0; i < 200; i++) {
       record(state, 'roots', '/a/b/c', i % 2 === 0 ? '/a/b' : '/a');

@@ -9,7 +9,7 @@ import { differenceOf } from '../../review/difference';
 import { crowd, fileIn } from '../../protect/inventory';
 import { asideFolder, putBack } from '../../review/put-back';
 import { printableLine, quoted } from '../../system/quoted';
-import { recordedRoots } from '../../workspace/trust';
+import { recordedRoots } from '../../workspace/records';
 import { common, declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
 import { table } from '../support/terminal';

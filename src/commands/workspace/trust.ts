@@ -8,7 +8,8 @@ import { printableCharacters, quoted } from '../../system/quoted';
 import { realOrSame } from '../../system/real-path';
 import { repositoryFileOf } from '../../config/repository-config';
 import { findWorkspace, type Workspace } from '../../workspace/root';
-import { forget, outgrownRoot, record, rootLeftByLink } from '../../workspace/trust';
+import { forget, record } from '../../workspace/records';
+import { outgrownRoot, rootLeftByLink } from '../../workspace/trust';
 import { declare } from '../support/command';
 import { confirm } from '../support/terminal';
 

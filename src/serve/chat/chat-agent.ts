@@ -2,7 +2,8 @@
 import { errorLine, notificationLine, requestLine, resultLine } from '../../rpc/answer';
 import { joined } from '../../rpc/splice';
 import { rpcCode } from '../../errors';
-import type { Outlet, ServedConnection } from '../served-connection';
+import type { Outlet } from '../outlet';
+import type { ServedConnection } from '../served-connection';
 
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;

@@ -2,7 +2,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
 import { goneSoon } from '../last-words';
-import type { Outlet, ServedConnection } from '../served-connection';
+import type { Outlet } from '../outlet';
+import type { ServedConnection } from '../served-connection';
 
 /** How often a stream with nothing to say is kept open by a comment, in milliseconds. */
 const keepAliveMs = 15_000;

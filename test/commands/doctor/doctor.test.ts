@@ -5,7 +5,7 @@ import { Host } from '../../../src/system/host';
 import type { Facts, Check } from '../../../src/commands/doctor/checks';
 import { files, installedBy, user } from '../../../src/commands/doctor/engine';
 import { recordName } from '../../../src/system/state-folder';
-import { record } from '../../../src/workspace/trust';
+import { record } from '../../../src/workspace/records';
 import { cai, runCli, userWith, type CliOptions } from '../../support/cli';
 import { newFolder } from '../../support/temp-folder';
 

@@ -5,7 +5,7 @@ import { recordName } from '../../../src/system/state-folder';
 import { agentHosts, commonHosts } from '../../../src/egress/listed-hosts';
 import { NetworkLog } from '../../../src/egress/network-log';
 import { Host } from '../../../src/system/host';
-import { record } from '../../../src/workspace/trust';
+import { record } from '../../../src/workspace/records';
 import { runCli, userWith } from '../../support/cli';
 import { newFolder } from '../../support/temp-folder';
 import { repositoryFileOf } from '../../../src/config/repository-config';

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { recordBaseline } from '../../../src/protect/baseline';
-import { record } from '../../../src/workspace/trust';
+import { record } from '../../../src/workspace/records';
 import { runCli, userWith, type CliOptions, type CliResult } from '../../support/cli';
 import { newFolder } from '../../support/temp-folder';
 

@@ -6,7 +6,7 @@ import type { Settings } from '../../../src/container/spec/spec';
 import { loadConfig, type Config } from '../../../src/config/config';
 import { AgentFolders } from '../../../src/paths/agent-folders';
 import { besidesOf, readBaseline } from '../../../src/protect/baseline';
-import { recorded } from '../../../src/workspace/trust';
+import { recorded } from '../../../src/workspace/records';
 import { newFolder } from '../../support/temp-folder';
 import { expectedError } from '../../expected-error';
 

@@ -1,0 +1,66 @@
+/**
+ * What the user has agreed to, and what was first seen: the exact content of a repository's config file, and how wide the
+ * workspace of a folder is. Small files in our state folder, one for each path, which no agent can write.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { posix } from 'node:path';
+import { CaiError, messageOf } from '../errors';
+import { replaceFile } from '../system/replace-file';
+import { unlessFails } from '../system/state-folder';
+
+/**
+ * What a record says of a path. `trusted`: the digest with which the user trusts a repository's file. `roots`: the
+ * root that a working directory belongs to. `git-folders`: the git folder outside of a root, empty for none.
+ */
+type RecordKind = 'trusted' | 'roots' | 'git-folders';
+
+/** `undefined`: nothing is recorded of that path, or the record is damaged. */
+export function recorded(state: string, kind: RecordKind, path: string): string | undefined {
+  const record = recordIn(fileOf(state, kind, path));
+  return record.path === path ? record.value : undefined;
+}
+
+/** Takes the place of what was recorded of that path before. Fails with `CaiError('CONFIG')`. */
+export function record(state: string, kind: RecordKind, path: string, value: string): void {
+  const file = fileOf(state, kind, path);
+  try {
+    replaceFile(file, `${JSON.stringify({ path, value })}\n`);
+  } catch (reason) {
+    throw new CaiError('CONFIG', `${posix.dirname(file)} cannot be written: ${messageOf(reason)}`);
+  }
+}
+
+/** Records of a path what has no record yet. Without a place for records, work goes on: the path is then as new. */
+export function recordFirst(state: string, kind: RecordKind, path: string, value: string): void {
+  if (recorded(state, kind, path) === undefined) unlessFails(() => record(state, kind, path, value));
+}
+
+/** Removes a record; returns whether there was one. Fails with `CaiError('CONFIG')`. */
+export function forget(state: string, kind: RecordKind, path: string): boolean {
+  const wasThere = recorded(state, kind, path) !== undefined;
+  try {
+    rmSync(fileOf(state, kind, path), { force: true });
+  } catch (reason) {
+    throw new CaiError('CONFIG', `what was trusted cannot be forgotten: ${messageOf(reason)}`);
+  }
+  return wasThere;
+}
+
+/** Every root that a folder was recorded for: agents write in them, or have done. */
+export function recordedRoots(state: string): string[] {
+  const folder = posix.join(state, 'roots');
+  const names = unlessFails(() => readdirSync(folder)) ?? [];
+  return [...new Set(names.flatMap((name) => recordIn(posix.join(folder, name)).value ?? []))];
+}
+
+function fileOf(state: string, kind: RecordKind, path: string): string {
+  const name = createHash('sha256').update(path).digest('hex');
+  return posix.join(state, kind, `${name}.json`);
+}
+
+function recordIn(file: string): { readonly path?: unknown; readonly value?: string } {
+  const read = () => JSON.parse(readFileSync(file, 'utf8')) as { path?: unknown; value?: unknown } | null;
+  const record = unlessFails(read);
+  return typeof record?.value === 'string' ? { path: record.path, value: record.value } : {};
+}
