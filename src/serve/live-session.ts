@@ -87,9 +87,14 @@ export class LiveSession {
 
   /** The home opens it by that method: the past is told again, or is not known. */
   opening(): void {
+    this.forget();
+    this.#beginsHere = false;
+  }
+
+  /** What was said is kept no more: the session has ended, though those who have joined may still hold it. */
+  forget(): void {
     this.#history.forget();
     this.#history = new Outbox(this.keeper);
-    this.#beginsHere = false;
   }
 
   /** The agent has answered that call of the home. */

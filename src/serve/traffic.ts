@@ -9,6 +9,7 @@ import { fieldOf, jsonOf, scanCall, stringOf, type Message } from '../rpc/messag
 import { Scanner } from '../rpc/scanner';
 import { joined, type Line } from '../rpc/splice';
 import { rpcCode } from '../errors';
+import { KnownIds } from './known-ids';
 import { ended, isForGuests, LiveSession, withId, type Home, type Participant } from './live-session';
 import type { Keeper } from './outbox';
 
@@ -18,11 +19,6 @@ const openingMethods = new Set(['session/new', 'session/load', 'session/resume',
 const joiningMethods = new Set(['session/load', 'session/resume']);
 /** Calls after which the session is gone. */
 const endingMethods = new Set(['session/close', 'session/delete']);
-
-/** Of ids of sessions whose streams a client may follow. */
-const maxIdLength = 1_024;
-/** How many of these are remembered: the latest. */
-const maxKnown = 10_000;
 
 const callPlan = planOf({ sessionId: 'session', requestId: 'requestId', prompt: { '*': 'block' } });
 const agentPlan = planOf({ sessionId: 'session', requestId: 'requestId' });
@@ -60,7 +56,7 @@ export class Traffic implements Home {
   /** The client's requests in these: by its ids, those that they have there. */
   readonly #callsElsewhere = new Map<string, { readonly home: Home; readonly id: string }>();
   /** Those that the client has named or was told: it cannot follow a stream of any other. */
-  readonly #known = new Set<string>();
+  readonly #known = new KnownIds();
   readonly #agentScanner = new Scanner({
     params: () => agentPlan,
     result: () => agentPlan,
@@ -94,7 +90,7 @@ export class Traffic implements Home {
     }
     const id = stringOf(message, 'session');
     const session = id === undefined ? undefined : this.sessions.get(id);
-    if (id !== undefined) this.#know(id);
+    if (id !== undefined) this.#known.add(id);
     if (message.method === '$/cancel_request' && this.#cancelElsewhere(message)) return;
     if (session !== undefined && session.home !== this && this.#passElsewhere(session, message)) return;
     if (message.kind === 'request') this.#call(message, id, session);
@@ -127,7 +123,7 @@ export class Traffic implements Home {
   /** The process has ended: whoever waits for it is told. */
   end(): void {
     for (const session of this.#joined) session.leave(this);
-    for (const { id } of this.own) this.sessions.delete(id);
+    for (const session of this.own) this.#forget(session);
     const message = 'the connection that had the session has ended: load the session again';
     for (const call of this.#calls.values()) {
       const line = joined(errorLine(call.id, { code: rpcCode.internalError, message }));
@@ -184,13 +180,6 @@ export class Traffic implements Home {
     answer: OpenCall['answer'],
   ): void {
     this.#calls.set(id, { id, method, sessionId, since: performance.now(), by, answer });
-  }
-
-  /** Clients can name any number of ids, of any length. */
-  #know(id: string): void {
-    if (id.length > maxIdLength || this.#known.has(id)) return;
-    this.#known.add(id);
-    if (this.#known.size > maxKnown) this.#known.delete(this.#known.values().next().value!);
   }
 
   /** False: the session's home is not concerned. */
@@ -251,15 +240,14 @@ export class Traffic implements Home {
     if (!message.isError && openingMethods.has(method)) {
       const id = stringOf(message, 'session') ?? sessionId;
       if (id !== undefined) {
-        this.#know(id);
+        this.#known.add(id);
         this.#ownSession(id, true)?.hasOpened(method, message);
       }
     }
     if (sessionId !== undefined) {
       const session = this.#ownSession(sessionId);
       session?.answered(by, method, message);
-      if (!message.isError && endingMethods.has(method) && session !== undefined)
-        this.sessions.delete(sessionId);
+      if (!message.isError && endingMethods.has(method) && session !== undefined) this.#forget(session);
     }
     call.answer(message);
   }
@@ -274,6 +262,11 @@ export class Traffic implements Home {
     const session = new LiveSession(id, this, this.keeper);
     this.sessions.set(id, session);
     return session;
+  }
+
+  #forget(session: LiveSession): void {
+    this.sessions.delete(session.id);
+    session.forget();
   }
 
   #question(message: Message, session: LiveSession | undefined): void {

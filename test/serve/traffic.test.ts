@@ -11,10 +11,12 @@ class Side {
   readonly answered: string[] = [];
   guestsLeft = 0;
   readonly traffic: Traffic;
+  readonly keeper: Keeper;
   #toClient: string[] = [];
   #toProcess: string[] = [];
 
   constructor(sessions: Map<string, LiveSession>, limits = { bytes: Infinity, lines: Infinity }) {
+    this.keeper = new Keeper(limits);
     this.traffic = new Traffic(
       {
         deliver: (line) => this.#toClient.push(line.toString()),
@@ -24,7 +26,7 @@ class Side {
         answered: (method) => this.answered.push(method),
       },
       sessions,
-      new Keeper(limits),
+      this.keeper,
     );
   }
 
@@ -97,6 +99,26 @@ function joined(): { home: Side; guest: Side } {
   both.guest.got();
   return both;
 }
+
+test.each([
+  [
+    'that is closed',
+    ({ home }: ReturnType<typeof two>) => {
+      home.client({ id: 2, method: 'session/close', params: { sessionId: 's' } });
+      home.process({ id: 2, result: {} });
+    },
+  ],
+  ['whose process has ended', ({ home }: ReturnType<typeof two>) => home.traffic.end()],
+])('nothing is kept of a session %s, also if another follows it', (_, end) => {
+  const both = joined();
+  both.home.process(says('long'));
+  const forgotten = jest.spyOn(both.home.keeper, 'forget');
+  end(both);
+
+  expect(forgotten.mock.calls.map(([outbox]) => outbox.lines.map(String))).toEqual([
+    [JSON.stringify(rpc(says('long')))],
+  ]);
+});
 
 describe('one client', () => {
   test('gives and gets every byte as it is, whatever it is', () => {
