@@ -10,7 +10,7 @@ import { quoted } from '../system/quoted';
 import { isInside } from '../paths/path-map';
 import { ancestry, errorCodeOf, isFilePath, isThere } from '../system/real-path';
 import { isAllowed } from './allowed';
-import { outerGitFolder } from './git-folder';
+import { outerGitFolder } from './outer-git';
 import { rootRules } from './refused-root';
 
 /** The folder that an agent gets, and how the editor names it. All paths absolute and normalised. */

@@ -1,98 +1,78 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
-import { outerGitFolder } from '../../src/workspace/git-folder';
+import { rememberAgentFolders } from '../../src/paths/agent-folders';
+import { findOuterGit, recordOuterGit } from '../../src/workspace/git-folder';
+import { record } from '../../src/workspace/records';
 import { git } from '../support/git';
 import { newFolder } from '../support/temp-folder';
 
-let env: NodeJS.ProcessEnv;
+let host: Host;
+let main: string;
 
-beforeAll(() => (env = { PATH: process.env.PATH, HOME: newFolder() }));
+beforeEach(() => {
+  host = new Host({ HOME: newFolder(), PATH: process.env.PATH });
+  main = newFolder();
+  git(main, 'init', '-q');
+  git(main, 'commit', '-q', '--allow-empty', '-m', 'first');
+});
 
-function repository(name: string): string {
-  const folder = join(newFolder(), name);
-  mkdirSync(folder);
-  git(folder, 'init', '-q');
-  git(folder, 'commit', '-q', '--allow-empty', '-m', 'first');
-  return folder;
+/** What an agent in `main` and one in `root` can do together. */
+function collude(root: string): void {
+  const evil = join(main, '.git/worktrees/evil');
+  mkdirSync(evil, { recursive: true });
+  writeFileSync(join(evil, 'gitdir'), `${join(root, '.git')}\n`);
+  writeFileSync(join(root, '.git'), `gitdir: ${evil}\n`);
 }
 
-describe('outerGitFolder', () => {
-  let main: string;
-  let worktree: string;
-  const ofTree = () => ({ folder: join(main, '.git'), worktree: 'worktrees/tree' });
+/** As the first use of a workspace does. */
+async function use(root: string): Promise<void> {
+  recordOuterGit(root, host, (await findOuterGit(root, host)).git);
+}
 
-  beforeEach(() => {
-    main = repository('main');
-    worktree = join(newFolder(), 'tree');
-    git(main, 'worktree', 'add', '-q', worktree);
+describe('findOuterGit', () => {
+  test('counts a worktree from its first use on', async () => {
+    const tree = join(newFolder(), 'tree');
+    git(main, 'worktree', 'add', '-q', tree);
+    const wanted = { git: { folder: join(main, '.git'), worktree: 'worktrees/tree' } };
+
+    await use(tree);
+    rememberAgentFolders(host.folders.state, [tree, main]);
+    expect(await findOuterGit(tree, host)).toEqual(wanted);
   });
 
-  it('is the common folder for a linked worktree', async () => {
-    expect(await outerGitFolder(worktree, new Host(env))).toEqual(ofTree());
+  test('does not count one that a workspace has become', async () => {
+    const unrelated = newFolder();
+    expect(await findOuterGit(unrelated, host)).toEqual({ git: undefined });
+    await use(unrelated);
+    collude(unrelated);
+
+    const { git: found, notice } = await findOuterGit(unrelated, host);
+    expect(found).toBeUndefined();
+    expect(notice).toContain(`run: cai trust "${unrelated}"`);
   });
 
-  it('is the folder of a submodule', async () => {
-    const above = repository('above');
-    git(above, 'submodule', '--quiet', 'add', main, 'deps/sub');
+  test('does not count one that lies where an agent can write, unless its repository does, too', async () => {
+    const around = newFolder();
+    rememberAgentFolders(host.folders.state, [around, main]);
+    const inner = join(around, 'inner');
+    mkdirSync(inner);
+    collude(inner);
+    const { git: found, notice } = await findOuterGit(inner, host);
+    expect(found).toBeUndefined();
+    expect(notice).toContain(around);
 
-    expect(await outerGitFolder(join(above, 'deps/sub'), new Host(env))).toEqual({
-      folder: join(above, '.git/modules/deps/sub'),
-    });
+    const tree = join(main, '.worktrees/tree');
+    git(main, 'worktree', 'add', '-q', tree);
+    expect((await findOuterGit(tree, host)).git?.folder).toBe(join(main, '.git'));
   });
 
-  it.each([
-    ['an ordinary repository', () => main],
-    ['a folder without git', () => newFolder()],
-  ])('is nothing for %s', async (_what, folder) => {
-    expect(await outerGitFolder(folder(), new Host(env))).toBeUndefined();
-  });
+  test('counts what the user has agreed to', async () => {
+    const unrelated = newFolder();
+    await use(unrelated);
+    collude(unrelated);
+    record(host.folders.state, 'git-folders', unrelated, join(main, '.git'));
 
-  describe('given a .git file that somebody has written', () => {
-    let root: string;
-    const point = (target: string): void => writeFileSync(join(root, '.git'), `gitdir: ${target}\n`);
-
-    beforeEach(() => (root = newFolder()));
-
-    it.each([
-      ['follow it to the worktree of another folder', () => point(join(main, '.git/worktrees/tree'))],
-      ['follow it to a repository itself', () => point(join(main, '.git'))],
-      ['wait for what is no file', () => execFileSync('mkfifo', [join(root, '.git')])],
-    ])('does not %s', async (_, prepare) => {
-      prepare();
-
-      expect(await outerGitFolder(root, new Host(env))).toBeUndefined();
-    });
-
-    it('does not take a folder in the workspace for an outer one', async () => {
-      mkdirSync(join(root, 'fake/worktrees/x'), { recursive: true });
-      writeFileSync(join(root, 'fake/worktrees/x/gitdir'), join(root, '.git'));
-      point('fake/worktrees/x');
-
-      expect(await outerGitFolder(root, new Host(env))).toBeUndefined();
-    });
-  });
-
-  it('does not believe the commondir that an agent may have changed', async () => {
-    writeFileSync(join(main, '.git/worktrees/tree/commondir'), '/\n');
-
-    expect(await outerGitFolder(worktree, new Host(env))).toEqual(ofTree());
-  });
-
-  it('does not give away a folder that holds the home folder', async () => {
-    const home = join(main, '.git/home');
-    mkdirSync(home);
-
-    expect(await outerGitFolder(worktree, new Host({ ...env, HOME: home }))).toBeUndefined();
-  });
-
-  it('reads the back-link through links', async () => {
-    const link = join(newFolder(), 'link');
-    symlinkSync(worktree, link);
-    const back = join(main, '.git/worktrees/tree/gitdir');
-    writeFileSync(back, readFileSync(back, 'utf8').replace(worktree, link));
-
-    expect(await outerGitFolder(worktree, new Host(env))).toEqual(ofTree());
+    expect((await findOuterGit(unrelated, host)).git?.folder).toBe(join(main, '.git'));
   });
 });

@@ -9,7 +9,7 @@ import { decisionsOf } from '../../egress/decisions';
 import { CaiError, messageOf } from '../../errors';
 import { configFileOf } from '../../config/config';
 import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
-import { outerGitFolder } from '../../workspace/git-folder';
+import { outerGitFolder } from '../../workspace/outer-git';
 import { quoted } from '../../system/quoted';
 import { findWorkspace, foreignNotice } from '../../workspace/root';
 import { stateRemedy, tryState } from '../../system/state-folder';

@@ -2,7 +2,7 @@
 import { chownSync, constants, existsSync, fstatSync, lstatSync, mkdirSync, readlinkSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../../errors';
-import type { OuterGitFolder } from '../../workspace/git-folder';
+import type { OuterGitFolder } from '../../workspace/outer-git';
 import { isInside } from '../../paths/path-map';
 import { identityIn } from '../../paths/pinned-folder';
 import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../protect/protected-paths';
