@@ -110,7 +110,6 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/serve/run-server': 'test/serve/, with real servers',
   'workspace/records': 'test/workspace/trust.test.ts',
   'serve/live-session': 'test/serve/traffic.test.ts',
-  'serve/http/body': 'test/serve/limits.test.ts',
   'egress/dial': 'test/egress/proxy.test.ts',
   'egress/http-message': 'test/egress/proxy.test.ts, test/egress/keyed-host.test.ts',
   'credentials/services': 'test/credentials/swap.test.ts',
