@@ -81,7 +81,8 @@ describe.each(ways)('the SDK over %s', (_, streamTo) => {
 
   test('has two sessions at once, and none waits for the other', async () => {
     let allow!: (option: string) => void;
-    const editor = await connect(streamTo('mock'), () => new Promise((resolve) => (allow = resolve)));
+    const decision = new Promise<string>((resolve) => (allow = resolve));
+    const editor = await connect(streamTo('mock'), () => decision);
     const [a, b] = [await editor.open('a'), await editor.open('b')];
     const waiting = editor.prompt(a, 'permission');
 
