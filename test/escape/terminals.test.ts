@@ -145,7 +145,11 @@ describe('an agent and the terminal of the user', () => {
     const lines = ['initialize', 'session/new'].map((method, id) =>
       JSON.stringify({ jsonrpc: '2.0', id, method, params: { protocolVersion: 1, cwd, mcpServers: [] } }),
     );
-    const { stdout, stderr } = await cai.run(['--acp', agent], { cwd, input: `${lines.join('\n')}\n`, env: { CAI_LOG_LEVEL: 'info' } }); // prettier-ignore
+    const editor = cai.start(['--acp', agent], { cwd, env: { CAI_LOG_LEVEL: 'info' } });
+    editor.child.stdin.write(`${lines.join('\n')}\n`);
+    await editor.says('"id":1,');
+    editor.child.stdin.end();
+    const { stdout, stderr } = await editor.ends();
     if (!stdout.includes('EVIL')) throw new Error(`the failure is not told: ${stdout.toString()}`);
     const logs = await shown(cai, ['logs']);
     const doctor = await shown(cai, ['doctor'], cwd);
