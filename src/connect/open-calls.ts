@@ -1,7 +1,7 @@
 /** The requests that are open between an editor and a server, in both directions. */
 import { newOwnId, findById } from '../rpc/answer';
 import { fieldOf, jsonOf, type Message } from '../rpc/message';
-import { joined, replacing, splice } from '../rpc/splice';
+import { joined, replacing, splice, withId } from '../rpc/splice';
 
 /** A request of the editor that the server has not answered. */
 export interface OpenCall {
@@ -95,9 +95,4 @@ export class OpenCalls {
     this.#ofServer.clear();
     return ids;
   }
-}
-
-/** The line with another id. */
-function withId({ line, idStart, idEnd }: Message, id: string): Buffer {
-  return joined(splice(line, [{ start: idStart, end: idEnd, text: id }]));
 }

@@ -1,5 +1,6 @@
 /** Replaces places in a line and ends it: the only way in which a forwarded line differs from the received one. */
 import { lastAscii, newline } from './json/bytes';
+import type { Message } from './message';
 
 /** New JSON text for `[start, end)` of a line. */
 export interface Edit {
@@ -97,6 +98,19 @@ function makeRoom(bytes: number): void {
   if (usedBytes + bytes <= copyAreaBytes) return;
   copyArea = Buffer.allocUnsafeSlow(copyAreaBytes);
   usedBytes = 0;
+}
+
+/** The line with its line end; its bytes are not copied. */
+export function ended(line: Buffer): Line {
+  return [line, lineEnd];
+}
+
+/** The message under another id, JSON text; without a line end. */
+export function withId(
+  { line, idStart, idEnd }: Pick<Message, 'line' | 'idStart' | 'idEnd'>,
+  id: string,
+): Buffer {
+  return joined(splice(line, [{ start: idStart, end: idEnd, text: id }]));
 }
 
 /** The line in one piece, without its line end. */

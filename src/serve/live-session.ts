@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { cancelLine, newOwnId, notificationLine, resultLine } from '../rpc/answer';
 import { bodyTextOf, jsonOf, type Message } from '../rpc/message';
-import { joined, splice, type Line } from '../rpc/splice';
+import { ended, joined, withId, type Line } from '../rpc/splice';
 import { Outbox, type Keeper } from './outbox';
 
 /** The other requests of agents are about the files and terminals of one client. */
@@ -228,18 +228,6 @@ export class LiveSession {
   #tellAll(line: Buffer, but?: Participant): void {
     for (const each of [this.home, ...this.#guests]) if (each !== but) each.deliver(line, this.id);
   }
-}
-
-/** The message under another id, JSON text. */
-export function withId(message: Message, id: string): Buffer {
-  return joined(splice(message.line, [{ start: message.idStart, end: message.idEnd, text: id }]));
-}
-
-const lineEnd = Buffer.from('\n');
-
-/** The line with its line end. */
-export function ended(line: Buffer): Line {
-  return [line, lineEnd];
 }
 
 function updateLine(sessionId: string, update: string): Buffer {

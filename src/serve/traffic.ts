@@ -7,10 +7,10 @@ import { cancelLine, errorLine, findById, newOwnId, resultLine } from '../rpc/an
 import { planOf } from '../rpc/json';
 import { fieldOf, jsonOf, scanCall, stringOf, type Message } from '../rpc/message';
 import { Scanner } from '../rpc/scanner';
-import { joined, type Line } from '../rpc/splice';
+import { ended, joined, withId, type Line } from '../rpc/splice';
 import { rpcCode } from '../errors';
 import { KnownIds } from './known-ids';
-import { ended, isForGuests, LiveSession, withId, type Home, type Participant } from './live-session';
+import { isForGuests, LiveSession, type Home, type Participant } from './live-session';
 import type { Keeper } from './outbox';
 
 /** Calls after which the client has a session that they, or their answers, name. */

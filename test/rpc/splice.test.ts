@@ -1,4 +1,4 @@
-import { editedText, lengthOf, splice } from '../../src/rpc/splice';
+import { editedText, ended, lengthOf, splice, withId } from '../../src/rpc/splice';
 
 describe('splice', () => {
   test('replaces places, keeps every other byte and ends the line', () => {
@@ -60,6 +60,21 @@ describe('splice', () => {
     expect(pieces.at(-2)?.buffer).toBe(line.buffer);
     expect(Buffer.concat(pieces).toString()).toBe(`xxyy${'x'.repeat(line.length - 3)}\n`);
   });
+});
+
+test('a line is ended without a copy of it', () => {
+  const line = Buffer.from('{}');
+  const [text, ...end] = ended(line) as readonly Buffer[];
+
+  expect(text).toBe(line);
+  expect(Buffer.concat(end).toString()).toBe('\n');
+});
+
+test('a message gets another id, and nothing else of it changes', () => {
+  const line = Buffer.from('{ "id": 7, "result":7}');
+
+  expect(withId({ line, idStart: 8, idEnd: 9 }, '"cai-1"').toString()).toBe('{ "id": "cai-1", "result":7}');
+  expect(line.toString()).toBe('{ "id": 7, "result":7}');
 });
 
 describe('lengthOf', () => {
