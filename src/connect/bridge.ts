@@ -8,7 +8,7 @@ import { rpcCode, type CaiError } from '../errors';
 import { editorMethods } from '../protocol/methods';
 import { errorLine, newOwnId, notificationLine, requestLine, rpcErrorOf, type RpcError } from '../rpc/answer';
 import { planOf } from '../rpc/json';
-import type { OverlongLine } from '../rpc/line';
+import { onOneLine, type OverlongLine } from '../rpc/line';
 import { bodyTextOf, fieldOf, jsonOf, stringOf, type Message } from '../rpc/message';
 import { Scanner } from '../rpc/scanner';
 import { joined, splice } from '../rpc/splice';
@@ -269,12 +269,4 @@ export class Bridge {
     this.options.lane.queue(line);
     if (this.options.lane.stopIfFull()) this.remote.setPaused(true);
   }
-}
-
-/** A frame as one line: line ends can only stand between the parts of its JSON, or it is none. */
-function onOneLine(frame: Buffer): Buffer {
-  if (!frame.includes(0x0a) && !frame.includes(0x0d)) return frame;
-  const line = Buffer.from(frame);
-  for (const [at, byte] of line.entries()) if (byte === 0x0a || byte === 0x0d) line[at] = 0x20;
-  return line;
 }

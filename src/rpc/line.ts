@@ -190,6 +190,15 @@ export function isBlank(line: Buffer): boolean {
   return true;
 }
 
+/** A message that came in one piece: its line ends, which valid JSON has only between tokens, become spaces. */
+export function onOneLine(message: Buffer): Buffer {
+  if (!message.includes(newline) && !message.includes(carriageReturn)) return message;
+  const line = Buffer.from(message);
+  for (let at = 0; at < line.length; at++)
+    if (line[at] === newline || line[at] === carriageReturn) line[at] = space;
+  return line;
+}
+
 /**
  * A CR may stand between two tokens, but some readers take it for a line end: they would see other
  * messages than we do. So it becomes a space. In a string it stays, which is not valid JSON.

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import { CaiError } from '../errors';
+import { onOneLine } from '../rpc/line';
 import type { Log } from '../system/log';
 import type { Closing, Outlet } from './outlet';
 import type { ServedConnection } from './served-connection';
@@ -159,14 +160,8 @@ class SocketOutlet implements Outlet {
     // What comes late was not counted when the client came back, so it sends it again. Source: as above, binary frames
     // are ignored.
     if (this.#isClosing || isBinary) return;
-    if (!this.connection.receive(asOneLine(data as Buffer))) this.socket.pause();
+    if (!this.connection.receive(onOneLine(data as Buffer))) this.socket.pause();
   }
-}
-
-/** Line ends between the tokens of a message become spaces; valid JSON has none elsewhere. */
-export function asOneLine(message: Buffer): Buffer {
-  if (!message.includes('\n') && !message.includes('\r')) return message;
-  return Buffer.from(message.toString('latin1').replaceAll(/[\r\n]/g, ' '), 'latin1');
 }
 
 /** Throws `CaiError('USAGE')` for what is no number. */

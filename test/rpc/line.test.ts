@@ -1,4 +1,4 @@
-import { LineReader, type LineLimits, type OverlongLine } from '../../src/rpc/line';
+import { LineReader, onOneLine, type LineLimits, type OverlongLine } from '../../src/rpc/line';
 import type { Skim } from '../../src/rpc/long-line';
 
 const limit = 64;
@@ -219,6 +219,14 @@ describe('LineReader', () => {
       expect(read(['{"id":7,"result":"', 'x'.repeat(limit)])).toEqual(['over-long 7']);
     });
   });
+});
+
+test('a message on several lines becomes one line', () => {
+  const message = Buffer.from('{\r\n"é":\n1}');
+  expect(String(onOneLine(message))).toBe('{  "é": 1}');
+  expect(String(message)).toBe('{\r\n"é":\n1}');
+  const line = Buffer.from('{}');
+  expect(onOneLine(line)).toBe(line);
 });
 
 /** A request of that many bytes. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
-import { asOneLine, numberOf } from '../../src/serve/websocket';
+import { numberOf } from '../../src/serve/websocket';
 import { Inbox, type Json } from '../support/inbox';
 import { failure } from '../support/messages';
 import { Served } from '../support/served';
@@ -192,12 +192,6 @@ test('answers pings with what they say', async () => {
 
   expect(text.toString()).toBe('17');
   client.socket.close();
-});
-
-test('a message on several lines becomes one line', () => {
-  expect(String(asOneLine(Buffer.from('{\r\n"é":\n1}')))).toBe('{  "é": 1}');
-  const line = Buffer.from('{}');
-  expect(asOneLine(line)).toBe(line);
 });
 
 test('a number of messages is a number', () => {

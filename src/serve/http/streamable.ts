@@ -5,13 +5,14 @@
 import { rpcCode } from '../../errors';
 import { errorLine } from '../../rpc/answer';
 import { planOf } from '../../rpc/json';
+import { onOneLine } from '../../rpc/line';
 import { scanCall, stringOf, type Message } from '../../rpc/message';
 import { joined } from '../../rpc/splice';
 import type { Outlet } from '../outlet';
 import type { ServedConnection } from '../served-connection';
 import type { Connections } from '../connections';
 import type { Visitor } from '../door/visitor';
-import { asOneLine, numberOf } from '../websocket';
+import { numberOf } from '../websocket';
 import { Bodies, type Request } from './body';
 import { EventStream, type Response } from './event-stream';
 import { HttpError } from './http-error';
@@ -69,7 +70,7 @@ export class StreamableHttp {
     const isFirst = headerOf(request, 'acp-connection-id') === undefined;
     // What nobody waits for is not read.
     if (!isFirst) this.#connectionOf(request, visitor);
-    const line = asOneLine(await this.#bodies.read(request, visitor));
+    const line = onOneLine(await this.#bodies.read(request, visitor));
     const message = checked(scanCall(line, plan), request);
     if (isFirst) {
       if (message.kind !== 'request' || message.method !== 'initialize')
