@@ -168,3 +168,10 @@ export class Outbox {
     return line;
   }
 }
+
+/** The number of received messages, as a client's header has it. Throws `CaiError('USAGE')` for what is no number. */
+export function numberOf(value: string | string[] | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
+  throw new CaiError('USAGE', 'the number of received messages is not a number');
+}

@@ -5,9 +5,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
-import { CaiError } from '../errors';
 import { onOneLine } from '../rpc/line';
 import type { Log } from '../system/log';
+import { numberOf } from './outbox';
 import type { Closing, Outlet } from './outlet';
 import type { ServedConnection } from './served-connection';
 import type { Connections } from './connections';
@@ -162,11 +162,4 @@ class SocketOutlet implements Outlet {
     if (this.#isClosing || isBinary) return;
     if (!this.connection.receive(onOneLine(data as Buffer))) this.socket.pause();
   }
-}
-
-/** Throws `CaiError('USAGE')` for what is no number. */
-export function numberOf(value: string | string[] | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
-  throw new CaiError('USAGE', 'the number of received messages is not a number');
 }

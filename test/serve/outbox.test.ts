@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type CaiError } from '../../src/errors';
-import { Keeper, Outbox } from '../../src/serve/outbox';
+import { Keeper, numberOf, Outbox } from '../../src/serve/outbox';
 
 const unlimited = { bytes: Infinity, lines: Infinity };
 
@@ -143,4 +143,10 @@ test('whatever happens, each line is given once and in order, or the loss is tol
       }
     }),
   );
+});
+
+test('a number of messages is a number', () => {
+  expect([numberOf(undefined), numberOf('0'), numberOf('123')]).toEqual([undefined, 0, 123]);
+  for (const text of ['', '-1', '1.5', 'x', '1'.repeat(16), ['1', '2']])
+    expect(() => numberOf(text)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
 });

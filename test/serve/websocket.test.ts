@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
-import { numberOf } from '../../src/serve/websocket';
 import { Inbox, type Json } from '../support/inbox';
 import { failure } from '../support/messages';
 import { Served } from '../support/served';
@@ -192,10 +191,4 @@ test('answers pings with what they say', async () => {
 
   expect(text.toString()).toBe('17');
   client.socket.close();
-});
-
-test('a number of messages is a number', () => {
-  expect([numberOf(undefined), numberOf('0'), numberOf('123')]).toEqual([undefined, 0, 123]);
-  for (const text of ['', '-1', '1.5', 'x', '1'.repeat(16), ['1', '2']])
-    expect(() => numberOf(text)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
 });
