@@ -5,8 +5,9 @@
 import type { ServerResponse } from 'node:http';
 import { messageOf } from '../../errors';
 import type { Connections } from '../connections';
+import type { Request } from '../door/request-rules';
 import type { Visitor } from '../door/visitor';
-import { Bodies, type Request } from '../http/body';
+import { Bodies } from '../http/body';
 import type { Response } from '../http/event-stream';
 import { HttpError } from '../http/http-error';
 import { ChatAgent, type Json } from './chat-agent';

@@ -1,11 +1,7 @@
 /** The bodies of requests. */
-import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
+import type { Request } from '../door/request-rules';
 import type { Visitor } from '../door/visitor';
 import { HttpError } from './http-error';
-
-/** A request of either HTTP. */
-export type Request = IncomingMessage | Http2ServerRequest;
 
 /** Bodies of the greatest length that one visitor may have on the way at a time. */
 const maxAtATime = 2;

@@ -12,8 +12,9 @@ import { numberOf } from '../outbox';
 import type { Outlet } from '../outlet';
 import type { ServedConnection } from '../served-connection';
 import type { Connections } from '../connections';
+import type { Request } from '../door/request-rules';
 import type { Visitor } from '../door/visitor';
-import { Bodies, type Request } from './body';
+import { Bodies } from './body';
 import { EventStream, type Response } from './event-stream';
 import { HttpError } from './http-error';
 

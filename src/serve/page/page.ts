@@ -9,8 +9,9 @@ import { isInside } from '../../paths/path-map';
 import { packageFile } from '../../system/package-file';
 import type { Connections } from '../connections';
 import type { Door } from '../door/door';
+import type { Request } from '../door/request-rules';
 import { isRefusal, type Refusal, type Visitor } from '../door/visitor';
-import { Bodies, type Request } from '../http/body';
+import { Bodies } from '../http/body';
 import type { Response } from '../http/event-stream';
 import { HttpError } from '../http/http-error';
 

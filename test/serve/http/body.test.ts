@@ -1,5 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
-import { Bodies, type Request } from '../../../src/serve/http/body';
+import type { Request } from '../../../src/serve/door/request-rules';
+import { Bodies } from '../../../src/serve/http/body';
 
 const ann = { name: 'ann' };
 const bob = { name: 'bob' };
