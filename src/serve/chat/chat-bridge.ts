@@ -7,7 +7,7 @@ import { messageOf } from '../../errors';
 import type { Connections } from '../connections';
 import type { Request } from '../door/request-rules';
 import type { Visitor } from '../door/visitor';
-import { Bodies } from '../http/body';
+import { Bodies, isJson } from '../http/body';
 import type { Response } from '../http/event-stream';
 import { HttpError } from '../http/http-error';
 import { ChatAgent, type Json } from './chat-agent';
@@ -34,9 +34,9 @@ export class ChatBridge {
     const name = path.replace('/acp/', '');
     if (!['sendMessage', 'permission', 'cancel'].includes(name))
       throw new HttpError(404, 'there is nothing at this path');
-    if (request.method !== 'POST' || !request.headers['content-type']?.startsWith('application/json'))
+    if (request.method !== 'POST' || !isJson(request))
       throw new HttpError(415, 'post an object of the type application/json');
-    const body = parsed(await this.#bodies.read(request, visitor));
+    const body = await this.#bodies.readObject(request, visitor);
     const agent = this.#agentOf(visitor, body.provider as { readonly id?: unknown } | undefined);
     const conversation = textOf(body, 'composerId');
     if (name === 'sendMessage') {
@@ -82,16 +82,6 @@ async function answer(
     write({ type: 'error', message: messageOf(reason) });
   }
   response.end();
-}
-
-function parsed(body: Buffer): Json {
-  try {
-    const value: unknown = JSON.parse(body.toString());
-    if (typeof value === 'object' && value !== null) return value as Json;
-  } catch {
-    // As below.
-  }
-  throw new HttpError(400, 'the body is no JSON object');
 }
 
 function textOf(body: Json, key: string): string {

@@ -1,10 +1,17 @@
 /** The bodies of requests. */
+import type { JsonObject } from '../../child/child-data';
+import { objectIn } from '../../system/state-folder';
 import type { Request } from '../door/request-rules';
 import type { Visitor } from '../door/visitor';
 import { HttpError } from './http-error';
 
 /** Bodies of the greatest length that one visitor may have on the way at a time. */
 const maxAtATime = 2;
+
+/** Whether a request says that its body is JSON. */
+export function isJson({ headers }: Request): boolean {
+  return headers['content-type']?.split(';', 1)[0]!.trim().toLowerCase() === 'application/json';
+}
 
 /** Reads bodies, of each visitor only so much at a time: nobody can take all memory by sending many slowly. */
 export class Bodies {
@@ -33,6 +40,13 @@ export class Bodies {
       this.#count(name, -length);
     }
     return Buffer.concat(chunks);
+  }
+
+  /** As `read`, an object of JSON; rejects with `HttpError` for anything else, too. */
+  async readObject(request: Request, visitor: Visitor): Promise<JsonObject> {
+    const body = objectIn((await this.read(request, visitor)).toString());
+    if (body === undefined) throw new HttpError(400, 'the body is no JSON object');
+    return body;
   }
 
   #count(name: string, bytes: number): number {

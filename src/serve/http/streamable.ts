@@ -14,7 +14,7 @@ import type { ServedConnection } from '../served-connection';
 import type { Connections } from '../connections';
 import type { Request } from '../door/request-rules';
 import type { Visitor } from '../door/visitor';
-import { Bodies } from './body';
+import { Bodies, isJson } from './body';
 import { EventStream, type Response } from './event-stream';
 import { HttpError } from './http-error';
 
@@ -66,8 +66,7 @@ export class StreamableHttp {
     visitor: Visitor,
     agent: string | undefined,
   ): Promise<void> {
-    const type = request.headers['content-type']?.split(';', 1)[0]!.trim().toLowerCase();
-    if (type !== 'application/json') throw new HttpError(415, 'a message has the type application/json');
+    if (!isJson(request)) throw new HttpError(415, 'a message has the type application/json');
     const isFirst = headerOf(request, 'acp-connection-id') === undefined;
     // What nobody waits for is not read.
     if (!isFirst) this.#connectionOf(request, visitor);

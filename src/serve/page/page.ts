@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import type { JsonObject } from '../../child/child-data';
 import { ownerName } from '../../config/serve-words';
 import { isInside } from '../../paths/path-map';
 import { packageFile } from '../../system/package-file';
@@ -11,7 +12,7 @@ import type { Connections } from '../connections';
 import type { Door } from '../door/door';
 import type { Request } from '../door/request-rules';
 import { isRefusal, type Refusal, type Visitor } from '../door/visitor';
-import { Bodies } from '../http/body';
+import { Bodies, isJson } from '../http/body';
 import type { Response } from '../http/event-stream';
 import { HttpError } from '../http/http-error';
 
@@ -86,11 +87,10 @@ export class Page {
   async #post(request: Request, response: Response, path: string, isLocal: boolean): Promise<void> {
     const { door } = this.options;
     this.#check(request, isLocal);
-    if (request.headers['content-type']?.split(';', 1)[0]!.trim().toLowerCase() !== 'application/json')
-      throw new HttpError(415, 'the body has the type application/json');
+    if (!isJson(request)) throw new HttpError(415, 'the body has the type application/json');
     if (path === '/page/sign-in') {
       const given = request.headers.authorization === undefined ? undefined : this.#admit(request, isLocal);
-      const { ticket } = await bodyOf(request, this.#bodies);
+      const { ticket } = await this.#bodyOf(request);
       const secret = given === undefined ? ticket : door.newTicket(given);
       const redeemed = door.redeem(typeof secret === 'string' ? secret : '', request);
       if (isRefusal(redeemed)) this.options.refuse(redeemed);
@@ -103,11 +103,16 @@ export class Page {
       // A cookie makes no further ways in.
       const isOwner = visitor.name === ownerName && (isLocal || request.headers.authorization !== undefined);
       if (!isOwner) throw new HttpError(403, 'only the owner of this server makes links');
-      sendJson(response, { link: this.#ownersLink(await bodyOf(request, this.#bodies)) });
+      sendJson(response, { link: this.#ownersLink(await this.#bodyOf(request)) });
     } else throw new HttpError(404, 'there is nothing at this path');
   }
 
-  #ownersLink({ user = ownerName }: Readonly<Record<string, unknown>>): string {
+  /** Who sends a ticket is not known yet. */
+  async #bodyOf(request: Request): Promise<JsonObject> {
+    return await this.#bodies.readObject(request, { name: request.socket.remoteAddress ?? '' });
+  }
+
+  #ownersLink({ user = ownerName }: JsonObject): string {
     if (this.options.address() === undefined)
       throw new HttpError(409, 'the server has no address for browsers: give it one by --listen HOST:PORT');
     const link = this.linkFor(String(user));
@@ -187,17 +192,4 @@ function sendJson(response: Response, value: object, cookie?: string): void {
   if (cookie !== undefined) response.setHeader('set-cookie', cookie);
   (response as ServerResponse).writeHead(200, { 'content-type': 'application/json' });
   response.end(JSON.stringify(value));
-}
-
-async function bodyOf(request: Request, bodies: Bodies): Promise<Readonly<Record<string, unknown>>> {
-  // Who sends a ticket is not known yet.
-  const sender = { name: request.socket.remoteAddress ?? '' };
-  const text = (await bodies.read(request, sender)).toString();
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
-  } catch {
-    // As any other text that is no object.
-  }
-  throw new HttpError(400, 'the body is no JSON object');
 }

@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { Request } from '../../../src/serve/door/request-rules';
-import { Bodies } from '../../../src/serve/http/body';
+import { Bodies, isJson } from '../../../src/serve/http/body';
 
 const ann = { name: 'ann' };
 const bob = { name: 'bob' };
@@ -34,6 +34,25 @@ test('that becomes too long is read no further', async () => {
 
   await expect(new Bodies(3).read(request, ann)).rejects.toMatchObject({ status: 413 });
   expect(state.read).toBeLessThan(50);
+});
+
+test('is an object of JSON where one is wanted', async () => {
+  const read = (text: string) => new Bodies(9).readObject(requestOf([text]).request, ann);
+
+  expect(await read('{"a":1}')).toEqual({ a: 1 });
+  for (const text of ['', '{', '"x"', 'null', '[]'])
+    await expect(read(text)).rejects.toMatchObject({ status: 400, message: 'the body is no JSON object' });
+  await expect(read('{"a":"long"}')).rejects.toMatchObject({ status: 413 });
+});
+
+test.each([
+  ['application/json', true],
+  ['Application/JSON ; charset=utf-8', true],
+  ['application/jsonp', false],
+  ['text/plain; application/json', false],
+])('of the type %s is JSON: %s', (type, expected) => {
+  expect(isJson(requestOf([], { 'content-type': type }).request)).toBe(expected);
+  expect(isJson(requestOf([]).request)).toBe(false);
 });
 
 test('of one visitor are limited together, while they come, and harm nobody else', async () => {
