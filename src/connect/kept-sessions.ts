@@ -2,14 +2,12 @@
  * The sessions that an editor has open, with what is needed to open them again on another connection. What the server
  * then tells of their past is not for the editor, which has it.
  */
+import type { JsonObject } from '../child/child-data';
 import { CaiError, rpcCode } from '../errors';
 import { errorLine, notificationLine, rpcErrorOf } from '../rpc/answer';
 import { fieldOf, bodyOf, bodyTextOf, type Message } from '../rpc/message';
 import { editedText } from '../rpc/splice';
 import { offers } from '../protocol/refusals';
-
-/** An object of JSON. */
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** One session. */
 interface KeptSession {

@@ -1,17 +1,15 @@
 /** An ACP client for chat panels: one connection, and a session for each conversation. */
 import { errorLine, notificationLine, requestLine, resultLine } from '../../rpc/answer';
 import { joined } from '../../rpc/splice';
+import type { JsonObject } from '../../child/child-data';
 import { rpcCode } from '../../errors';
 import type { Outlet } from '../outlet';
 import type { ServedConnection } from '../served-connection';
 
-/** A JSON object. */
-export type Json = Readonly<Record<string, unknown>>;
-
 interface Conversation {
   readonly sessionId: string;
   /** Takes what the agent says; undefined: no turn is open. */
-  say?: ((line: Json) => void) | undefined;
+  say?: ((line: JsonObject) => void) | undefined;
   /** Of its last turn. */
   over?: Promise<unknown>;
   isCancelled?: boolean;
@@ -25,11 +23,11 @@ export class ChatAgent implements Outlet {
   isOver = false;
   readonly #requests = new Map<
     number,
-    { readonly resolve: (result: Json) => void; readonly reject: (reason: Error) => void }
+    { readonly resolve: (result: JsonObject) => void; readonly reject: (reason: Error) => void }
   >();
   readonly #conversations = new Map<string, Promise<Conversation>>();
   readonly #bySession = new Map<unknown, Conversation>();
-  readonly #ready: Promise<Json>;
+  readonly #ready: Promise<JsonObject>;
   #lastId = 0;
 
   /** Takes a connection that nobody else uses. */
@@ -40,7 +38,7 @@ export class ChatAgent implements Outlet {
   }
 
   /** Prompts in a conversation, which begins in the folder `cwd`; resolves with why the turn has ended. */
-  async prompt(name: string, cwd: string, text: string, say: (line: Json) => void): Promise<unknown> {
+  async prompt(name: string, cwd: string, text: string, say: (line: JsonObject) => void): Promise<unknown> {
     const opening = this.#conversations.get(name) ?? this.#open(cwd);
     this.#conversations.set(name, opening);
     opening.catch(() => this.#conversations.delete(name));
@@ -78,7 +76,7 @@ export class ChatAgent implements Outlet {
     const { id, method, params, result, error } = JSON.parse(line.toString()) as {
       readonly id?: number | string;
       readonly method?: string;
-    } & Readonly<Partial<Record<'params' | 'result' | 'error', Json | null>>>;
+    } & Readonly<Partial<Record<'params' | 'result' | 'error', JsonObject | null>>>;
     if (method !== undefined) {
       if (id !== undefined) this.#asked(JSON.stringify(id), method, params ?? {});
       else if (method === 'session/update') this.#updated(params ?? {});
@@ -110,19 +108,19 @@ export class ChatAgent implements Outlet {
     return conversation;
   }
 
-  #updated({ sessionId, update }: Json): void {
+  #updated({ sessionId, update }: JsonObject): void {
     // As an agent has written it, which can be anything.
-    const { sessionUpdate, content } = (update ?? {}) as Json & { content?: { text?: string } | null };
+    const { sessionUpdate, content } = (update ?? {}) as JsonObject & { content?: { text?: string } | null };
     const say = this.#bySession.get(sessionId)?.say;
     if (sessionUpdate === 'agent_message_chunk') say?.({ type: 'text', content: content?.text ?? '' });
     else if (sessionUpdate === 'agent_thought_chunk')
       say?.({ type: 'thought', content: content?.text ?? '' });
-    else if (sessionUpdate === 'plan') say?.({ ...(update as Json), type: 'plan' });
+    else if (sessionUpdate === 'plan') say?.({ ...(update as JsonObject), type: 'plan' });
     else if (typeof sessionUpdate === 'string' && sessionUpdate.startsWith('tool_call'))
-      say?.({ ...(update as Json), type: 'tool' });
+      say?.({ ...(update as JsonObject), type: 'tool' });
   }
 
-  #asked(id: string, method: string, { sessionId, toolCall, options }: Json): void {
+  #asked(id: string, method: string, { sessionId, toolCall, options }: JsonObject): void {
     const { say, permissions } = this.#bySession.get(sessionId) ?? {};
     if (method !== 'session/request_permission' || say === undefined) {
       const message = `a chat panel does not serve ${method}`;
@@ -133,11 +131,11 @@ export class ChatAgent implements Outlet {
     say({ type: 'permission', permissionId: id, toolCall, options });
   }
 
-  #decide(permissions: Set<string>, id: string, outcome: Json): void {
+  #decide(permissions: Set<string>, id: string, outcome: JsonObject): void {
     if (permissions.delete(id)) this.#send(resultLine(id, JSON.stringify({ outcome })));
   }
 
-  async #request(method: string, params: Json): Promise<Json> {
+  async #request(method: string, params: JsonObject): Promise<JsonObject> {
     const id = ++this.#lastId;
     return await new Promise((resolve, reject) => {
       this.#requests.set(id, { resolve, reject });

@@ -3,6 +3,7 @@
  * lines of JSON. A panel's conversation (`composerId`) is a session. `docs/serve.md` has the requests and lines.
  */
 import type { ServerResponse } from 'node:http';
+import type { JsonObject } from '../../child/child-data';
 import { messageOf } from '../../errors';
 import type { Connections } from '../connections';
 import type { Request } from '../door/request-rules';
@@ -10,7 +11,7 @@ import type { Visitor } from '../door/visitor';
 import { Bodies, isJson } from '../http/body';
 import type { Response } from '../http/event-stream';
 import { HttpError } from '../http/http-error';
-import { ChatAgent, type Json } from './chat-agent';
+import { ChatAgent } from './chat-agent';
 
 /** Of a request: a message of a person. */
 const maxBodyBytes = 4 * 1024 * 1024;
@@ -68,7 +69,7 @@ async function answer(
   message: string,
   response: Response,
 ): Promise<void> {
-  const write = (line: Json): void => {
+  const write = (line: JsonObject): void => {
     (response as ServerResponse).write(`${JSON.stringify(line)}\n`);
     if (response.writableLength > maxUnreadBytes) response.destroy();
   };
@@ -84,7 +85,7 @@ async function answer(
   response.end();
 }
 
-function textOf(body: Json, key: string): string {
+function textOf(body: JsonObject, key: string): string {
   const value = body[key];
   if (typeof value === 'string' && value !== '') return value;
   throw new HttpError(400, `"${key}" must be a string that is not empty`);
