@@ -85,6 +85,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'system/package-file': 'test/agent/editor-token.test.ts, test/container/image/image.test.ts',
   'commands/workspace/network-rules': 'test/commands/workspace/network.test.ts',
   'commands/run/way-out': 'test/engine/ runs commands that use it',
+  'commands/support/end-signals': 'names',
   'commands/support/named-root':
     'test/commands/records/sessions.test.ts, and test/engine/ for what works without a workspace',
   'proxy/proxy-options': 'types',

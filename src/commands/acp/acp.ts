@@ -5,11 +5,9 @@
 import { Host } from '../../system/host';
 import { CaiError } from '../../errors';
 import { mayHaveOwnSignIns } from '../../agent/own-sign-ins';
+import { endSignals } from '../support/end-signals';
 import { chooseAgent, commonOptions } from './common-options';
 import { answerEarly } from './early-answer';
-
-/** Signals that end the proxy as the end of its input does, but without waiting. */
-const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** Runs the proxy until the editor is gone; resolves with the exit status. */
 export async function run(args: readonly string[], given: Host): Promise<number> {
@@ -37,6 +35,7 @@ export async function run(args: readonly string[], given: Host): Promise<number>
   const early = recordFile === undefined && isPlaced() ? answerEarly(options) : undefined;
   const { Connection } = await import('./connection');
   const connection = new Connection({ ...options, early }, process.stdin, process.stdout);
+  // As the end of its input, but without waiting.
   for (const signal of endSignals) process.on(signal, () => connection.end());
   // A bug: the agents must not outlive it, and what is open is still answered.
   process.on('uncaughtException', (error) => {

@@ -11,6 +11,7 @@ import type { SshConnection } from '../../container/ssh/ssh';
 import { joinStreams } from '../../container/ssh/tunnel-server';
 import { CaiError } from '../../errors';
 import { declare } from '../support/command';
+import { endSignals } from '../support/end-signals';
 import { HostProgram, readOrder } from './host-program';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
 
@@ -167,7 +168,7 @@ function untilUnwanted(): Promise<void> {
     const leave = (): void => resolve();
     if (process.stdin.readableEnded) leave();
     process.stdin.on('end', leave).on('error', leave).on('close', leave).resume();
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, leave);
+    for (const signal of endSignals) process.on(signal, leave);
     setInterval(() => process.ppid !== parent && leave(), parentCheckMs).unref();
   });
 }

@@ -6,6 +6,7 @@ import type { SshConnection } from '../../container/ssh/ssh';
 import { openTunnelServer } from '../../container/ssh/tunnel-server';
 import { CaiError, messageOf } from '../../errors';
 import { declare } from '../support/command';
+import { endSignals } from '../support/end-signals';
 import { tell } from '../support/terminal';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
 
@@ -77,7 +78,7 @@ function cannotListen(local: number, inside: number, reason: unknown): string {
 /** The exit status for the signal that comes first. */
 function nextSignal(): Promise<number> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    for (const signal of endSignals) {
       process.once(signal, () => resolve(128 + constants.signals[signal]));
     }
   });

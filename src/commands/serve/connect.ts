@@ -10,6 +10,7 @@ import { LineWriter } from '../../rpc/writer';
 import { openLog, type Log } from '../../system/log';
 import { within } from '../../system/time-limit';
 import { declare } from '../support/command';
+import { endSignals } from '../support/end-signals';
 
 interface Options {
   readonly agent?: string;
@@ -18,8 +19,6 @@ interface Options {
   readonly clientKey?: string;
 }
 
-/** Signals that end the connection as the end of its input does, but without waiting. */
-const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /** How much of the editor's input may wait in memory before it is no longer read, in bytes. */
 const maxWaitingBytes = 1024 * 1024;
 /** When the editor is gone: how long what it has sent may take to reach the server, and its answers to come. In milliseconds. */

@@ -24,6 +24,7 @@ import { isAlive } from '../../system/process-identity';
 import { SessionFile } from '../../sessions/session-file';
 import { ownerName } from '../../config/serve-words';
 import { declare } from '../support/command';
+import { endSignals } from '../support/end-signals';
 import { qrCode } from './qr-code';
 
 /** As the command line has them. */
@@ -174,6 +175,6 @@ function withoutUndefined({ tlsCert, tlsKey, clientCa }: Options) {
 /** Resolves with the first signal that ends programs; the next has no effect. */
 async function signalled(): Promise<void> {
   await new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => resolve());
+    for (const signal of endSignals) process.on(signal, () => resolve());
   });
 }
