@@ -39,6 +39,14 @@ interface Question {
   readonly line: Buffer;
 }
 
+/** A request of a client about a session, as far as other clients are concerned. */
+export interface CallOfSession {
+  /** As the client sent it. */
+  readonly method: string;
+  /** Of `session/set_mode`. */
+  readonly modeId: string | undefined;
+}
+
 /** One session, at its home. */
 export class LiveSession {
   readonly #guests = new Set<Participant>();
@@ -160,9 +168,11 @@ export class LiveSession {
   }
 
   /** A call of one client is answered: what that changes for the others, they are told. */
-  answered(by: Participant, method: string, message: Message): void {
+  answered(by: Participant, { method, modeId }: CallOfSession, message: Message): void {
     if (method === 'session/prompt') this.#turnEnded(by);
-    else if (method === 'session/set_config_option' && !message.isError) this.#optionsSet(by, message);
+    else if (message.isError) return;
+    else if (method === 'session/set_config_option') this.#optionsSet(by, message);
+    else if (method === 'session/set_mode' && modeId !== undefined) this.#modeSet(by, modeId);
   }
 
   /** That prompt is answered. `_containai/turn_ended` tells the others, who have no request open. */
@@ -177,11 +187,20 @@ export class LiveSession {
   #optionsSet(by: Participant, answer: Message): void {
     const { configOptions } = JSON.parse(bodyTextOf(answer) ?? '{}') as { readonly configOptions?: unknown };
     if (!Array.isArray(configOptions)) return;
-    this.#opened = JSON.stringify({ ...(JSON.parse(this.#opened) as object), configOptions });
-    const line = updateLine(
-      this.id,
-      JSON.stringify({ sessionUpdate: 'config_option_update', configOptions }),
-    );
+    this.#changed(by, { configOptions }, { sessionUpdate: 'config_option_update', configOptions });
+  }
+
+  /** Agents need not say so themselves. */
+  #modeSet(by: Participant, currentModeId: string): void {
+    const { modes } = JSON.parse(this.#opened) as { readonly modes?: object };
+    const update = { sessionUpdate: 'current_mode_update', currentModeId };
+    this.#changed(by, modes && { modes: { ...modes, currentModeId } }, update);
+  }
+
+  /** `opened`: what is different in the answer to whoever opens the session from now on. */
+  #changed(by: Participant, opened: object | undefined, update: object): void {
+    this.#opened = JSON.stringify({ ...(JSON.parse(this.#opened) as object), ...opened });
+    const line = updateLine(this.id, JSON.stringify(update));
     this.#history.push(line);
     this.#tellAll(line, by);
   }

@@ -10,7 +10,7 @@ import { Scanner } from '../rpc/scanner';
 import { ended, joined, withId, type Line } from '../rpc/splice';
 import { rpcCode } from '../errors';
 import { KnownIds } from './known-ids';
-import { isForGuests, LiveSession, type Home, type Participant } from './live-session';
+import { isForGuests, LiveSession, type CallOfSession, type Home, type Participant } from './live-session';
 import type { Keeper } from './outbox';
 
 /** Calls after which the client has a session that they, or their answers, name. */
@@ -20,7 +20,12 @@ const joiningMethods = new Set(['session/load', 'session/resume']);
 /** Calls after which the session is gone. */
 const endingMethods = new Set(['session/close', 'session/delete']);
 
-const callPlan = planOf({ sessionId: 'session', requestId: 'requestId', prompt: { '*': 'block' } });
+const callPlan = planOf({
+  sessionId: 'session',
+  requestId: 'requestId',
+  modeId: 'mode',
+  prompt: { '*': 'block' },
+});
 const agentPlan = planOf({ sessionId: 'session', requestId: 'requestId' });
 
 /** What a connection does for its traffic. */
@@ -34,10 +39,9 @@ export interface TrafficPorts extends Participant {
 }
 
 /** A request of a client that is open in the process. */
-interface OpenCall {
+interface OpenCall extends CallOfSession {
   /** JSON text. */
   readonly id: string;
-  readonly method: string;
   readonly sessionId: string | undefined;
   readonly since: number;
   readonly by: Participant;
@@ -174,12 +178,14 @@ export class Traffic implements Home {
 
   #begin(
     id: string,
-    { method }: Message,
+    message: Message,
     sessionId: string | undefined,
     by: Participant,
     answer: OpenCall['answer'],
   ): void {
-    this.#calls.set(id, { id, method, sessionId, since: performance.now(), by, answer });
+    const { method } = message;
+    const modeId = stringOf(message, 'mode');
+    this.#calls.set(id, { id, method, modeId, sessionId, since: performance.now(), by, answer });
   }
 
   /** False: the session's home is not concerned. */
@@ -246,7 +252,7 @@ export class Traffic implements Home {
     }
     if (sessionId !== undefined) {
       const session = this.#ownSession(sessionId);
-      session?.answered(by, method, message);
+      session?.answered(by, call, message);
       if (!message.isError && endingMethods.has(method) && session !== undefined) this.#forget(session);
     }
     call.answer(message);

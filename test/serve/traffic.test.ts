@@ -395,3 +395,19 @@ test('what one client sets, the others see, also those that come later', () => {
   expect(past).toEqual(rpc(told));
   expect(answer).toMatchObject({ id: 'again', result: { configOptions } });
 });
+
+test('the mode that one client sets, the others see, also those that come later', () => {
+  const { home, guest } = joined();
+  const told = {
+    method: 'session/update',
+    params: { sessionId: 's', update: { sessionUpdate: 'current_mode_update', currentModeId: 'plan' } },
+  };
+  home.client({ id: 'm', method: 'session/set_mode', params: { sessionId: 's', modeId: 'plan' } });
+  home.process({ id: 'm', error: { code: -32602, message: 'no such mode' } });
+  expect(guest.got()).toEqual([]);
+
+  home.client({ id: 'n', method: 'session/set_mode', params: { sessionId: 's', modeId: 'plan' } });
+  home.process({ id: 'n', result: {} });
+  expect(guest.got()).toEqual([rpc(told)]);
+  expect(home.got()).toMatchObject([{ id: 'm' }, rpc({ id: 'n', result: {} })]);
+});
