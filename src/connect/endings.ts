@@ -1,4 +1,5 @@
 /** What the end of a socket, or a refusal to open one, means for the connection that it carried. */
+import { closeCodes } from '../wire/carried';
 
 /** How a socket ended. */
 export interface Ending {
@@ -22,11 +23,10 @@ const codes: Readonly<Record<number, readonly [Ending['kind'], string]>> = {
   1007: ['over', 'the server does not take such a message'],
   1008: ['refused', 'the server does not allow it'],
   1009: ['over', 'a message is longer than the server takes'],
-  // Those of `cai serve`.
-  4000: ['again', 'another socket has taken its place'],
-  4001: ['over', "the agent's process on the server has ended"],
-  4002: ['again', 'too much waited for us on the server'],
-  4003: ['idle', 'nothing has passed for long'],
+  [closeCodes.replaced]: ['again', 'another socket has taken its place'],
+  [closeCodes.ended]: ['over', "the agent's process on the server has ended"],
+  [closeCodes.slow]: ['again', 'too much waited for us on the server'],
+  [closeCodes.idle]: ['idle', 'nothing has passed for long'],
 };
 
 /** Of a socket that was open. `said` is the server's reason, `error` what went wrong here. */

@@ -1,12 +1,13 @@
 /** One WebSocket to a server, from the attempt to open it to its end. */
 import type { IncomingMessage } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { WebSocket, type ClientOptions } from 'ws';
 import { printableLine } from '../system/quoted';
+import { connectionHeader, receivedHeader } from '../wire/carried';
+import { Pulse } from '../wire/pulse';
 import type { Access } from './access';
 import type { Address } from './address';
 import { endingOfClose, endingOfError, endingOfStatus, type Ending } from './endings';
-import { Pulse } from './pulse';
 
 /** How long a server may take to open a socket, and between two parts of its words about a refusal, in milliseconds. */
 const openMs = 15_000;
@@ -56,7 +57,6 @@ export interface LinkOptions {
 /** One socket. It is opened at once. */
 export class Link {
   readonly #webSocket: WebSocket;
-  #socket: Socket | undefined;
   #pulse: Pulse | undefined;
   #error: Error | undefined;
   #hasEnded = false;
@@ -129,9 +129,8 @@ export class Link {
 
   #greet(response: IncomingMessage): void {
     const { headers, socket } = response;
-    const id = headers['acp-connection-id'];
-    const received = headers['cai-received'];
-    this.#socket = socket;
+    const id = headers[connectionHeader];
+    const received = headers[receivedHeader];
     const greeting: Greeting = {
       ...(typeof id === 'string' && { id }),
       ...(typeof received === 'string' && /^\d{1,15}$/.test(received) && { received: Number(received) }),
@@ -141,7 +140,7 @@ export class Link {
       if (this.#hasEnded) return;
       this.#pulse = new Pulse({
         ping: () => this.#webSocket.ping(String(this.options.sentCount())),
-        look: () => ({ received: this.#socket!.bytesRead, waiting: this.#webSocket.bufferedAmount }),
+        carrier: socket,
         onDead: () => {
           this.#end({ kind: 'again', reason: 'the server has given no sign of life' });
           this.#webSocket.terminate();

@@ -6,6 +6,7 @@
 import { CaiError } from '../errors';
 import type { Log } from '../system/log';
 import { within } from '../system/time-limit';
+import { connectionHeader, receivedHeader } from '../wire/carried';
 import type { Access } from './access';
 import type { Address } from './address';
 import { Cookies } from './cookies';
@@ -134,7 +135,7 @@ export class Remote {
 
   #connect(): void {
     const isReturn = this.#id !== undefined;
-    const about = { 'Acp-Connection-Id': this.#id!, 'Cai-Received': String(this.#received) };
+    const about = { [connectionHeader]: this.#id!, [receivedHeader]: String(this.#received) };
     const link = new Link({
       address: this.options.address,
       access: this.options.access,

@@ -1,11 +1,10 @@
 /** The connection to one agent, made again whenever it is lost. */
 import { AcpClient, LostError, type Id } from './acp-client';
+import { closeCodes } from '../wire/carried';
 import { fieldsOf, textOf, type Fields } from './fields';
 
 /** How long until the first and, doubling, at most until another try; in milliseconds. */
 const retryMs = { first: 500, most: 30_000 };
-/** The server has ended what nobody used; it is connected again when somebody does. */
-const idleCode = 4003;
 
 /** A session that is shown. */
 export interface ShownSession {
@@ -138,7 +137,8 @@ export class AgentLink {
       reason: reason === '' ? 'The connection was lost.' : `The server says: ${reason}.`,
     });
     this.lost(code);
-    if (code !== idleCode && !document.hidden) this.#retry = setTimeout(() => this.hurry(), this.#waitMs);
+    if (code !== closeCodes.idle && !document.hidden)
+      this.#retry = setTimeout(() => this.hurry(), this.#waitMs);
     this.#waitMs = Math.min(this.#waitMs * 2, retryMs.most);
   }
 

@@ -7,7 +7,7 @@ import { errorLine } from '../rpc/answer';
 import { LineReader } from '../rpc/line';
 import { rpcCode } from '../errors';
 import { endWith } from './last-words';
-import type { Outlet } from './outlet';
+import type { Outlet } from './client-stream';
 import type { ServedConnection } from './served-connection';
 
 /** Longest first line of a client that has to say who it is, in bytes. */

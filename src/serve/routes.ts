@@ -1,5 +1,6 @@
 /** What a server answers at which path, to whom it lets in. */
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ownerName } from '../config/serve-words';
 import { messageOf } from '../errors';
@@ -75,7 +76,7 @@ export class Routes {
   }
 
   /** A request for a WebSocket. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, isLocal: boolean): void {
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer, isLocal: boolean): void {
     const since = performance.now();
     const { pathname, searchParams } = urlOf(request);
     socket.on('error', () => socket.destroy());

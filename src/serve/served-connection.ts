@@ -6,8 +6,8 @@ import { AgentProcess, proxyStop, type AgentProcessOptions } from '../agent/proc
 import { CaiError } from '../errors';
 import { isBlank } from '../rpc/line';
 import type { Line } from '../rpc/splice';
-import { Keeper, Outbox, type KeepLimits } from './outbox';
-import type { Closing, Outlet } from './outlet';
+import { ClientStream, type Closing, type Outlet } from './client-stream';
+import { Keeper, type KeepLimits } from './outbox';
 import type { LiveSession } from './live-session';
 import type { Visitor } from './door/visitor';
 import { Traffic } from './traffic';
@@ -42,14 +42,6 @@ export interface ConnectionOptions {
   onEnd(isExpected: boolean): void;
 }
 
-/** One way of lines to the client. */
-interface Stream {
-  readonly outbox: Outbox;
-  outlet?: Outlet | undefined;
-  /** Set while the outlet is full: what happens if that lasts. */
-  stall?: NodeJS.Timeout | undefined;
-}
-
 /** One client's connection. */
 export class ServedConnection {
   /** Messages of the client that have come. */
@@ -61,7 +53,7 @@ export class ServedConnection {
   readonly #process: AgentProcess;
   readonly #traffic: Traffic;
   readonly #keeper: Keeper;
-  readonly #streams = new Map<string, Stream>();
+  readonly #streams = new Map<string, ClientStream>();
   #isPaused = false;
   #isOver = false;
   #hasEnded = false;
@@ -127,12 +119,19 @@ export class ServedConnection {
     return this.#carried.length > 0;
   }
 
-  /** Whether `attach` would fail. Fails in the same way. */
+  /** Whether `attach` would fail. Fails in the same way; a client that is told so begins another connection. */
   check(after?: number, name = ''): void {
     const known = this.#streams.get(name);
     if (known?.outlet === undefined && this.#carried.length >= maxCarried)
       throw new CaiError('LIMIT', `a connection has at most ${maxCarried} streams at a time`);
-    (known?.outbox ?? new Outbox(this.#keeper)).check(after);
+    try {
+      (known ?? this.#newStream(name)).check(after);
+    } catch (reason) {
+      const isGone = reason instanceof CaiError && reason.code === 'GONE';
+      // Its client begins another; a turn goes on, and that one can join it.
+      if (isGone && !this.isAttached && !this.isWorking) this.end();
+      throw reason;
+    }
   }
 
   /**
@@ -141,11 +140,8 @@ export class ServedConnection {
    * and with `USAGE` for a number that no line had.
    */
   attach(outlet: Outlet, after?: number, name = ''): void {
-    const stream = this.#stream(name);
-    stream.outbox.goOnAfter(after);
-    stream.outlet?.close('replaced', 'the client has come back on another way');
+    this.#stream(name).carryBy(outlet, after);
     clearTimeout(this.#grace);
-    stream.outlet = outlet;
     this.activeAt = performance.now();
     this.flush(name);
   }
@@ -154,28 +150,18 @@ export class ServedConnection {
   detach(outlet: Outlet, isOver: boolean, name = ''): void {
     const stream = this.#streams.get(name);
     if (stream?.outlet !== outlet) return;
-    stream.outlet = undefined;
-    clearTimeout(stream.stall);
-    stream.stall = undefined;
+    stream.drop();
     // Clients can name any number of sessions.
-    if (stream.outbox.isNew) this.#streams.delete(name);
-    if (isOver) this.end();
+    if (stream.isNew) this.#streams.delete(name);
+    // Who has said nothing has nothing to come back for.
+    if (isOver || this.received === 0) this.end();
     else if (!this.isAttached) this.#startGrace();
     this.#pauseOrResume();
   }
 
   /** An outlet takes more: sends what waits for it. */
   flush(name = ''): void {
-    const stream = this.#stream(name);
-    clearTimeout(stream.stall);
-    stream.stall = undefined;
-    if (stream.outbox.hasLost) this.#cut(stream, 'more waited for the client than is kept');
-    for (let isFull = false; !isFull && stream.outlet !== undefined;) {
-      const next = stream.outbox.take();
-      if (next === undefined) break;
-      isFull = !stream.outlet.send(next.line, next.number);
-      if (isFull) this.#startStall(stream);
-    }
+    this.#stream(name).flush();
     this.#pauseOrResume();
   }
 
@@ -185,7 +171,7 @@ export class ServedConnection {
     this.activeAt = performance.now();
     if (!this.isAttached) this.#startGrace();
     // As in ACP's lines, blank ones mean nothing.
-    if (!isBlank(line)) this.#traffic.fromClient(line);
+    if (!isBlank(line)) this.#guard(() => this.#traffic.fromClient(line));
     return this.#process.unreadBytes < maxUnreadBytes;
   }
 
@@ -209,7 +195,7 @@ export class ServedConnection {
     await this.#process.stop(proxyStop);
   }
 
-  get #carried(): readonly Stream[] {
+  get #carried(): readonly ClientStream[] {
     return [...this.#streams.values()].filter(({ outlet }) => outlet !== undefined);
   }
 
@@ -226,26 +212,44 @@ export class ServedConnection {
 
   #fromProcess(line: Buffer): void {
     this.activeAt = performance.now();
-    this.#traffic.fromAgent(line);
+    this.#guard(() => this.#traffic.fromAgent(line));
+  }
+
+  /** A bug that a message meets ends this connection, and no other. */
+  #guard(pass: () => void): void {
+    try {
+      pass();
+    } catch (reason) {
+      this.options.process.log.error(
+        { err: reason, connection: this.id },
+        'internal error: a connection is ended',
+      );
+      void this.close('failed', 'internal error');
+    }
   }
 
   #deliver(line: Buffer, name: string): void {
     if (this.#isOver) return;
-    const stream = this.#stream(name);
-    stream.outbox.push(line);
-    if (stream.stall === undefined || stream.outbox.hasLost) this.flush(name);
-    else this.#pauseOrResume();
+    this.#stream(name).push(line);
+    this.#pauseOrResume();
   }
 
-  #stream(name: string): Stream {
-    const stream = this.#streams.get(name) ?? { outbox: new Outbox(this.#keeper) };
+  #stream(name: string): ClientStream {
+    const stream = this.#streams.get(name) ?? this.#newStream(name);
     this.#streams.set(name, stream);
+    return stream;
+  }
+
+  /** A client that does not keep up may come back, and gets the rest if it is still kept. */
+  #newStream(name: string): ClientStream {
+    const common = { keeper: this.#keeper, stallMs: this.options.stallMs };
+    const stream = new ClientStream(common, (reason) => this.#closeOutlet(stream, name, 'slow', reason));
     return stream;
   }
 
   /** The process waits for its client, but not where others follow its sessions: a slow client harms nobody else. */
   #pauseOrResume(): void {
-    const unsent = this.#carried.reduce((bytes, { outbox }) => bytes + outbox.unsentBytes, 0);
+    const unsent = this.#carried.reduce((bytes, { unsentBytes }) => bytes + unsentBytes, 0);
     const isTooMuch = unsent >= this.options.keep.bytes / 2 && !this.#isNeeded;
     if (isTooMuch === this.#isPaused) return;
     this.#isPaused = isTooMuch;
@@ -253,21 +257,7 @@ export class ServedConnection {
     else this.#process.resume();
   }
 
-  #startStall(stream: Stream): void {
-    const seconds = this.options.stallMs / 1_000;
-    stream.stall = setTimeout(
-      () => this.#cut(stream, `the client has taken nothing for ${seconds} s`),
-      this.options.stallMs,
-    );
-  }
-
-  /** The client may come back, and gets the rest if it is still kept. */
-  #cut(stream: Stream, reason: string): void {
-    const name = [...this.#streams].find(([, each]) => each === stream)![0];
-    this.#closeOutlet(stream, name, 'slow', reason);
-  }
-
-  #closeOutlet(stream: Stream, name: string, why: Closing, reason: string): void {
+  #closeOutlet(stream: ClientStream, name: string, why: Closing, reason: string): void {
     const { outlet } = stream;
     if (outlet === undefined) return;
     this.detach(outlet, false, name);

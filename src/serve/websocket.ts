@@ -3,38 +3,24 @@
  * its socket comes back with `Acp-Connection-Id` and, in `Cai-Received`, the number of messages that it has.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import { onOneLine } from '../rpc/line';
 import type { Log } from '../system/log';
+import { closeCodes, connectionHeader, receivedHeader } from '../wire/carried';
+import { Pulse } from '../wire/pulse';
+import type { Closing, Outlet } from './client-stream';
 import { numberOf } from './outbox';
-import type { Closing, Outlet } from './outlet';
 import type { ServedConnection } from './served-connection';
 import type { Connections } from './connections';
 import type { Visitor } from './door/visitor';
 import type { Metrics } from './metrics';
 
-/** The connection that a request is about. Source: as above. */
-const connectionHeader = 'acp-connection-id';
-/** Ours: how many messages of the connection its sender has received. */
-const receivedHeader = 'cai-received';
-
 /** Bytes that wait in a socket, above which no more is sent. */
 const maxBufferedBytes = 1024 * 1024;
-/** How often each socket is asked whether it lives; it has until the next time. In milliseconds. */
-const pingMs = 15_000;
 /** How long a reason may be. Source: RFC 6455, section 5.5: 125 bytes with the code. */
 const maxReasonBytes = 123;
 
-/** Source: RFC 6455, section 7.4; from 4000 on they are ours. */
-const closeCodes: Readonly<Record<Closing, number>> = {
-  ending: 1001,
-  revoked: 1008,
-  replaced: 4000,
-  ended: 4001,
-  slow: 4002,
-  idle: 4003,
-};
 /** With these a client says that it needs the connection no more; 1005 stands for none. */
 const finalCodes = [1000, 1005];
 
@@ -65,7 +51,7 @@ export class WebSockets {
    */
   upgrade(
     request: IncomingMessage,
-    socket: Duplex,
+    socket: Socket,
     head: Buffer,
     visitor: Visitor,
     agent: string | undefined,
@@ -78,8 +64,8 @@ export class WebSockets {
         : this.connections.find(id, visitor, false);
     if (id !== undefined) connection.check(after);
     this.#headers.set(request, [
-      `Acp-Connection-Id: ${connection.id}`,
-      `Cai-Received: ${connection.received}`,
+      `${connectionHeader}: ${connection.id}`,
+      `${receivedHeader}: ${connection.received}`,
     ]);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       if (id !== undefined) this.metrics.returned();
@@ -92,34 +78,34 @@ export class WebSockets {
 
 /** One WebSocket. */
 class SocketOutlet implements Outlet {
-  readonly #pings: NodeJS.Timeout;
-  #sent = 0;
-  #isAlive = true;
+  readonly #pulse: Pulse;
   #isFull = false;
   #isClosing = false;
   #isGathering = false;
 
   constructor(
     private readonly socket: WebSocket,
-    private readonly carrier: Duplex,
+    private readonly carrier: Socket,
     private readonly connection: ServedConnection,
     after: number | undefined,
     log: Log,
   ) {
-    this.#pings = setInterval(() => this.#ping(), pingMs).unref();
-    socket.on('pong', () => (this.#isAlive = true));
+    this.#pulse = new Pulse({
+      ping: () => socket.ping(),
+      carrier,
+      onDead: () => socket.terminate(),
+    });
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
     socket.on('error', ({ message }) => log.info({ connection: connection.id, message }, 'WebSocket failed'));
     socket.on('close', (code) => {
-      clearInterval(this.#pings);
+      this.#pulse.stop();
       connection.detach(this, finalCodes.includes(code));
     });
-    connection.onRoom = () => socket.resume();
+    connection.onRoom = () => this.#setPaused(false);
     connection.attach(this, after);
   }
 
-  send(line: Buffer, number: number): boolean {
-    this.#sent = number;
+  send(line: Buffer): boolean {
     this.#gather();
     this.socket.send(line, { binary: false }, () => {
       if (!this.#isFull || this.socket.bufferedAmount > maxBufferedBytes / 2) return;
@@ -146,20 +132,16 @@ class SocketOutlet implements Outlet {
     });
   }
 
-  /** The text of the pong proves that as many messages have arrived. */
-  #ping(): void {
-    if (!this.#isAlive) {
-      this.socket.terminate();
-      return;
-    }
-    this.#isAlive = false;
-    this.socket.ping(String(this.#sent));
+  #setPaused(isPaused: boolean): void {
+    this.#pulse.setPaused(isPaused);
+    if (isPaused) this.socket.pause();
+    else this.socket.resume();
   }
 
   #receive(data: RawData, isBinary: boolean): void {
     // What comes late was not counted when the client came back, so it sends it again. Source: as above, binary frames
     // are ignored.
     if (this.#isClosing || isBinary) return;
-    if (!this.connection.receive(onOneLine(data as Buffer))) this.socket.pause();
+    if (!this.connection.receive(onOneLine(data as Buffer))) this.#setPaused(true);
   }
 }

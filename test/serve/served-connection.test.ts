@@ -3,11 +3,11 @@ import { once, EventEmitter } from 'node:events';
 import { tmpdir } from 'node:os';
 import type { CaiError } from '../../src/errors';
 import type { LiveSession } from '../../src/serve/live-session';
-import type { Closing, Outlet } from '../../src/serve/outlet';
+import type { Closing, Outlet } from '../../src/serve/client-stream';
 import { ServedConnection, type ConnectionOptions } from '../../src/serve/served-connection';
 import { noLog, program } from '../agent/agent-run';
 
-/** Says `count` notifications of `size` bytes for each call of `say`; answers every request. */
+/** Says `count` notifications of `size` bytes for each call of `say`; answers every request but "never". */
 const script = `
   const send = (m) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...m }) + '\\n');
   require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -15,7 +15,7 @@ const script = `
     for (let n = 1; n <= (params.count ?? 0); n++)
       send({ method: 'said', params: { n, pad: 'x'.repeat(params.size ?? 0) } });
     if (method === 'session/new') send({ id, result: { sessionId: 's' } });
-    else if (id !== undefined) send({ id, result: {} });
+    else if (id !== undefined && method !== 'never') send({ id, result: {} });
   }).on('close', () => process.exit(0));
 `;
 
@@ -59,19 +59,21 @@ interface Made {
   readonly ended: Promise<boolean>;
 }
 
+const usual: ConnectionOptions['process'] = {
+  agent: program(process.execPath, '-e', script),
+  cwd: tmpdir(),
+  env: { PATH: process.env.PATH },
+  limits: { maxLineBytes: 1e9, maxSearchBytes: 0 },
+  log: noLog,
+};
+
 function connect(options: Partial<ConnectionOptions> = {}): Made {
   let end: (isExpected: boolean) => void;
   const ended = new Promise<boolean>((resolve) => (end = resolve));
   const connection = new ServedConnection({
     id: 'c',
     visitor: { name: 'owner' },
-    process: {
-      agent: program(process.execPath, '-e', script),
-      cwd: tmpdir(),
-      env: { PATH: process.env.PATH },
-      limits: { maxLineBytes: 1e9, maxSearchBytes: 0 },
-      log: noLog,
-    },
+    process: usual,
     isSplit: false,
     keep: { bytes: 1_000_000, lines: 1_000 },
     graceMs: 600_000,
@@ -198,10 +200,68 @@ test('its process ends when nobody comes back in time', async () => {
   const { connection, ended } = connect({ graceMs: 30 });
   const client = new Client();
   connection.attach(client);
+  call(connection, 1);
+  await client.answer(1);
   connection.detach(client, false);
+  expect(connection.isOver).toBe(false);
 
   expect(await ended).toBe(true);
   expect(connection.isOver).toBe(true);
+});
+
+test('its process ends at once when a client is gone that has said nothing', async () => {
+  const { connection, ended } = connect();
+  const client = new Client();
+  connection.attach(client);
+  connection.detach(client, false);
+
+  expect(await ended).toBe(true);
+});
+
+describe('a client that cannot go on, because too little is kept', () => {
+  const keep = { bytes: 1_000_000, lines: 5 };
+
+  test('needs the connection no more: its process ends', async () => {
+    const { connection, ended } = connect({ keep });
+    const client = new Client();
+    connection.attach(client);
+    call(connection, 1, { count: 10 });
+    await client.answer(1);
+    connection.detach(client, false);
+
+    expect(codeOf(() => connection.check(5))).toBe('GONE');
+    expect(await ended).toBe(true);
+  });
+
+  test('finds the turn that was open still open', async () => {
+    const { connection } = connect({ keep });
+    const client = new Client();
+    connection.attach(client);
+    call(connection, 1, { count: 10 });
+    await client.answer(1);
+    call(connection, 2, {}, 'never');
+    connection.detach(client, false);
+
+    expect(codeOf(() => connection.check(5))).toBe('GONE');
+    expect(connection.isOver).toBe(false);
+  });
+});
+
+test('a bug that a message meets ends its connection alone', async () => {
+  const log = { ...noLog, error: jest.fn() };
+  const answered = () => {
+    throw new Error('a bug');
+  };
+  const { connection, ended } = connect({ answered, process: { ...usual, log } });
+  const client = new Client();
+  connection.attach(client);
+  call(connection, 1);
+  await once(client, 'closed');
+
+  expect(client.closed).toEqual(['failed', 'internal error']);
+  expect(await ended).toBe(true);
+  const said = { err: new Error('a bug'), connection: 'c' };
+  expect(log.error).toHaveBeenCalledWith(said, 'internal error: a connection is ended');
 });
 
 test('its process ends at once when the client says so', async () => {
@@ -215,13 +275,7 @@ test('its process ends at once when the client says so', async () => {
 
 test('the client is told when the process has ended by itself', async () => {
   const { connection, ended } = connect({
-    process: {
-      agent: program(process.execPath, '-e', 'process.exit(3)'),
-      cwd: tmpdir(),
-      env: { PATH: process.env.PATH },
-      limits: { maxLineBytes: 1e9, maxSearchBytes: 0 },
-      log: noLog,
-    },
+    process: { ...usual, agent: program(process.execPath, '-e', 'process.exit(3)') },
   });
   const client = new Client();
   connection.attach(client);

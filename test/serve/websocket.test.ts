@@ -148,10 +148,10 @@ describe('a client that has lost its socket', () => {
     const id = idOf(client);
     client.socket.terminate();
 
-    expect(await refusal({ 'acp-connection-id': id, 'cai-received': '2' })).toBe(410);
     expect(await refusal({ 'acp-connection-id': id, 'cai-received': '99' })).toBe(400);
     expect(await refusal({ 'acp-connection-id': id, 'cai-received': 'x' })).toBe(400);
-    (await connect(id, 12)).socket.close();
+    expect(await refusal({ 'acp-connection-id': id, 'cai-received': '2' })).toBe(410);
+    expect(await refusal({ 'acp-connection-id': id, 'cai-received': '12' })).toBe(404);
   });
 
   test('is answered 404 after it has ended the connection', async () => {

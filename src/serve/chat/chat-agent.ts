@@ -3,7 +3,7 @@ import { errorLine, notificationLine, requestLine, resultLine } from '../../rpc/
 import { joined } from '../../rpc/splice';
 import type { JsonObject } from '../../child/child-data';
 import { rpcCode } from '../../errors';
-import type { Outlet } from '../outlet';
+import type { Outlet } from '../client-stream';
 import type { ServedConnection } from '../served-connection';
 
 interface Conversation {

@@ -1,17 +1,17 @@
-import { Pulse } from '../../src/connect/pulse';
+import { Pulse } from '../../src/wire/pulse';
 
 const tickMs = 15_000;
-let seen: { received: number; waiting: number };
+let carrier: { bytesRead: number; bytesWritten: number; writableLength: number };
 let pings: number;
 let deaths: number;
 let pulse: Pulse;
 
 beforeEach(() => {
   jest.useFakeTimers();
-  seen = { received: 0, waiting: 0 };
+  carrier = { bytesRead: 0, bytesWritten: 0, writableLength: 0 };
   pings = 0;
   deaths = 0;
-  pulse = new Pulse({ ping: () => pings++, look: () => ({ ...seen }), onDead: () => deaths++ });
+  pulse = new Pulse({ ping: () => pings++, carrier, onDead: () => deaths++ });
 });
 
 afterEach(() => {
@@ -22,7 +22,7 @@ afterEach(() => {
 describe('a ping is sent', () => {
   test('every 15 s', () => {
     for (let tick = 1; tick <= 5; tick++) {
-      seen.received++;
+      carrier.bytesRead++;
       jest.advanceTimersByTime(tickMs);
       expect(pings).toBe(tick);
     }
@@ -66,19 +66,30 @@ describe('a socket is dead', () => {
   });
 
   test('not while something comes, or is taken', () => {
-    seen.waiting = 1_000;
+    carrier.bytesWritten = 1_000;
+    carrier.writableLength = 1_000;
     for (let tick = 0; tick < 10; tick++) {
-      if (tick % 2 === 0) seen.received++;
-      else seen.waiting--;
+      if (tick % 2 === 0) carrier.bytesRead++;
+      else carrier.writableLength--;
       jest.advanceTimersByTime(2 * tickMs);
     }
 
     expect(deaths).toBe(0);
   });
 
+  test('also if the system takes the pings', () => {
+    for (let tick = 0; tick < 3; tick++) {
+      carrier.bytesWritten += 10;
+      jest.advanceTimersByTime(tickMs);
+    }
+
+    expect(deaths).toBe(1);
+  });
+
   test('also if more and more waits', () => {
     for (let tick = 0; tick < 3; tick++) {
-      seen.waiting += 10;
+      carrier.bytesWritten += 10;
+      carrier.writableLength += 10;
       jest.advanceTimersByTime(tickMs);
     }
 

@@ -1,4 +1,5 @@
-/** When an end of a socket asks the other for a sign of life, and what it learns by it. */
+/** When an end of a socket asks the other for a sign of life, and how it knows that the other is gone. */
+import type { Socket } from 'node:net';
 
 /** After so many messages or bytes since the last ping, another is due. */
 const pingLines = 256;
@@ -12,10 +13,17 @@ const maxSilentTicks = 2;
 export interface PulseOptions {
   /** Sends a ping. */
   readonly ping: () => void;
-  /** Bytes that have come so far, and bytes that wait to be taken. */
-  readonly look: () => { readonly received: number; readonly waiting: number };
+  /** Carries the socket's bytes. */
+  readonly carrier: Pick<Socket, 'bytesRead' | 'bytesWritten' | 'writableLength'>;
   /** Nothing has come although pings were sent, and nothing was taken. */
   readonly onDead: () => void;
+}
+
+/** Numbers of bytes, at one time. */
+interface Seen {
+  readonly received: number;
+  readonly waiting: number;
+  readonly taken: number;
 }
 
 /** The pings of one socket. */
@@ -23,13 +31,13 @@ export class Pulse {
   #timer: NodeJS.Timeout | undefined;
   #lines = 0;
   #bytes = 0;
-  #seen: ReturnType<PulseOptions['look']>;
+  #seen: Seen;
   #silentTicks = 0;
   #isPaused = false;
 
   /** Begins at once; `stop` ends it. */
   constructor(private readonly options: PulseOptions) {
-    this.#seen = options.look();
+    this.#seen = this.#look();
     this.#arm();
   }
 
@@ -62,10 +70,18 @@ export class Pulse {
     this.#timer = setTimeout(() => this.#tick(), tickMs);
   }
 
+  #look(): Seen {
+    const { bytesRead, bytesWritten, writableLength } = this.options.carrier;
+    return { received: bytesRead, waiting: writableLength, taken: bytesWritten - writableLength };
+  }
+
   #tick(): void {
     const before = this.#seen;
-    this.#seen = this.options.look();
-    const hasMoved = this.#seen.received !== before.received || this.#seen.waiting < before.waiting;
+    const now = this.#look();
+    this.#seen = now;
+    // A slow reader cannot answer before it has what waits for it. Where nothing waits, the system takes every ping.
+    const hasTaken = before.waiting > 0 && now.taken > before.taken;
+    const hasMoved = hasTaken || now.received > before.received;
     this.#silentTicks = hasMoved || this.#isPaused ? 0 : this.#silentTicks + 1;
     // The ping whose answer is missing was sent by the tick before the first silent one.
     if (this.#silentTicks > maxSilentTicks) {
