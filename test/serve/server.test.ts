@@ -134,6 +134,15 @@ describe('HTTP/2 over TLS', () => {
     expect([response.statusCode, response.httpVersion]).toEqual([200, '1.1']);
   });
 
+  test('takes an option instead of its setting, and the other settings', async () => {
+    const config = `[serve]\ntls_cert = "/not/there"\ntls_key = "${keyFile}"\n`;
+    const { url } = await start({ listen: ['https://127.0.0.1:0'], args: args.slice(0, 2), config });
+    const asked = https.get(`${url}/healthz`, { ca: cert, agent: false });
+    const [response] = (await once(asked, 'response')) as [{ statusCode: number }];
+
+    expect(response.statusCode).toBe(200);
+  });
+
   test('has WebSockets', async () => {
     const socket = new WebSocket(`${server.url.replace('https', 'wss')}/acp`, {
       headers: server.owner,

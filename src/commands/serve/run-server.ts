@@ -74,8 +74,7 @@ Commands:
 async function serve(options: Options, host: Host): Promise<number> {
   const config = loadConfig(host);
   const addresses = addressesOf(options, host);
-  const settings = { ...config.serve, ...withoutUndefined(options) };
-  const tls = tlsOptionsOf(host, settings);
+  const tls = tlsOptionsOf(host, { ...config.serve, ...options });
   const isBehindProxy = options.behindProxy === true;
   const hosts = addresses.flatMap((each) => (each.kind === 'unix' || each.isTls ? [] : [each.host]));
   checkListen(hosts, { hasTls: false, isBehindProxy });
@@ -162,14 +161,6 @@ function rememberedBy(
   const file = new SessionFile(join(host.folders.state, 'sessions.ndjson'), config.sessions.keepMs, log);
   let records: ReadonlyMap<string, Remembered> = new Map();
   return () => (records = file.load() ?? records).values();
-}
-
-function withoutUndefined({ tlsCert, tlsKey, clientCa }: Options) {
-  return {
-    ...(tlsCert !== undefined && { tlsCert }),
-    ...(tlsKey !== undefined && { tlsKey }),
-    ...(clientCa !== undefined && { clientCa }),
-  };
 }
 
 /** Resolves with the first signal that ends programs; the next has no effect. */
