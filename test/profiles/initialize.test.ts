@@ -3,6 +3,7 @@ import { minimalResult, readAgentHello, readHello, type HelloOptions } from '../
 import { CaiError } from '../../src/errors';
 import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan, type Message } from '../../src/rpc/message';
+import { codeOf } from '../support/code-of';
 
 const withFiles = { config: { acp: { fs: 'editor' } } } as const;
 const withSignIn = { signIn: { isPossible: true } };
@@ -142,13 +143,4 @@ function hello(params: string | undefined): Message {
 
 function answer(result: string): Message {
   return read(`{"jsonrpc":"2.0","id":1,"result":${result}}`);
-}
-
-function codeOf(call: () => unknown): string {
-  try {
-    call();
-  } catch (error) {
-    return (error as CaiError).code;
-  }
-  return 'none';
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { type CaiError } from '../../src/errors';
 import { Keeper, numberOf, Outbox } from '../../src/serve/outbox';
+import { codeOf } from '../support/code-of';
 
 const unlimited = { bytes: Infinity, lines: Infinity };
 
@@ -15,15 +15,6 @@ function taken(outbox: Outbox): string[] {
   for (let next = outbox.take(); next !== undefined; next = outbox.take())
     lines.push(`${next.number}:${next.line.toString()}`);
   return lines;
-}
-
-function codeOf(action: () => void): string | undefined {
-  try {
-    action();
-    return undefined;
-  } catch (reason) {
-    return (reason as CaiError).code;
-  }
 }
 
 test('lines are numbered from 1 and taken in order', () => {

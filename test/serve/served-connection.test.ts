@@ -1,11 +1,11 @@
 /** A connection whose process is a script, and whose client is an outlet of the test's. */
 import { once, EventEmitter } from 'node:events';
 import { tmpdir } from 'node:os';
-import type { CaiError } from '../../src/errors';
 import type { LiveSession } from '../../src/serve/live-session';
 import type { Closing, Outlet } from '../../src/serve/client-stream';
 import { ServedConnection, type ConnectionOptions } from '../../src/serve/served-connection';
 import { noLog, program } from '../agent/agent-run';
+import { codeOf } from '../support/code-of';
 
 /** Says `count` notifications of `size` bytes for each call of `say`; answers every request but "never". */
 const script = `
@@ -89,15 +89,6 @@ function connect(options: Partial<ConnectionOptions> = {}): Made {
 
 function call(connection: ServedConnection, id: number, params = {}, method = 'say'): boolean {
   return connection.receive(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, method, params })));
-}
-
-function codeOf(action: () => void): string | undefined {
-  try {
-    action();
-    return undefined;
-  } catch (reason) {
-    return (reason as CaiError).code;
-  }
 }
 
 test('a client gets numbered lines, and what it sends is counted', async () => {
