@@ -211,3 +211,16 @@ test('ends with status 0, also if somebody has opened a socket and says nothing'
   expect(await server.end()).toBe(0);
   if (!silent.destroyed) await once(silent, 'close');
 });
+
+test('after a bug it tells its clients that it ends, and ends with status 1', async () => {
+  const bug = join(newFolder(), 'bug.cjs');
+  writeFileSync(bug, "process.on('SIGUSR2', () => { throw new Error('a bug'); });");
+  const server = await start({ env: { NODE_OPTIONS: `--require "${bug}"` } });
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/acp`, { headers: server.owner });
+  await once(socket, 'open');
+  server.process.kill('SIGUSR2');
+
+  expect((await once(socket, 'close'))[0]).toBe(1001);
+  expect((await once(server.process, 'close'))[0]).toBe(1);
+  expect(server.stderr).toContain('internal error: the server is ended');
+});

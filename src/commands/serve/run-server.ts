@@ -18,7 +18,7 @@ import { Routes } from '../../serve/routes';
 import { Server } from '../../serve/server';
 import { AgentFolders } from '../../paths/agent-folders';
 import type { Host } from '../../system/host';
-import { openLog } from '../../system/log';
+import { openLog, type Log } from '../../system/log';
 import { LogFile } from '../../system/log-file';
 import { isAlive } from '../../system/process-identity';
 import { SessionFile } from '../../sessions/session-file';
@@ -113,7 +113,7 @@ async function serve(options: Options, host: Host): Promise<number> {
     maxLineBytes,
     maxConnections: config.serve.connections,
   });
-  const ending = signalled();
+  const ending = whenToEnd(log);
   try {
     for (const address of addresses) {
       const actual = await server.listen(address);
@@ -124,12 +124,11 @@ async function serve(options: Options, host: Host): Promise<number> {
     const link = process.stderr.isTTY ? routes.page.linkFor(ownerName) : undefined;
     if (link !== undefined)
       process.stderr.write(`cai: the page, once and for 5 minutes: ${link}\n${qrCode(link)}`);
-    await ending;
+    return await ending;
   } finally {
     await connections.close('ending', 'the server is being ended');
     await server.close();
   }
-  return 0;
 }
 
 function addressesOf({ listen }: Options, host: Host): readonly Address[] {
@@ -152,20 +151,21 @@ function addressBy(listened: readonly Address[], { serve: { hosts } }: Config, i
 }
 
 /** The sessions of the user, whatever program has opened them. */
-function rememberedBy(
-  config: Config,
-  host: Host,
-  log: ReturnType<typeof openLog>,
-): () => Iterable<Remembered> {
+function rememberedBy(config: Config, host: Host, log: Log): () => Iterable<Remembered> {
   if (!config.sessions.persist) return () => [];
   const file = new SessionFile(join(host.folders.state, 'sessions.ndjson'), config.sessions.keepMs, log);
   let records: ReadonlyMap<string, Remembered> = new Map();
   return () => (records = file.load() ?? records).values();
 }
 
-/** Resolves with the first signal that ends programs; the next has no effect. */
-async function signalled(): Promise<void> {
-  await new Promise<void>((resolve) => {
-    for (const signal of endSignals) process.on(signal, () => resolve());
+/** Resolves with the exit status: at the first signal that ends programs, or after a bug. Later ones change nothing. */
+async function whenToEnd(log: Log): Promise<number> {
+  return await new Promise((resolve) => {
+    for (const signal of endSignals) process.on(signal, () => resolve(0));
+    // What is still known is enough to end the processes and tell the clients, and not to go on.
+    process.on('uncaughtException', (error) => {
+      log.error({ err: error }, 'internal error: the server is ended');
+      resolve(1);
+    });
   });
 }
