@@ -5,17 +5,18 @@
 import { join, resolve } from 'node:path';
 import { CuttingProxy, type Cut } from '../connect/cutting-proxy';
 import { Editor } from '../connect/editor';
+import { Served } from '../support/served';
 import { newFolder } from '../support/temp-folder';
 import { HttpWire } from './cuts/http-wire';
 import { NumberedEditor } from './cuts/numbered-editor';
 import { Random, randomCut, seed } from './cuts/random';
 import { faultsBesideLoss, faultsOf, lostTurns, recordOf } from './cuts/verdict';
-import { ServeProgram } from './program';
 
 const cuts = Number(process.env.CAI_CUTS ?? 200);
 const sessions = 3;
 
-let server: ServeProgram;
+let server: Served;
+let cwd: string;
 let proxy: CuttingProxy;
 let record: string;
 let isOver: () => boolean;
@@ -29,7 +30,7 @@ afterEach(async () => {
   await Promise.all(programs.map((program) => program.ended()));
   programs = [];
   wires = [];
-  await server.stop();
+  await server.end();
 });
 
 /** These fall silent in one direction and stay open, which either end notices in half a minute or more. */
@@ -51,8 +52,10 @@ async function start(
   record = join(newFolder(), 'record');
   const agent = [process.execPath, resolve(__dirname, 'cuts/agent.mjs'), record];
   const hosts = `hosts = ["127.0.0.1:${await proxy.listen()}"]`;
-  server = await new ServeProgram(agent, `${hosts}\nconnections = 1000\n${settings}`).ready();
-  proxy.port = server.port;
+  const config = `[serve]\n${hosts}\nconnections = 1000\n${settings}`;
+  server = await Served.start({ agents: { it: agent }, config });
+  cwd = server.workspace('a');
+  proxy.port = Number(new URL(server.url).port);
 }
 
 /** An editor behind `cai connect`, until there were enough cuts. */
@@ -69,7 +72,7 @@ async function connected(_: unknown, number: number): Promise<NumberedEditor> {
       editor.take(message);
     }
   })();
-  await Promise.race([editor.run(server.cwd, sessions, isOver), taking]);
+  await Promise.race([editor.run(cwd, sessions, isOver), taking]);
   isTaking = false;
   const left = program.leave();
   await taking.catch(() => undefined);
@@ -80,13 +83,10 @@ async function connected(_: unknown, number: number): Promise<NumberedEditor> {
 
 /** An editor that speaks Streamable HTTP, until there were enough cuts. */
 async function posting(_: unknown, number: number): Promise<NumberedEditor> {
-  const wire = new HttpWire(server.port, proxy.listensAt, server.authorization);
+  const wire = new HttpWire(proxy.port, proxy.listensAt, server.owner);
   wires.push(wire);
   const editor = new NumberedEditor(`editor ${number}`, wire, new Random(seed + number));
-  await Promise.race([
-    editor.run(server.cwd, sessions, isOver),
-    wire.receive((message) => editor.take(message)),
-  ]);
+  await Promise.race([editor.run(cwd, sessions, isOver), wire.receive((message) => editor.take(message))]);
   return editor;
 }
 

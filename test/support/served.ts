@@ -1,4 +1,4 @@
-/** `bin/cai serve` as a test's user starts it, with the mock agent and one that floods. */
+/** `bin/cai serve` as a test's user starts it. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,10 +8,15 @@ import type { Readable } from 'node:stream';
 import { cai } from './cli';
 
 const fixtures = resolve(__dirname, '../../fixtures');
-const agents = ['mock-acp-server', 'agents/floods.mjs'].map((file) => join(fixtures, file));
+const usualAgents = {
+  mock: [process.execPath, join(fixtures, 'mock-acp-server'), '--acp'],
+  flood: [process.execPath, join(fixtures, 'agents/floods.mjs'), '--acp'],
+};
 
 /** How a server differs from the usual. */
 export interface ServedOptions {
+  /** The commands of its agents, by name; default: `mock` and `flood`. */
+  readonly agents?: Readonly<Record<string, readonly string[]>>;
   /** Where it listens; default: one port of HTTP. */
   readonly listen?: readonly string[];
   /** Further arguments. */
@@ -22,7 +27,7 @@ export interface ServedOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** One server, with the agents `mock` and `flood`. Ended by `end`. */
+/** One server. Ended by `end`. */
 export class Served {
   /** As it has said them, in the order of `listen`. */
   addresses: readonly string[] = [];
@@ -42,14 +47,18 @@ export class Served {
 
   /** Resolves when it listens. */
   static async start(options: ServedOptions = {}): Promise<Served> {
-    const { listen = ['127.0.0.1:0'], args = [], config = '', env } = options;
-    const [mock, flood] = agents.map((file) => `["${process.execPath}", "${file}", "--acp"]`);
+    const { agents = usualAgents, listen = ['127.0.0.1:0'], args = [], config = '', env } = options;
     const home = realpathSync(mkdtempSync(join(tmpdir(), 'cai-served-')));
-    const text = `[agents.mock]\ncommand = ${mock}\n[agents.flood]\ncommand = ${flood}\n${config}`;
+    const tables = Object.entries(agents).map(
+      ([name, command]) => `[agents.${name}]\ncommand = ${JSON.stringify(command)}\n`,
+    );
     mkdirSync(join(home, '.config/containai'), { recursive: true });
-    writeFileSync(join(home, '.config/containai/config.toml'), text.replaceAll('HOME', home));
+    writeFileSync(
+      join(home, '.config/containai/config.toml'),
+      tables.join('') + config.replaceAll('HOME', home),
+    );
     const places = listen.flatMap((place) => ['--listen', place.replace('HOME', home)]);
-    const names = ['--agent', 'mock', '--agent', 'flood'];
+    const names = Object.keys(agents).flatMap((name) => ['--agent', name]);
     const server = spawn(process.execPath, [cai, 'serve', ...places, ...names, ...args], {
       cwd: home,
       env: { PATH: process.env.PATH, HOME: home, CAI_ACP_DIRECT_SPAWN: '1', ...env },
@@ -69,9 +78,14 @@ export class Served {
     return this.addresses[0]!;
   }
 
+  /** Its user's `XDG_STATE_HOME`. */
+  get stateFolder(): string {
+    return join(this.home, '.local/state');
+  }
+
   /** The headers of its owner. */
   get owner(): { authorization: string } {
-    const token = readFileSync(join(this.home, '.local/state/containai/serve/token'), 'utf8').trim();
+    const token = readFileSync(join(this.stateFolder, 'containai/serve/token'), 'utf8').trim();
     return { authorization: `Bearer ${token}` };
   }
 
