@@ -1,11 +1,8 @@
 /** The requests of a chat panel that knows no ACP, as docs/serve.md has them. */
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { Readable } from 'node:stream';
-import { cai, userWith } from '../support/cli';
+import { Served } from '../support/served';
 import { newFolder } from '../support/temp-folder';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -24,31 +21,16 @@ const odd = `
     send({ id, result: { stopReason: 'end_turn' } });
   });
 `;
-const config = `
-[agents.mock]
-command = ${JSON.stringify([process.execPath, mock, '--acp'])}
-[agents.odd]
-command = ${JSON.stringify([process.execPath, '-e', odd])}
-`;
+const agents = { mock: [process.execPath, mock, '--acp'], odd: [process.execPath, '-e', odd] };
 const folder = newFolder();
 
-let server: ChildProcessWithoutNullStreams;
-let address = '';
-let token = '';
+let server: Served;
 
-async function start(...options: string[]): Promise<void> {
-  const { env, cwd } = userWith(config);
-  const args = ['serve', '--agent', 'mock', '--listen', '127.0.0.1:0', ...options];
-  server = spawn(process.execPath, [cai, ...args], { cwd, env: { PATH: process.env.PATH, ...env } });
-  const [line] = (await once(createInterface(server.stdout), 'line')) as [string];
-  address = line;
-  token = readFileSync(join(env!.HOME!, '.local/state/containai/serve/token'), 'utf8').trim();
+async function start(...args: string[]): Promise<void> {
+  server = await Served.start({ agents, args });
 }
 
-afterEach(async () => {
-  server.kill('SIGTERM');
-  await once(server, 'exit');
-});
+afterEach(() => server.end());
 
 async function post(
   path: string,
@@ -56,9 +38,9 @@ async function post(
   headers: Record<string, string> = {},
   signal?: AbortSignal,
 ): Promise<Response> {
-  return await fetch(`${address}/acp/${path}`, {
+  return await fetch(`${server.url}/acp/${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+    headers: { ...server.owner, 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
     signal: signal ?? null,
   });
@@ -85,7 +67,7 @@ async function rest(lines: AsyncIterator<Json>): Promise<Json[]> {
 }
 
 async function metric(name: string): Promise<number> {
-  const metrics = await fetch(`${address}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+  const metrics = await fetch(`${server.url}/metrics`, { headers: server.owner });
   return Number(new RegExp(`^cai_serve_${name} (\\d+)$`, 'm').exec(await metrics.text())![1]);
 }
 
@@ -157,7 +139,7 @@ test('a server outlives the conversation that is cancelled while it cannot be op
 });
 
 test('a server outlives whatever an agent writes', async () => {
-  await start('--chat', folder, '--agent', 'odd');
+  await start('--chat', folder);
   const provider = { id: 'acp:odd' };
   const kinds = [5, { toString: 1 }].map((sessionUpdate) => ({ sessionUpdate }));
   const updates = [undefined, null, 5, {}, ...kinds, { sessionUpdate: 'agent_message_chunk', content: null }];
