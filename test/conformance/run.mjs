@@ -1,7 +1,8 @@
 /*
  * `npm run conformance`: runs the conformance suite and prints, statement by statement, whether it holds: over stdio,
- * and between a client and `cai serve` over WebSocket and over Streamable HTTP (`carried/carry.mjs`). With
- * `--over stdio`, `--over websocket` or `--over http` over these ways only; it may be repeated.
+ * between a client and `cai serve` over WebSocket and over Streamable HTTP (`carried/carry.mjs`), and between an editor
+ * and `cai serve` through `cai connect` (`carried/connect.mjs`). With `--over stdio`, `--over websocket`, `--over http`
+ * or `--over connect` over these ways only; it may be repeated.
  * `npm run conformance -- --faults`: shows that the suite can fail, where it is green without a fault. With each
  * fault of `faults/faults.cjs` between the proxy and its two sides, a test of each statement that it breaks has
  * to turn red, and each statement has such a fault. With `--only TEXT` the faults whose name or file has that
@@ -44,6 +45,7 @@ const ways = {
   stdio: { head: 'stdio' },
   websocket: { head: 'WebSocket', program: join(here, 'carried/websocket.mjs') },
   http: { head: 'HTTP', program: join(here, 'carried/http.mjs') },
+  connect: { head: 'connect', program: join(here, 'carried/connect.mjs') },
 };
 
 /** Runs the suite that way; returns one entry a test that ran: its name, whether it passed. */

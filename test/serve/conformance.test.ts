@@ -1,4 +1,4 @@
-/** The conformance suite over `cai serve`; `test/conformance/` has it over stdio. */
+/** The conformance suite over `cai serve`, and through `cai connect`; `test/conformance/` has it over stdio. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
@@ -6,7 +6,7 @@ const suite = join(__dirname, '../conformance/run.mjs');
 /** The suite takes a minute or two, and others may use the machine. */
 const limitMs = 600_000;
 
-test.each(['websocket', 'http'])(
+test.each(['websocket', 'http', 'connect'])(
   'the statements about the protocol hold over %s',
   (way) => {
     const { status, stdout } = spawnSync(process.execPath, [suite, '--over', way], { encoding: 'utf8' });

@@ -1,16 +1,12 @@
 /*
- * A stand-in for `bin/cai`, by which the conformance suite is played against `cai serve`: started as `cai --acp NAME`, it
- * starts a server of NAME in the same environment, and carries lines between its own stdin and stdout and that server.
- * `websocket.mjs` and `http.mjs` say how.
+ * A stand-in for `bin/cai`, by which the conformance suite is played against `cai serve`: it carries lines between its own
+ * stdin and stdout and a server. `websocket.mjs` and `http.mjs` say how.
  */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Lines } from './lines.mjs';
-
-const cai = join(import.meta.dirname, '../../../bin/cai');
-const inServer = join(import.meta.dirname, 'in-server.cjs');
+import { become, serve, servedAgent } from './serve.mjs';
 
 /** Writes a line to stdout; may be waited for, until it takes more. */
 function write(line) {
@@ -27,14 +23,12 @@ function write(line) {
  * line of the server and may be waited for, the other is called when the server has ended the connection.
  */
 export async function carry(Link) {
-  const [flag, agent, ...more] = process.argv.slice(2);
-  if (flag !== '--acp' || agent === undefined || more.length > 0) {
-    process.argv[1] = cai;
-    await import(cai);
+  const agent = servedAgent();
+  if (agent === undefined) {
+    await become(...process.argv.slice(2));
     return;
   }
-  const args = ['-r', inServer, cai, 'serve', '--listen', '127.0.0.1:0', '--agent', agent];
-  const server = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const { server, address } = serve(agent);
   let isEnding = false;
   let isLost = false;
   const endBy = (signal) => {
@@ -44,15 +38,14 @@ export async function carry(Link) {
   server.on('exit', (status) => process.exit(isLost ? 1 : status));
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => endBy(signal));
   process.stdout.on('error', () => endBy('SIGTERM'));
-  const [address] = await once(server.stdout.setEncoding('utf8'), 'data');
-
   const onLost = (reason) => {
     if (isEnding) return;
     isLost = true;
     process.stderr.write(`the connection has ended: ${reason}\n`);
     endBy('SIGTERM');
   };
-  const link = new Link(address.trim(), headers(), write, onLost);
+  const url = await address;
+  const link = new Link(url, headers(), write, onLost);
   await link.open();
   const lines = new Lines();
   for await (const chunk of process.stdin) for (const line of lines.push(chunk)) await link.send(line);

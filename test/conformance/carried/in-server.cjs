@@ -18,9 +18,14 @@ childProcess.spawn = (program, args, options) => {
   started.push(child);
   return child;
 };
+let isEnding = false;
 process.stdin
+  .on('data', () => {
+    isEnding = true;
+    process.kill(process.pid, 'SIGTERM');
+  })
   .on('end', () => {
+    if (isEnding) return;
     for (const child of started) child.kill('SIGKILL');
     process.kill(process.pid, 'SIGKILL');
-  })
-  .resume();
+  });
