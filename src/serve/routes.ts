@@ -52,6 +52,7 @@ export class Routes {
   readonly #webSockets: WebSockets;
   /** For browsers. */
   readonly page: Page;
+  #isStopped = false;
 
   /** Nothing listens yet. */
   constructor(private readonly options: RoutesOptions) {
@@ -61,13 +62,24 @@ export class Routes {
     this.page = new Page({ door, connections, ...page, refuse: (refusal) => this.#refuse(refusal) });
   }
 
+  /** From now on everything is refused: the server ends. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Throws `HttpError` once it was stopped. */
+  checkGoesOn(): void {
+    if (this.#isStopped) throw new HttpError(503, 'this server is being ended');
+  }
+
   /** A request; `isLocal`: as of `Door.admit`. */
   async request(request: Request, response: Response, isLocal: boolean): Promise<void> {
     const since = performance.now();
-    const url = urlOf(request);
+    const url = targetOf(request);
     response.on('close', () => this.#record(request, url.pathname, response.statusCode, since));
     for (const [name, value] of Object.entries(standardHeaders)) response.setHeader(name, value);
     try {
+      this.checkGoesOn();
       await this.#serve(request, response, url, isLocal);
     } catch (reason) {
       if (statusOf(reason) === 500) this.options.log.error({ err: reason }, 'a request could not be served');
@@ -78,9 +90,10 @@ export class Routes {
   /** A request for a WebSocket. */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer, isLocal: boolean): void {
     const since = performance.now();
-    const { pathname, searchParams } = urlOf(request);
+    const { pathname, searchParams } = targetOf(request);
     socket.on('error', () => socket.destroy());
     try {
+      this.checkGoesOn();
       if (pathname !== acpPath) throw new HttpError(404, `WebSockets are at ${acpPath}`);
       const visitor = this.#visitorOf(request, isLocal);
       this.#webSockets.upgrade(request, socket, head, visitor, searchParams.get('agent') ?? undefined);
@@ -183,7 +196,7 @@ function allowOrigin({ headers }: Request, response: Response): void {
 }
 
 /** The path and query of a request; of one that cannot be read, a path where nothing is. */
-function urlOf({ url = '' }: Request): URL {
+function targetOf({ url = '' }: Request): URL {
   const text = `http://localhost${url}`;
   return url.startsWith('/') && URL.canParse(text) ? new URL(text) : new URL('http://localhost/?');
 }

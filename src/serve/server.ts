@@ -6,8 +6,9 @@ import * as net from 'node:net';
 import * as tls from 'node:tls';
 import { dirname } from 'node:path';
 import { CaiError, messageOf } from '../errors';
+import type { Log } from '../system/log';
 import { errorCodeOf } from '../system/real-path';
-import type { Address } from './address';
+import type { ListenAddress } from './listen-address';
 import type { Connections } from './connections';
 import type { Response } from './http/event-stream';
 import type { Door } from './door/door';
@@ -43,18 +44,21 @@ export interface ServerOptions {
   readonly uid: number;
   /** At most so many sockets. */
   readonly maxConnections: number;
+  /** Has what goes wrong while it listens. */
+  readonly log: Log;
 }
 
 /** Listens on any number of addresses. */
 export class Server {
   readonly #servers: net.Server[] = [];
   readonly #sockets = new Set<net.Socket>();
+  #closed: Promise<unknown> | undefined;
 
   /** Nothing listens yet. */
   constructor(private readonly options: ServerOptions) {}
 
   /** Resolves with the address, where port 0 has become one; rejects with `CaiError` if it cannot be had. */
-  async listen(address: Address): Promise<Address> {
+  async listen(address: ListenAddress): Promise<ListenAddress> {
     if (address.kind === 'unix') {
       await makeRoomFor(address.path, this.options.uid);
       await this.#start(this.#unixServer(), { path: address.path }, address.path);
@@ -69,13 +73,19 @@ export class Server {
     return actual;
   }
 
+  /** Takes no more sockets; requests of those that are there are refused, while connections are being closed. */
+  stopListening(): void {
+    this.options.routes.stop();
+    this.#closed ??= Promise.all(
+      this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))),
+    );
+  }
+
   /** Listens no more, and ends what is open. */
   async close(): Promise<void> {
-    const closed = this.#servers.map(
-      (server) => new Promise<void>((resolve) => server.close(() => resolve())),
-    );
+    this.stopListening();
     for (const socket of this.#sockets) socket.destroy();
-    await Promise.all(closed);
+    await this.#closed;
   }
 
   async #start(
@@ -90,11 +100,16 @@ export class Server {
     };
     server.on('connection', keep);
     await new Promise<void>((resolve, reject) => {
-      server.once('error', (reason) =>
-        reject(new CaiError('USAGE', `cannot listen on ${name}: ${listenProblem(reason)}`)),
-      );
-      server.listen(options, resolve);
+      const fail = (reason: unknown): void =>
+        reject(new CaiError('USAGE', `cannot listen on ${name}: ${listenProblem(reason)}`));
+      server.once('error', fail);
+      server.listen(options, () => {
+        server.off('error', fail);
+        resolve();
+      });
     });
+    // Such as too many open files: it goes on with those that are there.
+    server.on('error', (err) => this.options.log.error({ err }, `a client of ${name} could not be taken`));
     this.#servers.push(server);
     return server.address()!;
   }
@@ -166,6 +181,7 @@ export class Server {
 
   #carry(socket: net.Socket, visitor: Visitor): void {
     try {
+      this.options.routes.checkGoesOn();
       const connection = this.options.connections.open(visitor, undefined, false);
       new PlainSocket(socket, connection, this.options.maxLineBytes);
     } catch (reason) {

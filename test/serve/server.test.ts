@@ -224,3 +224,68 @@ test('after a bug it tells its clients that it ends, and ends with status 1', as
   expect((await once(server.process, 'close'))[0]).toBe(1);
   expect(server.stderr).toContain('internal error: the server is ended');
 });
+
+/** Answers `initialize` and `session/new`, and does not end before it is killed. */
+const staying = `
+  process.on('SIGTERM', () => undefined);
+  setInterval(() => undefined, 1000);
+  require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const result = { protocolVersion: 1, sessionId: 's' };
+    process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, result }) + '\\n');
+  });
+`;
+
+test('while it ends it takes nobody more, neither by a new socket nor by one that is open', async () => {
+  const agents = { staying: [process.execPath, '-e', staying] };
+  const server = await start({ agents, listen: ['127.0.0.1:0', 'tcp://127.0.0.1:0'] });
+  const [http, tcp] = server.addresses.map((each) => Number(each.split(':').pop())) as [number, number];
+  const socket = new WebSocket(`ws://127.0.0.1:${http}/acp`, { headers: server.owner });
+  await once(socket, 'open');
+  const messages = [
+    { id: 1, method: 'initialize', params: { protocolVersion: 1 } },
+    { id: 2, method: 'session/new', params: { cwd: server.workspace('a'), mcpServers: [] } },
+  ];
+  for (const message of messages) {
+    socket.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
+    while (!String((await once(socket, 'message'))[0]).includes(`"id":${message.id}`));
+  }
+  const opened = [http, http, tcp].map((port) => connect(port, '127.0.0.1'));
+  await Promise.all(opened.map((each) => once(each, 'connect')));
+  server.process.kill('SIGTERM');
+  expect((await once(socket, 'close'))[0]).toBe(1001);
+
+  const [asking, upgrading, plain] = opened.map(async (each) => {
+    let text = '';
+    for await (const chunk of each.setEncoding('utf8')) text += String(chunk);
+    return text;
+  });
+  const headers = `Host: 127.0.0.1:${http}\r\nAuthorization: ${server.owner.authorization}\r\n`;
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
+  opened[0]!.write(`GET /metrics HTTP/1.1\r\n${headers}\r\n`);
+  opened[1]!.write(`GET /acp HTTP/1.1\r\n${headers}${upgrade}Sec-WebSocket-Key: ${'A'.repeat(22)}==\r\n\r\n`);
+  opened[2]!.write(`Authorization: ${server.owner.authorization}\n`);
+  await expect(once(connect(http, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
+  expect(await asking).toMatch(/^HTTP\/1.1 503 .*this server is being ended/s);
+  expect(await upgrading).toMatch(/^HTTP\/1.1 503 .*this server is being ended\n$/s);
+  expect(await plain).toBe('this server is being ended\n');
+});
+
+test('it goes on when sockets cannot be taken, and its log says so', async () => {
+  const full = join(newFolder(), 'full.cjs');
+  writeFileSync(
+    full,
+    `const { Server } = require('node:net');
+    const { listen } = Server.prototype;
+    Server.prototype.listen = function (...args) {
+      const fail = () => this.emit('error', new Error('accept EMFILE'));
+      process.on('SIGUSR2', () => (fail(), fail()));
+      return listen.apply(this, args);
+    };`,
+  );
+  const server = await start({ env: { NODE_OPTIONS: `--require "${full}"` } });
+  server.process.kill('SIGUSR2');
+  const said = server.said(/could not be taken.*\n.*could not be taken/);
+  await Promise.race([said, once(server.process, 'exit')]);
+
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+});

@@ -5,7 +5,7 @@ import { Option } from 'commander';
 import { version } from '../../../package.json';
 import { loadConfig, type Config } from '../../config/config';
 import { ownTokenFile, servePort, serveSocket } from '../../config/serve-places';
-import { addressOf, urlOf, type Address } from '../../serve/address';
+import { addressOf, urlOf, type ListenAddress } from '../../serve/listen-address';
 import { ChatBridge } from '../../serve/chat/chat-bridge';
 import { Connections } from '../../serve/connections';
 import { checkListen, checkSocketPath } from '../../serve/door/listen';
@@ -98,7 +98,7 @@ async function serve(options: Options, host: Host): Promise<number> {
   const maxLineBytes = 2 * config.acp.maxLineFromEditorBytes;
   const chat =
     options.chat === undefined ? undefined : new ChatBridge(connections, resolve(host.cwd, options.chat));
-  const listened: Address[] = [];
+  const listened: ListenAddress[] = [];
   const page = {
     remembered: rememberedBy(config, host, log),
     address: addressBy(listened, config, isBehindProxy),
@@ -112,6 +112,7 @@ async function serve(options: Options, host: Host): Promise<number> {
     uid: host.user.uid,
     maxLineBytes,
     maxConnections: config.serve.connections,
+    log,
   });
   const ending = whenToEnd(log);
   try {
@@ -126,12 +127,13 @@ async function serve(options: Options, host: Host): Promise<number> {
       process.stderr.write(`cai: the page, once and for 5 minutes: ${link}\n${qrCode(link)}`);
     return await ending;
   } finally {
+    server.stopListening();
     await connections.close('ending', 'the server is being ended');
     await server.close();
   }
 }
 
-function addressesOf({ listen }: Options, host: Host): readonly Address[] {
+function addressesOf({ listen }: Options, host: Host): readonly ListenAddress[] {
   const standard = [`127.0.0.1:${servePort}`, `unix:${serveSocket(host)}`];
   const addresses = (listen ?? standard).map((text) => addressOf(text, host.cwd));
   const folders = new AgentFolders(host.folders.state);
@@ -145,7 +147,7 @@ function agentsOf({ agent }: Options, config: Config): readonly [string, ...stri
 }
 
 /** Where browsers find the page, as of when it is asked. */
-function addressBy(listened: readonly Address[], { serve: { hosts } }: Config, isBehindProxy: boolean) {
+function addressBy(listened: readonly ListenAddress[], { serve: { hosts } }: Config, isBehindProxy: boolean) {
   const interfaces = () => Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return () => pageAddress(listened, hosts, isBehindProxy, interfaces());
 }

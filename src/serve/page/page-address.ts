@@ -1,6 +1,6 @@
 /** Where browsers find the page. */
 import type { NetworkInterfaceInfo } from 'node:os';
-import type { Address } from '../address';
+import type { ListenAddress } from '../listen-address';
 
 /** Hosts that stand for all addresses of a machine. */
 const everywhere = ['0.0.0.0', '::'];
@@ -10,7 +10,7 @@ const everywhere = ['0.0.0.0', '::'];
  * server is known, else where it listens first. undefined: it does not listen for browsers.
  */
 export function pageAddress(
-  listens: readonly Address[],
+  listens: readonly ListenAddress[],
   hosts: readonly string[],
   isBehindProxy: boolean,
   interfaces: readonly NetworkInterfaceInfo[],

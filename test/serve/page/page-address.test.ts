@@ -1,5 +1,5 @@
 import type { NetworkInterfaceInfo } from 'node:os';
-import { addressOf } from '../../../src/serve/address';
+import { addressOf } from '../../../src/serve/listen-address';
 import { pageAddress } from '../../../src/serve/page/page-address';
 
 const interfaces = [

@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { CaiError } from '../errors';
 
 /** A place to listen. */
-export type Address =
+export type ListenAddress =
   /** HTTP and WebSocket; `isTls`: by TLS of ours. */
   | { readonly kind: 'http'; readonly host: string; readonly port: number; readonly isTls: boolean }
   /** Lines over TCP, the token in the first. */
@@ -15,7 +15,7 @@ export type Address =
  * Reads `HOST:PORT`, `PORT`, `http://HOST:PORT`, `https://HOST:PORT`, `tcp://HOST:PORT`, `tls://HOST:PORT` or
  * `unix:PATH`. Port 0: any that is free. Throws `CaiError('USAGE')`.
  */
-export function addressOf(text: string, cwd: string): Address {
+export function addressOf(text: string, cwd: string): ListenAddress {
   const unix = /^unix:(?:\/\/)?(.+)$/s.exec(text)?.[1];
   if (unix !== undefined) return { kind: 'unix', path: posix.resolve(cwd, unix) };
   const [, scheme = 'http', rest = ''] = /^(?:(https?|tcp|tls):\/\/)?(.*?)\/?$/s.exec(text) ?? [];
@@ -32,7 +32,7 @@ export function addressOf(text: string, cwd: string): Address {
 }
 
 /** As clients write it. */
-export function urlOf(address: Address): string {
+export function urlOf(address: ListenAddress): string {
   if (address.kind === 'unix') return `unix:${address.path}`;
   const { kind, host, port, isTls } = address;
   const scheme = kind === 'http' ? (isTls ? 'https' : 'http') : isTls ? 'tls' : 'tcp';

@@ -1,4 +1,4 @@
-import { addressOf, urlOf } from '../../src/serve/address';
+import { addressOf, urlOf } from '../../src/serve/listen-address';
 
 test.each([
   ['8722', 'http://127.0.0.1:8722'],
