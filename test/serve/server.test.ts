@@ -251,6 +251,11 @@ test('while it ends it takes nobody more, neither by a new socket nor by one tha
   }
   const opened = [http, http, tcp].map((port) => connect(port, '127.0.0.1'));
   await Promise.all(opened.map((each) => once(each, 'connect')));
+  // Those are taken once one that came later is.
+  await fetch(`${server.url}/healthz`);
+  const later = connect(tcp, '127.0.0.1').on('error', () => undefined);
+  later.write('?\n');
+  await once(later.resume(), 'end');
   server.process.kill('SIGTERM');
   expect((await once(socket, 'close'))[0]).toBe(1001);
 
