@@ -1,7 +1,7 @@
 /** A server of a user that two others may use, each in a folder of their own, and clients that send it any byte. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import * as http from 'node:http';
 import * as http2 from 'node:http2';
 import * as net from 'node:net';
@@ -42,12 +42,18 @@ export class DoorWorld {
     readonly served: Served,
     readonly ann: Headers,
     readonly bob: Headers,
+    private readonly clock: string,
   ) {}
 
   /** Resolves when it listens; `config`: more of the user's, TOML. */
   static async open(config = ''): Promise<DoorWorld> {
     const folder = newFolder();
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const [key, cert, clock] = ['key.pem', 'cert.pem', 'clock'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    writeFileSync(clock, '0');
     const how = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
     const files = ['-subj', '/CN=localhost', '-keyout', key, '-out', cert];
     execFileSync('openssl', ['req', '-x509', ...how, ...files], { stdio: 'ignore' });
@@ -55,10 +61,11 @@ export class DoorWorld {
       listen: ['127.0.0.1:0', 'https://127.0.0.1:0', 'tcp://127.0.0.1:0', 'unix:HOME/run/s.sock'],
       args: ['--tls-cert', cert, '--tls-key', key],
       config: `[acp]\nmax_line_from_editor = "1MiB"\n${['ann', 'bob'].map(userNamed).join('')}${config}`,
+      env: { CAI_TEST_CLOCK: clock, NODE_OPTIONS: `--require=${join(__dirname, 'door-clock.cjs')}` },
     });
     for (const name of ['ann', 'bob']) served.workspace(name);
     const headers = (name: string) => ({ authorization: `Bearer ${token(served, 'add', name)}` });
-    return new DoorWorld(served, headers('ann'), headers('bob'));
+    return new DoorWorld(served, headers('ann'), headers('bob'), clock);
   }
 
   get http(): string {
@@ -84,6 +91,11 @@ export class DoorWorld {
     return path;
   }
 
+  /** So much time has passed for the server since it was started, in milliseconds. */
+  later(ms: number): void {
+    writeFileSync(this.clock, String(ms));
+  }
+
   revoke(name: string): void {
     token(this.served, 'revoke', name);
   }
@@ -97,6 +109,34 @@ export class DoorWorld {
     let text = '';
     for await (const chunk of answer) text += String(chunk);
     return { status: answer.statusCode!, text, headers: answer.headers };
+  }
+
+  /** A ticket that the owner has made for somebody. */
+  async ticketFor(user: string): Promise<string> {
+    const body = JSON.stringify({ user });
+    const { text } = await this.ask('/page/tickets', { method: 'POST', headers: { ...this.owner, ...json }, body }); // prettier-ignore
+    return /#ticket=([\w-]+)/.exec(text)![1]!;
+  }
+
+  /** Sends a ticket as the page does; `headers` are added, and may replace the page's. */
+  async signIn(ticket: unknown, headers: Headers = {}) {
+    const all = { ...this.page, ...json, ...headers };
+    return await this.ask('/page/sign-in', {
+      method: 'POST',
+      headers: all,
+      body: JSON.stringify({ ticket }),
+    });
+  }
+
+  /** What a browser adds to a request of the page of this server. */
+  get page(): Headers {
+    return { origin: this.http, 'sec-fetch-site': 'same-origin' };
+  }
+
+  /** The cookie of a browser that has signed in as somebody. */
+  async cookieOf(user: string): Promise<string> {
+    const { headers } = await this.signIn(await this.ticketFor(user));
+    return headers['set-cookie']![0]!.split(';')[0]!;
   }
 
   /** Sends bytes as they are to an address, and takes what comes until the server ends the connection. */
