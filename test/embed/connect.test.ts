@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { connect, type ConnectOptions } from '../../src/embed/connect';
+import { Proxy } from '../../src/proxy/proxy';
 import { userWith } from '../support/cli';
 import { Inbox, type Json } from '../support/inbox';
 import { isAlive, residentBytes, untilIdle, writtenBytes } from '../support/processes';
@@ -173,6 +174,15 @@ describe('connect', () => {
     expect(() => connect({ env, ...options })).toThrow(
       expect.objectContaining({ name: 'CaiError', code }) as Error,
     );
+  });
+
+  test('resolves `closed` also after an error of ours at the end', async () => {
+    const end = jest.spyOn(Proxy.prototype, 'end').mockRejectedValue(new Error('a bug'));
+    try {
+      await connect({ agent: 'some', env }).close();
+    } finally {
+      end.mockRestore();
+    }
   });
 
   /** The error with which a session in a folder cannot be opened. */

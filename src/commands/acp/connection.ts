@@ -60,7 +60,7 @@ export class Connection {
     });
   }
 
-  /** Resolves with the exit status when the editor is gone and nothing is left. */
+  /** Resolves with the exit status when the editor is gone and nothing is left. Never rejects. */
   run(): Promise<number> {
     const { input } = this;
     const { received, unsent } = this.options.early ?? {};
@@ -118,6 +118,18 @@ export class Connection {
   async #finish(): Promise<void> {
     if (this.#isEnding) return;
     this.#isEnding = true;
+    try {
+      await this.#endAll();
+    } catch (error) {
+      // A bug: whoever waits for the end must not wait for ever.
+      this.options.log.error({ err: error }, 'internal error: the connection did not end in order');
+      this.#status = 1;
+    }
+    this.options.signIn.end();
+    this.#resolve(this.#status);
+  }
+
+  async #endAll(): Promise<void> {
     await this.#proxy.end(this.#hurried, this.#goneAt ?? performance.now());
     // Lines that have come and were not served are refused.
     for (let line = this.#reader.next(); line !== undefined; line = this.#reader.next()) {
@@ -126,7 +138,5 @@ export class Connection {
     }
     await this.#writer.drain(stallMs);
     await this.#recorder?.end();
-    this.options.signIn.end();
-    this.#resolve(this.#status);
   }
 }
