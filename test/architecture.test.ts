@@ -99,6 +99,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   ),
   'commands/serve/qr-code': 'test/commands/serve/link.test.ts',
   'commands/serve/serve': 'test/commands/serve/token.test.ts',
+  'connect/editor-connection': 'test/commands/serve/connect.test.ts',
   'connect/kept-sessions': 'test/connect/bridge.test.ts',
   'connect/link': 'test/connect/remote.test.ts',
   'commands/setup/editors': 'test/commands/setup/setup.test.ts',

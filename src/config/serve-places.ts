@@ -1,9 +1,17 @@
 /** Where a server of this machine is found if nobody says otherwise: by `cai serve` and `cai connect` alike. */
+import { isIP } from 'node:net';
 import { posix } from 'node:path';
 import type { Host } from '../system/host';
 
 /** Of HTTP, at 127.0.0.1. */
 export const servePort = 8722;
+
+/** Whether an address, or `localhost`, leads to this machine alone, whoever resolves it. */
+export function isLoopback(host: string): boolean {
+  const plain = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  if (plain === 'localhost' || plain === '::1') return true;
+  return isIP(plain) === 4 && plain.startsWith('127.');
+}
 
 /** The socket that only the user can open. */
 export function serveSocket({ folders: { runtime, state } }: Host): string {

@@ -1,6 +1,6 @@
 /** Where a server is, as a user writes it. */
 import { posix } from 'node:path';
-import { serveSocket } from '../config/serve-places';
+import { isLoopback, serveSocket } from '../config/serve-places';
 import { CaiError } from '../errors';
 import type { Host } from '../system/host';
 
@@ -10,6 +10,8 @@ export interface Address {
   readonly url: string;
   /** The Unix socket that leads to it; absolute. */
   readonly socketPath?: string;
+  /** That socket is the one that this user's own server makes if nobody says otherwise. */
+  readonly isStandard?: true;
   /** For people; without the query. */
   readonly shown: string;
   /** It is a TCP address of this machine. */
@@ -26,26 +28,22 @@ const schemes: Readonly<Record<string, 'ws:' | 'wss:'>> = {
   'http:': 'ws:',
   'https:': 'wss:',
 };
-/** Names in a query that look like a secret, which would stand in the logs of all that the request passes. */
-const secretName = /token|secret|passw|credential|auth|api.?key|^key$/i;
+/** What is certainly no secret, so that an error may repeat it. */
+const harmless = /^[\w.:/[\]-]+$/;
 
 /**
  * Reads an address; without one it is the Unix socket of this machine. `agent` becomes the query's. Fails with
- * `CaiError('USAGE')` for what is none, and for one with a secret in it, which the error does not repeat.
+ * `CaiError('USAGE')` for what is none, and for one with a user or password in it, which the error does not repeat.
  */
 export function readAddress(text: string | undefined, agent: string | undefined, host: Host): Address {
-  if (text === undefined) return unixAddress(serveSocket(host), agent);
+  if (text === undefined) return { ...unixAddress(serveSocket(host), agent), isStandard: true };
   if (text.startsWith('unix:')) {
     const [, path, query] = /^unix:([^?]*)\??(.*)$/s.exec(text)!;
     if (path === '') throw new CaiError('USAGE', 'unix: needs the path of a socket behind it');
     return unixAddress(posix.resolve(host.cwd, path!), agent, query);
   }
   const scheme = URL.canParse(text) ? schemes[new URL(text).protocol] : undefined;
-  if (scheme === undefined)
-    throw new CaiError(
-      'USAGE',
-      'the address of a server begins with wss://, https://, ws://, http:// or unix:',
-    );
+  if (scheme === undefined) throw noAddress(text);
   // The class does not let a scheme become any other.
   const url = new URL(text.replace(/^[^:]*/, scheme.slice(0, -1)));
   if (url.username !== '' || url.password !== '')
@@ -66,19 +64,20 @@ function unixAddress(socketPath: string, agent: string | undefined, query = ''):
 }
 
 function setAgent(url: URL, agent: string | undefined): void {
-  const secret = [...url.searchParams.keys()].find((name) => secretName.test(name));
-  if (secret !== undefined)
-    throw new CaiError(
-      'USAGE',
-      `"${secret}" in the address looks like a secret, which others could read there: use --token-file instead`,
-    );
-  const named = url.searchParams.get('agent');
   if (agent === undefined) return;
+  const named = url.searchParams.get('agent');
   if (named !== null && named !== agent)
     throw new CaiError('USAGE', `the address names the agent "${named}", and --agent another: leave one out`);
   url.searchParams.set('agent', agent);
 }
 
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+/** A host with a port is what "cai serve --listen" takes. */
+function noAddress(text: string): CaiError {
+  const given = harmless.test(text) ? `, and "${text}" does not` : '';
+  const [, host] = /^(\[[\da-f:]+\]|[\w.-]+):\d+$/i.exec(text) ?? [];
+  const meant = host === undefined ? '' : `: did you mean ${isLoopback(host) ? 'http' : 'https'}://${text}?`;
+  return new CaiError(
+    'USAGE',
+    `the address of a server begins with wss://, https://, ws://, http:// or unix:${given}${meant}`,
+  );
 }

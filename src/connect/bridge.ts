@@ -14,7 +14,7 @@ import { Scanner } from '../rpc/scanner';
 import { joined, splice } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
 import type { Log } from '../system/log';
-import { KeptSessions, lostCall } from './kept-sessions';
+import { KeptSessions } from './kept-sessions';
 import { OpenCalls, type OpenCall } from './open-calls';
 import { Remote, type RemoteOptions } from './remote';
 
@@ -129,11 +129,12 @@ export class Bridge {
   #route(message: Message): void {
     const { method } = message;
     const route = ownValue(editorMethods, method)?.route;
-    // These open a session, or need it not to be open.
-    const isAboutAny = route === 'open' || route === 'delete';
+    const sessionId = stringOf(message, 'session');
+    // These open a session, or need it not to be open. While we open it, what is told of its past is not for the editor.
+    const isAboutAny = route === 'delete' || (route === 'open' && !this.#sessions.isLoading(sessionId));
     const cancelled = method === '$/cancel_request' ? fieldOf(message, 'requestId') : undefined;
     if (cancelled !== undefined && this.#sessions.holdBehind(jsonOf(message, cancelled), message)) return;
-    if (!isAboutAny && this.#sessions.hold(stringOf(message, 'session'), message)) return;
+    if (!isAboutAny && this.#sessions.hold(sessionId, message)) return;
     this.#deliver(message);
   }
 
@@ -227,9 +228,11 @@ export class Bridge {
   #lose(): void {
     this.#isReady = false;
     this.#own.clear();
-    for (const { id, method, sessionId } of this.#calls.takeAll()) {
-      if (method === 'initialize') continue;
-      this.#tell(errorLine(id, lostCall(method)));
+    for (const call of this.#calls.takeAll()) {
+      const { id, method, sessionId } = call;
+      // It is sent again, as the first of another connection.
+      if (method === 'initialize') this.#calls.open(call);
+      else this.#tell(errorLine(id, this.#sessions.lostCall(call)));
       if (sessionId !== undefined) this.#busy.add(sessionId);
     }
     for (const id of this.#calls.withdrawAll())

@@ -5,9 +5,10 @@ import { closeCodes } from '../wire/carried';
 export interface Ending {
   /**
    * `again`: the connection may go on by another socket. `over`: it cannot, but a new one may begin. `idle`: as
-   * `again`, once there is something to send. `refused`: no other attempt would end better.
+   * `again`, once there is something to send. `refused`: no other attempt would end better. `absent`: as `refused`
+   * where nothing has come from the server yet, else as `again`.
    */
-  readonly kind: 'again' | 'over' | 'idle' | 'refused';
+  readonly kind: 'again' | 'over' | 'idle' | 'refused' | 'absent';
   /** Why, for people; a part may be the server's words. */
   readonly reason: string;
 }
@@ -53,12 +54,22 @@ const remedies = {
   403: 'Ask whoever runs the server to allow it',
 } as const;
 
-/** Of an attempt that came to nothing. A certificate does not get better by waiting. */
-export function endingOfError(error: Error): Ending {
-  const isUntrusted = /^(CERT_|ERR_TLS_CERT|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/.test(codeOf(error));
-  const remedy = isUntrusted ? '. If it is right, name its authority as "network.ca_file"' : '';
+/**
+ * Of an attempt that came to nothing; `isStandard`: at the socket that this user's own server makes, so that nobody has to
+ * wait to see that none runs.
+ */
+export function endingOfError(error: Error, isStandard: boolean): Ending {
+  const code = codeOf(error);
   const reason = error instanceof AggregateError ? messageOfAll(error) : error.message;
-  return { kind: isUntrusted ? 'refused' : 'again', reason: `${reason}${remedy}` };
+  // A certificate does not get better by waiting.
+  if (/^(CERT_|ERR_TLS_CERT|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/.test(code))
+    return { kind: 'refused', reason: `${reason}. If it is right, name its authority as "network.ca_file"` };
+  if (isStandard && code === 'ENOENT')
+    return {
+      kind: 'absent',
+      reason: 'no server of yours runs on this machine. Run "cai serve", or give an address',
+    };
+  return { kind: 'again', reason: `${reason}. Check the address, and that "cai serve" runs there` };
 }
 
 /** A name with several addresses fails with an error for each, and none of its own. */

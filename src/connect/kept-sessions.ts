@@ -3,11 +3,14 @@
  * then tells of their past is not for the editor, which has it.
  */
 import type { JsonObject } from '../child/child-data';
+import { ownValue } from '../config/own-property';
 import { CaiError, rpcCode } from '../errors';
-import { errorLine, notificationLine, rpcErrorOf } from '../rpc/answer';
+import { editorMethods } from '../protocol/methods';
+import { errorLine, notificationLine, rpcErrorOf, type RpcError } from '../rpc/answer';
 import { fieldOf, bodyOf, bodyTextOf, type Message } from '../rpc/message';
 import { editedText } from '../rpc/splice';
 import { offers } from '../protocol/refusals';
+import type { OpenCall } from './open-calls';
 
 /** One session. */
 interface KeptSession {
@@ -102,6 +105,24 @@ export class KeptSessions {
         this.#reopen(session);
   }
 
+  /** The failure of a request that was open when the connection was lost. */
+  lostCall({ method, sessionId }: Pick<OpenCall, 'method' | 'sessionId'>): RpcError {
+    const isTurn = method === 'session/prompt';
+    const what = isTurn
+      ? 'in the middle of the turn, and what the agent still did is not known'
+      : 'before it answered';
+    const next =
+      sessionId !== undefined && this.#reopening === undefined
+        ? 'Its agent cannot open the session again: start a new one'
+        : isTurn
+          ? 'The session goes on: see what has been done, then send a message again'
+          : 'Try again';
+    return {
+      code: rpcCode.internalError,
+      message: `The connection to the server was lost ${what}. ${next}.`,
+    };
+  }
+
   /** Nothing will be sent any more: returns what waits. */
   takeHeld(): readonly Message[] {
     return [...this.#sessions.values()].flatMap((session) => this.#takeHeld(session));
@@ -118,12 +139,14 @@ export class KeptSessions {
     return held;
   }
 
+  /** How the agent opens a session again, if it can. */
+  get #reopening(): 'session/resume' | 'session/load' | undefined {
+    if (offers(this.#capabilities, 'sessionCapabilities.resume')) return 'session/resume';
+    return offers(this.#capabilities, 'loadSession') ? 'session/load' : undefined;
+  }
+
   #reopen(session: KeptSession): void {
-    const method = offers(this.#capabilities, 'sessionCapabilities.resume')
-      ? 'session/resume'
-      : offers(this.#capabilities, 'loadSession')
-        ? 'session/load'
-        : undefined;
+    const method = this.#reopening;
     if (method === undefined) {
       this.#fail(session, 'its agent cannot open a session again');
       return;
@@ -145,12 +168,14 @@ export class KeptSessions {
     for (const message of this.#takeHeld(session)) this.host.deliver(message);
   }
 
-  /** What waits is refused; the next call tries again. */
+  /** What waits is refused, but what opens the session is not; the next call tries again. */
   #fail(session: KeptSession, reason: string): void {
-    const text = `the connection to the server was lost, and session ${session.id} could not be opened again: ${reason}. Load it again or start a new one.`;
+    const remedy = this.#reopening === undefined ? 'Start a new one' : 'Load it again or start a new one';
+    const text = `the connection to the server was lost, and session ${session.id} could not be opened again: ${reason}. ${remedy}.`;
     const error = rpcErrorOf(new CaiError('SESSION_LOST', text, { sessionId: session.id }));
-    for (const { kind, id } of this.#takeHeld(session))
-      if (kind === 'request') this.host.tell(errorLine(id!, error));
+    for (const message of this.#takeHeld(session))
+      if (ownValue(editorMethods, message.method)?.route === 'open') this.host.deliver(message);
+      else if (message.kind === 'request') this.host.tell(errorLine(message.id!, error));
   }
 
   /** The mode and the options may not be those that the editor shows. */
@@ -179,13 +204,4 @@ function reopenParams(request: Message, id: string): string {
 
 function objectOf(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null ? (value as JsonObject) : {};
-}
-
-/** The failure of a request that was open when the connection was lost. */
-export function lostCall(method: string): { code: number; message: string } {
-  const message =
-    method === 'session/prompt'
-      ? 'The connection to the server was lost in the middle of the turn, and what the agent still did is not known. The session goes on: see what has been done, then send a message again.'
-      : 'The connection to the server was lost before it answered: try again.';
-  return { code: rpcCode.internalError, message };
 }

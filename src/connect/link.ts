@@ -173,7 +173,7 @@ export class Link {
     const hasOpened = this.#pulse !== undefined;
     this.#end(
       !hasOpened && this.#error !== undefined
-        ? endingOfError(this.#error)
+        ? endingOfError(this.#error, this.options.address.isStandard === true)
         : endingOfClose(code, text, this.#error),
     );
   }

@@ -14,7 +14,7 @@ import type { Ending } from './endings';
 import { Link, type Greeting } from './link';
 import { UnprovenLines } from './unproven';
 
-/** How long a first connection is tried for, in milliseconds. */
+/** How long a server is tried for from which nothing has ever come, in milliseconds. */
 const firstMs = 30_000;
 /** Waits between attempts: the first is made at once, the second after this time, which doubles up to the most. */
 const minWaitMs = 250;
@@ -52,24 +52,28 @@ export function waitMs(attempt: number, random: number): number {
   return Math.min(minWaitMs * 2 ** (attempt - 1), maxWaitMs) * (0.5 + random / 2);
 }
 
+/**
+ * `trying`: a socket is being opened, or waits for its attempt. `open`: there is one. `asleep`: the server has closed it
+ * because nothing passed. `over`: no other attempt is made.
+ */
+type State = 'trying' | 'open' | 'asleep' | 'over';
+
 /** The client's end. */
 export class Remote {
+  #state: State = 'trying';
   #link: Link | undefined;
-  #isOpen = false;
-  /** Under this the server knows the connection; undefined: it cannot go on by another socket. */
-  #id: string | undefined;
-  #hasBegun = false;
+  /** The connection that has begun; `id`: under this the server goes on with it by another socket. */
+  #begun: { readonly id: string | undefined } | undefined;
   /** Our messages, the number of the one that the socket gets next, and how many of the server's have come. */
   #sent = new UnprovenLines();
   #next = 1;
   #received = 0;
   #attempt = 0;
   #timer: NodeJS.Timeout | undefined;
+  /** Until the first message of the server. */
   #firstTimer: NodeJS.Timeout | undefined;
   #lastReason = 'it does not answer';
-  #isAsleep = false;
   #isPaused = false;
-  #isOver = false;
   readonly #cookies = new Cookies();
   /** `flush` looks again. */
   #look: () => void = () => undefined;
@@ -78,15 +82,20 @@ export class Remote {
   /** Nothing is tried before `start`. */
   constructor(private readonly options: RemoteOptions) {}
 
-  /** Tries to connect, for ever once that has succeeded. */
+  /** Tries to connect, for ever once anything has come from the server. */
   start(): void {
-    this.#firstTimer = setTimeout(() => this.#giveUp(this.#lastReason), firstMs);
+    this.#limitTrying();
     this.#connect();
   }
 
   /** There is a connection, and it takes more. */
   get hasRoom(): boolean {
     return this.#isOpen && this.#sent.bytes <= this.options.maxUnprovenBytes && !this.#isBehind;
+  }
+
+  /** Why there is no socket; undefined: there is one, or none is wanted. */
+  get failure(): CaiError | undefined {
+    return this.#state === 'trying' ? this.#failureFor(this.#lastReason) : undefined;
   }
 
   /** Sends one message, which must be UTF-8: now, or when the socket takes more. Only while a connection is begun. */
@@ -97,8 +106,8 @@ export class Remote {
 
   /** There is something to send: a server that has closed an idle socket is connected to again. */
   wake(): void {
-    if (!this.#isAsleep) return;
-    this.#isAsleep = false;
+    if (this.#state !== 'asleep') return;
+    this.#state = 'trying';
     this.#connect();
   }
 
@@ -110,8 +119,8 @@ export class Remote {
 
   /** Resolves when the server has all that was sent. */
   async flush(): Promise<void> {
-    this.wake();
-    while (this.#sent.proven < this.#sent.last && !this.#isOver) {
+    while (this.#sent.proven < this.#sent.last && this.#state !== 'over') {
+      this.wake();
       if (this.#isOpen && !this.#isBehind) this.#link!.ping();
       await new Promise<void>((resolve) => (this.#look = resolve));
     }
@@ -128,19 +137,37 @@ export class Remote {
     link.drop();
   }
 
+  get #isOpen(): boolean {
+    return this.#state === 'open';
+  }
+
+  /** Nothing has ever come from the server. */
+  get #isUnknown(): boolean {
+    return this.#firstTimer !== undefined;
+  }
+
   /** Messages wait for the socket. */
   get #isBehind(): boolean {
     return this.#next <= this.#sent.last;
   }
 
+  /** A socket that is open may take its time: agents start slowly. */
+  #limitTrying(): void {
+    this.#firstTimer = setTimeout(() => {
+      if (this.#state === 'trying') this.#giveUp(this.#lastReason);
+      else this.#limitTrying();
+    }, firstMs);
+  }
+
   #connect(): void {
-    const isReturn = this.#id !== undefined;
-    const about = { [connectionHeader]: this.#id!, [receivedHeader]: String(this.#received) };
+    const id = this.#begun?.id;
+    const about =
+      id === undefined ? {} : { [connectionHeader]: id, [receivedHeader]: String(this.#received) };
     const link = new Link({
       address: this.options.address,
       access: this.options.access,
-      headers: { ...this.#cookies.headers, ...(isReturn && about) },
-      isReturn,
+      headers: { ...this.#cookies.headers, ...about },
+      isReturn: id !== undefined,
       maxBytes: this.options.maxLineBytes,
       sentCount: () => this.#next - 1,
       onOpen: (greeting) => this.#opened(greeting),
@@ -153,28 +180,28 @@ export class Remote {
   }
 
   #opened({ id, received, cookies }: Greeting): void {
-    if (this.#isOver) return;
-    clearTimeout(this.#firstTimer);
+    if (this.#state === 'over') return;
     this.#cookies.take(cookies);
-    const isSame = this.#id !== undefined && id === this.#id && received !== undefined;
+    const isSame = id !== undefined && id === this.#begun?.id && received !== undefined;
     const goesOn = isSame && this.#sent.prove(received);
-    if (!goesOn && this.#hasBegun) this.#lose('the server has begun a new one');
+    if (!goesOn && this.#begun !== undefined) this.#lose('the server has begun a new one');
     if (isSame && !goesOn) {
       // It counts what we never sent: nothing that it says of this connection can be trusted.
       this.#link!.drop();
       return;
     }
-    this.#isOpen = true;
+    this.#state = 'open';
+    // As loud as what was said when it broke.
+    const level = this.#attempt > 0 ? 'warn' : 'info';
     this.#link!.setPaused(this.#isPaused);
     if (goesOn) {
-      this.options.log.info({ resent: this.#sent.last - this.#sent.proven }, 'the connection goes on');
+      this.options.log[level]({ resent: this.#sent.last - this.#sent.proven }, 'the connection goes on');
       this.#next = this.#sent.proven + 1;
       this.#pump();
       this.#goOn();
     } else {
-      this.#id = received === undefined ? undefined : id;
-      this.#hasBegun = true;
-      this.options.log.info({ canGoOn: this.#id !== undefined }, 'a connection has begun');
+      this.#begun = { id: received === undefined ? undefined : id };
+      this.options.log[level]({ canGoOn: this.#begun.id !== undefined }, 'a connection has begun');
       this.options.onBegin();
     }
     this.#look();
@@ -183,6 +210,10 @@ export class Remote {
   #take(line: Buffer): void {
     this.#received++;
     this.#attempt = 0;
+    if (this.#isUnknown) {
+      clearTimeout(this.#firstTimer);
+      this.#firstTimer = undefined;
+    }
     this.options.onLine(line);
   }
 
@@ -208,31 +239,36 @@ export class Remote {
     }
   }
 
-  #ended({ kind, reason }: Ending): void {
+  #ended(ending: Ending): void {
+    const { kind, reason } = ending;
     const wasOpen = this.#isOpen;
     this.#link = undefined;
-    this.#isOpen = false;
     this.#onEnded();
-    if (this.#isOver) return;
+    if (this.#state === 'over') return;
+    this.#state = kind === 'idle' ? 'asleep' : 'trying';
     this.#lastReason = reason;
-    if (wasOpen) this.options.log.warn({ said: reason }, 'the connection to the server is interrupted');
-    else this.options.log.info({ said: reason }, 'the server could not be connected to');
-    if (kind === 'refused') {
+    if (kind === 'refused' || (kind === 'absent' && this.#isUnknown)) {
       this.#giveUp(reason);
       return;
     }
-    if (this.#hasBegun && (kind === 'over' || this.#id === undefined)) this.#lose(reason);
-    if (kind === 'idle') {
-      this.#isAsleep = true;
-      return;
-    }
+    this.#logEnd(ending, wasOpen);
+    if (this.#begun !== undefined && (kind === 'over' || this.#begun.id === undefined)) this.#lose(reason);
+    if (kind === 'idle') return;
     this.#timer = setTimeout(() => this.#connect(), waitMs(this.#attempt++, Math.random()));
+  }
+
+  #logEnd({ kind, reason }: Ending, wasOpen: boolean): void {
+    const { log } = this.options;
+    if (wasOpen)
+      log[kind === 'idle' ? 'info' : 'warn']({ said: reason }, 'the connection to the server is interrupted');
+    else if (this.#isUnknown && this.#attempt === 0)
+      log.warn({ said: reason }, `the server could not be connected to; trying for ${firstMs / 1_000} s`);
+    else log.info({ said: reason }, 'the server could not be connected to');
   }
 
   /** The connection cannot go on: neither end knows what the other has. */
   #lose(reason: string): void {
-    this.#hasBegun = false;
-    this.#id = undefined;
+    this.#begun = undefined;
     this.#sent = new UnprovenLines();
     this.#next = 1;
     this.#received = 0;
@@ -245,19 +281,16 @@ export class Remote {
     const link = this.#link;
     this.#stop();
     link?.drop();
+    this.options.onGivenUp(this.#failureFor(reason));
+  }
+
+  #failureFor(reason: string): CaiError {
     const { shown } = this.options.address;
-    this.options.onGivenUp(
-      new CaiError(
-        'NO_SERVER',
-        `the server at ${shown} cannot be used: ${reason}. Check the address, and that "cai serve" runs there`,
-      ),
-    );
+    return new CaiError('NO_SERVER', `the server at ${shown} cannot be used: ${reason}`);
   }
 
   #stop(): void {
-    this.#isOver = true;
-    this.#isOpen = false;
-    this.#isAsleep = false;
+    this.#state = 'over';
     clearTimeout(this.#timer);
     clearTimeout(this.#firstTimer);
     this.#look();

@@ -207,17 +207,66 @@ describe('a server that is started anew in the middle of a turn', () => {
     expect(connection.inbox.takeAll()).toEqual([]);
   });
 
-  test('may have an agent that cannot open sessions', async () => {
-    await start();
+  test('may have an agent that cannot open sessions, which both errors say', async () => {
+    await start({});
     await open('s1');
+    const turn = editor.ask('session/prompt', { sessionId: 's1', prompt: [] });
+    await connection.inbox.next('session/prompt');
     await restart({});
 
+    const { error } = await editor.inbox.response(turn);
+    expect((error as Json).message).toMatch(
+      /in the middle of the turn, .* cannot open the session again: start a new/,
+    );
     expect(await editor.request('session/prompt', { sessionId: 's1', prompt: [] })).toMatchObject({
       error: {
         code: -32603,
-        message: expect.stringContaining('its agent cannot open a session again') as string,
+        message: expect.stringMatching(
+          /its agent cannot open a session again\. Start a new one\.$/,
+        ) as string,
       },
     });
+  });
+
+  test('gets the editor’s own load behind ours, with all that it tells', async () => {
+    await start({ loadSession: true });
+    await open('s1');
+    editor.ask('session/prompt', { sessionId: 's1', prompt: [] });
+    await connection.inbox.next('session/prompt');
+    await restart({ loadSession: true });
+    const ours = await connection.inbox.next('session/load');
+
+    const params = { sessionId: 's1', cwd: '/elsewhere', mcpServers: [] };
+    const load = editor.request('session/load', params);
+    editor.ask('_other');
+    await connection.inbox.next('_other');
+    expect(connection.inbox.takeAll()).toEqual([]);
+    connection.send(update('s1', 'past'));
+    connection.answer(ours, {});
+    const theirs = await connection.inbox.next('session/load');
+    expect(theirs.params).toEqual(params);
+    connection.send(update('s1', 'past'));
+    connection.answer(theirs, {});
+    await load;
+
+    const said = (await sentToEditor()).filter(({ method }) => method === 'session/update');
+    expect(said).toEqual([update('s1', 'past')]);
+  });
+
+  test('gets the editor’s own load also if it has refused ours', async () => {
+    await start({ loadSession: true });
+    await open('s1');
+    await restart({ loadSession: true });
+    const prompt = editor.request('session/prompt', { sessionId: 's1', prompt: [] });
+    const load = editor.request('session/load', { sessionId: 's1', cwd: '/elsewhere', mcpServers: [] });
+    const { id } = await connection.inbox.next('session/load');
+    // What is sent behind the load is there: so is the load.
+    editor.ask('_other');
+    await connection.inbox.next('_other');
+    connection.send({ id, error: { code: -32002, message: 'gone' } });
+
+    expect(await prompt).toHaveProperty('error');
+    expect(await served(load, 'session/load', {})).toHaveProperty('result');
   });
 
   test('gets the editor’s own load as it is, which opens the session', async () => {

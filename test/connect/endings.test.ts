@@ -83,12 +83,22 @@ describe('an attempt that fails', () => {
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'refused'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'refused'],
   ] as const)('with %s means "%s"', (code, kind) => {
-    expect(endingOfError(failed(code)).kind).toBe(kind);
+    expect(endingOfError(failed(code), true).kind).toBe(kind);
+  });
+
+  test.each([
+    [true, 'absent', /^no server of yours runs on this machine\. Run "cai serve"/],
+    [false, 'again', /^connect ENOENT\. Check the address/],
+  ] as const)('without a socket there, the standard one: %p', (isStandard, kind, reason) => {
+    expect(endingOfError(failed('ENOENT', 'connect ENOENT'), isStandard)).toEqual({
+      kind,
+      reason: expect.stringMatching(reason) as string,
+    });
   });
 
   test('names the reasons of all addresses of a name', () => {
     const both = new AggregateError([new Error('refused by ::1'), new Error('refused by 127.0.0.1')]);
 
-    expect(endingOfError(both).reason).toBe('refused by ::1, refused by 127.0.0.1');
+    expect(endingOfError(both, false).reason).toMatch(/^refused by ::1, refused by 127\.0\.0\.1\. Check/);
   });
 });

@@ -1,5 +1,7 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitMs } from '../../src/connect/remote';
+import { authorityOf, identityFor } from '../../src/credentials/authority';
 import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { residentBytes, untilIdle } from '../support/processes';
@@ -136,6 +138,20 @@ describe('a connection', () => {
     await server.connection(2);
   });
 
+  test('that was idle for too long stays closed when the editor leaves, at once', async () => {
+    const connection = await start();
+    connection.send({ method: '_one' });
+    await editor.inbox.next('_one');
+    connection.cut(4003);
+    await connection.detached();
+    await untilIdle(editor.process.pid!);
+
+    const left = performance.now();
+    expect(await editor.leave()).toBe(0);
+    expect(performance.now() - left).toBeLessThan(3_000);
+    expect(connection.requests).toHaveLength(1);
+  });
+
   test('that was idle for too long goes on when there is something to say', async () => {
     const connection = await start();
     connection.send({ method: '_one' });
@@ -218,14 +234,81 @@ describe('a server', () => {
   test('that is not there yet is waited for', async () => {
     const path = join(newFolder(), 'serve.sock');
     server = new ScriptedServer();
-    editor = new Editor([`unix:${path}`], { CAI_LOG_LEVEL: 'info', ...hastened });
+    editor = new Editor([`unix:${path}`], hastened);
     const answer = editor.request('initialize', { protocolVersion: 1 });
-    while (!editor.stderr.includes('could not be connected to')) await editor.said();
+    while (!editor.stderr.includes('could not be connected to; trying for 30 s')) await editor.said();
     await server.listen(path);
     const connection = await server.connection();
     connection.answer(await connection.inbox.next('initialize'), { protocolVersion: 1 });
 
     expect(await answer).toMatchObject({ result: { protocolVersion: 1 } });
+    // Each once: the first failure, and the end of it.
+    expect(editor.stderr.match(/"msg":"[^"]*/g)).toEqual([
+      '"msg":"the server could not be connected to; trying for 30 s',
+      '"msg":"a connection has begun',
+    ]);
+  });
+
+  test('of this user that does not run is not waited for', async () => {
+    server = new ScriptedServer();
+    editor = new Editor([], { XDG_RUNTIME_DIR: newFolder() });
+
+    const { error } = await editor.request('initialize', { protocolVersion: 1 });
+    expect((error as Json).message).toMatch(
+      /^the server at unix:\/.*serve\.sock cannot be used: .* Run "cai serve"/,
+    );
+    expect(await editor.ended()).toBe(11);
+    expect(editor.stderr).toMatch(/^cai: the server at unix:\/[^\n]*\n$/);
+  });
+
+  test('of this user that goes is waited for', async () => {
+    const runtime = newFolder();
+    mkdirSync(join(runtime, 'containai'));
+    const path = join(runtime, 'containai/serve.sock');
+    server = new ScriptedServer();
+    await server.listen(path);
+    editor = new Editor([], { ...hastened, XDG_RUNTIME_DIR: runtime, CAI_LOG_LEVEL: 'info' });
+    const connection = await server.connection();
+    connection.send({ method: '_one' });
+    await editor.inbox.next('_one');
+    server.forget(connection);
+    await server.close();
+    while (!editor.stderr.includes('could not be connected to')) await editor.said();
+    await server.listen(path);
+
+    await server.connection(2);
+  });
+
+  test('whose connections all end at once is given up, and initialize is answered with why', async () => {
+    server = new ScriptedServer({ onMessage: (connection) => connection.cut(4001, 'config.toml is wrong') });
+    editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], { ...quiet, ...hastened });
+
+    const { error } = await editor.request('initialize', { protocolVersion: 1 });
+    expect((error as Json).message).toMatch(/ has ended: config\.toml is wrong$/);
+    expect(await editor.ended()).toBe(11);
+    expect(server.begun.length).toBeGreaterThan(3);
+  });
+
+  test('that takes long to answer is waited for', async () => {
+    server = new ScriptedServer();
+    editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], { ...quiet, ...hastened });
+    const answer = editor.request('initialize', { protocolVersion: 1 });
+    const connection = await server.connection();
+    // A ping is sent every 15 s, ten times as fast here.
+    await connection.pinged(3);
+    connection.answer(await connection.inbox.next('initialize'), { protocolVersion: 1 });
+
+    expect(await answer).toHaveProperty('result');
+  });
+
+  test('that speaks something else is named when the editor leaves', async () => {
+    server = new ScriptedServer({ tls: await identityFor('localhost', await authorityOf(newFolder())) });
+    editor = new Editor([`http://127.0.0.1:${await server.listen()}`], quiet);
+    const id = editor.ask('initialize', { protocolVersion: 1 });
+
+    expect(await editor.leave()).toBe(0);
+    const { error } = await editor.inbox.response(id);
+    expect((error as Json).message).toMatch(/^the server at ws:\/\/127\.0\.0\.1:\d+\/acp cannot be used: /);
   });
 
   test('that never comes is given up, and initialize is answered with why', async () => {
@@ -236,7 +319,7 @@ describe('a server', () => {
     const { error } = await editor.request('initialize', { protocolVersion: 1 });
     expect(error).toMatchObject({ code: -32603 });
     expect((error as Json).message).toContain(`unix:${path}`);
-    expect((error as Json).message).toContain('ENOENT');
+    expect((error as Json).message).toMatch(/ENOENT.*Check the address, and that "cai serve" runs there/);
     expect(await editor.ended()).toBe(11);
   });
 
@@ -255,6 +338,8 @@ describe('a server', () => {
 
     const { error } = await editor.request('initialize', { protocolVersion: 1 });
     expect((error as Json).message).toContain(`it answers ${status}: not now`);
+    // It does run there.
+    expect((error as Json).message).not.toContain('Check the address');
     expect(await editor.ended()).toBe(11);
     expect(server.refused).toBe(1);
   });

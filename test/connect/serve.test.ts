@@ -1,9 +1,10 @@
 /** `cai connect` and `cai serve`, as they are: an agent in a process of its own behind both. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { cai, userWith } from '../support/cli';
+import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { failure } from '../support/messages';
 import { CuttingProxy } from './cutting-proxy';
@@ -25,8 +26,11 @@ afterEach(async () => {
   await stop();
 });
 
-/** A user's server, and an editor of the same user behind a way that breaks so often. */
-async function start(cuts: number): Promise<void> {
+/**
+ * A user's server, and an editor of the same user behind a way that breaks so often. `onServed` gets the user's
+ * configuration when the server has read it.
+ */
+async function start(cuts: number, onServed: (file: string) => void = () => undefined): Promise<void> {
   let left = cuts;
   proxy = new CuttingProxy(0, () => (left-- > 0 ? { to: Infinity, from: 800 + 33 * left } : undefined));
   const place = `127.0.0.1:${await proxy.listen()}`;
@@ -36,8 +40,9 @@ async function start(cuts: number): Promise<void> {
   mkdirSync(cwd);
   env = { PATH: process.env.PATH, ...user.env };
   await serve();
+  onServed(user.file);
   const state = { XDG_STATE_HOME: join(home, '.local/state') };
-  editor = new Editor([`ws://${place}`], { ...state, CAI_LOG_LEVEL: 'silent' });
+  editor = new Editor([`ws://${place}`], { ...state, ...hastened, CAI_LOG_LEVEL: 'silent' });
 }
 
 async function serve(): Promise<void> {
@@ -87,12 +92,22 @@ test('a server that is started anew ends the turn with an error, and serves the 
   await stop();
   await serve();
 
-  expect(await editor.inbox.response(turn)).toEqual(failure(turn, -32603));
+  const ended = await editor.inbox.response(turn);
+  expect(ended).toEqual(failure(turn, -32603));
   // This agent cannot load sessions.
+  expect((ended.error as Json).message).toContain('cannot open the session again: start a new one');
   expect(await editor.request('session/prompt', prompt(sessionId, 'two'))).toMatchObject({
     error: { code: -32603 },
   });
   const { result } = await editor.request('session/new', { cwd, mcpServers: [] });
   const next = await editor.request('session/prompt', prompt((result as Json).sessionId, 'three'));
   expect(next).toMatchObject({ result: { stopReason: 'end_turn' } });
+});
+
+test('a server whose processes all end at once is given up, with why', async () => {
+  await start(0, (file) => writeFileSync(file, 'no TOML'));
+
+  const { error } = await editor.request('initialize', { protocolVersion: 1 });
+  expect((error as Json).message).toContain("the agent's process on the server has ended");
+  expect(await editor.ended()).toBe(11);
 });

@@ -1,14 +1,7 @@
 /** Where the server may listen. */
-import { isIP } from 'node:net';
+import { isLoopback } from '../../config/serve-places';
 import { CaiError } from '../../errors';
 import type { AgentFolders } from '../../paths/agent-folders';
-
-/** Whether an address, or `localhost`, leads to this machine alone, whoever resolves it. */
-export function isLoopback(host: string): boolean {
-  const plain = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  if (plain === 'localhost' || plain === '::1') return true;
-  return isIP(plain) === 4 && plain.startsWith('127.');
-}
 
 /**
  * Throws `CaiError('USAGE')` for hosts to listen on that others may reach, unless the connections are protected: by TLS

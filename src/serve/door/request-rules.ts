@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { normalHost, placeText, type Place } from '../../config/host-rules';
-import { isLoopback } from './listen';
+import { isLoopback } from '../../config/serve-places';
 import { tokenPrefix } from './tokens';
 import type { Refusal } from './visitor';
 

@@ -1,41 +1,11 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentFolders, rememberAgentFolders } from '../../../src/paths/agent-folders';
-import { checkListen, checkSocketPath, isLoopback } from '../../../src/serve/door/listen';
+import { checkListen, checkSocketPath } from '../../../src/serve/door/listen';
 import { expectedError } from '../../expected-error';
 import { newFolder } from '../../support/temp-folder';
 
 const plain = { hasTls: false, isBehindProxy: false };
-
-describe('isLoopback', () => {
-  test.each(['127.0.0.1', '127.255.1.2', '::1', '[::1]', 'localhost', 'LOCALHOST'])('is true of %s', (host) =>
-    expect(isLoopback(host)).toBe(true),
-  );
-
-  test.each([
-    ...[
-      '0.0.0.0',
-      '::',
-      '[::]',
-      '',
-      '10.0.0.1',
-      '192.168.1.5',
-      '128.0.0.1',
-      '1.127.0.0',
-      '127.0.0.1.example.com',
-    ],
-    ...[
-      '127.example.com',
-      'localhost.example.com',
-      'mylocalhost',
-      '::2',
-      '::ffff:10.0.0.1',
-      '0x7f.1',
-      '127.1',
-      'fe80::1',
-    ],
-  ])('is false of %s', (host) => expect(isLoopback(host)).toBe(false));
-});
 
 describe('checkSocketPath', () => {
   const state = newFolder();
