@@ -10,7 +10,7 @@ import type { Log } from '../system/log';
 import type { Closing } from './client-stream';
 import { ServedConnection } from './served-connection';
 import type { Visitor } from './door/visitor';
-import type { LiveSession } from './live-session';
+import type { LiveSession } from './traffic/live-session';
 import type { Metrics } from './metrics';
 
 /** How often it is looked for connections that are idle, or whose visitors may not come in any more; in milliseconds. */

@@ -8,9 +8,9 @@ import { isBlank } from '../rpc/line';
 import type { Line } from '../rpc/splice';
 import { ClientStream, type Closing, type Outlet } from './client-stream';
 import { Keeper, type KeepLimits } from './outbox';
-import type { LiveSession } from './live-session';
+import type { LiveSession } from './traffic/live-session';
 import type { Visitor } from './door/visitor';
-import { Traffic } from './traffic';
+import { Traffic } from './traffic/traffic';
 
 /** Bytes that the process has not read yet, above which the client is not read. */
 const maxUnreadBytes = 1024 * 1024;

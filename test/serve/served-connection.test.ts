@@ -1,7 +1,7 @@
 /** A connection whose process is a script, and whose client is an outlet of the test's. */
 import { once, EventEmitter } from 'node:events';
 import { tmpdir } from 'node:os';
-import type { LiveSession } from '../../src/serve/live-session';
+import type { LiveSession } from '../../src/serve/traffic/live-session';
 import type { Closing, Outlet } from '../../src/serve/client-stream';
 import { ServedConnection, type ConnectionOptions } from '../../src/serve/served-connection';
 import { noLog, program } from '../agent/agent-run';

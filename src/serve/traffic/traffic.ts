@@ -1,22 +1,32 @@
 /**
  * What passes between one client and the `cai --acp` process that serves it: each line is read once, to know which
  * session it is about, and passed on as it is. What is about a session that is open in another connection of the same
- * visitor goes there (`live-session.ts`).
+ * visitor goes there: `live-session.ts` is the session there, `guest.ts` the client's part in it.
+ *
+ * A request has the id of whoever has sent it: the client, the agent, or ourselves, where a guest's request goes to the
+ * agent of its home, and where the agent's question goes to a guest.
  */
-import { cancelLine, errorLine, findById, newOwnId, resultLine } from '../rpc/answer';
-import { planOf } from '../rpc/json';
-import { fieldOf, jsonOf, scanCall, stringOf, type Message } from '../rpc/message';
-import { Scanner } from '../rpc/scanner';
-import { ended, joined, withId, type Line } from '../rpc/splice';
-import { rpcCode } from '../errors';
+import { cancelLine, errorLine, findById, newOwnId } from '../../rpc/answer';
+import { planOf } from '../../rpc/json';
+import { fieldOf, jsonOf, scanCall, stringOf, type Message } from '../../rpc/message';
+import { Scanner } from '../../rpc/scanner';
+import { ended, joined, withId, type Line } from '../../rpc/splice';
+import { rpcCode } from '../../errors';
+import { AgentRequests } from './agent-requests';
+import { Guest } from './guest';
 import { KnownIds } from './known-ids';
-import { isForGuests, LiveSession, type CallOfSession, type Home, type Participant } from './live-session';
-import type { Keeper } from './outbox';
+import {
+  isForGuests,
+  joiningMethods,
+  LiveSession,
+  type CallOfSession,
+  type Home,
+  type Participant,
+} from './live-session';
+import type { Keeper } from '../outbox';
 
 /** Calls after which the client has a session that they, or their answers, name. */
-const openingMethods = new Set(['session/new', 'session/load', 'session/resume', 'session/fork']);
-/** Calls that open a session that exists, perhaps in another connection. */
-const joiningMethods = new Set(['session/load', 'session/resume']);
+const openingMethods = new Set(['session/new', 'session/fork', ...joiningMethods]);
 /** Calls after which the session is gone. */
 const endingMethods = new Set(['session/close', 'session/delete']);
 
@@ -51,14 +61,9 @@ interface OpenCall extends CallOfSession {
 /** Both directions of one connection. */
 export class Traffic implements Home {
   readonly #calls = new Map<string, OpenCall>();
-  /** Requests of the agent that are open, by its ids. */
-  readonly #asked = new Map<string, { readonly id: string; readonly session: LiveSession | undefined }>();
-  /** Those that a guest has answered: the client's answer is not wanted any more. */
-  readonly #answeredByGuest = new Set<string>();
-  /** The sessions of other connections that the client follows. */
-  readonly #joined = new Set<LiveSession>();
-  /** The client's requests in these: by its ids, those that they have there. */
-  readonly #callsElsewhere = new Map<string, { readonly home: Home; readonly id: string }>();
+  readonly #asked = new AgentRequests();
+  /** The client in sessions of other connections. */
+  readonly #guest = new Guest(this);
   /** Those that the client has named or was told: it cannot follow a stream of any other. */
   readonly #known = new KnownIds();
   readonly #agentScanner = new Scanner({
@@ -67,6 +72,7 @@ export class Traffic implements Home {
     error: undefined,
   });
   #isClientGone = false;
+  #hasEnded = false;
 
   /** `sessions`: of all connections of the visitor to this agent, by id; `keeper`: for the histories of its own. */
   constructor(
@@ -77,7 +83,7 @@ export class Traffic implements Home {
 
   /** The sessions that are open in the process. */
   get own(): readonly LiveSession[] {
-    return [...this.sessions.values()].filter(({ home }) => home === this);
+    return [...this.sessions.values()].filter(({ home, isOpen }) => home === this && isOpen);
   }
 
   /** Whether a request is open in the process. */
@@ -95,8 +101,12 @@ export class Traffic implements Home {
     const id = stringOf(message, 'session');
     const session = id === undefined ? undefined : this.sessions.get(id);
     if (id !== undefined) this.#known.add(id);
-    if (message.method === '$/cancel_request' && this.#cancelElsewhere(message)) return;
-    if (session !== undefined && session.home !== this && this.#passElsewhere(session, message)) return;
+    if (message.method === '$/cancel_request' && this.#guest.cancel(message)) return;
+    if (session !== undefined) {
+      const isJoining = message.kind === 'request' && joiningMethods.has(message.method);
+      if (isJoining && session.waits(this, () => this.#openLater(line))) return;
+      if (session.home !== this && this.#guest.pass(session, message)) return;
+    }
     if (message.kind === 'request') this.#call(message, id, session);
     this.toAgent(ended(line));
   }
@@ -121,17 +131,23 @@ export class Traffic implements Home {
   /** The client is gone for good, and guests go on: what only it could answer is refused. */
   clientGone(): void {
     this.#isClientGone = true;
-    for (const { id, session } of this.#asked.values()) if (session?.isAsking(id) !== true) this.#refuse(id);
+    for (const id of this.#asked.takeUnshared()) this.#refuse(id);
   }
 
   /** The process has ended: whoever waits for it is told. */
   end(): void {
-    for (const session of this.#joined) session.leave(this);
-    for (const session of this.own) this.#forget(session);
+    this.#hasEnded = true;
+    this.#guest.leaveAll();
     const message = 'the connection that had the session has ended: load the session again';
     for (const call of this.#calls.values()) {
       const line = joined(errorLine(call.id, { code: rpcCode.internalError, message }));
-      if (call.by !== this) call.answer(scanCall(line, agentPlan));
+      const answer = scanCall(line, agentPlan);
+      if (call.by !== this) call.answer(answer);
+      if (call.sessionId !== undefined) this.#ownSession(call.sessionId)?.answered(call.by, call, answer);
+    }
+    for (const session of [...this.sessions.values()].filter(({ home }) => home === this)) {
+      this.sessions.delete(session.id);
+      session.homeHasEnded();
     }
   }
 
@@ -146,19 +162,25 @@ export class Traffic implements Home {
   }
 
   /** As of `Home`. */
-  callFor(guest: Participant, message: Message, answer: (line: Buffer) => void): string {
+  callFor(guest: Participant, message: Message, answer: (line: Buffer, isError: boolean) => void): string {
     const id = newOwnId();
     const sessionId = stringOf(message, 'session');
-    this.#begin(id, message, sessionId, guest, (its) => answer(withId(its, message.id!)));
+    this.#begin(id, message, sessionId, guest, (its) => answer(withId(its, message.id!), its.isError));
     this.toAgent(ended(withId(message, id)));
     return id;
   }
 
   /** As of `Home`. */
   answeredByGuest(agentId: string): void {
-    this.#asked.delete(agentId);
-    this.#answeredByGuest.add(agentId);
+    this.#asked.answeredByGuest(agentId);
     this.deliver(joined(cancelLine(agentId)), '');
+  }
+
+  /** As of `Home`. */
+  isInTurn(sessionId: string): boolean {
+    return [...this.#calls.values()].some(
+      (call) => call.method === 'session/prompt' && call.sessionId === sessionId,
+    );
   }
 
   /** As of `Home`. */
@@ -171,9 +193,16 @@ export class Traffic implements Home {
     // SDK 2.4: the answer to `session/load` comes in the connection's stream, others in that of their session.
     const stream = message.method === 'session/load' ? '' : (sessionId ?? '');
     this.#begin(message.id!, message, sessionId, this, ({ line }) => this.deliver(line, stream));
+    if (sessionId !== undefined && session === undefined && joiningMethods.has(message.method))
+      this.#add(sessionId).opening(this, message.method);
     if (session?.home !== this) return;
     if (message.method === 'session/prompt') session.prompted(this, message);
-    if (joiningMethods.has(message.method)) session.opening();
+    if (joiningMethods.has(message.method)) session.opening(this, message.method);
+  }
+
+  /** Another client was opening the session, or had its past told. */
+  #openLater(line: Buffer): void {
+    if (!this.#isClientGone && !this.#hasEnded) this.fromClient(line);
   }
 
   #begin(
@@ -188,50 +217,10 @@ export class Traffic implements Home {
     this.#calls.set(id, { id, method, modeId, sessionId, since: performance.now(), by, answer });
   }
 
-  /** False: the session's home is not concerned. */
-  #passElsewhere(session: LiveSession, message: Message): boolean {
-    const { kind, method } = message;
-    if (kind === 'request' && joiningMethods.has(method)) {
-      this.#joined.add(session);
-      session.join(this, message);
-      return true;
-    }
-    // A fork is a session of whoever has asked for it.
-    if (!session.hasGuest(this) || method === 'session/fork') return false;
-    if (kind === 'notification') session.home.toAgent(ended(message.line));
-    else if (method === 'session/close') {
-      this.#joined.delete(session);
-      session.leave(this);
-      this.deliver(joined(resultLine(message.id!, '{}')), session.id);
-    } else {
-      const { home } = session;
-      const id = home.callFor(this, message, (line) => {
-        this.#callsElsewhere.delete(message.id!);
-        this.deliver(line, session.id);
-      });
-      this.#callsElsewhere.set(message.id!, { home, id });
-      if (method === 'session/prompt') session.prompted(this, message);
-    }
-    return true;
-  }
-
-  #cancelElsewhere(message: Message): boolean {
-    const requestId = fieldOf(message, 'requestId');
-    const call = requestId && findById(this.#callsElsewhere, jsonOf(message, requestId));
-    call?.home.toAgent(cancelLine(call.id));
-    return call !== undefined;
-  }
-
   /** The client answers a request of an agent, which the first answer settles. */
   #answer(message: Message): void {
-    for (const session of this.#joined) if (session.answerOfGuest(this, message)) return;
-    if (this.#answeredByGuest.delete(message.id!)) return;
-    const asked = findById(this.#asked, message.id!);
-    if (asked !== undefined) {
-      this.#asked.delete(asked.id);
-      asked.session?.settle(asked.id);
-    }
-    this.toAgent(ended(message.line));
+    if (this.#guest.answer(message)) return;
+    if (this.#asked.answered(message.id!)) this.toAgent(ended(message.line));
   }
 
   #answerOfAgent(message: Message): void {
@@ -243,13 +232,7 @@ export class Traffic implements Home {
     this.#calls.delete(call.id);
     const { method, sessionId, by } = call;
     this.ports.answered(method, performance.now() - call.since);
-    if (!message.isError && openingMethods.has(method)) {
-      const id = stringOf(message, 'session') ?? sessionId;
-      if (id !== undefined) {
-        this.#known.add(id);
-        this.#ownSession(id, true)?.hasOpened(method, message);
-      }
-    }
+    if (openingMethods.has(method)) this.#answeredOpening(call, message);
     if (sessionId !== undefined) {
       const session = this.#ownSession(sessionId);
       session?.answered(by, call, message);
@@ -265,9 +248,24 @@ export class Traffic implements Home {
     const isOpening = (): boolean =>
       [...this.#calls.values()].some(({ method }) => openingMethods.has(method));
     if (!isOpened && !isOpening()) return undefined;
+    return this.#add(id);
+  }
+
+  #add(id: string): LiveSession {
     const session = new LiveSession(id, this, this.keeper);
     this.sessions.set(id, session);
     return session;
+  }
+
+  #answeredOpening({ method, sessionId }: OpenCall, answer: Message): void {
+    // An error says nothing of the session that was to be forked.
+    const id = stringOf(answer, 'session') ?? (method === 'session/fork' ? undefined : sessionId);
+    if (id === undefined) return;
+    if (!answer.isError) this.#known.add(id);
+    const session = this.#ownSession(id, !answer.isError);
+    session?.hasOpened(method, answer);
+    if (session?.isOpen === false) this.#forget(session);
+    session?.openingIsOver();
   }
 
   #forget(session: LiveSession): void {
@@ -277,22 +275,18 @@ export class Traffic implements Home {
 
   #question(message: Message, session: LiveSession | undefined): void {
     const id = message.id!;
-    this.#asked.set(id, { id, session });
     if (session === undefined) this.deliver(message.line, stringOf(message, 'session') ?? '');
     else session.asks(message);
     if (this.#isClientGone && !isForGuests(message)) this.#refuse(id);
+    else this.#asked.add(id, session);
   }
 
   #withdraw(message: Message): void {
     const requestId = fieldOf(message, 'requestId');
-    const asked = requestId && findById(this.#asked, jsonOf(message, requestId));
-    if (asked === undefined) return;
-    this.#asked.delete(asked.id);
-    asked.session?.settle(asked.id);
+    if (requestId !== undefined) this.#asked.withdrawn(jsonOf(message, requestId));
   }
 
   #refuse(agentId: string): void {
-    this.#asked.delete(agentId);
     const message = 'the client that could answer this has left the session';
     this.toAgent(errorLine(agentId, { code: rpcCode.internalError, message }));
   }

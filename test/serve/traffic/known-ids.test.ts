@@ -1,4 +1,4 @@
-import { KnownIds } from '../../src/serve/known-ids';
+import { KnownIds } from '../../../src/serve/traffic/known-ids';
 
 test('remembers the latest, and none that is too long', () => {
   const ids = new KnownIds();

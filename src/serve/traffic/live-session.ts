@@ -2,11 +2,15 @@
  * A session that is open in the process of one connection, its home. Other connections of the same visitor that load or
  * resume it become guests: they see what the agent says, may prompt, and are asked for permissions as the home is.
  */
-import { randomUUID } from 'node:crypto';
-import { cancelLine, newOwnId, notificationLine, resultLine } from '../rpc/answer';
-import { bodyTextOf, jsonOf, type Message } from '../rpc/message';
-import { ended, joined, withId, type Line } from '../rpc/splice';
-import { Outbox, type Keeper } from './outbox';
+import { cancelLine, newOwnId, notificationLine, resultLine } from '../../rpc/answer';
+import { bodyTextOf, jsonOf, type Message } from '../../rpc/message';
+import { ended, joined, withId, type Line } from '../../rpc/splice';
+import { objectIn } from '../../system/state-folder';
+import type { Keeper } from '../outbox';
+import { History, missingPart, updateLine } from './history';
+
+/** Calls that open a session that exists, perhaps in another connection. */
+export const joiningMethods: ReadonlySet<string> = new Set(['session/load', 'session/resume']);
 
 /** The other requests of agents are about the files and terminals of one client. */
 export function isForGuests({ method }: Message): boolean {
@@ -24,7 +28,9 @@ export interface Home extends Participant {
   /** Writes a line, with its line end, to the agent. */
   toAgent(line: Line): void;
   /** Passes a guest's request on under an id of our own, which it returns; `answer` gets the answer, under the guest's. */
-  callFor(guest: Participant, message: Message, answer: (line: Buffer) => void): string;
+  callFor(guest: Participant, message: Message, answer: (line: Buffer, isError: boolean) => void): string;
+  /** Whether a turn is open in that session. */
+  isInTurn(sessionId: string): boolean;
   /** A guest has answered a request of the agent, which the client has open. */
   answeredByGuest(agentId: string): void;
   /** A session has no guests any more. */
@@ -47,20 +53,25 @@ export interface CallOfSession {
   readonly modeId: string | undefined;
 }
 
+/** A call that is under way and opens the session, or has its past told again. */
+interface Opening {
+  readonly by: Participant;
+  /** Who gets what the agent says meanwhile; `undefined`: nobody, as whoever has asked for it is gone. */
+  audience: Participant | 'all' | undefined;
+  /** Clients that want to open it as well. */
+  readonly waiting: (() => void)[];
+}
+
 /** One session, at its home. */
 export class LiveSession {
   readonly #guests = new Set<Participant>();
-  /** What the agent has said and what it was asked, as clients may see it again. */
-  #history: Outbox;
-  /** The session was not there before the history begins. */
-  #beginsHere = false;
+  /** What the agent has said and what it was asked. */
+  readonly #history: History;
   /** The answer to the call that has opened it, JSON text. */
-  #opened = '{}';
-  #turns = 0;
+  #opened: string | undefined;
+  #opening: Opening | undefined;
   /** By the agent's id. */
   readonly #questions = new Map<string, Question>();
-  /** The guest for whom the agent is telling the past again. */
-  #replayFor: Participant | undefined;
 
   /** `keeper`: for the histories of all sessions of the home. */
   constructor(
@@ -68,9 +79,9 @@ export class LiveSession {
     readonly id: string,
     /** Where its agent is. */
     readonly home: Home,
-    private readonly keeper: Keeper,
+    keeper: Keeper,
   ) {
-    this.#history = new Outbox(keeper);
+    this.#history = new History(keeper);
   }
 
   /** Whether a connection has joined. */
@@ -83,9 +94,14 @@ export class LiveSession {
     return this.#guests.size > 0;
   }
 
+  /** Whether the agent has opened it. */
+  get isOpen(): boolean {
+    return this.#opened !== undefined;
+  }
+
   /** Whether a turn is open. */
   get isInTurn(): boolean {
-    return this.#turns > 0;
+    return this.home.isInTurn(this.id);
   }
 
   /** Whether the agent waits for what clients are asked. */
@@ -93,29 +109,53 @@ export class LiveSession {
     return this.#questions.size > 0;
   }
 
-  /** The home opens it by that method: the past is told again, or is not known. */
-  opening(): void {
-    this.forget();
-    this.#beginsHere = false;
+  /** The agent gets a call of `by` that opens the session, or has it tell the past, which is for `by` alone. */
+  opening(by: Participant, method: string): void {
+    const isTold = method === 'session/load';
+    if (isTold) this.#history.forget();
+    this.#opening = { by, audience: isTold ? by : 'all', waiting: this.#opening?.waiting ?? [] };
   }
 
-  /** What was said is kept no more: the session has ended, though those who have joined may still hold it. */
+  /** The agent has answered a call that opens it. */
+  hasOpened(method: string, answer: Message): void {
+    if (!answer.isError) {
+      if (method === 'session/new' || method === 'session/load') this.#history.complete();
+      this.#opened = bodyTextOf(answer) ?? '{}';
+    }
+  }
+
+  /** Whether a call of another client is under way that opens it: `then` is called when it is over. */
+  waits(client: Participant, then: () => void): boolean {
+    if (this.#opening === undefined || this.#opening.by === client) return false;
+    this.#opening.waiting.push(then);
+    return true;
+  }
+
+  /** The call that opens it is over, in whatever way. */
+  openingIsOver(): void {
+    const { waiting = [] } = this.#opening ?? {};
+    this.#opening = undefined;
+    for (const then of waiting) then();
+  }
+
+  /** The process has ended, and those who have joined may still hold the session. */
+  homeHasEnded(): void {
+    for (const agentId of [...this.#questions.keys()]) this.settle(agentId);
+    this.forget();
+    this.openingIsOver();
+  }
+
+  /** What was said is kept no more. */
   forget(): void {
     this.#history.forget();
-    this.#history = new Outbox(this.keeper);
-  }
-
-  /** The agent has answered that call of the home. */
-  hasOpened(method: string, answer: Message): void {
-    this.#beginsHere = method === 'session/new' || method === 'session/load';
-    this.#opened = bodyTextOf(answer) ?? '{}';
   }
 
   /** A notification of the agent. */
   said(line: Buffer): void {
-    this.#history.push(line);
-    if (this.#replayFor !== undefined) this.#replayFor.deliver(line, this.id);
-    else this.#tellAll(line);
+    this.#history.add(line);
+    const audience = this.#opening === undefined ? 'all' : this.#opening.audience;
+    if (audience === 'all') this.#tellAll(line);
+    else audience?.deliver(line, this.id);
   }
 
   /** A request of the agent. */
@@ -156,13 +196,14 @@ export class LiveSession {
 
   /** A prompt of one client: agents of v1 do not repeat it, so the others are told. */
   prompted(by: Participant, message: Message): void {
-    this.#turns++;
+    // What is new can then not be told from what is past.
+    if (this.#opening !== undefined) this.#opening.audience = 'all';
     for (const block of message.fields.filter(({ kind }) => kind === 'block')) {
       const line = updateLine(
         this.id,
         `{"sessionUpdate":"user_message_chunk","content":${jsonOf(message, block)}}`,
       );
-      this.#history.push(line);
+      this.#history.add(line);
       this.#tellAll(line, by);
     }
   }
@@ -177,7 +218,6 @@ export class LiveSession {
 
   /** That prompt is answered. `_containai/turn_ended` tells the others, who have no request open. */
   #turnEnded(by: Participant): void {
-    this.#turns--;
     if (!this.isShared) return;
     const line = notificationLine('_containai/turn_ended', JSON.stringify({ sessionId: this.id }));
     this.#tellAll(joined(line), by);
@@ -185,23 +225,23 @@ export class LiveSession {
 
   /** One client has set an option: the answer, which tells what holds for all of them, is for the others, too. */
   #optionsSet(by: Participant, answer: Message): void {
-    const { configOptions } = JSON.parse(bodyTextOf(answer) ?? '{}') as { readonly configOptions?: unknown };
+    const { configOptions } = objectIn(bodyTextOf(answer) ?? '') ?? {};
     if (!Array.isArray(configOptions)) return;
     this.#changed(by, { configOptions }, { sessionUpdate: 'config_option_update', configOptions });
   }
 
   /** Agents need not say so themselves. */
   #modeSet(by: Participant, currentModeId: string): void {
-    const { modes } = JSON.parse(this.#opened) as { readonly modes?: object };
-    const update = { sessionUpdate: 'current_mode_update', currentModeId };
-    this.#changed(by, modes && { modes: { ...modes, currentModeId } }, update);
+    const { modes } = objectIn(this.#opened ?? '') ?? {};
+    const opened = typeof modes === 'object' && modes !== null && { modes: { ...modes, currentModeId } };
+    this.#changed(by, opened || {}, { sessionUpdate: 'current_mode_update', currentModeId });
   }
 
   /** `opened`: what is different in the answer to whoever opens the session from now on. */
-  #changed(by: Participant, opened: object | undefined, update: object): void {
-    this.#opened = JSON.stringify({ ...(JSON.parse(this.#opened) as object), ...opened });
+  #changed(by: Participant, opened: object, update: object): void {
+    this.#opened = JSON.stringify({ ...objectIn(this.#opened ?? ''), ...opened });
     const line = updateLine(this.id, JSON.stringify(update));
-    this.#history.push(line);
+    this.#history.add(line);
     this.#tellAll(line, by);
   }
 
@@ -209,34 +249,32 @@ export class LiveSession {
   join(guest: Participant, message: Message): void {
     this.#guests.add(guest);
     const wantsPast = message.method === 'session/load';
-    const isWhole = this.#beginsHere && this.#history.isWhole;
-    if (wantsPast && !isWhole && this.#turns === 0 && this.#replayFor === undefined) {
+    const { isWhole } = this.#history;
+    if (wantsPast && !isWhole && !this.isInTurn) {
       this.#replay(guest, message);
       return;
     }
     if (wantsPast) {
-      if (!isWhole) guest.deliver(updateLine(this.id, JSON.stringify(partNote())), this.id);
+      if (!isWhole) guest.deliver(missingPart(this.id), this.id);
       for (const line of this.#history.lines) guest.deliver(line, this.id);
     }
-    guest.deliver(joined(resultLine(message.id!, this.#opened)), wantsPast ? '' : this.id);
+    guest.deliver(joined(resultLine(message.id!, this.#opened ?? '{}')), wantsPast ? '' : this.id);
     this.#askAgain(guest);
   }
 
   /** The guest's connection is over, or it has closed the session for itself. */
   leave(guest: Participant): void {
-    if (this.#replayFor === guest) this.#replayFor = undefined;
+    if (this.#opening?.audience === guest) this.#opening.audience = undefined;
     if (this.#guests.delete(guest) && !this.isShared) this.home.lastGuestLeft();
   }
 
   /** The agent tells the past to this guest alone. Not in a turn, as agents begin anew with it. */
   #replay(guest: Participant, message: Message): void {
-    this.opening();
-    this.#replayFor = guest;
-    this.home.callFor(guest, message, (line) => {
-      this.#replayFor = undefined;
-      this.#beginsHere = true;
+    this.opening(guest, message.method);
+    this.home.callFor(guest, message, (line, isError) => {
       guest.deliver(line, '');
-      this.#askAgain(guest);
+      if (isError) this.leave(guest);
+      else this.#askAgain(guest);
     });
   }
 
@@ -247,16 +285,4 @@ export class LiveSession {
   #tellAll(line: Buffer, but?: Participant): void {
     for (const each of [this.home, ...this.#guests]) if (each !== but) each.deliver(line, this.id);
   }
-}
-
-function updateLine(sessionId: string, update: string): Buffer {
-  return joined(
-    notificationLine('session/update', `{"sessionId":${JSON.stringify(sessionId)},"update":${update}}`),
-  );
-}
-
-function partNote() {
-  const text =
-    '\n\ncai: Earlier messages of this session are not kept here. Load it again after this turn.\n\n';
-  return { sessionUpdate: 'agent_message_chunk', messageId: randomUUID(), content: { type: 'text', text } };
 }

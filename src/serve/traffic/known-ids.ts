@@ -20,4 +20,9 @@ export class KnownIds {
     this.#ids.add(id);
     if (this.#ids.size > maxCount) this.#ids.delete(this.#ids.values().next().value!);
   }
+
+  /** Forgets one. False: it was none of them. */
+  delete(id: string): boolean {
+    return this.#ids.delete(id);
+  }
 }

@@ -1,8 +1,8 @@
 /** Two clients, each with a process of its own that the test plays. */
-import type { Line } from '../../src/rpc/splice';
-import type { LiveSession } from '../../src/serve/live-session';
-import { Keeper } from '../../src/serve/outbox';
-import { Traffic } from '../../src/serve/traffic';
+import type { Line } from '../../../src/rpc/splice';
+import type { LiveSession } from '../../../src/serve/traffic/live-session';
+import { Keeper } from '../../../src/serve/outbox';
+import { Traffic } from '../../../src/serve/traffic/traffic';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -410,4 +410,184 @@ test('the mode that one client sets, the others see, also those that come later'
   home.process({ id: 'n', result: {} });
   expect(guest.got()).toEqual([rpc(told)]);
   expect(home.got()).toMatchObject([{ id: 'm' }, rpc({ id: 'n', result: {} })]);
+});
+
+test.each(['null', '"x"', '[]', '{"configOptions":null}'])(
+  'an answer %s to an option passes as it is',
+  (result) => {
+    const { home, guest } = joined();
+    const params = { sessionId: 's', configId: 'c', value: 'v' };
+    home.client({ id: 'o', method: 'session/set_config_option', params });
+    home.traffic.fromAgent(Buffer.from(`{"jsonrpc":"2.0","id":"o","result":${result}}`));
+
+    expect(home.gotTexts()).toEqual([`{"jsonrpc":"2.0","id":"o","result":${result}}`]);
+    expect(guest.got()).toEqual([]);
+  },
+);
+
+test.each(['null', '{}'])('a mode is set where the session was opened with %s', (result) => {
+  const sessions = new Map<string, LiveSession>();
+  const [home, guest] = [new Side(sessions), new Side(sessions)];
+  home.client(loads(1));
+  home.traffic.fromAgent(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`));
+  home.client({ id: 'm', method: 'session/set_mode', params: { sessionId: 's', modeId: 'plan' } });
+  home.process({ id: 'm', result: {} });
+  guest.client(loads(2, 'session/resume'));
+
+  expect(guest.got()).toEqual([rpc({ id: 2, result: {} })]);
+});
+
+describe('while the past is told to one client', () => {
+  /** A home that has nothing of the past, and a guest for whom its agent tells it. */
+  function telling() {
+    const { home, guest } = two({ bytes: 0, lines: 1 });
+    home.process(says('a'));
+    home.process(says('b'));
+    home.got();
+    guest.client(loads('j'));
+    const [{ id }] = home.sent() as [Json];
+    home.process(says('past 1'));
+    return { home, guest, id };
+  }
+
+  test('it is not told to others, also if that client leaves', () => {
+    const { home, guest, id } = telling();
+    guest.traffic.end();
+    home.process(says('past 2'));
+    home.process({ id, result: {} });
+    home.process(says('new'));
+
+    expect(home.got()).toEqual([rpc(says('new'))]);
+  });
+
+  test('a prompt makes everybody hear all that follows', () => {
+    const { home } = telling();
+    home.client(prompts(2, 'hi'));
+    home.process(says('answer'));
+
+    expect(home.got()).toEqual([rpc(says('answer'))]);
+  });
+
+  test('another waits, and then gets it as well', () => {
+    const { sessions, ...both } = second();
+    const { home, guest, id } = both;
+    const third = new Side(sessions);
+    third.client(loads('k'));
+    expect([third.got(), home.sent()]).toEqual([[], []]);
+    home.process({ id, result: {} });
+
+    expect(guest.got()).toMatchObject([rpc(says('past 1')), { id: 'j' }]);
+    expect(third.got()).toMatchObject([rpc(says('past 1')), { id: 'k' }]);
+  });
+
+  test('and it cannot be told, it is no guest, and the past is asked for again', () => {
+    const { sessions, home, guest, id } = second();
+    home.process({ id, error: { code: -32603, message: 'no' } });
+    home.process(says('new'));
+    expect(guest.got()).toMatchObject([rpc(says('past 1')), { id: 'j', error: { message: 'no' } }]);
+
+    const third = new Side(sessions);
+    third.client(loads('k'));
+    expect(home.sent()).toMatchObject([{ method: 'session/load' }]);
+    expect(third.got()).toEqual([]);
+  });
+
+  test('guests do not get it when it is the home that loads its session again', () => {
+    const { home, guest } = joined();
+    home.client(loads('again'));
+    home.process(says('past'));
+    home.process({ id: 'again', result: {} });
+    home.process(says('new'));
+
+    expect(home.got()).toMatchObject([rpc(says('past')), { id: 'again' }, rpc(says('new'))]);
+    expect(guest.got()).toEqual([rpc(says('new'))]);
+  });
+
+  /** A session that a home has resumed, and a guest for whom its agent tells the past. */
+  function second() {
+    const sessions = new Map<string, LiveSession>();
+    const [home, guest] = [new Side(sessions), new Side(sessions)];
+    home.client(loads(1, 'session/resume'));
+    home.process({ id: 1, result: {} });
+    home.got();
+    home.sent();
+    guest.client(loads('j'));
+    const [{ id }] = home.sent() as [Json];
+    home.process(says('past 1'));
+    return { sessions, home, guest, id };
+  }
+});
+
+describe('two clients that load a session at the same time', () => {
+  test('have it in one process, and both get all of the past', () => {
+    const sessions = new Map<string, LiveSession>();
+    const [first, second] = [new Side(sessions), new Side(sessions)];
+    first.client(loads(1));
+    second.client(loads(2));
+    expect(second.sent()).toEqual([]);
+    first.process(says('past'));
+    first.process({ id: 1, result: {} });
+
+    expect(first.got()).toEqual([rpc(says('past')), rpc({ id: 1, result: {} })]);
+    expect(second.got()).toEqual([rpc(says('past')), rpc({ id: 2, result: {} })]);
+    expect(second.sent()).toEqual([]);
+  });
+
+  test.each([
+    ['fails', (first: Side) => first.process({ id: 1, error: { code: -32603, message: 'no' } })],
+    ['is not answered before the process ends', (first: Side) => first.traffic.end()],
+  ])('do not depend on each other: the first %s', (_, end) => {
+    const sessions = new Map<string, LiveSession>();
+    const [first, second] = [new Side(sessions), new Side(sessions)];
+    first.client(loads(1));
+    second.client(loads(2));
+    end(first);
+
+    expect(first.traffic.own).toEqual([]);
+    expect(second.sent()).toEqual([rpc(loads(2))]);
+    second.process({ id: 2, result: {} });
+    expect(second.got()).toEqual([rpc({ id: 2, result: {} })]);
+    expect(second.traffic.own).toHaveLength(1);
+  });
+
+  test('may be gone when it is their turn', () => {
+    const sessions = new Map<string, LiveSession>();
+    const [first, second] = [new Side(sessions), new Side(sessions)];
+    first.client(loads(1));
+    second.client(loads(2));
+    second.traffic.end();
+    first.process({ id: 1, result: {} });
+
+    expect(second.got()).toEqual([]);
+    expect(first.traffic.own.map(({ isShared }) => isShared)).toEqual([false]);
+  });
+});
+
+test('a turn counts that was begun before the session was open', () => {
+  const sessions = new Map<string, LiveSession>();
+  const [home, guest] = [new Side(sessions), new Side(sessions)];
+  home.client(loads(1, 'session/resume'));
+  home.client(prompts(2, 'hi'));
+  home.process({ id: 1, result: {} });
+  expect(home.traffic.own.map(({ isInTurn }) => isInTurn)).toEqual([true]);
+
+  home.process({ id: 2, result: { stopReason: 'end_turn' } });
+  home.client(prompts(3, 'more'));
+  home.sent();
+  guest.client(loads('j'));
+  expect(home.sent()).toEqual([]);
+  expect(JSON.stringify(guest.got()[0])).toContain('Earlier messages of this session are not kept');
+});
+
+test('when a process ends, guests hear that nothing is open any more', () => {
+  const { home, guest } = joined();
+  home.client(prompts(2, 'hi'));
+  home.process(asks(7));
+  const [, asked] = guest.got();
+  home.traffic.end();
+
+  expect(guest.got()).toEqual([
+    rpc({ method: '_containai/turn_ended', params: { sessionId: 's' } }),
+    rpc({ method: '$/cancel_request', params: { requestId: asked!.id } }),
+  ]);
 });
