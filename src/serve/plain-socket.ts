@@ -42,6 +42,7 @@ export async function firstLine(socket: Socket, limitMs: number): Promise<string
 export class PlainSocket implements Outlet {
   readonly #reader: LineReader;
   #mayRead = true;
+  #isInputOver = false;
   #isOver = false;
 
   /** `maxLineBytes`: of the client's lines. */
@@ -58,16 +59,12 @@ export class PlainSocket implements Outlet {
     });
     socket.on('end', () => {
       this.#reader.end();
+      this.#isInputOver = true;
       this.#pull();
-      connection.detach(this, true);
     });
     socket.on('drain', () => connection.flush());
     socket.on('error', () => socket.destroy());
     socket.on('close', () => connection.detach(this, true));
-    connection.onRoom = () => {
-      this.#mayRead = true;
-      this.#pull();
-    };
     connection.attach(this);
     socket.resume();
   }
@@ -103,6 +100,15 @@ export class PlainSocket implements Outlet {
         return;
       }
       this.#mayRead = this.connection.receive(line);
+      if (this.#mayRead) continue;
+      this.connection.whenRoom(() => {
+        this.#mayRead = true;
+        this.#pull();
+      });
+    }
+    if (this.#mayRead && this.#isInputOver && !this.#isOver) {
+      this.#isInputOver = false;
+      this.connection.inputIsOver();
     }
     if (this.#mayRead || this.#isOver) this.socket.resume();
     else this.socket.pause();

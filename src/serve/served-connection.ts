@@ -48,12 +48,11 @@ export class ServedConnection {
   received = 0;
   /** When something last passed, by `performance.now()`. */
   activeAt = performance.now();
-  /** After `receive` was false: more may be read. */
-  onRoom: (() => void) | undefined;
   readonly #process: AgentProcess;
   readonly #traffic: Traffic;
   readonly #keeper: Keeper;
   readonly #streams = new Map<string, ClientStream>();
+  #waitingForRoom: (() => void)[] = [];
   #isPaused = false;
   #isOver = false;
   #hasEnded = false;
@@ -78,7 +77,7 @@ export class ServedConnection {
     this.#process = new AgentProcess({
       ...options.process,
       onLine: (line) => Buffer.isBuffer(line) && this.#fromProcess(line),
-      onDrain: () => this.onRoom?.(),
+      onDrain: () => this.#tellRoom(),
       onEnd: ({ message }) => this.#onEnd(message),
     });
     this.#startGrace();
@@ -165,7 +164,7 @@ export class ServedConnection {
     this.#pauseOrResume();
   }
 
-  /** Takes one message of the client, without line end. False: read no more until `onRoom` is called. */
+  /** Takes one message of the client, without line end. False: read no more, and use `whenRoom`. */
   receive(line: Buffer): boolean {
     this.received++;
     this.activeAt = performance.now();
@@ -173,6 +172,17 @@ export class ServedConnection {
     // As in ACP's lines, blank ones mean nothing.
     if (!isBlank(line)) this.#guard(() => this.#traffic.fromClient(line));
     return this.#process.unreadBytes < maxUnreadBytes;
+  }
+
+  /** After `receive` was false: calls `then` once, when more may be read or the process has ended. */
+  whenRoom(then: () => void): void {
+    this.#waitingForRoom.push(then);
+  }
+
+  /** The client says no more, and still reads: the process answers what is due soon, and ends. */
+  inputIsOver(): void {
+    if (this.#isOver || this.#isNeeded) this.end();
+    else void this.#process.stop(proxyStop);
   }
 
   /** The client is gone for good: the process ends, unless other connections follow its sessions. */
@@ -208,6 +218,10 @@ export class ServedConnection {
     clearTimeout(this.#grace);
     if (this.#isOver) return;
     this.#grace = setTimeout(() => this.end(), this.options.graceMs).unref();
+  }
+
+  #tellRoom(): void {
+    for (const then of this.#waitingForRoom.splice(0)) then();
   }
 
   #fromProcess(line: Buffer): void {
@@ -272,6 +286,7 @@ export class ServedConnection {
     for (const [name, stream] of this.#streams) this.#closeOutlet(stream, name, 'ended', reason);
     this.#isOver = true;
     clearTimeout(this.#grace);
+    this.#tellRoom();
     this.options.onEnd(isExpected);
   }
 }

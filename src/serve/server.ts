@@ -28,6 +28,9 @@ const quietMs = 30_000;
 /** Streams of one client over HTTP/2: one for each of its sessions, and those of its messages. */
 const maxStreams = 1_024;
 
+/** Who has said all may still be answered. */
+const halfOpen = { allowHalfOpen: true };
+
 /** What a server is made from. */
 export interface ServerOptions {
   /** Answers requests. */
@@ -137,14 +140,14 @@ export class Server {
 
   #plainServer(isTls: boolean): net.Server {
     const serve = (socket: net.Socket): void => void this.#servePlain(socket);
-    if (!isTls) return net.createServer(serve);
-    return tls.createServer({ ...this.#certificates(), handshakeTimeout: headersMs }, serve);
+    if (!isTls) return net.createServer(halfOpen, serve);
+    return tls.createServer({ ...halfOpen, ...this.#certificates(), handshakeTimeout: headersMs }, serve);
   }
 
   /** JSON begins with a brace, which HTTP never does. */
   #unixServer(): net.Server {
     const forHttp = this.#httpServer(false, true);
-    return net.createServer((socket) => {
+    return net.createServer(halfOpen, (socket) => {
       socket.setTimeout(headersMs, () => socket.destroy());
       socket.on('error', () => socket.destroy());
       socket.once('data', (chunk) => {

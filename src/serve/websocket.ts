@@ -101,7 +101,6 @@ class SocketOutlet implements Outlet {
       this.#pulse.stop();
       connection.detach(this, finalCodes.includes(code));
     });
-    connection.onRoom = () => this.#setPaused(false);
     connection.attach(this, after);
   }
 
@@ -142,6 +141,8 @@ class SocketOutlet implements Outlet {
     // What comes late was not counted when the client came back, so it sends it again. Source: as above, binary frames
     // are ignored.
     if (this.#isClosing || isBinary) return;
-    if (!this.connection.receive(onOneLine(data as Buffer))) this.#setPaused(true);
+    if (this.connection.receive(onOneLine(data as Buffer))) return;
+    this.#setPaused(true);
+    this.connection.whenRoom(() => this.#setPaused(false));
   }
 }

@@ -131,3 +131,12 @@ test.each(['end', 'destroy'] as const)('its %s is that of the connection', async
   client.socket[how]();
   await untilNone();
 });
+
+test('has its answers, also if the client has ended its side behind its requests', async () => {
+  const client = byUnix();
+  client.send({ id: 1, method: 'initialize', params: { protocolVersion: 1 } });
+  client.socket.end();
+
+  expect(await client.inbox.response(1)).toHaveProperty('result.protocolVersion', 1);
+  await client.rest();
+});

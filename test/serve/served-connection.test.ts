@@ -325,3 +325,17 @@ describe('two connections that share a session', () => {
     expect(await home.ended).toBe(true);
   });
 });
+
+test('who waits for room is told when the process has ended instead', async () => {
+  const { connection, ended } = connect({
+    process: { ...usual, agent: program(process.execPath, '-e', 'setTimeout(() => {}, 1e9)') },
+  });
+  connection.attach(new Client());
+  const message = { jsonrpc: '2.0', method: 'x', params: 'x'.repeat(2_000_000) };
+  expect(connection.receive(Buffer.from(JSON.stringify(message)))).toBe(false);
+  const told = new Promise<void>((resolve) => connection.whenRoom(resolve));
+  connection.end();
+
+  await told;
+  expect(await ended).toBe(true);
+});

@@ -79,7 +79,11 @@ export class StreamableHttp {
       return;
     }
     const connection = this.#connectionOf(request, visitor);
-    if (!connection.receive(line)) await roomOf(connection);
+    if (!connection.receive(line)) {
+      await new Promise<void>((resolve) => connection.whenRoom(resolve));
+      // It may have ended instead, and then has not read the message.
+      this.#connectionOf(request, visitor);
+    }
     response.writeHead(202).end();
   }
 
@@ -135,17 +139,6 @@ function refused(status: number, { kind, id, defect }: Message, reason: string):
   const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;
   const line = errorLine(id ?? 'null', { code, message: reason });
   return new HttpError(status, reason, joined(line));
-}
-
-async function roomOf(connection: ServedConnection): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const others = connection.onRoom;
-    connection.onRoom = () => {
-      connection.onRoom = undefined;
-      others?.();
-      resolve();
-    };
-  });
 }
 
 function headerOf({ headers }: Request, name: string): string | undefined {
