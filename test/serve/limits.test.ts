@@ -95,6 +95,8 @@ test('a client of HTTP/2 that asks for nothing cannot hold its socket', async ()
   await Promise.race([once(client, 'connect'), closed]);
   // What has no token is answered, and does not keep its stream.
   const request = client.request({ ':method': 'POST', ':path': '/acp' }).on('error', () => undefined);
+  // A session of Node ends when its streams are read.
+  request.resume();
   const [answer] = (await Promise.race([once(request, 'response'), closed])) as unknown[];
   if (answer !== undefined) expect(answer).toMatchObject({ ':status': 401 });
 
