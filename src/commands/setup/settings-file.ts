@@ -1,6 +1,8 @@
 /** A settings file of an editor: JSON that people write, with comments, which stay. */
 import {
+  constants,
   copyFileSync,
+  existsSync,
   mkdirSync,
   readFileSync,
   realpathSync,
@@ -15,7 +17,7 @@ import { errorCodeOf } from '../../system/real-path';
 
 /**
  * Sets a value in a file, which is made if it is missing. What was there before is kept beside it, with `.before-cai` at
- * the end of the name. Returns false if the value stands there already. Throws `CaiError('CONFIG')` for a file that
+ * the end of the name, or `.before-cai-2` and so on: what is kept is never replaced. Returns false if the value stands there already. Throws `CaiError('CONFIG')` for a file that
  * cannot be read, is no JSON, or cannot be written; then nothing has changed.
  */
 export function setInFile(file: string, path: readonly string[], value: unknown): boolean {
@@ -67,8 +69,12 @@ function write(file: string, before: string | undefined, after: string): void {
     return;
   }
   const real = realpathSync(file);
-  copyFileSync(real, `${real}.before-cai`);
+  copyFileSync(real, unusedName(`${real}.before-cai`), constants.COPYFILE_EXCL);
   const draft = `${real}.cai-draft`;
   writeFileSync(draft, after, { mode: statSync(real).mode });
   renameSync(draft, real);
+}
+
+function unusedName(name: string): string {
+  for (let number = 2, free = name; ; free = `${name}-${number++}`) if (!existsSync(free)) return free;
 }
