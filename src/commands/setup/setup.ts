@@ -1,4 +1,5 @@
 /** `cai setup`: writes into an editor's settings how it starts an agent, here or on a server. */
+import { posix } from 'node:path';
 import { catalog } from '../../agent/catalog';
 import { loadConfig } from '../../config/config';
 import { ownValue } from '../../config/own-property';
@@ -13,6 +14,7 @@ import { setInFile } from './settings-file';
 interface Options {
   readonly agent?: string;
   readonly remote?: string;
+  readonly tokenFile?: string;
   readonly print?: true;
 }
 
@@ -22,26 +24,39 @@ const names = [...Object.keys(editors), 'neovim'];
 export const run = declare<Options>({
   name: 'setup',
   description: `Writes into an editor's settings how it starts an agent. What stood there before is kept beside the
-    file, with ".before-cai" at the end of its name.`,
+    file, with ".before-cai" at the end of its name, and a number if there is such a file.`,
   arguments: [['<editor>', names.join(', ')]],
   options: [
-    ['-a, --agent <name>', 'the agent (default: "agent.default" in the configuration)'],
+    [
+      '-a, --agent <name>',
+      'the agent (default: "agent.default" in the configuration; the first that a server has)',
+    ],
     ['-r, --remote <url>', 'an agent of this server, by cai connect'],
+    ['--token-file <file>', 'a file with the token for that server'],
     ['-p, --print', 'print what to write, and change nothing'],
   ],
   action: (options, host, [editor]) => setup(editor!, options, host),
 });
 
+/** How an agent is started, and what a person sees of it. */
+interface Start {
+  readonly title: string;
+  readonly args: readonly string[];
+  /** What else is needed, a sentence. */
+  readonly note?: string | undefined;
+}
+
 function setup(word: string, options: Options, host: Host): number {
   const editor = ownValue(editors, word);
   if (editor === undefined && word !== 'neovim')
     throw new CaiError('USAGE', `"${word}" is no editor that cai can set up: ${names.join(', ')}`);
-  const { agent = loadConfig(host).agent.default, remote } = options;
-  const title = `${ownValue(catalog, agent)?.displayName ?? agent} (${remote === undefined ? 'cai' : hostOf(remote, host)})`;
-  const args = remote === undefined ? ['--acp', agent] : ['connect', remote, '--agent', agent];
+  const { remote } = options;
+  const { title, args, note } = remote === undefined ? here(options, host) : there(remote, options, host);
   const entry = editorCommand(args);
+  const notes = [editor?.note, note].filter((each) => each !== undefined);
   if (editor === undefined) {
     process.stdout.write(neovimLines(title, entry));
+    for (const each of notes) process.stderr.write(`cai: ${each}\n`);
     return 0;
   }
   const file = editor.file(host);
@@ -55,12 +70,36 @@ function setup(word: string, options: Options, host: Host): number {
     const isNew = setInFile(file, path, value);
     process.stderr.write(`cai: this ${isNew ? 'was written into' : 'stands already in'} ${file}\n`);
   }
-  if (editor.note !== undefined) process.stderr.write(`cai: ${editor.note}\n`);
+  for (const each of notes) process.stderr.write(`cai: ${each}\n`);
   return 0;
 }
 
-/** What to call a server. Throws `CaiError('USAGE')` for an address that `cai connect` does not take. */
-function hostOf(remote: string, host: Host): string {
-  const { url, socketPath } = readAddress(remote, undefined, host);
-  return socketPath === undefined ? new URL(url).host : 'this machine';
+function here({ agent, tokenFile }: Options, host: Host): Start {
+  if (tokenFile !== undefined) throw new CaiError('USAGE', '--token-file needs --remote');
+  const name = agent ?? loadConfig(host).agent.default;
+  return { title: `${shown(name)} (cai)`, args: ['--acp', name] };
+}
+
+/** Throws `CaiError('USAGE')` for an address that `cai connect` does not take. Which agents are there, the server knows. */
+function there(remote: string, { agent, tokenFile }: Options, host: Host): Start {
+  const { url, socketPath, isLoopback } = readAddress(remote, agent, host);
+  const place = socketPath === undefined ? new URL(url).host : 'this machine';
+  const isElsewhere = socketPath === undefined && !isLoopback;
+  return {
+    title: `${agent === undefined ? 'cai' : shown(agent)} (${place})`,
+    args: [
+      ...['connect', remote],
+      ...(agent === undefined ? [] : ['--agent', agent]),
+      // The editor starts it in another folder.
+      ...(tokenFile === undefined ? [] : ['--token-file', posix.resolve(host.cwd, tokenFile)]),
+    ],
+    note:
+      isElsewhere && tokenFile === undefined
+        ? 'If the server wants a token, put it into a file that only you can read, and run this again with --token-file FILE.'
+        : undefined,
+  };
+}
+
+function shown(agent: string): string {
+  return ownValue(catalog, agent)?.displayName ?? agent;
 }

@@ -58,6 +58,51 @@ test('keeps comments and all else, and the file as it was beside it', async () =
   expect(readFileSync(`${file}.before-cai`, 'utf8')).toBe(before);
 });
 
+test('never replaces what it has kept', async () => {
+  const file = fileOf('zed', '{}');
+  for (const agent of ['claude', 'codex', 'gemini']) await setup('zed', '--agent', agent);
+
+  const kept = ['', '-2', '-3'].map((end) => readFileSync(`${file}.before-cai${end}`, 'utf8'));
+  expect(kept[0]).toBe('{}');
+  expect(kept.map((text) => /codex/.test(text))).toEqual([false, false, true]);
+});
+
+test('names no agent and no token of a server that nobody has named, and says where the token goes', async () => {
+  const plain = await setup('zed', '--remote', 'wss://build.example');
+  const token = await setup('zed', '--remote', 'wss://build.example', '--token-file', 'token');
+  const near = await setup('zed', '--remote', 'http://127.0.0.1:8722');
+
+  const entry = (args: readonly string[]): unknown => ({
+    agent_servers: {
+      'cai (build.example)': expect.objectContaining({
+        args: [...cai, 'connect', 'wss://build.example', ...args],
+      }) as unknown,
+    },
+  });
+  const { args } = (JSON.parse(plain.stdout) as { agent_servers: Record<string, { args: string[] }> })
+    .agent_servers['cai (build.example)']!;
+  const cai = args.slice(0, args.indexOf('connect'));
+  expect(JSON.parse(plain.stdout)).toEqual(entry([]));
+  expect(plain.stderr).toContain('run this again with --token-file FILE');
+  expect(JSON.parse(token.stdout)).toEqual(entry(['--token-file', join(user.cwd!, 'token')]));
+  expect(token.stderr + near.stderr).not.toContain('--token-file');
+});
+
+test('writes what the documentation shows', async () => {
+  const { stdout } = await setup('zed', '--remote', 'wss://build.example', '--print');
+  const text = readFileSync('docs/editors.md', 'utf8');
+  const [, shown] = /`cai setup zed --remote wss:\/\/build\.example` writes this:\n\n```json\n(.*?)```/s.exec(
+    text,
+  )!;
+
+  // The path of the program depends on the machine.
+  const written = JSON.parse(stdout, (key, value: unknown) => {
+    if (key === 'command') return 'cai';
+    return Array.isArray(value) ? value.slice(value.indexOf('connect')) : value;
+  }) as unknown;
+  expect(written).toEqual(JSON.parse(shown!));
+});
+
 test('changes nothing the second time', async () => {
   await setup('zed');
   const { mtimeMs } = statSync(fileOf('zed'));
@@ -86,7 +131,7 @@ test('writes nothing with --print, nor for Neovim', async () => {
   expect(JSON.parse(printed.stdout)).toHaveProperty('agent_servers');
   expect(printed.stderr).toContain(`belongs into ${fileOf('zed')}`);
   expect(() => statSync(fileOf('zed'))).toThrow(/ENOENT/);
-  expect(lua.stdout).toContain('"connect", "unix:/run/s.sock", "--agent", "claude"');
+  expect(lua.stdout).toContain('"connect", "unix:/run/s.sock" }');
 });
 
 test('leaves alone a file that it cannot read', async () => {
@@ -100,6 +145,7 @@ test('leaves alone a file that it cannot read', async () => {
 test.each([
   [['emacs'], /"emacs" is no editor that cai can set up: zed, vscode, jetbrains, neovim/],
   [['zed', '--remote', 'ftp://x'], /begins with wss/],
+  [['zed', '--token-file', 'x'], /--token-file needs --remote/],
   [['zed', '--remote', 'wss://me:secret@x'], /^(?!.*secret)/],
   [[], /missing required argument/],
 ])('refuses %j', async (args, words) => {
