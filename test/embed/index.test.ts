@@ -1,6 +1,6 @@
 /** The package as other programs get it: packed, unpacked into their `node_modules`, without anything else of ours. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { newFolder } from '../support/temp-folder';
 
@@ -100,6 +100,14 @@ test('gives a connection that fits the SDK, and the compiler sees what does not'
   `;
 
   expect(compile('client.mts', text, ['--noEmit', '--skipLibCheck', '--types', 'node'])).toBe('');
+});
+
+test('is used by the example of the documentation as the compiler wants it', () => {
+  const text = readFileSync(join(repository, 'docs/embedding.md'), 'utf8');
+  const [, example] = /```js\n(.*?)```/s.exec(text)!;
+
+  expect(example).toContain('connect(');
+  expect(compile('example.mts', example!, ['--noEmit', '--skipLibCheck', '--types', 'node'])).toBe('');
 });
 
 test('starts the programs of the package that it lies in', () => {
