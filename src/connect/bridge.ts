@@ -51,7 +51,7 @@ export class Bridge {
   readonly #own = new Map<string, (answer: Message) => void>();
   /** The editor's own, and whether it has been answered. */
   #initialize: { readonly request: Message; isAnswered: boolean } | undefined;
-  /** What signs in, in its order. */
+  /** What signs in, in its order: an agent's process knows only what it was told, and another one may refuse sessions. */
   #repeated: Message[] = [];
   /** The connection has what it needs before the editor's messages. */
   #isReady = false;

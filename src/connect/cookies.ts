@@ -1,6 +1,6 @@
 /**
  * The cookies of one server. A balancer in front of several servers tells by them which one has the connection.
- * Source: ACP, remote transport: clients return cookies on all requests to the server.
+ * Source: ACP, remote transport: clients must keep a server's cookies, and return them on all requests.
  */
 export class Cookies {
   readonly #values = new Map<string, string>();
