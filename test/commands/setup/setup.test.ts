@@ -64,7 +64,7 @@ test('never replaces what it has kept', async () => {
 
   const kept = ['', '-2', '-3'].map((end) => readFileSync(`${file}.before-cai${end}`, 'utf8'));
   expect(kept[0]).toBe('{}');
-  expect(kept.map((text) => /codex/.test(text))).toEqual([false, false, true]);
+  expect(kept.map((text) => text.includes('codex'))).toEqual([false, false, true]);
 });
 
 test('names no agent and no token of a server that nobody has named, and says where the token goes', async () => {
