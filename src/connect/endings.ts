@@ -67,7 +67,7 @@ export function endingOfError(error: Error, isStandard: boolean): Ending {
   if (isStandard && code === 'ENOENT')
     return {
       kind: 'absent',
-      reason: 'no server of yours runs on this machine. Run "cai serve", or give an address',
+      reason: 'nothing listens there. Run "cai serve", or give an address',
     };
   return { kind: 'again', reason: `${reason}. Check the address, and that "cai serve" runs there` };
 }

@@ -87,7 +87,7 @@ describe('an attempt that fails', () => {
   });
 
   test.each([
-    [true, 'absent', /^no server of yours runs on this machine\. Run "cai serve"/],
+    [true, 'absent', /^nothing listens there\. Run "cai serve"/],
     [false, 'again', /^connect ENOENT\. Check the address/],
   ] as const)('without a socket there, the standard one: %p', (isStandard, kind, reason) => {
     expect(endingOfError(failed('ENOENT', 'connect ENOENT'), isStandard)).toEqual({

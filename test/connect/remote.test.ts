@@ -107,6 +107,23 @@ describe('a connection', () => {
     },
   );
 
+  test('that breaks and goes on is told of both times', async () => {
+    server = new ScriptedServer();
+    editor = new Editor([`ws://127.0.0.1:${await server.listen()}`]);
+    const connection = await server.connection();
+    connection.send({ method: '_one' });
+    await editor.inbox.next('_one');
+    connection.cut();
+    connection.send({ method: '_two' });
+    await editor.inbox.next('_two');
+    await editor.leave();
+
+    expect(editor.stderr.match(/"level":40.*"msg":"[^"]*/g)).toEqual([
+      expect.stringMatching(/"the connection to the server is interrupted$/),
+      expect.stringMatching(/"the connection goes on$/),
+    ]);
+  });
+
   test.each([1000, 1007, 1009, 4001])('is over after the end of a socket with %d', async (code) => {
     const connection = await start();
     const id = editor.ask('_ask');
