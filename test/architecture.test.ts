@@ -110,7 +110,6 @@ const withoutTest: Readonly<Record<string, string>> = {
   'serve/client-stream': 'test/serve/served-connection.test.ts',
   'serve/chat/chat-agent': 'test/serve/chat.test.ts',
   'serve/chat/chat-bridge': 'test/serve/chat.test.ts',
-  'commands/serve/run-server': 'test/serve/, with real servers',
   'workspace/records': 'test/workspace/trust.test.ts',
   'serve/traffic/agent-requests': 'as serve/traffic/guest',
   'serve/traffic/guest': 'test/serve/traffic/traffic.test.ts',

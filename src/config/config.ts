@@ -20,7 +20,7 @@ import {
 import { placesIn } from './toml-places';
 import { errorCodeOf } from '../system/real-path';
 import * as rules from './repository-rules';
-import { allOr, agentNames, folders, personName, servedHosts, webOrigins } from './serve-words';
+import { allOr, agentNames, folders, listenPlaces, personName, servedHosts, webOrigins } from './serve-words'; // prettier-ignore
 
 /**
  * Every key by its table: the field of `Config` that it sets, its kind, what a repository may do with it, and what
@@ -111,6 +111,8 @@ const tables = {
   serve: {
     // Without it: the default agent.
     agents: key('agents', agentNames, 'never'),
+    // Without it: port 8722 of 127.0.0.1.
+    listen: key('listen', listenPlaces, 'never'),
     hosts: key('hosts', servedHosts, 'never', []),
     origins: key('origins', webOrigins, 'never', []),
     grace: key('graceMs', duration('24d'), 'never', '10m'),

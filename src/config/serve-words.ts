@@ -1,5 +1,5 @@
 /** Words of the tables of `cai serve`: who may come in, and under which names it is reached. */
-import { absolutePath, listOf, type Kind } from './config-kinds';
+import { absolutePath, listOf, path, type Kind } from './config-kinds';
 import { normalHost } from './host-rules';
 
 /** The name of the user who runs the server, which nobody else can have. */
@@ -42,6 +42,26 @@ export function allOr<T>(kind: Kind<T>): Kind<T | 'all'> {
     read: (value, base) => (value === 'all' ? value : kind.read(value, base)),
   };
 }
+
+const places = listOf(
+  'a list of different addresses such as ["0.0.0.0:8722"], each HOST:PORT, https://HOST:PORT, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH, not empty',
+  (word) => /^(unix:.|((https?|tcp|tls):\/\/)?[^/]*?\d+$)/.test(word),
+);
+
+/** Where the server listens: all of what `--listen` can say. */
+export const listenPlaces: Kind<readonly string[]> = {
+  ...places,
+  read: (value, base) => {
+    const read = (place: string): string | undefined => {
+      const socket = /^unix:(?:\/\/)?(.+)$/s.exec(place)?.[1];
+      if (socket === undefined) return place;
+      const whole = path.read(socket, base);
+      return whole && `unix:${whole}`;
+    };
+    const all = Array.isArray(value) && value.length > 0 ? places.read(value)?.map(read) : undefined;
+    return all?.every((each) => each !== undefined) === true ? all : undefined;
+  },
+};
 
 /** Names under which clients reach the server, as they stand in the header `Host`. */
 export const servedHosts = listOf(

@@ -30,8 +30,8 @@ export interface ConnectionsOptions {
   readonly metrics: Metrics;
   /** The log. */
   readonly log: Log;
-  /** What the processes write to stderr: lines of their logs. */
-  onStderr(text: string): void;
+  /** What the process of a connection writes to stderr: lines of its log. */
+  onStderr(id: string, text: string): void;
   /** As of `Door`. */
   isStillAdmitted(visitor: Visitor): boolean;
 }
@@ -90,7 +90,7 @@ export class Connections {
           if (kind === 'agent-ended') metrics.agentEnded();
         },
         log,
-        onStderr: (text) => this.options.onStderr(text),
+        onStderr: (text) => this.options.onStderr(id, text),
       },
       isSplit,
       keep: { bytes: serve.keepBytes, lines: serve.keepMessages },

@@ -1,6 +1,7 @@
 /** Where a server listens, as it is written. */
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
+import { isLoopback } from './door/listen';
 
 /** A place to listen. */
 export type ListenAddress =
@@ -13,12 +14,13 @@ export type ListenAddress =
 
 /**
  * Reads `HOST:PORT`, `PORT`, `http://HOST:PORT`, `https://HOST:PORT`, `tcp://HOST:PORT`, `tls://HOST:PORT` or
- * `unix:PATH`. Port 0: any that is free. Throws `CaiError('USAGE')`.
+ * `unix:PATH`. Port 0: any that is free. `prefersTls`: without a scheme, it is https where other machines can come.
+ * Throws `CaiError('USAGE')`.
  */
-export function addressOf(text: string, cwd: string): ListenAddress {
+export function addressOf(text: string, cwd: string, prefersTls: boolean): ListenAddress {
   const unix = /^unix:(?:\/\/)?(.+)$/s.exec(text)?.[1];
   if (unix !== undefined) return { kind: 'unix', path: posix.resolve(cwd, unix) };
-  const [, scheme = 'http', rest = ''] = /^(?:(https?|tcp|tls):\/\/)?(.*?)\/?$/s.exec(text) ?? [];
+  const [, scheme, rest = ''] = /^(?:(https?|tcp|tls):\/\/)?(.*?)\/?$/s.exec(text) ?? [];
   const [, host, port] = /^(?:(\[[\da-fA-F:.]+\]|[^:[\]/\s]+):)?(\d{1,5})$/.exec(rest) ?? [];
   if (port === undefined || Number(port) > 65_535)
     throw new CaiError(
@@ -26,6 +28,7 @@ export function addressOf(text: string, cwd: string): ListenAddress {
       `"${text}" is no address to listen on: write HOST:PORT, https://HOST:PORT, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH`,
     );
   const place = { host: (host ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port: Number(port) };
+  if (scheme === undefined) return { kind: 'http', ...place, isTls: prefersTls && !isLoopback(place.host) };
   return scheme.startsWith('http')
     ? { kind: 'http', ...place, isTls: scheme === 'https' }
     : { kind: 'tcp', ...place, isTls: scheme === 'tls' };

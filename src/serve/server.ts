@@ -232,7 +232,8 @@ async function makeRoomFor(path: string, user: number): Promise<void> {
     });
     socket.once('error', () => resolve(false));
   });
-  if (isServed) throw new CaiError('USAGE', `another cai serve listens on ${path}: end it, or use --listen`);
+  if (isServed)
+    throw new CaiError('USAGE', `another cai serve listens on ${path}: end it, or choose another path`);
   const left = statSync(path, { throwIfNoEntry: false });
   if (left?.isSocket() === false)
     throw new CaiError('USAGE', `${path} is there, and is no socket: choose another name`);

@@ -13,10 +13,10 @@ test.each([
   ['unix:/run/s.sock', 'unix:/run/s.sock'],
   ['unix:///run/a b', 'unix:/run/a b'],
 ])('%s is %s', (text, url) => {
-  const address = addressOf(text, '/cwd');
+  const address = addressOf(text, '/cwd', false);
 
   expect(urlOf(address)).toBe(url);
-  expect(addressOf(urlOf(address), '/other')).toEqual(address);
+  expect(addressOf(urlOf(address), '/other', true)).toEqual(address);
 });
 
 test.each([
@@ -33,5 +33,17 @@ test.each([
   'unix:',
   'h h:1',
 ])('"%s" is none', (text) => {
-  expect(() => addressOf(text, '/')).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
+  expect(() => addressOf(text, '/', false)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
+});
+
+test.each([
+  ['0.0.0.0:8722', 'https://0.0.0.0:8722'],
+  ['box:8722', 'https://box:8722'],
+  ['[::]:8722', 'https://[::]:8722'],
+  ['8722', 'http://127.0.0.1:8722'],
+  ['localhost:8722', 'http://localhost:8722'],
+  ['http://box:8722', 'http://box:8722'],
+  ['tcp://box:8722', 'tcp://box:8722'],
+])('with a certificate, %s is %s', (text, url) => {
+  expect(urlOf(addressOf(text, '/', true))).toBe(url);
 });

@@ -5,9 +5,9 @@ import * as http2 from 'node:http2';
 import * as https from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { pki } from 'node-forge';
 import { WebSocket } from 'ws';
 import type { Json } from '../support/inbox';
+import { certificate } from '../support/certificate';
 import { success } from '../support/messages';
 import { Served } from '../support/served';
 import { newFolder } from '../support/temp-folder';
@@ -21,25 +21,6 @@ async function start(options: Parameters<typeof Served.start>[0]): Promise<Serve
   const server = await Served.start(options);
   servers.push(server);
   return server;
-}
-
-/** A certificate for 127.0.0.1, which signs itself, in files. */
-function certificate(): { cert: string; certFile: string; keyFile: string } {
-  const { publicKey, privateKey } = pki.rsa.generateKeyPair(2048);
-  const made = pki.createCertificate();
-  made.publicKey = publicKey;
-  made.serialNumber = '01';
-  made.validity.notAfter = new Date(Date.now() + 86_400_000);
-  const name = [{ name: 'commonName', value: 'localhost' }];
-  made.setSubject(name);
-  made.setIssuer(name);
-  made.setExtensions([{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }]);
-  made.sign(privateKey);
-  const folder = newFolder();
-  const cert = pki.certificateToPem(made);
-  writeFileSync(join(folder, 'cert.pem'), cert);
-  writeFileSync(join(folder, 'key.pem'), pki.privateKeyToPem(privateKey), { mode: 0o600 });
-  return { cert, certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
 }
 
 describe('HTTP/2 over TLS', () => {

@@ -29,8 +29,6 @@ export interface ServedOptions {
 
 /** One server. Ended by `end`. */
 export class Served {
-  /** As it has said them, in the order of `listen`. */
-  addresses: readonly string[] = [];
   /** What it has written to stderr so far. */
   stderr = '';
   #text = '';
@@ -65,12 +63,17 @@ export class Served {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const served = new Served(server, home);
-    while (served.#text.split('\n').length <= listen.length) {
+    // It names them, and its user's socket, once it listens at all.
+    while (served.#text.split('\n').length <= Math.max(1, listen.length)) {
       if (server.exitCode !== null) throw new Error(`the server has ended: ${served.stderr}`);
       await Promise.race([once(server.stdout, 'data'), once(server, 'exit')]);
     }
-    served.addresses = served.#text.trim().split('\n');
     return served;
+  }
+
+  /** As it has said them so far, in the order of `listen`; then its user's socket. */
+  get addresses(): readonly string[] {
+    return this.#text.trim().split('\n');
   }
 
   /** Its first address. */

@@ -8,7 +8,7 @@ import type { Host } from '../../system/host';
 import { errorCodeOf } from '../../system/real-path';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
-import { qrCode } from './qr-code';
+import { codeFor, qrCode } from './qr-code';
 
 interface Options {
   readonly user?: string;
@@ -28,7 +28,8 @@ export const run = declare<Options>({
   action: async ({ user, qr }, host) => {
     const link = await askFor(user, host);
     process.stdout.write(`${link}\n`);
-    if (qr === true || process.stderr.isTTY) process.stderr.write(qrCode(link));
+    if (qr === true) process.stderr.write(qrCode(link));
+    else if (process.stderr.isTTY) process.stderr.write(codeFor(link));
     tell('whoever opens it first is signed in: it works once, and for five minutes');
     return 0;
   },
@@ -58,7 +59,7 @@ function noServer(socketPath: string, reason: Error): CaiError {
   return new CaiError(
     'NO_SERVER',
     isAbsent
-      ? `no "cai serve" of yours listens on ${socketPath}: start one, without --listen or with --listen unix:${socketPath} besides others`
+      ? `no "cai serve" of yours listens on ${socketPath}: start one`
       : `the server at ${socketPath} cannot be used: ${messageOf(reason)}`,
   );
 }

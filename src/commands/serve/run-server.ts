@@ -1,14 +1,15 @@
 /** `cai serve`: agents for clients elsewhere, until a signal ends it. */
-import { networkInterfaces } from 'node:os';
+import { statSync } from 'node:fs';
+import { networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Option } from 'commander';
 import { version } from '../../../package.json';
 import { loadConfig, type Config } from '../../config/config';
-import { ownTokenFile, servePort, serveSocket } from '../../config/serve-places';
-import { addressOf, urlOf, type ListenAddress } from '../../serve/listen-address';
+import { ownTokenFile, servePort } from '../../config/serve-places';
+import type { ListenAddress } from '../../serve/listen-address';
+import { CaiError } from '../../errors';
 import { ChatBridge } from '../../serve/chat/chat-bridge';
 import { Connections } from '../../serve/connections';
-import { checkListen, checkSocketPath } from '../../serve/door/listen';
 import { Door } from '../../serve/door/door';
 import { tlsOptionsOf } from '../../serve/door/tls';
 import { Metrics } from '../../serve/metrics';
@@ -16,7 +17,6 @@ import { pageAddress } from '../../serve/page/page-address';
 import type { Remembered } from '../../serve/page/page';
 import { Routes } from '../../serve/routes';
 import { Server } from '../../serve/server';
-import { AgentFolders } from '../../paths/agent-folders';
 import type { Host } from '../../system/host';
 import { openLog, type Log } from '../../system/log';
 import { LogFile } from '../../system/log-file';
@@ -25,7 +25,9 @@ import { SessionFile } from '../../sessions/session-file';
 import { ownerName } from '../../config/serve-words';
 import { declare } from '../support/command';
 import { endSignals } from '../support/end-signals';
-import { qrCode } from './qr-code';
+import { tell } from '../support/terminal';
+import { listenAt, namedPlaces } from './places';
+import { codeFor } from './qr-code';
 
 /** As the command line has them. */
 interface Options {
@@ -43,12 +45,12 @@ const several = (value: string, before: readonly string[] = []): string[] => [..
 /** Resolves with the exit status. */
 export const run = declare<Options>({
   name: 'serve',
-  description: `Offers agents to clients elsewhere, by ACP over WebSocket and HTTP. Without --listen: at
-    127.0.0.1:${servePort} and at a socket that only you can open.`,
+  description: `Offers agents to clients elsewhere, by ACP over WebSocket and HTTP. It also listens at a socket that
+    only you can open.`,
   options: [
     new Option(
       '-l, --listen <address>',
-      'HOST:PORT, https://HOST:PORT, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH; may be repeated',
+      `HOST:PORT, https://HOST:PORT, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH; may be repeated (default: "serve.listen", else 127.0.0.1:${servePort})`,
     ).argParser(several),
     new Option(
       '-a, --agent <name>',
@@ -73,35 +75,34 @@ Commands:
 
 async function serve(options: Options, host: Host): Promise<number> {
   const config = loadConfig(host);
-  const addresses = addressesOf(options, host);
   const tls = tlsOptionsOf(host, { ...config.serve, ...options });
   const isBehindProxy = options.behindProxy === true;
-  const hosts = addresses.flatMap((each) => (each.kind === 'unix' || each.isTls ? [] : [each.host]));
-  checkListen(hosts, { hasTls: false, isBehindProxy });
+  const hasCertificate = tls !== undefined;
+  const places = namedPlaces(options.listen, config, host, { hasCertificate, isBehindProxy });
+  const chatFolder = options.chat === undefined ? undefined : folderNamed(resolve(host.cwd, options.chat));
 
   const about = { pid: process.pid, agent: 'serve', version };
   const log = openLog(host.env, new LogFile(join(host.folders.state, 'logs'), about, isAlive));
-  const onProblem = (what: string): void => log.error({ what }, 'nobody can come in by a token');
+  const onProblem = (what: string): void => log.error({ what }, 'some cannot come in');
   const door = new Door({ host, serve: config.serve, isBehindProxy, onProblem });
   const metrics = new Metrics(() => connections.all);
-  const agents = agentsOf(options, config);
+  const agents = agentsOf(options, config, host);
   const connections: Connections = new Connections({
     config,
     host,
     agents,
     metrics,
     log,
-    onStderr: (text) => process.stderr.write(text),
+    onStderr: (id, text) => process.stderr.write(withId(id, text)),
     isStillAdmitted: (visitor) => door.isStillAdmitted(visitor),
   });
   // What is longer than the limit is refused by the process, which finds its id; what is far longer, here.
   const maxLineBytes = 2 * config.acp.maxLineFromEditorBytes;
-  const chat =
-    options.chat === undefined ? undefined : new ChatBridge(connections, resolve(host.cwd, options.chat));
-  const listened: ListenAddress[] = [];
+  const chat = chatFolder === undefined ? undefined : new ChatBridge(connections, chatFolder);
+  let listened: readonly ListenAddress[] = [];
   const page = {
     remembered: rememberedBy(config, host, log),
-    address: addressBy(listened, config, isBehindProxy),
+    address: () => pageAddress(listened, config.serve.hosts, isBehindProxy, interfaces()),
   };
   const routes = new Routes({ door, connections, metrics, chat, log, maxMessageBytes: maxLineBytes, page });
   const server = new Server({
@@ -116,15 +117,13 @@ async function serve(options: Options, host: Host): Promise<number> {
   });
   const ending = whenToEnd(log);
   try {
-    for (const address of addresses) {
-      const actual = await server.listen(address);
-      listened.push(actual);
-      process.stdout.write(`${urlOf(actual)}\n`);
-    }
-    process.stderr.write(`cai: serving ${agents.join(', ')}; the token is in ${ownTokenFile(host)}\n`);
+    listened = await listenAt(places, server, host);
+    tell(`serving ${agents.join(', ')}; the token is in ${ownTokenFile(host)}`);
+    if (hasCertificate && !listened.some((each) => each.kind !== 'unix' && each.isTls))
+      tell('the certificate is not used: for other machines, listen at an address that is not loopback');
     const link = process.stderr.isTTY ? routes.page.linkFor(ownerName) : undefined;
-    if (link !== undefined)
-      process.stderr.write(`cai: the page, once and for 5 minutes: ${link}\n${qrCode(link)}`);
+    if (typeof link === 'string')
+      process.stderr.write(`cai: the page, once and for 5 minutes: ${link}\n${codeFor(link)}`);
     return await ending;
   } finally {
     server.stopListening();
@@ -133,23 +132,27 @@ async function serve(options: Options, host: Host): Promise<number> {
   }
 }
 
-function addressesOf({ listen }: Options, host: Host): readonly ListenAddress[] {
-  const standard = [`127.0.0.1:${servePort}`, `unix:${serveSocket(host)}`];
-  const addresses = (listen ?? standard).map((text) => addressOf(text, host.cwd));
-  const folders = new AgentFolders(host.folders.state);
-  for (const each of addresses) if (each.kind === 'unix') checkSocketPath(each.path, folders);
-  return addresses;
-}
-
-function agentsOf({ agent }: Options, config: Config): readonly [string, ...string[]] {
-  const [first = config.agent.default, ...others] = agent ?? config.serve.agents ?? [];
+function agentsOf({ agent }: Options, config: Config, host: Host): readonly [string, ...string[]] {
+  // In test mode names are programs, which connections start from another folder.
+  const isPath = (name: string): boolean => host.env.CAI_ACP_TEST_MODE === '1' && name.includes('/');
+  const [first = config.agent.default, ...others] = (agent ?? config.serve.agents ?? []).map((name) =>
+    isPath(name) ? resolve(host.cwd, name) : name,
+  );
   return [first, ...others];
 }
 
-/** Where browsers find the page, as of when it is asked. */
-function addressBy(listened: readonly ListenAddress[], { serve: { hosts } }: Config, isBehindProxy: boolean) {
-  const interfaces = () => Object.values(networkInterfaces()).flatMap((each) => each ?? []);
-  return () => pageAddress(listened, hosts, isBehindProxy, interfaces());
+function folderNamed(path: string): string {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return path;
+  throw new CaiError('USAGE', `${path}, which --chat names, is no folder: make it, or name another`);
+}
+
+/** What a connection's process says, each line with the beginning of the connection's id. */
+function withId(id: string, text: string): string {
+  return text.replace(/(^|\n)(?=[^\n])/g, `$1[${id.slice(0, 8)}] `);
+}
+
+function interfaces(): readonly NetworkInterfaceInfo[] {
+  return Object.values(networkInterfaces()).flatMap((each) => each ?? []);
 }
 
 /** The sessions of the user, whatever program has opened them. */

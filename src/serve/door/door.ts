@@ -20,7 +20,7 @@ export interface DoorOptions {
   readonly serve: Config['serve'];
   /** A proxy of the user's stands before the server and speaks TLS with clients. */
   readonly isBehindProxy: boolean;
-  /** Told what is wrong with the files of tokens; nobody comes in by a token then. */
+  /** Told what is wrong with the files of tokens and the configuration; nobody comes in by what cannot be read. */
   readonly onProblem?: (what: string) => void;
   /** Milliseconds that never go back; for tests. */
   readonly now?: () => number;
@@ -48,7 +48,7 @@ export class Door {
   /** Makes the user's own token, if there is none; throws `CaiError('CONFIG')` if the files of tokens are not safe. */
   constructor(options: DoorOptions) {
     const { host, serve, isBehindProxy, now = () => performance.now() } = options;
-    this.#users = new Users(serve.users);
+    this.#users = new Users(serve.users, host);
     this.#names = { listens: this.#listens, hosts: serve.hosts, origins: serve.origins, isBehindProxy };
     this.#isBehindProxy = isBehindProxy;
     this.#onProblem = options.onProblem ?? (() => undefined);
@@ -75,7 +75,7 @@ export class Door {
     if (isRefusal(facts)) return facts;
     const { authorization } = request.headers;
     if (authorization !== undefined) return this.#admitHeader(authorization, request);
-    const certified = this.#certified(request.socket as TLSSocket);
+    const certified = this.#unlessUnreadable(() => this.#certified(request.socket as TLSSocket));
     if (certified !== undefined) return certified;
     if (isLocal && facts.isLoopback) return this.admitLocal();
     return this.#byCookie(request, facts) ?? unauthorized();
@@ -89,33 +89,24 @@ export class Door {
 
   /** Who sends a token as the first line of a plain connection; `address`: where from. */
   admitToken(token: string, address: string): Visitor | Refusal {
-    let holder: TokenHolder | undefined;
-    try {
-      holder = this.#tokens.holderOf(token);
-    } catch (reason) {
-      this.#onProblem(messageOf(reason));
-      return { status: 503, text: 'The tokens of this server cannot be read: its log says why.' };
-    }
-    // Whoever has the right one comes in, however many wrong ones others have sent from the same address.
-    if (holder === undefined) return this.#failed(address);
-    const visitor = this.#users.visitor(holder.name);
-    if (visitor !== undefined) return this.#remember(visitor, holder);
-    return {
-      status: 403,
-      text: "The server's configuration has no [[serve.users]] for this token any more.",
-    };
+    return this.#unlessUnreadable(() => {
+      const holder = this.#tokens.holderOf(token);
+      // Whoever has the right one comes in, however many wrong ones others have sent from the same address.
+      return holder === undefined ? this.#failed(address) : this.#visitorFor(holder);
+    });
   }
 
-  /** False once the token was revoked. `visitor`: the very object that was returned here. */
+  /**
+   * False once the token was revoked, or the configuration says something else of who came in. `visitor`: the very object
+   * that was returned here.
+   */
   isStillAdmitted(visitor: Visitor): boolean {
-    const holder = this.#admitted.get(visitor);
-    if (holder === undefined || holder === withoutToken) return holder !== undefined;
-    try {
-      return this.#tokens.isHeld(holder);
-    } catch (reason) {
-      this.#onProblem(messageOf(reason));
-      return false;
-    }
+    const by = this.#admitted.get(visitor);
+    if (by === undefined) return false;
+    const isAdmitted = this.#unlessUnreadable(
+      () => (by === withoutToken || this.#tokens.isHeld(by)) && this.#users.isStill(visitor),
+    );
+    return isAdmitted === true;
   }
 
   /** What lets a browser in as this visitor, once and within five minutes: see `redeem`. Not to be sent to a log. */
@@ -133,12 +124,13 @@ export class Door {
     return { cookie: this.#setCookie(request, redeemed.cookie, cookieSeconds) };
   }
 
-  /** Somebody who has a token, for as long as they have it; `undefined`: nobody of that name has one. */
-  visitorNamed(name: string): Visitor | undefined {
-    const holder = this.#tokens.holderNamed(name);
-    if (holder === undefined) return undefined;
-    const visitor = this.#users.visitor(name);
-    return visitor && this.#remember(visitor, holder);
+  /** Somebody who has a token, for as long as they have it, or why nobody of that name comes in. */
+  visitorNamed(name: string): Visitor | Refusal {
+    return this.#unlessUnreadable(() => {
+      const holder = this.#tokens.holderNamed(name);
+      if (holder !== undefined) return this.#visitorFor(holder);
+      return { status: 404, text: 'nobody of that name has a token of this server' };
+    });
   }
 
   /** `Set-Cookie` for who leaves: the cookie of the request is good no more. */
@@ -198,6 +190,24 @@ export class Door {
   /** Browsers take a `__Host-` cookie only by TLS, and from this very host. */
   #cookieName(request: Request): string {
     return this.#isSecure(request) ? '__Host-cai' : 'cai';
+  }
+
+  #visitorFor(holder: TokenHolder): Visitor | Refusal {
+    const visitor = this.#users.visitor(holder.name);
+    if (visitor !== undefined) return this.#remember(visitor, holder);
+    return { status: 403, text: "The server's configuration has no [[serve.users]] for this token." };
+  }
+
+  #unlessUnreadable<T>(read: () => T): T | Refusal {
+    try {
+      return read();
+    } catch (reason) {
+      this.#onProblem(messageOf(reason));
+      return {
+        status: 503,
+        text: 'The tokens or the configuration of this server cannot be read: its log says why.',
+      };
+    }
   }
 
   #failed(address: string): Refusal {

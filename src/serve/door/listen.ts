@@ -4,18 +4,21 @@ import { CaiError } from '../../errors';
 import type { AgentFolders } from '../../paths/agent-folders';
 
 /**
- * Throws `CaiError('USAGE')` for hosts to listen on that others may reach, unless the connections are protected: by TLS
- * of ours, or by that of a proxy before us, which the user has to say.
+ * Throws `CaiError('USAGE')` for hosts to listen on without TLS of ours that others may reach, unless a proxy before us
+ * speaks TLS, which the user has to say. `hasCertificate`: there could be TLS of ours.
  */
 export function checkListen(
   hosts: readonly string[],
-  { hasTls, isBehindProxy }: { readonly hasTls: boolean; readonly isBehindProxy: boolean },
+  { hasCertificate, isBehindProxy }: { readonly hasCertificate: boolean; readonly isBehindProxy: boolean },
 ): void {
   const open = hosts.find((host) => !isLoopback(host));
-  if (open === undefined || hasTls || isBehindProxy) return;
+  if (open === undefined || isBehindProxy) return;
+  const remedy = hasCertificate
+    ? 'listen by https:// instead of http://, or tls:// instead of tcp://'
+    : 'set "tls_cert" and "tls_key" in [serve]';
   throw new CaiError(
     'USAGE',
-    `${open} can be reached from other machines, and tokens would pass the network readably: set "tls_cert" and "tls_key" in [serve], or say --behind-proxy if a proxy that speaks TLS stands before it`,
+    `${open} can be reached from other machines, and tokens would pass the network readably: ${remedy}, or say --behind-proxy if a proxy that speaks TLS stands before it`,
   );
 }
 

@@ -48,8 +48,8 @@ export function factsOf(request: Request, names: Names, isLocal: boolean): Facts
   if (place === undefined)
     return { status: 400, text: 'The request does not say properly which host it is for.' };
   if (!isServed(place, request, names, isLocal)) {
-    const text =
-      'This server is not known by that name and port: if it is right, add it to "hosts" in [serve].';
+    const line = `hosts = ["${placeText(place)}"]`;
+    const text = `This server is not known by that name and port: if it is right, put ${line} below [serve] in the server's config.toml, and start it again.`;
     return { status: 421, text };
   }
   const own = isLocal ? undefined : new URL(`${isTls ? 'https' : 'http'}://${placeText(place)}`).origin;

@@ -1,5 +1,6 @@
 /** How a browser comes in without a token: a ticket, which works once, becomes a cookie. */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { digestOf } from './tokens';
 import type { Visitor } from './visitor';
 
 const ticketMs = 5 * 60_000;
@@ -64,8 +65,4 @@ export class Tickets {
     const pass = passes.get(digestOf(secret));
     return pass !== undefined && pass.untilMs > this.now() ? pass : undefined;
   }
-}
-
-function digestOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
 }

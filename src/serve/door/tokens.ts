@@ -19,6 +19,7 @@ import { withFile } from '../../system/open-file';
 import { ProcessLocks } from '../../system/process-lock';
 import { errorCodeOf } from '../../system/real-path';
 import { replaceFile } from '../../system/replace-file';
+import { stampOf } from './stamp';
 
 /** What every token begins with: people and programs that look for secrets know it by that. */
 export const tokenPrefix = 'cai_';
@@ -221,16 +222,9 @@ function newToken(): string {
   return `${tokenPrefix}${randomBytes(32).toString('base64url')}`;
 }
 
-function digestOf(secret: string): string {
+/** The SHA-256 of a secret, in hex: all that is kept of one. */
+export function digestOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
-}
-
-/** Another one for each file that ever was in that place, and each change of it. */
-function stampOf(path: string): string {
-  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  // Other files come and go in a folder.
-  const changes = stats?.isDirectory() === true ? [] : [stats?.size, stats?.mtimeNs, stats?.ctimeNs];
-  return [stats?.dev, stats?.ino, stats?.mode, stats?.uid, ...changes].join(' ');
 }
 
 function isRecord(value: unknown): value is TokenRecord {

@@ -12,7 +12,7 @@ export interface Visitor {
 export interface Refusal {
   /** Of HTTP. */
   readonly status: number;
-  /** A sentence for people, which holds nothing of the request. */
+  /** A sentence for people, which holds nothing of the request but the host that it names. */
   readonly text: string;
   /** Further headers of the answer. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -76,12 +76,17 @@ export class Page {
     }
   }
 
-  /** A link that signs in as somebody who has a token; undefined: nobody of that name has one, or there is no address. */
-  linkFor(name: string): string | undefined {
+  /** A link that signs in as somebody who has a token, or why there is none. */
+  linkFor(name: string): string | Refusal {
     const { door } = this.options;
-    const visitor = door.visitorNamed(name);
     const base = this.options.address();
-    return visitor && base && `${base}/#ticket=${door.newTicket(visitor)}`;
+    if (base === undefined)
+      return {
+        status: 409,
+        text: 'the server has no address for browsers: give it one by --listen HOST:PORT',
+      };
+    const visitor = door.visitorNamed(name);
+    return isRefusal(visitor) ? visitor : `${base}/#ticket=${door.newTicket(visitor)}`;
   }
 
   async #post(request: Request, response: Response, path: string, isLocal: boolean): Promise<void> {
@@ -113,10 +118,8 @@ export class Page {
   }
 
   #ownersLink({ user = ownerName }: JsonObject): string {
-    if (this.options.address() === undefined)
-      throw new HttpError(409, 'the server has no address for browsers: give it one by --listen HOST:PORT');
     const link = this.linkFor(String(user));
-    if (link === undefined) throw new HttpError(404, 'nobody of that name has a token of this server');
+    if (typeof link !== 'string') throw new HttpError(link.status, link.text);
     return link;
   }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { encode } from 'uqr';
-import { cai, runCli, userWith } from '../../support/cli';
+import { cai, runCli, runInTerminal, userWith } from '../../support/cli';
 
 /** A user, and a way to start and end their server at its usual socket and any port. */
 function newUser() {
@@ -11,21 +11,21 @@ function newUser() {
   const socket = join(user.env!.HOME!, '.local/state/containai/serve/serve.sock');
   const start = async (...addresses: string[]) => {
     const args = addresses.flatMap((each) => ['--listen', each]);
-    const server = spawn(process.execPath, [cai, 'serve', ...args, '--listen', `unix:${socket}`], {
+    const server = spawn(process.execPath, [cai, 'serve', ...args], {
       ...{ cwd: user.cwd, env: { PATH: process.env.PATH, ...user.env } },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
-    const told: string[] = [];
-    while (told.length <= addresses.length) told.push((await lines.next()).value as string);
+    const address = (await lines.next()).value as string;
     const end = async (): Promise<void> => {
       const gone = once(server, 'close');
       server.kill();
       await gone;
     };
-    return { address: told[0]!, end };
+    return { address, end };
   };
-  return { start, run: (...args: string[]) => runCli(['serve', 'link', ...args], user) };
+  const run = (...args: string[]) => runCli(['serve', 'link', ...args], user);
+  return { start, run, socket, user };
 }
 
 test('the link is alone on stdout; a QR code of it is on stderr', async () => {
@@ -52,13 +52,24 @@ test('the link is alone on stdout; a QR code of it is on stderr', async () => {
 });
 
 test('without a server, or one that browsers can reach, it says what to do', async () => {
-  const { start, run } = newUser();
+  const { start, run, socket } = newUser();
   const without = await run();
-  const { end } = await start();
+  const { end } = await start(`unix:${socket}`);
   const unreached = await run();
   await end();
 
   expect(without).toMatchObject({ status: 11, stdout: '' });
   expect(without.stderr).toContain('no "cai serve" of yours listens on');
   expect(unreached.stderr).toContain('give it one by --listen HOST:PORT');
+});
+
+test('a terminal gets no QR code for an address that no phone can open', async () => {
+  const { start, user } = newUser();
+  const { end } = await start('127.0.0.1:0');
+  const { stdout } = await runInTerminal(['serve', 'link'], user);
+  await end();
+
+  expect(stdout).toContain('/#ticket=');
+  expect(stdout).not.toContain('\u001b[97;40m');
+  expect(stdout).toContain('for a phone, set "tls_cert" and "tls_key" in [serve]');
 });

@@ -5,7 +5,7 @@ import { checkListen, checkSocketPath } from '../../../src/serve/door/listen';
 import { expectedError } from '../../expected-error';
 import { newFolder } from '../../support/temp-folder';
 
-const plain = { hasTls: false, isBehindProxy: false };
+const plain = { hasCertificate: false, isBehindProxy: false };
 
 describe('checkSocketPath', () => {
   const state = newFolder();
@@ -38,7 +38,14 @@ describe('checkListen', () => {
     );
   });
 
-  test.each([{ hasTls: true }, { isBehindProxy: true }])('lets it listen everywhere with %j', (said) => {
-    expect(() => checkListen(['0.0.0.0', '::'], { ...plain, ...said })).not.toThrow();
+  test('lets it listen everywhere behind a proxy', () => {
+    expect(() => checkListen(['0.0.0.0', '::'], { ...plain, isBehindProxy: true })).not.toThrow();
+  });
+
+  test('names what is missing: a certificate, or that it is used', () => {
+    expect(() => checkListen(['0.0.0.0'], plain)).toThrow('set "tls_cert" and "tls_key"');
+    expect(() => checkListen(['0.0.0.0'], { ...plain, hasCertificate: true })).toThrow(
+      'listen by https:// instead of http://',
+    );
   });
 });

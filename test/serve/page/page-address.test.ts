@@ -19,10 +19,12 @@ test.each([
   [['https://0.0.0.0:8722'], ['[2001:db8::1]:90'], false, 'https://[2001:db8::1]:90'],
   [['unix:/run/s'], ['box'], false, undefined],
 ])('%j known as %j: %s %s', (listens, hosts, isBehindProxy, expected) => {
-  const addresses = listens.map((each) => addressOf(each, '/'));
+  const addresses = listens.map((each) => addressOf(each, '/', false));
   expect(pageAddress(addresses, hosts, isBehindProxy, interfaces)).toBe(expected);
 });
 
 test('without a network there is this machine', () => {
-  expect(pageAddress([addressOf('https://0.0.0.0:1', '/')], [], false, [])).toBe('https://127.0.0.1:1');
+  expect(pageAddress([addressOf('https://0.0.0.0:1', '/', false)], [], false, [])).toBe(
+    'https://127.0.0.1:1',
+  );
 });

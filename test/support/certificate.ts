@@ -1,0 +1,24 @@
+/** Certificates for servers of tests. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pki } from 'node-forge';
+import { newFolder } from './temp-folder';
+
+/** A certificate for 127.0.0.1, which signs itself, in files. */
+export function certificate(): { cert: string; certFile: string; keyFile: string } {
+  const { publicKey, privateKey } = pki.rsa.generateKeyPair(2048);
+  const made = pki.createCertificate();
+  made.publicKey = publicKey;
+  made.serialNumber = '01';
+  made.validity.notAfter = new Date(Date.now() + 86_400_000);
+  const name = [{ name: 'commonName', value: 'localhost' }];
+  made.setSubject(name);
+  made.setIssuer(name);
+  made.setExtensions([{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }]);
+  made.sign(privateKey);
+  const folder = newFolder();
+  const cert = pki.certificateToPem(made);
+  writeFileSync(join(folder, 'cert.pem'), cert);
+  writeFileSync(join(folder, 'key.pem'), pki.privateKeyToPem(privateKey), { mode: 0o600 });
+  return { cert, certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
+}
