@@ -57,7 +57,16 @@ export class DoorWorld {
     const how = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
     const files = ['-subj', '/CN=localhost', '-keyout', key, '-out', cert];
     execFileSync('openssl', ['req', '-x509', ...how, ...files], { stdio: 'ignore' });
+    // No container holds the limits of these users: in test mode they are taken, and a name is a program.
+    const programs = { mock: 'mock-acp-server', flood: 'agents/floods.mjs' };
+    for (const [name, file] of Object.entries(programs)) {
+      const program = join(__dirname, '../../fixtures', file);
+      writeFileSync(join(folder, name), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {
+        mode: 0o700,
+      });
+    }
     const served = await Served.start({
+      env: { CAI_ACP_TEST_MODE: '1', PATH: `${folder}:${process.env.PATH}` },
       listen: ['127.0.0.1:0', 'https://127.0.0.1:0', 'tcp://127.0.0.1:0', 'unix:HOME/run/s.sock'],
       args: ['--tls-cert', cert, '--tls-key', key],
       config: `[acp]\nmax_line_from_editor = "1MiB"\n${['ann', 'bob'].map(userNamed).join('')}${config}`,

@@ -1,6 +1,6 @@
 /** The requests of a chat panel that knows no ACP, as docs/serve.md has them. */
 import { resolve } from 'node:path';
-import { createInterface, type Interface } from 'node:readline';
+import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { Served } from '../support/served';
 import { newFolder } from '../support/temp-folder';
@@ -54,9 +54,10 @@ async function say(
   signal?: AbortSignal,
 ): Promise<AsyncIterator<Json>> {
   const { body } = await post('sendMessage', { composerId, message, ...more }, {}, signal);
-  const lines: Interface = createInterface(Readable.fromWeb(body as never));
+  // What comes before somebody reads is kept from here on.
+  const lines = createInterface(Readable.fromWeb(body as never))[Symbol.asyncIterator]();
   return (async function* () {
-    for await (const line of lines) yield JSON.parse(line) as Json;
+    for await (const line of { [Symbol.asyncIterator]: () => lines }) yield JSON.parse(line) as Json;
   })();
 }
 
@@ -149,6 +150,41 @@ test('a server outlives whatever an agent writes', async () => {
     expect(lines.at(-1)).toEqual({ type: 'done', stopReason: 'end_turn' });
   }
   expect((await rest(await say('fail', 'c', { provider }))).at(-1)).toMatchObject({ type: 'error' });
+});
+
+test('the first agent is the same with and without its name', async () => {
+  await start('--chat', folder);
+  await rest(await say('hello'));
+  await rest(await say('again', 'c', { provider: { id: 'acp:mock' } }));
+
+  expect([await metric('connections'), await metric('sessions')]).toEqual([1, 1]);
+});
+
+test('what stands for nothing is not there', async () => {
+  await start('--chat', folder);
+  const permission = { composerId: 'c', permissionId: '1', optionId: 'allow' };
+
+  expect((await post('cancel', { composerId: 'c' })).status).toBe(404);
+  expect((await post('permission', permission)).status).toBe(404);
+  await rest(await say('hello'));
+  expect((await post('cancel', { composerId: 'd' })).status).toBe(404);
+  expect((await post('permission', permission)).status).toBe(404);
+  expect((await post('cancel', { composerId: 'c' })).status).toBe(200);
+});
+
+test('conversations that nobody has used for the longest time make room', async () => {
+  await start('--chat', folder);
+  const open = await say('hello; wait', 'waits');
+  await open.next();
+  for (let count = 0; count < 33; count++) await rest(await say('hello', String(count)));
+  while ((await metric('sessions')) > 32);
+
+  expect((await post('cancel', { composerId: '0' })).status).toBe(404);
+  expect((await post('cancel', { composerId: '1' })).status).toBe(404);
+  expect((await post('cancel', { composerId: '2' })).status).toBe(200);
+  await post('cancel', { composerId: 'waits' });
+  expect((await rest(open)).at(-1)).toEqual({ type: 'done', stopReason: 'cancelled' });
+  await rest(await say('hello', '0'));
 });
 
 test('without --chat there is nothing', async () => {

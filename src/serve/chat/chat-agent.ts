@@ -4,9 +4,16 @@ import { joined } from '../../rpc/splice';
 import type { JsonObject } from '../../child/child-data';
 import { rpcCode } from '../../errors';
 import type { Outlet } from '../client-stream';
+import { HttpError } from '../http/http-error';
 import type { ServedConnection } from '../served-connection';
 
+/** Conversations that stay open, besides those that are in a turn. */
+const maxConversations = 32;
+
+type Waiting = Readonly<{ resolve(result: JsonObject): void; reject(reason: Error): void }>;
+
 interface Conversation {
+  readonly name: string;
   readonly sessionId: string;
   /** Takes what the agent says; undefined: no turn is open. */
   say?: ((line: JsonObject) => void) | undefined;
@@ -21,11 +28,9 @@ interface Conversation {
 export class ChatAgent implements Outlet {
   /** The connection has ended: another is needed. */
   isOver = false;
-  readonly #requests = new Map<
-    number,
-    { readonly resolve: (result: JsonObject) => void; readonly reject: (reason: Error) => void }
-  >();
+  readonly #requests = new Map<number, Waiting>();
   readonly #conversations = new Map<string, Promise<Conversation>>();
+  /** The one that was used last stands last. */
   readonly #bySession = new Map<unknown, Conversation>();
   readonly #ready: Promise<JsonObject>;
   #lastId = 0;
@@ -39,13 +44,14 @@ export class ChatAgent implements Outlet {
 
   /** Prompts in a conversation, which begins in the folder `cwd`; resolves with why the turn has ended. */
   async prompt(name: string, cwd: string, text: string, say: (line: JsonObject) => void): Promise<unknown> {
-    const opening = this.#conversations.get(name) ?? this.#open(cwd);
+    const opening = this.#conversations.get(name) ?? this.#open(name, cwd);
     this.#conversations.set(name, opening);
     opening.catch(() => this.#conversations.delete(name));
     const conversation = await opening;
     if (conversation.isCancelled) await conversation.over;
     if (conversation.say !== undefined) throw new Error('the conversation is in a turn: cancel it first');
     Object.assign(conversation, { say, isCancelled: false });
+    this.#makeRoomFor(conversation);
     const prompt = [{ type: 'text', text }];
     const turn = this.#request('session/prompt', { sessionId: conversation.sessionId, prompt });
     const end = (): unknown => Object.assign(conversation, { say: undefined, permissions: new Set() });
@@ -53,22 +59,22 @@ export class ChatAgent implements Outlet {
     return (await turn).stopReason;
   }
 
-  /** Ends the turn of a conversation, if there is one. */
-  cancel(name: string): void {
-    this.#withOpen(name, (conversation) => {
-      const { sessionId, say, permissions } = conversation;
-      if (say === undefined) return;
-      conversation.isCancelled = true;
-      this.#send(notificationLine('session/cancel', JSON.stringify({ sessionId })));
-      for (const id of permissions) this.#decide(permissions, id, { outcome: 'cancelled' });
-    });
+  /** Ends the turn of a conversation, if it is in one; rejects with `HttpError` if there is no such conversation. */
+  async cancel(name: string): Promise<void> {
+    const conversation = await this.#known(name);
+    const { sessionId, say, permissions } = conversation;
+    if (say === undefined) return;
+    conversation.isCancelled = true;
+    this.#send(notificationLine('session/cancel', JSON.stringify({ sessionId })));
+    for (const id of permissions) this.#send(resultLine(id, '{"outcome":{"outcome":"cancelled"}}'));
+    permissions.clear();
   }
 
-  /** Answers a request for a permission, if it is open. */
-  decide(name: string, permissionId: string, optionId: string): void {
-    this.#withOpen(name, ({ permissions }) => {
-      this.#decide(permissions, permissionId, { outcome: 'selected', optionId });
-    });
+  /** Answers a request for a permission; rejects with `HttpError` if it is not open. */
+  async decide(name: string, permissionId: string, optionId: string): Promise<void> {
+    const { permissions } = await this.#known(name);
+    if (!permissions.delete(permissionId)) throw new HttpError(404, 'no permission of that id is asked for');
+    this.#send(resultLine(permissionId, JSON.stringify({ outcome: { outcome: 'selected', optionId } })));
   }
 
   /** As of `Outlet`. */
@@ -96,16 +102,28 @@ export class ChatAgent implements Outlet {
   }
 
   /** Whoever has sent the message is told why a conversation could not be opened. */
-  #withOpen(name: string, action: (conversation: Conversation) => void): void {
-    this.#conversations.get(name)?.then(action, () => undefined);
+  async #known(name: string): Promise<Conversation> {
+    const conversation = await this.#conversations.get(name)?.catch(() => undefined);
+    if (conversation !== undefined) return conversation;
+    throw new HttpError(404, 'there is no such conversation');
   }
 
-  async #open(cwd: string): Promise<Conversation> {
+  async #open(name: string, cwd: string): Promise<Conversation> {
     await this.#ready;
     const { sessionId } = await this.#request('session/new', { cwd, mcpServers: [] });
-    const conversation = { sessionId: String(sessionId), permissions: new Set<string>() };
-    this.#bySession.set(sessionId, conversation);
-    return conversation;
+    return { name, sessionId: String(sessionId), permissions: new Set() };
+  }
+
+  /** Closes those that nobody has used for the longest time. */
+  #makeRoomFor(conversation: Conversation): void {
+    this.#bySession.delete(conversation.sessionId);
+    this.#bySession.set(conversation.sessionId, conversation);
+    for (const [sessionId, { name, say }] of this.#bySession) {
+      if (say !== undefined || this.#bySession.size <= maxConversations) continue;
+      this.#bySession.delete(sessionId);
+      this.#conversations.delete(name);
+      this.#request('session/close', { sessionId }).catch(() => undefined);
+    }
   }
 
   #updated({ sessionId, update }: JsonObject): void {
@@ -122,17 +140,11 @@ export class ChatAgent implements Outlet {
 
   #asked(id: string, method: string, { sessionId, toolCall, options }: JsonObject): void {
     const { say, permissions } = this.#bySession.get(sessionId) ?? {};
-    if (method !== 'session/request_permission' || say === undefined) {
-      const message = `a chat panel does not serve ${method}`;
-      this.#send(errorLine(id, { code: rpcCode.methodNotFound, message }));
-      return;
-    }
-    permissions!.add(id);
-    say({ type: 'permission', permissionId: id, toolCall, options });
-  }
-
-  #decide(permissions: Set<string>, id: string, outcome: JsonObject): void {
-    if (permissions.delete(id)) this.#send(resultLine(id, JSON.stringify({ outcome })));
+    const message = `a chat panel does not serve ${method}`;
+    if (method === 'session/request_permission' && say !== undefined) {
+      permissions!.add(id);
+      say({ type: 'permission', permissionId: id, toolCall, options });
+    } else this.#send(errorLine(id, { code: rpcCode.methodNotFound, message }));
   }
 
   async #request(method: string, params: JsonObject): Promise<JsonObject> {

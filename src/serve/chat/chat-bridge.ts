@@ -13,14 +13,15 @@ import type { Response } from '../http/event-stream';
 import { HttpError } from '../http/http-error';
 import { ChatAgent } from './chat-agent';
 
-/** Of a request: a message of a person. */
-const maxBodyBytes = 4 * 1024 * 1024;
 /** Of an answer that its panel does not read: then the turn is cancelled. */
 const maxUnreadBytes = 8 * 1024 * 1024;
 
+type Message = readonly [conversation: string, cwd: string, text: string];
+
 /** What panels are served by. */
 export class ChatBridge {
-  readonly #bodies = new Bodies(maxBodyBytes);
+  /** Of messages of people. */
+  readonly #bodies = new Bodies(4 * 1024 * 1024);
   /** A process for each visitor and agent, by both names. */
   readonly #agents = new Map<string, ChatAgent>();
 
@@ -38,20 +39,21 @@ export class ChatBridge {
     if (request.method !== 'POST' || !isJson(request))
       throw new HttpError(415, 'post an object of the type application/json');
     const body = await this.#bodies.readObject(request, visitor);
-    const agent = this.#agentOf(visitor, body.provider as { readonly id?: unknown } | undefined);
+    const agent = this.#agentOf(visitor, body.provider as { readonly id?: unknown } | null | undefined);
     const conversation = textOf(body, 'composerId');
     if (name === 'sendMessage') {
       const cwd = body.cwd === undefined ? this.folder : textOf(body, 'cwd');
-      await answer(agent, conversation, cwd, textOf(body, 'message'), response);
+      await answer(agent, [conversation, cwd, textOf(body, 'message')], response);
       return;
     }
-    if (name === 'cancel') agent.cancel(conversation);
-    else agent.decide(conversation, textOf(body, 'permissionId'), textOf(body, 'optionId'));
+    if (name === 'cancel') await agent.cancel(conversation);
+    else await agent.decide(conversation, textOf(body, 'permissionId'), textOf(body, 'optionId'));
     response.end('{}');
   }
 
-  #agentOf(visitor: Visitor, provider: { readonly id?: unknown } | undefined): ChatAgent {
-    const name = typeof provider?.id === 'string' ? provider.id.replace(/^acp:/, '') : undefined;
+  #agentOf(visitor: Visitor, provider: { readonly id?: unknown } | null | undefined): ChatAgent {
+    const [first] = this.connections.agentsFor(visitor);
+    const name = typeof provider?.id === 'string' ? provider.id.replace(/^acp:/, '') : first;
     const key = JSON.stringify([visitor.name, name]);
     const known = this.#agents.get(key);
     if (known?.isOver === false) return known;
@@ -62,23 +64,17 @@ export class ChatBridge {
 }
 
 /** Each line is an object with `type`; the last one is `done` or `error`. A panel that leaves cancels the turn. */
-async function answer(
-  agent: ChatAgent,
-  conversation: string,
-  cwd: string,
-  message: string,
-  response: Response,
-): Promise<void> {
+async function answer(agent: ChatAgent, message: Message, response: Response): Promise<void> {
   const write = (line: JsonObject): void => {
     (response as ServerResponse).write(`${JSON.stringify(line)}\n`);
     if (response.writableLength > maxUnreadBytes) response.destroy();
   };
   response.on('close', () => {
-    if (!response.writableFinished) agent.cancel(conversation);
+    if (!response.writableFinished) agent.cancel(message[0]).catch(() => undefined);
   });
   (response as ServerResponse).writeHead(200, { 'content-type': 'application/x-ndjson' });
   try {
-    write({ type: 'done', stopReason: await agent.prompt(conversation, cwd, message, write) });
+    write({ type: 'done', stopReason: await agent.prompt(...message, write) });
   } catch (reason) {
     write({ type: 'error', message: messageOf(reason) });
   }

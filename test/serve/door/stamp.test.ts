@@ -10,8 +10,14 @@ test('is another one after each change of a file, and the same without one', () 
   const changes = [
     () => writeFileSync(path, 'one'),
     () => writeFileSync(path, 'longer'),
-    () => (writeFileSync(other, 'longer'), renameSync(other, path)),
-    () => (symlinkSync(path, other), renameSync(other, path)),
+    () => {
+      writeFileSync(other, 'longer');
+      renameSync(other, path);
+    },
+    () => {
+      symlinkSync(path, other);
+      renameSync(other, path);
+    },
   ];
   for (const change of changes) {
     change();

@@ -97,7 +97,7 @@ test('all files together are small', async () => {
 
 test('a ticket signs in once, for the page alone', async () => {
   const { ask, own, page, origin } = await served();
-  const ticket = String(page.linkFor('owner')).replace('http://box/#ticket=', '');
+  const ticket = (page.linkFor('owner') as string).replace('http://box/#ticket=', '');
 
   expect((await ask('/page/sign-in', { origin: 'https://evil.example' }, { ticket })).status).toBe(403);
   expect((await ask('/page/sign-in', { origin, 'content-type': 'text/plain' }, { ticket })).status).toBe(415);
