@@ -45,7 +45,7 @@ export function allOr<T>(kind: Kind<T>): Kind<T | 'all'> {
 
 const places = listOf(
   'a list of different addresses such as ["0.0.0.0:8722"], each HOST:PORT, https://HOST:PORT, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH, not empty',
-  (word) => /^(unix:.|((https?|tcp|tls):\/\/)?[^/]*?\d+$)/.test(word),
+  (word) => /^(unix:.|((https?|tcp|tls):\/\/)?([^/]+:)?\d+\/?$)/.test(word),
 );
 
 /** Where the server listens: all of what `--listen` can say. */

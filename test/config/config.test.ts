@@ -133,6 +133,7 @@ describe('loadConfig', () => {
       no_proxy = "localhost,.example"
       [serve]
       agents = ["mine", "claude"]
+      listen = ["0.0.0.0:8722", "unix:run/s"]
       hosts = ["agents.example.com", "[fd00::1]:8443", "10.0.0.7"]
       origins = ["https://editor.example.com", "http://localhost:3000"]
       grace = "0s"
@@ -208,6 +209,7 @@ describe('loadConfig', () => {
       },
       serve: {
         agents: ['mine', 'claude'],
+        listen: ['0.0.0.0:8722', `unix:${join(configHome, 'containai/run/s')}`],
         hosts: ['agents.example.com', '[fd00::1]:8443', '10.0.0.7'],
         origins: ['https://editor.example.com', 'http://localhost:3000'],
         graceMs: 0,

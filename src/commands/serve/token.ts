@@ -20,7 +20,7 @@ const words = ['add', 'list', 'revoke'];
 export const run = declare<Options>({
   name: 'serve token',
   description: `Lets other people come in to "cai serve", each with a token and to what [[serve.users]] in your configuration
-says. Your own token is made when the server first starts. A running server notices changes at once.`,
+says. Your own token is made when the server first starts. A running server notices changes of both at once.`,
   arguments: [
     ['[word]', '"list" (default), "add" or "revoke"'],
     ['[name]', 'for add and revoke: whose; revoke "owner" replaces your own token'],
