@@ -1,7 +1,7 @@
 /** Where a server listens, as it is written. */
 import { posix } from 'node:path';
+import { isLoopback } from '../config/serve-places';
 import { CaiError } from '../errors';
-import { isLoopback } from './door/listen';
 
 /** A place to listen. */
 export type ListenAddress =

@@ -66,11 +66,15 @@ export class DoorWorld {
       });
     }
     const served = await Served.start({
-      env: { CAI_ACP_TEST_MODE: '1', PATH: `${folder}:${process.env.PATH}` },
       listen: ['127.0.0.1:0', 'https://127.0.0.1:0', 'tcp://127.0.0.1:0', 'unix:HOME/run/s.sock'],
       args: ['--tls-cert', cert, '--tls-key', key],
       config: `[acp]\nmax_line_from_editor = "1MiB"\n${['ann', 'bob'].map(userNamed).join('')}${config}`,
-      env: { CAI_TEST_CLOCK: clock, NODE_OPTIONS: `--require=${join(__dirname, 'door-clock.cjs')}` },
+      env: {
+        CAI_ACP_TEST_MODE: '1',
+        PATH: `${folder}:${process.env.PATH}`,
+        CAI_TEST_CLOCK: clock,
+        NODE_OPTIONS: `--require=${join(__dirname, 'door-clock.cjs')}`,
+      },
     });
     for (const name of ['ann', 'bob']) served.workspace(name);
     const headers = (name: string) => ({ authorization: `Bearer ${token(served, 'add', name)}` });

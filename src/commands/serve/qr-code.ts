@@ -1,7 +1,6 @@
 /** QR codes for a terminal. */
 import { renderUnicodeCompact } from 'uqr';
-import { servePort } from '../../config/serve-places';
-import { isLoopback } from '../../serve/door/listen';
+import { isLoopback, servePort } from '../../config/serve-places';
 
 /** White on black whatever colours the terminal has, as cameras expect a light border. */
 const colours = '\u001b[97;40m';
