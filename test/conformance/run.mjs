@@ -2,7 +2,8 @@
  * `npm run conformance`: runs the conformance suite and prints, statement by statement, whether it holds: over stdio,
  * between a client and `cai serve` over WebSocket and over Streamable HTTP (`carried/carry.mjs`), and between an editor
  * and `cai serve` through `cai connect` (`carried/connect.mjs`). With `--over stdio`, `--over websocket`, `--over http`
- * or `--over connect` over these ways only; it may be repeated.
+ * or `--over connect` over these ways only; it may be repeated. With `--brief`,
+ * to a server only what can differ there, as `carried/exceptions.mjs` says.
  * `npm run conformance -- --faults`: shows that the suite can fail, where it is green without a fault. With each
  * fault of `faults/faults.cjs` between the proxy and its two sides, a test of each statement that it breaks has
  * to turn red, and each statement has such a fault. With `--only TEXT` the faults whose name or file has that
@@ -15,7 +16,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { exceptions } from './carried/exceptions.mjs';
+import { exceptions as always, leftOut } from './carried/exceptions.mjs';
 import faultTable from './faults/faults.cjs';
 
 const { faults } = faultTable;
@@ -187,10 +188,12 @@ async function runAll(names) {
 const { values } = parseArgs({
   options: {
     faults: { type: 'boolean' },
+    brief: { type: 'boolean' },
     only: { type: 'string', default: '' },
     over: { type: 'string', multiple: true, default: Object.keys(ways) },
   },
 });
+const exceptions = values.brief ? [...always, leftOut] : always;
 let isGood;
 try {
   isGood = values.faults ? await runFaults(values.only) : await runAll(values.over);

@@ -94,7 +94,7 @@ class HttpLink {
     if (method !== undefined && id !== undefined && session !== '')
       this.#asked.set(JSON.stringify(id), session);
     // What the server has said before in sessions is there, and is read first: that order is usual, if not promised.
-    if (session === '') for (let turn = 0; turn < 2; turn++) await setImmediate();
+    if (session === '') for (let turn = 0; turn < 10; turn++) await setImmediate();
     await this.#onLine(line);
     const opened = method === undefined ? result?.sessionId : undefined;
     // What the server has said in the session is here before what it says after that in the connection.
