@@ -90,7 +90,7 @@ export class Remote {
 
   /** There is a connection, and it takes more. */
   get hasRoom(): boolean {
-    return this.#isOpen && this.#sent.bytes <= this.options.maxUnprovenBytes && !this.#isBehind;
+    return this.#isOpen && !this.#isCrowded && !this.#isBehind;
   }
 
   /** Why there is no socket; undefined: there is one, or none is wanted. */
@@ -144,6 +144,10 @@ export class Remote {
   /** Nothing has ever come from the server. */
   get #isUnknown(): boolean {
     return this.#firstTimer !== undefined;
+  }
+
+  get #isCrowded(): boolean {
+    return this.#sent.bytes > this.options.maxUnprovenBytes;
   }
 
   /** Messages wait for the socket. */
@@ -231,12 +235,10 @@ export class Remote {
   }
 
   #pump(): void {
-    while (this.#isOpen && !this.#link!.isFull) {
-      const line = this.#sent.at(this.#next);
-      if (line === undefined) return;
-      this.#next++;
-      this.#link!.send(line);
-    }
+    if (!this.#isOpen) return;
+    while (this.#isBehind && !this.#link!.isFull) this.#link!.send(this.#sent.at(this.#next++)!);
+    // More is taken when the server is known to have some of it.
+    if (this.#isCrowded && !this.#isBehind) this.#link!.ping();
   }
 
   #ended(ending: Ending): void {

@@ -227,6 +227,17 @@ describe('who is slow', () => {
     expect(connection.inbox.takeAll().map(({ id }) => id)).toEqual(upTo(count - 1));
   });
 
+  test('nobody: where little may wait, the server is asked at once what has arrived', async () => {
+    server = new ScriptedServer();
+    const config = '[acp]\nqueue_to_agent = "64KiB"';
+    editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], quiet, config);
+    const connection = await server.connection();
+
+    const count = 200;
+    for (let number = 1; number <= count; number++) editor.ask('_ask', { pad: 'x'.repeat(20_000) });
+    await connection.inbox.next(({ id }) => id === count);
+  });
+
   test('the editor: the server has to wait, and nothing is lost', async () => {
     const connection = await start();
     editor.ask('_ask');

@@ -30,12 +30,6 @@ export const exceptions = [
     reason: 'looks for what waits in a pipe: cai connect itself keeps as much as acp.queue_to_agent says',
   },
   {
-    ways: ['connect'],
-    tests: /D5 (?:gets no more|has its place|loses notifications|is ended when it asks)/,
-    reason:
-      'with an acp.queue_to_agent below 1 MiB the editor is read again at a ping, which may come in 15 s only',
-  },
-  {
     ways: ['websocket', 'http', 'connect'],
     tests: /S2 a table that cannot be used/,
     reason: 'a server needs the folder of its state, which is none here, for its token',
