@@ -67,7 +67,7 @@ export class ServedConnection {
         deliver: (line, stream) => this.#deliver(line, options.isSplit ? stream : ''),
         toAgent: (line: Line) => this.#process.send(line),
         lastGuestLeft: () => {
-          if (this.#isOver) void this.#process.stop(proxyStop);
+          if (this.#isOver) void this.#stop();
         },
         answered: (method, ms) => options.answered(method, ms),
       },
@@ -182,7 +182,7 @@ export class ServedConnection {
   /** The client says no more, and still reads: the process answers what is due soon, and ends. */
   inputIsOver(): void {
     if (this.#isOver || this.#isNeeded) this.end();
-    else void this.#process.stop(proxyStop);
+    else void this.#stop();
   }
 
   /** The client is gone for good: the process ends, unless other connections follow its sessions. */
@@ -194,7 +194,7 @@ export class ServedConnection {
       this.#closeOutlet(stream, name, 'ended', 'the client has ended the connection');
     // Otherwise the process ends, and answers itself what agents have asked.
     if (this.#isNeeded) this.#traffic.clientGone();
-    else void this.#process.stop(proxyStop);
+    else void this.#stop();
   }
 
   /** Ends what carries it, and the process; resolves when nothing is left. */
@@ -202,6 +202,11 @@ export class ServedConnection {
     this.#isOver = true;
     clearTimeout(this.#grace);
     for (const [name, stream] of this.#streams) this.#closeOutlet(stream, name, why, reason);
+    await this.#stop();
+  }
+
+  async #stop(): Promise<void> {
+    this.#traffic.isStopping = true;
     await this.#process.stop(proxyStop);
   }
 

@@ -13,7 +13,7 @@ import { History, missingPart, updateLine } from './history';
 export const joiningMethods: ReadonlySet<string> = new Set(['session/load', 'session/resume']);
 
 /** The other requests of agents are about the files and terminals of one client. */
-export function isForGuests({ method }: Message): boolean {
+function isForGuests({ method }: Message): boolean {
   return method === 'session/request_permission';
 }
 
@@ -29,6 +29,8 @@ export interface Home extends Participant {
   toAgent(line: Line): void;
   /** Passes a guest's request on under an id of our own, which it returns; `answer` gets the answer, under the guest's. */
   callFor(guest: Participant, message: Message, answer: (line: Buffer, isError: boolean) => void): string;
+  /** It is being stopped. */
+  readonly isStopping: boolean;
   /** Whether a turn is open in that session. */
   isInTurn(sessionId: string): boolean;
   /** A guest has answered a request of the agent, which the client has open. */
@@ -43,6 +45,8 @@ interface Question {
   readonly guestId: string;
   /** As guests get it. */
   readonly line: Buffer;
+  /** The guests that have it open. */
+  readonly asked: Set<Participant>;
 }
 
 /** A request of a client about a session, as far as other clients are concerned. */
@@ -53,15 +57,6 @@ export interface CallOfSession {
   readonly modeId: string | undefined;
 }
 
-/** A call that is under way and opens the session, or has its past told again. */
-interface Opening {
-  readonly by: Participant;
-  /** Who gets what the agent says meanwhile; `undefined`: nobody, as whoever has asked for it is gone. */
-  audience: Participant | 'all' | undefined;
-  /** Clients that want to open it as well. */
-  readonly waiting: (() => void)[];
-}
-
 /** One session, at its home. */
 export class LiveSession {
   readonly #guests = new Set<Participant>();
@@ -69,7 +64,13 @@ export class LiveSession {
   readonly #history: History;
   /** The answer to the call that has opened it, JSON text. */
   #opened: string | undefined;
-  #opening: Opening | undefined;
+  /**
+   * A call that is under way and opens the session, or has its past told again. `audience`: who gets what the agent says
+   * meanwhile; nobody, if whoever has asked for it is gone.
+   */
+  #opening: { audience: Participant | 'all' | undefined } | undefined;
+  /** Clients that want to open it as well. */
+  #waiting: (() => void)[] = [];
   /** By the agent's id. */
   readonly #questions = new Map<string, Question>();
 
@@ -113,7 +114,9 @@ export class LiveSession {
   opening(by: Participant, method: string): void {
     const isTold = method === 'session/load';
     if (isTold) this.#history.forget();
-    this.#opening = { by, audience: isTold ? by : 'all', waiting: this.#opening?.waiting ?? [] };
+    // In a turn, what is new cannot be told from what is past.
+    const isForAll = !isTold || this.isInTurn;
+    this.#opening = { audience: isForAll ? 'all' : by };
   }
 
   /** The agent has answered a call that opens it. */
@@ -124,30 +127,25 @@ export class LiveSession {
     }
   }
 
-  /** Whether a call of another client is under way that opens it: `then` is called when it is over. */
-  waits(client: Participant, then: () => void): boolean {
-    if (this.#opening === undefined || this.#opening.by === client) return false;
-    this.#opening.waiting.push(then);
+  /** Whether a call is under way that opens it, or the process is being stopped: `then` is called when that is over. */
+  waits(then: () => void): boolean {
+    if (this.#opening === undefined && !this.home.isStopping) return false;
+    this.#waiting.push(then);
     return true;
   }
 
   /** The call that opens it is over, in whatever way. */
   openingIsOver(): void {
-    const { waiting = [] } = this.#opening ?? {};
     this.#opening = undefined;
-    for (const then of waiting) then();
+    if (!this.home.isStopping) this.#goOn();
   }
 
-  /** The process has ended, and those who have joined may still hold the session. */
-  homeHasEnded(): void {
+  /** The process has it no more, and those who have joined may still hold it. */
+  end(): void {
     for (const agentId of [...this.#questions.keys()]) this.settle(agentId);
-    this.forget();
-    this.openingIsOver();
-  }
-
-  /** What was said is kept no more. */
-  forget(): void {
     this.#history.forget();
+    this.#opening = undefined;
+    this.#goOn();
   }
 
   /** A notification of the agent. */
@@ -163,9 +161,9 @@ export class LiveSession {
     this.home.deliver(message.line, this.id);
     if (!isForGuests(message)) return;
     const guestId = newOwnId();
-    const line = withId(message, guestId);
-    this.#questions.set(message.id!, { guestId, line });
-    for (const guest of this.#guests) guest.deliver(line, this.id);
+    const question = { guestId, line: withId(message, guestId), asked: new Set<Participant>() };
+    this.#questions.set(message.id!, question);
+    for (const guest of this.#guests) this.#ask(guest, question);
   }
 
   /** Whether guests have that request of the agent open. */
@@ -179,7 +177,7 @@ export class LiveSession {
     if (question === undefined) return;
     this.#questions.delete(agentId);
     const told = joined(cancelLine(question.guestId));
-    for (const guest of this.#guests) if (guest !== by) guest.deliver(told, this.id);
+    for (const guest of question.asked) if (guest !== by) guest.deliver(told, this.id);
   }
 
   /** A guest's answer to a request of the agent. False: it is none, or nobody waits for it any more. */
@@ -196,7 +194,7 @@ export class LiveSession {
 
   /** A prompt of one client: agents of v1 do not repeat it, so the others are told. */
   prompted(by: Participant, message: Message): void {
-    // What is new can then not be told from what is past.
+    // As in `opening`.
     if (this.#opening !== undefined) this.#opening.audience = 'all';
     for (const block of message.fields.filter(({ kind }) => kind === 'block')) {
       const line = updateLine(
@@ -239,7 +237,7 @@ export class LiveSession {
 
   /** `opened`: what is different in the answer to whoever opens the session from now on. */
   #changed(by: Participant, opened: object, update: object): void {
-    this.#opened = JSON.stringify({ ...objectIn(this.#opened ?? ''), ...opened });
+    this.#opened &&= JSON.stringify({ ...objectIn(this.#opened), ...opened });
     const line = updateLine(this.id, JSON.stringify(update));
     this.#history.add(line);
     this.#tellAll(line, by);
@@ -247,11 +245,12 @@ export class LiveSession {
 
   /** A `session/load` or `session/resume` of another connection: it gets the past, the answer, and what is open. */
   join(guest: Participant, message: Message): void {
+    const isNew = !this.hasGuest(guest);
     this.#guests.add(guest);
     const wantsPast = message.method === 'session/load';
     const { isWhole } = this.#history;
     if (wantsPast && !isWhole && !this.isInTurn) {
-      this.#replay(guest, message);
+      this.#replay(guest, message, isNew);
       return;
     }
     if (wantsPast) {
@@ -259,27 +258,40 @@ export class LiveSession {
       for (const line of this.#history.lines) guest.deliver(line, this.id);
     }
     guest.deliver(joined(resultLine(message.id!, this.#opened ?? '{}')), wantsPast ? '' : this.id);
-    this.#askAgain(guest);
+    this.#askAll(guest);
   }
 
   /** The guest's connection is over, or it has closed the session for itself. */
   leave(guest: Participant): void {
     if (this.#opening?.audience === guest) this.#opening.audience = undefined;
+    for (const { guestId, asked } of this.#questions.values())
+      if (asked.delete(guest)) guest.deliver(joined(cancelLine(guestId)), this.id);
     if (this.#guests.delete(guest) && !this.isShared) this.home.lastGuestLeft();
   }
 
   /** The agent tells the past to this guest alone. Not in a turn, as agents begin anew with it. */
-  #replay(guest: Participant, message: Message): void {
+  #replay(guest: Participant, message: Message, isNew: boolean): void {
     this.opening(guest, message.method);
     this.home.callFor(guest, message, (line, isError) => {
       guest.deliver(line, '');
-      if (isError) this.leave(guest);
-      else this.#askAgain(guest);
+      if (isError && isNew) this.leave(guest);
+      else if (this.hasGuest(guest)) this.#askAll(guest);
     });
   }
 
-  #askAgain(guest: Participant): void {
-    for (const { line } of this.#questions.values()) guest.deliver(line, this.id);
+  #askAll(guest: Participant): void {
+    for (const question of this.#questions.values()) this.#ask(guest, question);
+  }
+
+  /** Unless it has it open. */
+  #ask(guest: Participant, { line, asked }: Question): void {
+    if (asked.has(guest)) return;
+    asked.add(guest);
+    guest.deliver(line, this.id);
+  }
+
+  #goOn(): void {
+    for (const then of this.#waiting.splice(0)) then();
   }
 
   #tellAll(line: Buffer, but?: Participant): void {

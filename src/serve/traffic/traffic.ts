@@ -16,13 +16,13 @@ import { AgentRequests } from './agent-requests';
 import { Guest } from './guest';
 import { KnownIds } from './known-ids';
 import {
-  isForGuests,
   joiningMethods,
-  LiveSession,
+  type LiveSession,
   type CallOfSession,
   type Home,
   type Participant,
 } from './live-session';
+import { OwnSessions } from './own-sessions';
 import type { Keeper } from '../outbox';
 
 /** Calls after which the client has a session that they, or their answers, name. */
@@ -62,6 +62,7 @@ interface OpenCall extends CallOfSession {
 export class Traffic implements Home {
   readonly #calls = new Map<string, OpenCall>();
   readonly #asked = new AgentRequests();
+  readonly #own: OwnSessions;
   /** The client in sessions of other connections. */
   readonly #guest = new Guest(this);
   /** Those that the client has named or was told: it cannot follow a stream of any other. */
@@ -71,6 +72,8 @@ export class Traffic implements Home {
     result: () => agentPlan,
     error: undefined,
   });
+  /** As of `Home`. */
+  isStopping = false;
   #isClientGone = false;
   #hasEnded = false;
 
@@ -78,12 +81,14 @@ export class Traffic implements Home {
   constructor(
     private readonly ports: TrafficPorts,
     private readonly sessions: Map<string, LiveSession>,
-    private readonly keeper: Keeper,
-  ) {}
+    keeper: Keeper,
+  ) {
+    this.#own = new OwnSessions(sessions, this, keeper);
+  }
 
   /** The sessions that are open in the process. */
   get own(): readonly LiveSession[] {
-    return [...this.sessions.values()].filter(({ home, isOpen }) => home === this && isOpen);
+    return this.#own.all.filter(({ isOpen }) => isOpen);
   }
 
   /** Whether a request is open in the process. */
@@ -104,7 +109,7 @@ export class Traffic implements Home {
     if (message.method === '$/cancel_request' && this.#guest.cancel(message)) return;
     if (session !== undefined) {
       const isJoining = message.kind === 'request' && joiningMethods.has(message.method);
-      if (isJoining && session.waits(this, () => this.#openLater(line))) return;
+      if (isJoining && session.waits(() => this.#openLater(line))) return;
       if (session.home !== this && this.#guest.pass(session, message)) return;
     }
     if (message.kind === 'request') this.#call(message, id, session);
@@ -119,7 +124,7 @@ export class Traffic implements Home {
       return;
     }
     const id = stringOf(message, 'session');
-    const session = id === undefined ? undefined : this.#ownSession(id);
+    const session = id === undefined ? undefined : this.#sessionOfAgent(id);
     if (message.kind === 'request') this.#question(message, session);
     else if (session !== undefined) session.said(line);
     else {
@@ -131,6 +136,7 @@ export class Traffic implements Home {
   /** The client is gone for good, and guests go on: what only it could answer is refused. */
   clientGone(): void {
     this.#isClientGone = true;
+    this.#guest.leaveAll();
     for (const id of this.#asked.takeUnshared()) this.#refuse(id);
   }
 
@@ -143,12 +149,10 @@ export class Traffic implements Home {
       const line = joined(errorLine(call.id, { code: rpcCode.internalError, message }));
       const answer = scanCall(line, agentPlan);
       if (call.by !== this) call.answer(answer);
-      if (call.sessionId !== undefined) this.#ownSession(call.sessionId)?.answered(call.by, call, answer);
+      if (call.sessionId !== undefined) this.#own.get(call.sessionId)?.answered(call.by, call, answer);
     }
-    for (const session of [...this.sessions.values()].filter(({ home }) => home === this)) {
-      this.sessions.delete(session.id);
-      session.homeHasEnded();
-    }
+    this.#calls.clear();
+    for (const session of this.#own.all) this.#own.forget(session);
   }
 
   /** As of `Participant`. */
@@ -194,7 +198,7 @@ export class Traffic implements Home {
     const stream = message.method === 'session/load' ? '' : (sessionId ?? '');
     this.#begin(message.id!, message, sessionId, this, ({ line }) => this.deliver(line, stream));
     if (sessionId !== undefined && session === undefined && joiningMethods.has(message.method))
-      this.#add(sessionId).opening(this, message.method);
+      this.#own.add(sessionId)?.opening(this, message.method);
     if (session?.home !== this) return;
     if (message.method === 'session/prompt') session.prompted(this, message);
     if (joiningMethods.has(message.method)) session.opening(this, message.method);
@@ -232,52 +236,50 @@ export class Traffic implements Home {
     this.#calls.delete(call.id);
     const { method, sessionId, by } = call;
     this.ports.answered(method, performance.now() - call.since);
-    if (openingMethods.has(method)) this.#answeredOpening(call, message);
-    if (sessionId !== undefined) {
-      const session = this.#ownSession(sessionId);
-      session?.answered(by, call, message);
-      if (!message.isError && endingMethods.has(method) && session !== undefined) this.#forget(session);
-    }
     call.answer(message);
+    if (sessionId !== undefined) {
+      const session = this.#own.get(sessionId);
+      session?.answered(by, call, message);
+      if (!message.isError && endingMethods.has(method) && session !== undefined) this.#own.forget(session);
+    }
+    // Others may have waited for it.
+    if (openingMethods.has(method)) this.#answeredOpening(call, message);
   }
 
-  /** A session of this process; it begins with what the agent says while it opens one. */
-  #ownSession(id: string, isOpened = false): LiveSession | undefined {
-    const known = this.sessions.get(id);
-    if (known !== undefined) return known.home === this ? known : undefined;
-    const isOpening = (): boolean =>
-      [...this.#calls.values()].some(({ method }) => openingMethods.has(method));
-    if (!isOpened && !isOpening()) return undefined;
-    return this.#add(id);
-  }
-
-  #add(id: string): LiveSession {
-    const session = new LiveSession(id, this, this.keeper);
-    this.sessions.set(id, session);
+  /** It begins with what the agent says while it opens one. */
+  #sessionOfAgent(id: string): LiveSession | undefined {
+    if (this.sessions.has(id) || !this.#isOpening) return this.#own.get(id);
+    const session = this.#own.add(id);
+    session?.opening(this, 'session/new');
     return session;
   }
 
-  #answeredOpening({ method, sessionId }: OpenCall, answer: Message): void {
-    // An error says nothing of the session that was to be forked.
-    const id = stringOf(answer, 'session') ?? (method === 'session/fork' ? undefined : sessionId);
-    if (id === undefined) return;
-    if (!answer.isError) this.#known.add(id);
-    const session = this.#ownSession(id, !answer.isError);
-    session?.hasOpened(method, answer);
-    if (session?.isOpen === false) this.#forget(session);
-    session?.openingIsOver();
+  get #isOpening(): boolean {
+    return [...this.#calls.values()].some(({ method }) => openingMethods.has(method));
   }
 
-  #forget(session: LiveSession): void {
-    this.sessions.delete(session.id);
-    session.forget();
+  #answeredOpening({ method, sessionId }: OpenCall, answer: Message): void {
+    const id = joiningMethods.has(method) ? sessionId : stringOf(answer, 'session');
+    if (id !== undefined) this.#opened(id, method, answer);
+    if (this.#isOpening) return;
+    // What the agent has spoken of meanwhile, and has not opened.
+    for (const each of this.#own.all) if (!each.isOpen) this.#own.forget(each);
+  }
+
+  #opened(id: string, method: string, answer: Message): void {
+    if (!answer.isError) this.#known.add(id);
+    const session = answer.isError ? this.#own.get(id) : this.#own.add(id);
+    if (session === undefined || (session.isOpen && !joiningMethods.has(method))) return;
+    session.hasOpened(method, answer);
+    if (session.isOpen) session.openingIsOver();
+    else this.#own.forget(session);
   }
 
   #question(message: Message, session: LiveSession | undefined): void {
     const id = message.id!;
     if (session === undefined) this.deliver(message.line, stringOf(message, 'session') ?? '');
     else session.asks(message);
-    if (this.#isClientGone && !isForGuests(message)) this.#refuse(id);
+    if (this.#isClientGone && session?.isAsking(id) !== true) this.#refuse(id);
     else this.#asked.add(id, session);
   }
 

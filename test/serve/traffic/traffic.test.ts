@@ -591,3 +591,203 @@ test('when a process ends, guests hear that nothing is open any more', () => {
     rpc({ method: '$/cancel_request', params: { requestId: asked!.id } }),
   ]);
 });
+
+describe('nobody waits for ever, or has a session that is gone', () => {
+  /** A home that loads `s`, and another client that waits for that. */
+  function waiting() {
+    const sessions = new Map<string, LiveSession>();
+    const [first, second] = [new Side(sessions), new Side(sessions)];
+    first.client(loads(1));
+    second.client(loads(2));
+    return { first, second };
+  }
+
+  test('where an answer to a load names another session', () => {
+    const { first, second } = waiting();
+    first.process({ id: 1, result: { sessionId: 'other' } });
+
+    expect(second.got()).toMatchObject([{ id: 2 }]);
+    expect(first.traffic.own.map(({ id }) => id)).toEqual(['s']);
+  });
+
+  test('where the session is closed while one waits', () => {
+    const { first, second } = waiting();
+    first.client({ id: 3, method: 'session/close', params: { sessionId: 's' } });
+    first.process({ id: 3, result: {} });
+
+    expect(second.sent()).toEqual([rpc(loads(2))]);
+  });
+
+  test('where the process is being stopped: its end is waited for', () => {
+    const { home, guest } = two();
+    home.traffic.isStopping = true;
+    guest.client(loads('j'));
+    expect([guest.got(), guest.sent()]).toEqual([[], []]);
+
+    home.traffic.end();
+    expect(guest.sent()).toEqual([rpc(loads('j'))]);
+  });
+
+  test('where an agent answers a call about a session that it does not have', () => {
+    const sessions = new Map<string, LiveSession>();
+    const [one, other] = [new Side(sessions), new Side(sessions)];
+    one.client({ id: 1, method: 'session/new', params: { cwd: '/w', mcpServers: [] } });
+    one.client(prompts(2, 'hi'));
+    one.process({ id: 2, error: { code: -32602, message: 'no such session' } });
+    other.client(loads(3, 'session/resume'));
+
+    expect(other.sent()).toEqual([rpc(loads(3, 'session/resume'))]);
+  });
+
+  test('where an agent speaks of a session while it opens another', () => {
+    const sessions = new Map<string, LiveSession>();
+    const [one, other] = [new Side(sessions), new Side(sessions)];
+    one.client({ id: 1, method: 'session/new', params: { cwd: '/w', mcpServers: [] } });
+    one.process(says('late'));
+    other.client(loads(3, 'session/resume'));
+    expect([other.got(), other.sent()]).toEqual([[], []]);
+
+    one.process({ id: 1, result: { sessionId: 't' } });
+    expect(other.sent()).toEqual([rpc(loads(3, 'session/resume'))]);
+    expect([...sessions.keys()].sort()).toEqual(['s', 't']);
+  });
+
+  test('where a mode is set of a session that is not open', () => {
+    const { first, second } = waiting();
+    first.client({ id: 3, method: 'session/set_mode', params: { sessionId: 's', modeId: 'plan' } });
+    first.process({ id: 3, result: {} });
+    first.process({ id: 1, error: { code: -32603, message: 'no' } });
+
+    expect(first.traffic.own).toEqual([]);
+    expect(second.sent()).toEqual([rpc(loads(2))]);
+  });
+
+  test('where two are guests of each other, and both clients go', () => {
+    const sessions = new Map<string, LiveSession>();
+    const sides = [new Side(sessions), new Side(sessions)] as const;
+    const about = (sessionId: string) => ({ params: { sessionId, cwd: '/w', mcpServers: [] } });
+    sides.forEach((side, n) => {
+      side.client({ id: 1, method: 'session/resume', ...about(`s${n}`) });
+      side.process({ id: 1, result: {} });
+    });
+    sides.forEach((side, n) => side.client({ id: 2, method: 'session/resume', ...about(`s${1 - n}`) }));
+    sides[0].traffic.clientGone();
+
+    expect(sides[1].traffic.own.map(({ isShared }) => isShared)).toEqual([false]);
+  });
+
+  test('where the client is gone that would be asked about no session', () => {
+    const { home } = joined();
+    home.traffic.clientGone();
+    home.sent();
+    home.process({ id: 5, method: 'session/request_permission', params: { sessionId: 'none' } });
+
+    expect(home.sent()).toMatchObject([{ id: 5, error: { code: -32603 } }]);
+  });
+
+  test('and a process that has ended has nothing open', () => {
+    const { home } = two();
+    home.client(prompts(2, 'hi'));
+    home.traffic.end();
+
+    expect(home.traffic.isWorking).toBe(false);
+  });
+});
+
+describe('a guest', () => {
+  const cannotLoad = { error: { code: -32603, message: 'no' } };
+
+  test('hears what is said in a turn while the home loads its session again', () => {
+    const { home, guest } = joined();
+    home.client(prompts(2, 'hi'));
+    home.client(loads('again'));
+    guest.got();
+    home.process(says('answer'));
+
+    expect(guest.got()).toEqual([rpc(says('answer'))]);
+  });
+
+  test('is asked once for a permission, also if that comes while it is told the past', () => {
+    const { home, guest } = two({ bytes: 0, lines: 1 });
+    home.process(says('a'));
+    home.process(says('b'));
+    guest.client(loads('j'));
+    home.process(asks(7));
+    home.process({ id: home.sent()[0]!.id, result: {} });
+
+    expect(guest.got()).toMatchObject([{ method: 'session/request_permission' }, { id: 'j' }]);
+  });
+
+  test('that closes the session for itself need not answer any more, until it loads it again', () => {
+    const { home, guest } = joined();
+    home.process(asks(7));
+    const [{ id: requestId }] = guest.got() as [Json];
+    guest.client({ id: 'c', method: 'session/close', params: { sessionId: 's' } });
+    expect(guest.got()).toEqual([
+      rpc({ method: '$/cancel_request', params: { requestId } }),
+      rpc({ id: 'c', result: {} }),
+    ]);
+
+    home.process({ method: '$/cancel_request', params: { requestId: 7 } });
+    expect(guest.got()).toEqual([]);
+    home.process(asks(8));
+    guest.client(loads('l', 'session/resume'));
+    expect(guest.got()).toMatchObject([{ id: 'l' }, { method: 'session/request_permission' }]);
+  });
+
+  test('that closes the session while it is told the past is not asked', () => {
+    const { home, guest } = two({ bytes: 0, lines: 1 });
+    home.process(says('a'));
+    home.process(says('b'));
+    guest.client(loads('j'));
+    guest.client({ id: 'c', method: 'session/close', params: { sessionId: 's' } });
+    home.process(asks(7));
+    home.process({ id: home.sent()[0]!.id, result: {} });
+
+    expect(guest.got()).toMatchObject([{ id: 'c' }, { id: 'j' }]);
+  });
+
+  test('is still one when the past could not be told again', () => {
+    const { home, guest } = two({ bytes: 0, lines: 1 });
+    guest.client(loads('r', 'session/resume'));
+    home.process(says('a'));
+    home.process(says('b'));
+    guest.client(loads('j'));
+    home.process({ id: home.sent()[0]!.id, ...cannotLoad });
+    guest.got();
+    home.process(says('c'));
+
+    expect(guest.got()).toEqual([rpc(says('c'))]);
+  });
+
+  test('that loads twice is told the past twice, and nobody else', () => {
+    const { home, guest } = two({ bytes: 0, lines: 1 });
+    home.process(says('a'));
+    home.process(says('b'));
+    home.got();
+    guest.client(loads('j'));
+    guest.client(loads('k'));
+    home.process({ id: home.sent()[0]!.id, ...cannotLoad });
+    const [again] = home.sent();
+    home.process(says('past'));
+    home.process({ id: again!.id, result: {} });
+
+    expect(home.got()).toEqual([]);
+    expect(guest.got()).toMatchObject([{ id: 'j', error: {} }, rpc(says('past')), { id: 'k', result: {} }]);
+    home.process(says('new'));
+    expect(guest.got()).toEqual([rpc(says('new'))]);
+  });
+});
+
+test('an agent that answers with a session that it has does not end the telling of its past', () => {
+  const { home, guest } = two({ bytes: 0, lines: 1 });
+  home.process(says('a'));
+  home.process(says('b'));
+  guest.client(loads('j'));
+  home.client({ id: 2, method: 'session/new', params: { cwd: '/w', mcpServers: [] } });
+  home.process({ id: 2, result: { sessionId: 's' } });
+  home.got();
+  home.process(says('past'));
+
+  expect(home.got()).toEqual([]);
+});
