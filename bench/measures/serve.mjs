@@ -14,12 +14,11 @@ import { SocketClient } from '../socket-client.mjs';
 import { quantile } from '../statistics.cjs';
 
 const shapes = {
-  quick: { connections: 20, trips: 200, updates: 20_000 },
-  full: { connections: 200, trips: 500, updates: 200_000 },
+  quick: { connections: 20, trips: 200, updates: 20_000, everyMs: 50 },
+  full: { connections: 200, trips: 200, updates: 200_000, everyMs: 500 },
 };
 const bytes = 300;
-/** What agents say until they are ended: about as fast as models do, and as fast as they can. */
-const murmur = { bytes, everyMs: 50 };
+/** What an agent says until it is ended. Agents that stream together say 400 updates in a second. */
 const flood = { bytes, isBatched: true, forMs: 600_000 };
 const warmUpTrips = 50;
 /** How many are started at once. */
@@ -62,7 +61,7 @@ export async function round({ order, isFull }) {
   return figures;
 }
 
-async function measure(crowd, name, { trips, updates }, tell) {
+async function measure(crowd, name, { trips, updates, everyMs }, tell) {
   const server = crowd.pid;
   if (server !== undefined) {
     tell('memory of the server, none connected', crowd.emptyMiB);
@@ -86,7 +85,7 @@ async function measure(crowd, name, { trips, updates }, tell) {
   if (server !== undefined) tell('time of the server for each of these', (cpuUs(server) - usBefore) / said);
 
   const [, slow, ...others] = crowd.seats;
-  await Promise.all(others.map((seat) => say(seat, murmur)));
+  await Promise.all(others.map((seat) => say(seat, { bytes, everyMs })));
   await tellTrips('round trip, others stream');
   if (name !== 'WebSocket') return;
   await tellTrips('round trip, one reads nothing');
