@@ -1,5 +1,6 @@
 /** One way of lines to a client: what waits for it, and what carries it at a time. */
 import type { closeCodes } from '../wire/carried';
+import { slowestBytesPerMs } from '../wire/pulse';
 import { Outbox, type Keeper } from './outbox';
 
 /** Why a server ends what carries a connection. */
@@ -87,14 +88,15 @@ export class ClientStream {
     while (this.#outlet !== undefined && this.#stall === undefined) {
       const next = this.#outbox.take();
       if (next === undefined) return;
-      if (!this.#outlet.send(next.line, next.number)) this.#startStall();
+      if (!this.#outlet.send(next.line, next.number)) this.#startStall(next.line.length);
     }
   }
 
-  #startStall(): void {
+  /** `bytes`: of the line that has filled the outlet. */
+  #startStall(bytes: number): void {
     const { stallMs } = this.options;
     const onStall = (): void => this.onSlow(`the client has taken nothing for ${stallMs / 1_000} s`);
-    this.#stall = setTimeout(onStall, stallMs);
+    this.#stall = setTimeout(onStall, stallMs + bytes / slowestBytesPerMs);
   }
 
   #endStall(): void {

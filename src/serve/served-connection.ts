@@ -286,7 +286,7 @@ export class ServedConnection {
   #onEnd(reason: string): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    const isExpected = this.#isOver;
+    const isExpected = this.#isOver || this.#traffic.isStopping;
     this.#traffic.end();
     for (const [name, stream] of this.#streams) this.#closeOutlet(stream, name, 'ended', reason);
     this.#isOver = true;

@@ -8,6 +8,8 @@ const pingBytes = 1024 * 1024;
 const tickMs = 15_000;
 /** After so many of these times without a sign of life, the socket is dead. */
 const maxSilentTicks = 2;
+/** So much the slowest reader takes in a millisecond; how far it has come in one write cannot be seen. */
+export const slowestBytesPerMs = 16;
 
 /** What a pulse is about. */
 export interface PulseOptions {
@@ -84,7 +86,7 @@ export class Pulse {
     const hasMoved = hasTaken || now.received > before.received;
     this.#silentTicks = hasMoved || this.#isPaused ? 0 : this.#silentTicks + 1;
     // The ping whose answer is missing was sent by the tick before the first silent one.
-    if (this.#silentTicks > maxSilentTicks) {
+    if (this.#silentTicks > maxSilentTicks + now.waiting / (slowestBytesPerMs * tickMs)) {
       this.options.onDead();
       return;
     }

@@ -187,6 +187,18 @@ test('a client that takes nothing for too long is cut, and may come back', async
   expect(after.numbers).toEqual([2, 3, 4]);
 });
 
+test('a client that has much before it in one line is given time for it', async () => {
+  const { connection } = connect({ stallMs: 20 });
+  const slow = new Client();
+  slow.room = 1;
+  connection.attach(slow);
+  const since = performance.now();
+  call(connection, 1, { count: 2, size: 16_000 });
+  await once(slow, 'closed');
+
+  expect(performance.now() - since).toBeGreaterThan(1_000);
+});
+
 test('its process ends when nobody comes back in time', async () => {
   const { connection, ended } = connect({ graceMs: 30 });
   const client = new Client();
@@ -253,6 +265,17 @@ test('a bug that a message meets ends its connection alone', async () => {
   expect(await ended).toBe(true);
   const said = { err: new Error('a bug'), connection: 'c' };
   expect(log.error).toHaveBeenCalledWith(said, 'internal error: a connection is ended');
+});
+
+test('a client that says no more has its answers, and then the process ends', async () => {
+  const { connection, ended } = connect();
+  const client = new Client();
+  connection.attach(client);
+  call(connection, 1);
+  connection.inputIsOver();
+
+  await client.answer(1);
+  expect(await ended).toBe(true);
 });
 
 test('its process ends at once when the client says so', async () => {

@@ -96,6 +96,16 @@ describe('a socket is dead', () => {
     expect(deaths).toBe(1);
   });
 
+  test('later if much waits, as how much of one write is taken cannot be seen', () => {
+    // At 16 bytes in a millisecond: for two more times.
+    carrier.bytesWritten = 2 * 16 * tickMs;
+    carrier.writableLength = carrier.bytesWritten;
+    jest.advanceTimersByTime(5 * tickMs - 1);
+    expect(deaths).toBe(0);
+    jest.advanceTimersByTime(1);
+    expect(deaths).toBe(1);
+  });
+
   test('not while we do not read, nor at once after that', () => {
     pulse.setPaused(true);
     jest.advanceTimersByTime(10 * tickMs);

@@ -6,7 +6,7 @@ import { joiningMethods, type Home, type LiveSession, type Participant } from '.
 
 /** One client's part. */
 export class Guest {
-  /** The sessions that it follows. */
+  /** The sessions that it follows, or has followed. */
   readonly #joined = new Set<LiveSession>();
   /** Its open requests in these, by its ids; `id` is the one that their home has given them. */
   readonly #calls = new Map<string, { readonly home: Home; readonly id: string }>();
@@ -18,6 +18,7 @@ export class Guest {
   pass(session: LiveSession, message: Message): boolean {
     const { kind, method } = message;
     if (kind === 'request' && joiningMethods.has(method)) {
+      for (const each of this.#joined) if (!each.hasGuest(this.self)) this.#joined.delete(each);
       this.#joined.add(session);
       session.join(this.self, message);
       return true;

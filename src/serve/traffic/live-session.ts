@@ -121,10 +121,9 @@ export class LiveSession {
 
   /** The agent has answered a call that opens it. */
   hasOpened(method: string, answer: Message): void {
-    if (!answer.isError) {
-      if (method === 'session/new' || method === 'session/load') this.#history.complete();
-      this.#opened = bodyTextOf(answer) ?? '{}';
-    }
+    if (answer.isError) return;
+    if (method === 'session/new' || method === 'session/load') this.#history.complete();
+    this.#opened = bodyTextOf(answer) ?? '{}';
   }
 
   /** Whether a call is under way that opens it, or the process is being stopped: `then` is called when that is over. */
@@ -140,11 +139,12 @@ export class LiveSession {
     if (!this.home.isStopping) this.#goOn();
   }
 
-  /** The process has it no more, and those who have joined may still hold it. */
+  /** The process has it no more. */
   end(): void {
     for (const agentId of [...this.#questions.keys()]) this.settle(agentId);
     this.#history.forget();
     this.#opening = undefined;
+    for (const guest of this.#guests) this.leave(guest);
     this.#goOn();
   }
 
