@@ -21,7 +21,7 @@ beforeEach(() => (cai = new Cai(modelConfig)));
 async function serve(): Promise<{ server: Running; url: string }> {
   const server = cai.start(['serve', ...place, '--listen', '127.0.0.1:0'], { env: modelEnv });
   await server.complains('cai: serving');
-  return { server, url: server.stdout.toString().trim() };
+  return { server, url: server.stdout.toString().split('\n', 1)[0]! };
 }
 
 /** A workspace whose agent has a model. */
