@@ -1,4 +1,7 @@
-/** The conformance suite over `cai serve`, and through `cai connect`; `test/conformance/` has it over stdio. What cannot differ there is left out. */
+/**
+ * The conformance suite over `cai serve`: over HTTP, and through `cai connect`, which is over WebSocket. What cannot
+ * differ from stdio, where `test/conformance/` has it, is left out. `npm run conformance` has all of it over each way.
+ */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
@@ -6,7 +9,7 @@ const suite = join(__dirname, '../conformance/run.mjs');
 /** The suite takes a minute or two, and others may use the machine. */
 const limitMs = 600_000;
 
-test.each(['websocket', 'http', 'connect'])(
+test.each(['http', 'connect'])(
   'the statements about the protocol hold over %s',
   (way) => {
     const { status, stdout } = spawnSync(process.execPath, [suite, '--brief', '--over', way], {
