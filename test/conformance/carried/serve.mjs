@@ -25,6 +25,6 @@ export function servedAgent() {
 export function serve(agent) {
   const args = ['-r', inServer, cai, 'serve', '--listen', '127.0.0.1:0', '--agent', agent];
   const server = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-  const address = once(server.stdout.setEncoding('utf8'), 'data').then(([text]) => text.trim());
+  const address = once(server.stdout.setEncoding('utf8'), 'data').then(([text]) => text.split('\n', 1)[0]);
   return { server, address };
 }
