@@ -118,19 +118,12 @@ export class ServedConnection {
     return this.#carried.length > 0;
   }
 
-  /** Whether `attach` would fail. Fails in the same way; a client that is told so begins another connection. */
+  /** Whether `attach` would fail. Fails in the same way. What is gone for one client, its next connection can join. */
   check(after?: number, name = ''): void {
     const known = this.#streams.get(name);
     if (known?.outlet === undefined && this.#carried.length >= maxCarried)
       throw new CaiError('LIMIT', `a connection has at most ${maxCarried} streams at a time`);
-    try {
-      (known ?? this.#newStream(name)).check(after);
-    } catch (reason) {
-      const isGone = reason instanceof CaiError && reason.code === 'GONE';
-      // Its client begins another; a turn goes on, and that one can join it.
-      if (isGone && !this.isAttached && !this.isWorking) this.end();
-      throw reason;
-    }
+    (known ?? this.#newStream(name)).check(after);
   }
 
   /**

@@ -7,7 +7,7 @@ import { ServedConnection, type ConnectionOptions } from '../../src/serve/served
 import { noLog, program } from '../agent/agent-run';
 import { codeOf } from '../support/code-of';
 
-/** Says `count` notifications of `size` bytes for each call of `say`; answers every request but "never". */
+/** Says `count` notifications of `size` bytes for each call of `say`; answers every request. */
 const script = `
   const send = (m) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...m }) + '\\n');
   require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -15,7 +15,7 @@ const script = `
     for (let n = 1; n <= (params.count ?? 0); n++)
       send({ method: 'said', params: { n, pad: 'x'.repeat(params.size ?? 0) } });
     if (method === 'session/new') send({ id, result: { sessionId: 's' } });
-    else if (id !== undefined && method !== 'never') send({ id, result: {} });
+    else if (id !== undefined) send({ id, result: {} });
   }).on('close', () => process.exit(0));
 `;
 
@@ -219,35 +219,6 @@ test('its process ends at once when a client is gone that has said nothing', asy
   connection.detach(client, false);
 
   expect(await ended).toBe(true);
-});
-
-describe('a client that cannot go on, because too little is kept', () => {
-  const keep = { bytes: 1_000_000, lines: 5 };
-
-  test('needs the connection no more: its process ends', async () => {
-    const { connection, ended } = connect({ keep });
-    const client = new Client();
-    connection.attach(client);
-    call(connection, 1, { count: 10 });
-    await client.answer(1);
-    connection.detach(client, false);
-
-    expect(codeOf(() => connection.check(5))).toBe('GONE');
-    expect(await ended).toBe(true);
-  });
-
-  test('finds the turn that was open still open', async () => {
-    const { connection } = connect({ keep });
-    const client = new Client();
-    connection.attach(client);
-    call(connection, 1, { count: 10 });
-    await client.answer(1);
-    call(connection, 2, {}, 'never');
-    connection.detach(client, false);
-
-    expect(codeOf(() => connection.check(5))).toBe('GONE');
-    expect(connection.isOver).toBe(false);
-  });
 });
 
 test('a bug that a message meets ends its connection alone', async () => {
