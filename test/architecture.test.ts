@@ -106,7 +106,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/setup/settings-file': 'as commands/setup/editors',
   'commands/support/editor-command': 'test/commands/setup/setup.test.ts, test/commands/doctor/doctor.test.ts',
   'serve/last-words': 'test/serve/limits.test.ts',
-  'wire/carried': 'names',
+  'wire/carried': 'test/serve/outbox.test.ts, test/connect/remote.test.ts',
   'serve/client-stream': 'test/serve/served-connection.test.ts',
   'serve/chat/chat-agent': 'test/serve/chat.test.ts',
   'serve/chat/chat-bridge': 'test/serve/chat.test.ts',

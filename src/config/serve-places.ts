@@ -13,6 +13,11 @@ export function isLoopback(host: string): boolean {
   return isIP(plain) === 4 && plain.startsWith('127.');
 }
 
+/** The path behind `unix:`, with or without slashes; undefined for any other address. */
+export function unixPathIn(address: string): string | undefined {
+  return /^unix:(?:\/\/)?(.+)$/s.exec(address)?.[1];
+}
+
 /** The socket that only the user can open. */
 export function serveSocket({ folders: { runtime, state } }: Host): string {
   return posix.join(runtime ?? posix.join(state, 'serve'), 'serve.sock');

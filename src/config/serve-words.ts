@@ -1,6 +1,7 @@
 /** Words of the tables of `cai serve`: who may come in, and under which names it is reached. */
 import { absolutePath, listOf, path, type Kind } from './config-kinds';
 import { normalHost } from './host-rules';
+import { unixPathIn } from './serve-places';
 
 /** The name of the user who runs the server, which nobody else can have. */
 export const ownerName = 'owner';
@@ -53,7 +54,7 @@ export const listenPlaces: Kind<readonly string[]> = {
   ...places,
   read: (value, base) => {
     const read = (place: string): string | undefined => {
-      const socket = /^unix:(?:\/\/)?(.+)$/s.exec(place)?.[1];
+      const socket = unixPathIn(place);
       if (socket === undefined) return place;
       const whole = path.read(socket, base);
       return whole && `unix:${whole}`;

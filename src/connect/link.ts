@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { WebSocket, type ClientOptions } from 'ws';
 import { printableLine } from '../system/quoted';
-import { connectionHeader, receivedHeader } from '../wire/carried';
+import { connectionHeader, countIn, receivedHeader } from '../wire/carried';
 import { Pulse } from '../wire/pulse';
 import type { Access } from './access';
 import type { Address } from './address';
@@ -130,10 +130,10 @@ export class Link {
   #greet(response: IncomingMessage): void {
     const { headers, socket } = response;
     const id = headers[connectionHeader];
-    const received = headers[receivedHeader];
+    const received = countIn(headers[receivedHeader]);
     const greeting: Greeting = {
       ...(typeof id === 'string' && { id }),
-      ...(typeof received === 'string' && /^\d{1,15}$/.test(received) && { received: Number(received) }),
+      ...(received !== undefined && { received }),
       ...(headers['set-cookie'] !== undefined && { cookies: headers['set-cookie'] }),
     };
     this.#webSocket.once('open', () => {

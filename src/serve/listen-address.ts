@@ -1,6 +1,6 @@
 /** Where a server listens, as it is written. */
 import { posix } from 'node:path';
-import { isLoopback } from '../config/serve-places';
+import { isLoopback, unixPathIn } from '../config/serve-places';
 import { CaiError } from '../errors';
 
 /** A place to listen. */
@@ -18,7 +18,7 @@ export type ListenAddress =
  * Throws `CaiError('USAGE')`.
  */
 export function addressOf(text: string, cwd: string, prefersTls: boolean): ListenAddress {
-  const unix = /^unix:(?:\/\/)?(.+)$/s.exec(text)?.[1];
+  const unix = unixPathIn(text);
   if (unix !== undefined) return { kind: 'unix', path: posix.resolve(cwd, unix) };
   const [, scheme, rest = ''] = /^(?:(https?|tcp|tls):\/\/)?(.*?)\/?$/s.exec(text) ?? [];
   const [, host, port] = /^(?:(\[[\da-fA-F:.]+\]|[^:[\]/\s]+):)?(\d{1,5})$/.exec(rest) ?? [];

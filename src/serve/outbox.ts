@@ -3,6 +3,7 @@
  * client that has lost its connection says how many lines it has and gets the rest.
  */
 import { CaiError } from '../errors';
+import { countIn } from '../wire/carried';
 
 /** How much all outboxes of a connection keep together. */
 export interface KeepLimits {
@@ -172,6 +173,7 @@ export class Outbox {
 /** The number of received messages, as a client's header has it. Throws `CaiError('USAGE')` for what is no number. */
 export function numberOf(value: string | string[] | undefined): number | undefined {
   if (value === undefined) return undefined;
-  if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
+  const count = countIn(value);
+  if (count !== undefined) return count;
   throw new CaiError('USAGE', 'the number of received messages is not a number');
 }

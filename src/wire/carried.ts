@@ -5,6 +5,11 @@ export const connectionHeader = 'acp-connection-id';
 /** Ours: how many messages of the connection its sender has received. */
 export const receivedHeader = 'cai-received';
 
+/** The number of messages that a header tells; undefined: it tells none. */
+export function countIn(header: string | string[] | undefined): number | undefined {
+  return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
+}
+
 /** Codes with which the server ends a socket. Source: RFC 6455, section 7.4; from 4000 on they are ours. */
 export const closeCodes = {
   /** The server ends. */

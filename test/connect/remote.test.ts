@@ -41,6 +41,17 @@ async function start(
   return await server.connection();
 }
 
+/** As `start`; the server has then closed the socket because nothing passed, and the editor has noticed. */
+async function idle(): Promise<ServedConnection> {
+  const connection = await start();
+  connection.send({ method: '_one' });
+  await editor.inbox.next('_one');
+  connection.cut(4003);
+  await connection.detached();
+  await untilIdle(editor.process.pid!);
+  return connection;
+}
+
 /** As `start`, over a way that breaks. */
 async function startOver(nextCut: () => Cut | undefined, env: NodeJS.ProcessEnv = quiet): Promise<void> {
   const echo = (connection: ServedConnection, { id, params }: Json): void => {
@@ -156,12 +167,7 @@ describe('a connection', () => {
   });
 
   test('that was idle for too long stays closed when the editor leaves, at once', async () => {
-    const connection = await start();
-    connection.send({ method: '_one' });
-    await editor.inbox.next('_one');
-    connection.cut(4003);
-    await connection.detached();
-    await untilIdle(editor.process.pid!);
+    const connection = await idle();
 
     const left = performance.now();
     expect(await editor.leave()).toBe(0);
@@ -170,12 +176,7 @@ describe('a connection', () => {
   });
 
   test('that was idle for too long goes on when there is something to say', async () => {
-    const connection = await start();
-    connection.send({ method: '_one' });
-    await editor.inbox.next('_one');
-    connection.cut(4003);
-    await connection.detached();
-    await untilIdle(editor.process.pid!);
+    const connection = await idle();
     expect(connection.requests).toHaveLength(1);
 
     editor.ask('_ask');

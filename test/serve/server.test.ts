@@ -9,19 +9,10 @@ import { WebSocket } from 'ws';
 import type { Json } from '../support/inbox';
 import { certificate } from '../support/certificate';
 import { success } from '../support/messages';
-import { Served } from '../support/served';
+import { servedInEachTest, type Served } from '../support/served';
 import { newFolder } from '../support/temp-folder';
 
-const servers: Served[] = [];
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.end();
-});
-
-async function start(options: Parameters<typeof Served.start>[0]): Promise<Served> {
-  const server = await Served.start(options);
-  servers.push(server);
-  return server;
-}
+const start = servedInEachTest();
 
 describe('HTTP/2 over TLS', () => {
   const { cert, certFile, keyFile } = certificate();

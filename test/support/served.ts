@@ -114,3 +114,16 @@ export class Served {
     return this.process.exitCode;
   }
 }
+
+/** As `Served.start`, for the tests of one file: what a test has started is ended after it. */
+export function servedInEachTest(): typeof Served.start {
+  const open: Served[] = [];
+  afterEach(async () => {
+    for (const server of open.splice(0)) await server.end();
+  });
+  return async (options) => {
+    const server = await Served.start(options);
+    open.push(server);
+    return server;
+  };
+}

@@ -38,8 +38,9 @@ const beginningBytes = 1_024;
 /** Writes the lines to stdout; resolves with 0, with `--follow` when a signal ends it. */
 export const run = declare<Options>({
   name: 'logs',
-  description: `Shows what the last 20 processes of "cai --acp" and "cai serve", and those that still run, have logged at level info and
-above, whatever CAI_LOG_LEVEL is, unless it is "silent". The text of prompts, files and environments is never logged.`,
+  description: `Shows what the last 20 processes of "cai --acp" and "cai serve", and those that still run, have logged at level
+info and above, whatever CAI_LOG_LEVEL is, unless it is "silent". The text of prompts, files and environments is
+never logged.`,
   options: [
     ['-f, --follow', 'keep showing what is logged'],
     ['-a, --agent <name>', 'only processes that run this agent'],

@@ -93,7 +93,7 @@ async function serve(options: Options, host: Host): Promise<number> {
     agents,
     metrics,
     log,
-    onStderr: (id, text) => process.stderr.write(withId(id, text)),
+    onStderr: (id, text) => process.stderr.write(labelled(id, text)),
     isStillAdmitted: (visitor) => door.isStillAdmitted(visitor),
   });
   // What is longer than the limit is refused by the process, which finds its id; what is far longer, here.
@@ -147,7 +147,7 @@ function folderNamed(path: string): string {
 }
 
 /** What a connection's process says, each line with the beginning of the connection's id. */
-function withId(id: string, text: string): string {
+function labelled(id: string, text: string): string {
   return text.replace(/(^|\n)(?=[^\n])/g, `$1[${id.slice(0, 8)}] `);
 }
 

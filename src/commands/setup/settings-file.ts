@@ -17,8 +17,9 @@ import { errorCodeOf } from '../../system/real-path';
 
 /**
  * Sets a value in a file, which is made if it is missing. What was there before is kept beside it, with `.before-cai` at
- * the end of the name, or `.before-cai-2` and so on: what is kept is never replaced. Returns false if the value stands there already. Throws `CaiError('CONFIG')` for a file that
- * cannot be read, is no JSON, or cannot be written; then nothing has changed.
+ * the end of the name, or `.before-cai-2` and so on: what is kept is never replaced. Returns false if the value stands
+ * there already. Throws `CaiError('CONFIG')` for a file that cannot be read, is no JSON, or cannot be written; then
+ * nothing has changed.
  */
 export function setInFile(file: string, path: readonly string[], value: unknown): boolean {
   const before = read(file);

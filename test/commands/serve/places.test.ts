@@ -3,18 +3,9 @@ import { once } from 'node:events';
 import { execFileSync } from 'node:child_process';
 import { cai } from '../../support/cli';
 import { certificate } from '../../support/certificate';
-import { Served } from '../../support/served';
+import { servedInEachTest } from '../../support/served';
 
-const open: Served[] = [];
-afterEach(async () => {
-  for (const server of open.splice(0)) await server.end();
-});
-
-async function start(options: Parameters<typeof Served.start>[0] = {}): Promise<Served> {
-  const server = await Served.start(options);
-  open.push(server);
-  return server;
-}
+const start = servedInEachTest();
 
 const { certFile, keyFile } = certificate();
 const withCertificate = ['--tls-cert', certFile, '--tls-key', keyFile];

@@ -4,20 +4,11 @@ import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { cai, userWith } from '../../support/cli';
-import { Served } from '../../support/served';
+import { servedInEachTest } from '../../support/served';
 import { StreamableClient } from '../../support/streamable';
 import { newFolder } from '../../support/temp-folder';
 
-const open: Served[] = [];
-afterEach(async () => {
-  for (const server of open.splice(0)) await server.end();
-});
-
-async function start(options: Parameters<typeof Served.start>[0] = {}): Promise<Served> {
-  const server = await Served.start(options);
-  open.push(server);
-  return server;
-}
+const start = servedInEachTest();
 
 const ann = (workspaces: string) =>
   `[[serve.users]]\nname = "ann"\nagents = "all"\nworkspaces = ${workspaces}\n`;
