@@ -116,6 +116,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'serve/traffic/history': 'as serve/traffic/guest',
   'serve/traffic/live-session': 'as serve/traffic/guest',
   'serve/traffic/own-sessions': 'as serve/traffic/guest',
+  'serve/traffic/transitions': 'as serve/traffic/guest',
   'egress/dial': 'test/egress/proxy.test.ts',
   'egress/http-message': 'test/egress/proxy.test.ts, test/egress/keyed-host.test.ts',
   'credentials/services': 'test/credentials/swap.test.ts',

@@ -8,19 +8,11 @@ import { ended, joined, withId, type Line } from '../../rpc/splice';
 import { objectIn } from '../../system/state-folder';
 import type { Keeper } from '../outbox';
 import { History, missingPart, updateLine } from './history';
-
-/** Calls that open a session that exists, perhaps in another connection. */
-export const joiningMethods: ReadonlySet<string> = new Set(['session/load', 'session/resume']);
+import { endingMethods, Transitions, type CallOfSession, type Participant } from './transitions';
 
 /** The other requests of agents are about the files and terminals of one client. */
 function isForGuests({ method }: Message): boolean {
   return method === 'session/request_permission';
-}
-
-/** A client that follows a session. Lines are without line end. */
-export interface Participant {
-  /** Gives it a line; `stream` is the id of the session that the line is about, or empty. */
-  deliver(line: Buffer, stream: string): void;
 }
 
 /** The connection whose process has the session. */
@@ -49,28 +41,17 @@ interface Question {
   readonly asked: Set<Participant>;
 }
 
-/** A request of a client about a session, as far as other clients are concerned. */
-export interface CallOfSession {
-  /** As the client sent it. */
-  readonly method: string;
-  /** Of `session/set_mode`. */
-  readonly modeId: string | undefined;
-}
-
 /** One session, at its home. */
 export class LiveSession {
-  readonly #guests = new Set<Participant>();
+  /** `hasJoined`: it was told that it has opened the session. */
+  readonly #guests = new Map<Participant, { readonly hasJoined: boolean }>();
   /** What the agent has said and what it was asked. */
   readonly #history: History;
   /** The answer to the call that has opened it, JSON text. */
   #opened: string | undefined;
-  /**
-   * A call that is under way and opens the session, or has its past told again. `audience`: who gets what the agent says
-   * meanwhile; nobody, if whoever has asked for it is gone.
-   */
-  #opening: { audience: Participant | 'all' | undefined } | undefined;
-  /** Clients that want to open it as well. */
-  #waiting: (() => void)[] = [];
+  readonly #transitions: Transitions;
+  /** Called when one of these is answered, or the process has the session no more. */
+  #whenChanged: (() => void)[] = [];
   /** By the agent's id. */
   readonly #questions = new Map<string, Question>();
 
@@ -83,6 +64,7 @@ export class LiveSession {
     keeper: Keeper,
   ) {
     this.#history = new History(keeper);
+    this.#transitions = new Transitions(() => this.#history.forget());
   }
 
   /** Whether a connection has joined. */
@@ -110,48 +92,47 @@ export class LiveSession {
     return this.#questions.size > 0;
   }
 
-  /** The agent gets a call of `by` that opens the session, or has it tell the past, which is for `by` alone. */
-  opening(by: Participant, method: string): void {
-    const isTold = method === 'session/load';
-    if (isTold) this.#history.forget();
+  /** Whether the agent has a call open that opens it, has its past told again, or ends it. */
+  get isChanging(): boolean {
+    return !this.#transitions.areOver;
+  }
+
+  /** The agent gets such a call. If it has the past told, that is for its client alone. */
+  changing(call: CallOfSession): void {
     // In a turn, what is new cannot be told from what is past.
-    const isForAll = !isTold || this.isInTurn;
-    this.#opening = { audience: isForAll ? 'all' : by };
+    this.#transitions.add(call, this.isInTurn);
   }
 
-  /** The agent has answered a call that opens it. */
-  hasOpened(method: string, answer: Message): void {
-    if (answer.isError) return;
-    if (method === 'session/new' || method === 'session/load') this.#history.complete();
-    this.#opened = bodyTextOf(answer) ?? '{}';
-  }
-
-  /** Whether a call is under way that opens it, or the process is being stopped: `then` is called when that is over. */
-  waits(then: () => void): boolean {
-    if (this.#opening === undefined && !this.home.isStopping) return false;
-    this.#waiting.push(then);
-    return true;
-  }
-
-  /** The call that opens it is over, in whatever way. */
-  openingIsOver(): void {
-    this.#opening = undefined;
+  /** The agent has answered such a call, or one that makes a session. */
+  hasChanged(call: CallOfSession, answer: Message): void {
+    if (!answer.isError) {
+      if (endingMethods.has(call.method)) this.#close();
+      else this.#hasOpened(call, answer);
+    }
+    this.#transitions.remove(call);
     if (!this.home.isStopping) this.#goOn();
+  }
+
+  /** Whether a client must wait before it opens the session. */
+  isClosedTo(guest: Participant): boolean {
+    return !this.isOpen || this.home.isStopping || this.#transitions.areInTheWayOf(guest);
+  }
+
+  /** `then` is called when that may have changed. */
+  whenChanged(then: () => void): void {
+    this.#whenChanged.push(then);
   }
 
   /** The process has it no more. */
   end(): void {
-    for (const agentId of [...this.#questions.keys()]) this.settle(agentId);
-    this.#history.forget();
-    this.#opening = undefined;
-    for (const guest of this.#guests) this.leave(guest);
+    this.#close();
     this.#goOn();
   }
 
   /** A notification of the agent. */
   said(line: Buffer): void {
     this.#history.add(line);
-    const audience = this.#opening === undefined ? 'all' : this.#opening.audience;
+    const { audience } = this.#transitions;
     if (audience === 'all') this.#tellAll(line);
     else audience?.deliver(line, this.id);
   }
@@ -163,7 +144,7 @@ export class LiveSession {
     const guestId = newOwnId();
     const question = { guestId, line: withId(message, guestId), asked: new Set<Participant>() };
     this.#questions.set(message.id!, question);
-    for (const guest of this.#guests) this.#ask(guest, question);
+    for (const guest of this.#guests.keys()) this.#ask(guest, question);
   }
 
   /** Whether guests have that request of the agent open. */
@@ -194,8 +175,8 @@ export class LiveSession {
 
   /** A prompt of one client: agents of v1 do not repeat it, so the others are told. */
   prompted(by: Participant, message: Message): void {
-    // As in `opening`.
-    if (this.#opening !== undefined) this.#opening.audience = 'all';
+    // As in `changing`.
+    this.#transitions.areForAll();
     for (const block of message.fields.filter(({ kind }) => kind === 'block')) {
       const line = updateLine(
         this.id,
@@ -207,7 +188,7 @@ export class LiveSession {
   }
 
   /** A call of one client is answered: what that changes for the others, they are told. */
-  answered(by: Participant, { method, modeId }: CallOfSession, message: Message): void {
+  answered({ by, method, modeId }: CallOfSession, message: Message): void {
     if (method === 'session/prompt') this.#turnEnded(by);
     else if (message.isError) return;
     else if (method === 'session/set_config_option') this.#optionsSet(by, message);
@@ -243,40 +224,54 @@ export class LiveSession {
     this.#tellAll(line, by);
   }
 
-  /** A `session/load` or `session/resume` of another connection: it gets the past, the answer, and what is open. */
-  join(guest: Participant, message: Message): void {
-    const isNew = !this.hasGuest(guest);
-    this.#guests.add(guest);
+  /**
+   * A `session/load` or `session/resume` of another connection: it gets the past, the answer, and what is open. False:
+   * the past is not kept, so the agent has to tell it; not in a turn, as agents begin anew with it.
+   */
+  join(guest: Participant, message: Message): boolean {
     const wantsPast = message.method === 'session/load';
     const { isWhole } = this.#history;
-    if (wantsPast && !isWhole && !this.isInTurn) {
-      this.#replay(guest, message, isNew);
-      return;
-    }
+    const isKept = !wantsPast || isWhole || this.isInTurn;
+    if (isKept || !this.hasGuest(guest)) this.#guests.set(guest, { hasJoined: isKept });
+    if (!isKept) return false;
     if (wantsPast) {
       if (!isWhole) guest.deliver(missingPart(this.id), this.id);
       for (const line of this.#history.lines) guest.deliver(line, this.id);
     }
     guest.deliver(joined(resultLine(message.id!, this.#opened ?? '{}')), wantsPast ? '' : this.id);
     this.#askAll(guest);
+    return true;
+  }
+
+  /** The agent has told the past to a guest, or could not. */
+  pastTold(guest: Participant, isError: boolean): void {
+    const known = this.#guests.get(guest);
+    if (known === undefined) return;
+    if (!isError) this.#guests.set(guest, { hasJoined: true });
+    if (!isError || known.hasJoined) this.#askAll(guest);
+    else if (!this.#transitions.isOpeningFor(guest)) this.leave(guest);
   }
 
   /** The guest's connection is over, or it has closed the session for itself. */
   leave(guest: Participant): void {
-    if (this.#opening?.audience === guest) this.#opening.audience = undefined;
+    this.#transitions.left(guest);
     for (const { guestId, asked } of this.#questions.values())
       if (asked.delete(guest)) guest.deliver(joined(cancelLine(guestId)), this.id);
     if (this.#guests.delete(guest) && !this.isShared) this.home.lastGuestLeft();
   }
 
-  /** The agent tells the past to this guest alone. Not in a turn, as agents begin anew with it. */
-  #replay(guest: Participant, message: Message, isNew: boolean): void {
-    this.opening(guest, message.method);
-    this.home.callFor(guest, message, (line, isError) => {
-      guest.deliver(line, '');
-      if (isError && isNew) this.leave(guest);
-      else if (this.hasGuest(guest)) this.#askAll(guest);
-    });
+  #hasOpened(call: CallOfSession, answer: Message): void {
+    const isTold = call.method === 'session/load' && this.#transitions.isNext(call);
+    if (isTold || call.method === 'session/new') this.#history.complete();
+    this.#opened = bodyTextOf(answer) ?? '{}';
+  }
+
+  /** Nothing is kept, and nobody follows it any more. */
+  #close(): void {
+    for (const agentId of [...this.#questions.keys()]) this.settle(agentId);
+    this.#history.forget();
+    this.#opened = undefined;
+    for (const guest of this.#guests.keys()) this.leave(guest);
   }
 
   #askAll(guest: Participant): void {
@@ -291,10 +286,10 @@ export class LiveSession {
   }
 
   #goOn(): void {
-    for (const then of this.#waiting.splice(0)) then();
+    for (const then of this.#whenChanged.splice(0)) then();
   }
 
   #tellAll(line: Buffer, but?: Participant): void {
-    for (const each of [this.home, ...this.#guests]) if (each !== but) each.deliver(line, this.id);
+    for (const each of [this.home, ...this.#guests.keys()]) if (each !== but) each.deliver(line, this.id);
   }
 }

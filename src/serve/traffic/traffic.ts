@@ -15,20 +15,14 @@ import { rpcCode } from '../../errors';
 import { AgentRequests } from './agent-requests';
 import { Guest } from './guest';
 import { KnownIds } from './known-ids';
-import {
-  joiningMethods,
-  type LiveSession,
-  type CallOfSession,
-  type Home,
-  type Participant,
-} from './live-session';
+import type { Home, LiveSession } from './live-session';
+import { endingMethods, joiningMethods, type CallOfSession, type Participant } from './transitions';
 import { OwnSessions } from './own-sessions';
 import type { Keeper } from '../outbox';
 
 /** Calls after which the client has a session that they, or their answers, name. */
 const openingMethods = new Set(['session/new', 'session/fork', ...joiningMethods]);
-/** Calls after which the session is gone. */
-const endingMethods = new Set(['session/close', 'session/delete']);
+const changingMethods: ReadonlySet<string> = new Set([...openingMethods, ...endingMethods]);
 
 const callPlan = planOf({
   sessionId: 'session',
@@ -54,7 +48,6 @@ interface OpenCall extends CallOfSession {
   readonly id: string;
   readonly sessionId: string | undefined;
   readonly since: number;
-  readonly by: Participant;
   answer(message: Message): void;
 }
 
@@ -64,7 +57,7 @@ export class Traffic implements Home {
   readonly #asked = new AgentRequests();
   readonly #own: OwnSessions;
   /** The client in sessions of other connections. */
-  readonly #guest = new Guest(this);
+  readonly #guest = new Guest(this, (line) => this.fromClient(line));
   /** Those that the client has named or was told: it cannot follow a stream of any other. */
   readonly #known = new KnownIds();
   readonly #agentScanner = new Scanner({
@@ -75,7 +68,6 @@ export class Traffic implements Home {
   /** As of `Home`. */
   isStopping = false;
   #isClientGone = false;
-  #hasEnded = false;
 
   /** `sessions`: of all connections of the visitor to this agent, by id; `keeper`: for the histories of its own. */
   constructor(
@@ -107,12 +99,8 @@ export class Traffic implements Home {
     const session = id === undefined ? undefined : this.sessions.get(id);
     if (id !== undefined) this.#known.add(id);
     if (message.method === '$/cancel_request' && this.#guest.cancel(message)) return;
-    if (session !== undefined) {
-      const isJoining = message.kind === 'request' && joiningMethods.has(message.method);
-      if (isJoining && session.waits(() => this.#openLater(line))) return;
-      if (session.home !== this && this.#guest.pass(session, message)) return;
-    }
-    if (message.kind === 'request') this.#call(message, id, session);
+    if (session !== undefined && session.home !== this && this.#guest.pass(session, message)) return;
+    if (message.kind === 'request') this.#call(message, id);
     this.toAgent(ended(line));
   }
 
@@ -140,18 +128,16 @@ export class Traffic implements Home {
     for (const id of this.#asked.takeUnshared()) this.#refuse(id);
   }
 
-  /** The process has ended: whoever waits for it is told. */
+  /** The process has ended, and the client is gone: whoever else waits for the process is told. */
   end(): void {
-    this.#hasEnded = true;
     this.#guest.leaveAll();
+    this.#isClientGone = true;
+    this.isStopping = true;
     const message = 'the connection that had the session has ended: load the session again';
-    for (const call of this.#calls.values()) {
+    for (const call of [...this.#calls.values()]) {
       const line = joined(errorLine(call.id, { code: rpcCode.internalError, message }));
-      const answer = scanCall(line, agentPlan);
-      if (call.by !== this) call.answer(answer);
-      if (call.sessionId !== undefined) this.#own.get(call.sessionId)?.answered(call.by, call, answer);
+      this.#answered(call, scanCall(line, agentPlan));
     }
-    this.#calls.clear();
     for (const session of this.#own.all) this.#own.forget(session);
   }
 
@@ -193,20 +179,10 @@ export class Traffic implements Home {
   }
 
   /** A request of the client that its own process gets. */
-  #call(message: Message, sessionId: string | undefined, session: LiveSession | undefined): void {
+  #call(message: Message, sessionId: string | undefined): void {
     // SDK 2.4: the answer to `session/load` comes in the connection's stream, others in that of their session.
     const stream = message.method === 'session/load' ? '' : (sessionId ?? '');
     this.#begin(message.id!, message, sessionId, this, ({ line }) => this.deliver(line, stream));
-    if (sessionId !== undefined && session === undefined && joiningMethods.has(message.method))
-      this.#own.add(sessionId)?.opening(this, message.method);
-    if (session?.home !== this) return;
-    if (message.method === 'session/prompt') session.prompted(this, message);
-    if (joiningMethods.has(message.method)) session.opening(this, message.method);
-  }
-
-  /** Another client was opening the session, or had its past told. */
-  #openLater(line: Buffer): void {
-    if (!this.#isClientGone && !this.#hasEnded) this.fromClient(line);
   }
 
   #begin(
@@ -218,7 +194,12 @@ export class Traffic implements Home {
   ): void {
     const { method } = message;
     const modeId = stringOf(message, 'mode');
-    this.#calls.set(id, { id, method, modeId, sessionId, since: performance.now(), by, answer });
+    const call = { id, method, modeId, sessionId, since: performance.now(), by, answer };
+    this.#calls.set(id, call);
+    if (sessionId === undefined) return;
+    const session = joiningMethods.has(method) ? this.#own.add(sessionId) : this.#own.get(sessionId);
+    if (method === 'session/prompt') session?.prompted(by, message);
+    else if (joiningMethods.has(method) || endingMethods.has(method)) session?.changing(call);
   }
 
   /** The client answers a request of an agent, which the first answer settles. */
@@ -233,46 +214,43 @@ export class Traffic implements Home {
       this.deliver(message.line, '');
       return;
     }
+    this.ports.answered(call.method, performance.now() - call.since);
+    this.#answered(call, message);
+  }
+
+  #answered(call: OpenCall, message: Message): void {
     this.#calls.delete(call.id);
-    const { method, sessionId, by } = call;
-    this.ports.answered(method, performance.now() - call.since);
+    if (changingMethods.has(call.method)) this.#hasChanged(call, message);
     call.answer(message);
-    if (sessionId !== undefined) {
-      const session = this.#own.get(sessionId);
-      session?.answered(by, call, message);
-      if (!message.isError && endingMethods.has(method) && session !== undefined) this.#own.forget(session);
-    }
-    // Others may have waited for it.
-    if (openingMethods.has(method)) this.#answeredOpening(call, message);
+    if (call.sessionId !== undefined) this.#own.get(call.sessionId)?.answered(call, message);
   }
 
   /** It begins with what the agent says while it opens one. */
   #sessionOfAgent(id: string): LiveSession | undefined {
     if (this.sessions.has(id) || !this.#isOpening) return this.#own.get(id);
-    const session = this.#own.add(id);
-    session?.opening(this, 'session/new');
-    return session;
+    return this.#own.add(id);
   }
 
   get #isOpening(): boolean {
     return [...this.#calls.values()].some(({ method }) => openingMethods.has(method));
   }
 
-  #answeredOpening({ method, sessionId }: OpenCall, answer: Message): void {
-    const id = joiningMethods.has(method) ? sessionId : stringOf(answer, 'session');
-    if (id !== undefined) this.#opened(id, method, answer);
+  #hasChanged(call: OpenCall, answer: Message): void {
+    const isNew = openingMethods.has(call.method) && !joiningMethods.has(call.method);
+    const id = isNew ? stringOf(answer, 'session') : call.sessionId;
+    if (id !== undefined) this.#sessionHasChanged(id, call, isNew, answer);
     if (this.#isOpening) return;
     // What the agent has spoken of meanwhile, and has not opened.
-    for (const each of this.#own.all) if (!each.isOpen) this.#own.forget(each);
+    for (const each of this.#own.all) if (!each.isOpen && !each.isChanging) this.#own.forget(each);
   }
 
-  #opened(id: string, method: string, answer: Message): void {
-    if (!answer.isError) this.#known.add(id);
-    const session = answer.isError ? this.#own.get(id) : this.#own.add(id);
-    if (session === undefined || (session.isOpen && !joiningMethods.has(method))) return;
-    session.hasOpened(method, answer);
-    if (session.isOpen) session.openingIsOver();
-    else this.#own.forget(session);
+  #sessionHasChanged(id: string, call: OpenCall, isNew: boolean, answer: Message): void {
+    const isOpened = openingMethods.has(call.method) && !answer.isError;
+    if (isOpened) this.#known.add(id);
+    const session = isOpened ? this.#own.add(id) : this.#own.get(id);
+    if (session === undefined || (isNew && session.isOpen)) return;
+    session.hasChanged(call, answer);
+    if (!session.isOpen && !session.isChanging) this.#own.forget(session);
   }
 
   #question(message: Message, session: LiveSession | undefined): void {

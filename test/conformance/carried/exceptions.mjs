@@ -10,12 +10,6 @@ export const exceptions = [
     reason: 'what ends a connection ends it in both directions: what is due then cannot be told any more',
   },
   {
-    ways: ['websocket', 'http', 'connect'],
-    tests: /P13 session\/(?:load session\/(?:set_mode|close)|resume session\/prompt) /,
-    reason:
-      'not yet: a second load of a session waits for the answer to the first, and what follows overtakes it',
-  },
-  {
     ways: ['connect'],
     tests: /L2 (?:answers what agents have|takes 3 s)/,
     reason: 'what is open has 2 s to end by itself, and only then the server is told that the editor is gone',

@@ -110,8 +110,14 @@ export class Connection {
   }
 }
 
-const openingMethods = ['session/new', 'session/fork', 'session/load', 'session/resume'];
+const joiningMethods = ['session/load', 'session/resume'];
+const openingMethods = ['session/new', 'session/fork', ...joiningMethods];
 const endingMethods = ['session/close', 'session/delete'];
+
+/** A call that opens or ends a session that has an id, which a process does in the order of the calls. */
+function isChanging({ method }: { readonly method: string }): boolean {
+  return [...joiningMethods, ...endingMethods].includes(method);
+}
 
 /** All connections. */
 export class World {
@@ -124,6 +130,9 @@ export class World {
   readonly #requests = new Map<number, Request>();
   readonly #updates = new Set<number>();
   readonly #withdrawn = new Set<Id>();
+  readonly #checks: (() => void)[] = [];
+  /** The request that a client makes now. */
+  #calling = 0;
   #count = 0;
 
   constructor(private readonly limits: KeepLimits) {
@@ -135,26 +144,17 @@ export class World {
     this.all.push(this.present[place]);
   }
 
-  /** A client calls, but does not load what it is about to close. */
+  /** A client calls. */
   request(from: Connection, method: string, params: Params): void {
     const n = ++this.#count;
     const { sessionId } = params;
-    const isEnding = [...from.open.values()].some(
-      (each) => endingMethods.includes(each.method) && each.sessionId === sessionId,
-    );
-    if (isEnding && openingMethods.includes(method)) return;
     const request: Request = { n, method, sessionId, from, isVoid: false };
     this.#requests.set(n, request);
     from.open.set(n, request);
-    const home = sessionId === undefined ? undefined : this.#homeOf(sessionId);
-    const isPrompt = method === 'session/prompt';
-    const hearers = isPrompt && home !== undefined ? this.#followers(home, sessionId!) : new Set([from]);
-    const isHere = home === from || hearers.has(from);
-    hearers.delete(from);
-    if (method === 'session/close' && home !== from) this.#leaveSession(from, sessionId!);
-    const prompt = isPrompt && { prompt: [{ type: 'text', text: `#${n}` }] };
+    const prompt = method === 'session/prompt' && { prompt: [{ type: 'text', text: `#${n}` }] };
+    this.#calling = n;
     this.fromClient(from, { id: n, method, params: { ...params, ...prompt, _meta: { n } } });
-    if (isPrompt) this.#expectHeard(n, isHere ? hearers : new Set());
+    this.#calling = 0;
   }
 
   fromClient(client: Connection, message: Json): void {
@@ -202,19 +202,19 @@ export class World {
 
   /** A process answers; what comes earlier and opens or ends the same session is answered before. */
   answer(process: Connection, chosen: Call, outcome: 'error' | { readonly result: unknown }): void {
-    const inOrder = [...openingMethods.slice(2), ...endingMethods];
-    const earlier = process.calls.find(
-      ({ method, sessionId }) => inOrder.includes(method) && sessionId === chosen.sessionId,
-    );
-    const call = inOrder.includes(chosen.method) ? earlier! : chosen;
+    const next = () => process.calls.find((each) => isChanging(each) && each.sessionId === chosen.sessionId);
+    const call = isChanging(chosen) ? next()! : chosen;
     process.calls.splice(process.calls.indexOf(call), 1);
+    this.#answer(process, call, outcome);
+    const begun = next();
+    if (isChanging(call) && begun !== undefined) this.#begin(process, begun);
+  }
+
+  #answer(process: Connection, call: Call, outcome: 'error' | { readonly result: unknown }): void {
     const { id, method, opens, hadIt } = call;
     const sessionId = call.sessionId ?? '';
     if (outcome === 'error') {
-      const isTried = process.calls.some(
-        (each) => openingMethods.includes(each.method) && each.sessionId === sessionId,
-      );
-      if (!hadIt && !isTried && openingMethods.includes(method)) process.has.delete(sessionId);
+      if (!hadIt && joiningMethods.includes(method)) process.has.delete(sessionId);
       process.has.delete(opens);
       this.fromProcess(process, { id, error: { code: -32_603, message: 'no' } });
       return;
@@ -224,18 +224,7 @@ export class World {
     if (isNew && isOpened) this.ids.push(opens);
     if (isNew && !isOpened) process.has.delete(opens);
     if (endingMethods.includes(method)) {
-      const again = process.calls.filter(
-        (each) => inOrder.includes(each.method) && each.sessionId === sessionId,
-      );
-      for (const each of again) {
-        each.hadIt = false;
-        // A guest that loads what its home closes meanwhile has nothing of it.
-        if (each.from === process) continue;
-        each.isMixed = true;
-        this.#requests.get(each.n)!.isVoid = true;
-      }
-      if (again.some((each) => openingMethods.includes(each.method))) process.has.set(sessionId, []);
-      else process.has.delete(sessionId);
+      process.has.delete(sessionId);
       for (const each of this.all) if (each.homes.get(sessionId) === process) each.homes.delete(sessionId);
     }
     this.fromProcess(process, { id, result: outcome.result });
@@ -300,8 +289,8 @@ export class World {
         throw new Error(`the process of ${name} was not answered ${id}`);
   }
 
-  #expectHeard(n: number, hearers: ReadonlySet<Connection>): void {
-    for (const each of this.all) {
+  #expectHeard(n: number, hearers: ReadonlySet<Connection>, unclear: readonly Connection[] = []): void {
+    for (const each of this.all.filter((one) => !unclear.includes(one))) {
       const expected = hearers.has(each) && !each.isClientGone ? 1 : 0;
       const times = each.told.filter((told) => told.n === n).length;
       if (times !== expected) throw new Error(`${each.name} has got ${n} ${times} times, not ${expected}`);
@@ -324,15 +313,15 @@ export class World {
 
   #hearers(process: Connection, sessionId: string): Set<Connection> {
     const followers = this.#followers(process, sessionId);
-    const load = process.calls.find((call) => call.method === 'session/load' && call.sessionId === sessionId);
-    if (load === undefined || load.isMixed) return followers;
+    const [load] = process.calls.filter((call) => isChanging(call) && call.sessionId === sessionId);
+    if (load?.method !== 'session/load' || load.isMixed) return followers;
     return new Set([load.from].filter((each) => each === process || !this.#requests.get(load.n)!.isVoid));
   }
 
-  #leaveSession(guest: Connection, sessionId: string): void {
+  #leaveSession(guest: Connection, { n, sessionId = '' }: Request): void {
     guest.homes.delete(sessionId);
     for (const request of guest.open.values())
-      if (request.sessionId === sessionId && request.process !== guest && request.process !== undefined)
+      if (request.n < n && request.sessionId === sessionId && ![guest, undefined].includes(request.process))
         request.isVoid = true;
   }
 
@@ -340,6 +329,18 @@ export class World {
   #settle(): void {
     for (const each of this.all) for (const line of each.toProcess.splice(0)) this.#atProcess(each, line);
     for (const each of this.all) for (const line of each.toClient.splice(0)) this.#atClient(each, line);
+    for (const check of this.#checks.splice(0)) check();
+  }
+
+  /** A prompt has reached a process: whoever follows its session is told, and nobody else. */
+  #expectPromptHeard({ n, from, sessionId = '' }: Request, process: Connection): void {
+    const hearers = this.#followers(process, sessionId);
+    hearers.delete(from);
+    // Others who have waited as well join and leave at the same moment.
+    const hasWaited = ({ open }: Connection) =>
+      [...open.values()].some((each) => isChanging(each) && each.sessionId === sessionId);
+    const unclear = n === this.#calling ? [] : this.all.filter(hasWaited);
+    this.#checks.push(() => this.#expectHeard(n, hearers, unclear));
   }
 
   #atProcess(process: Connection, { id, method, params }: Json): void {
@@ -357,12 +358,23 @@ export class World {
     if (request.process !== undefined) throw new Error(`${id} has come twice`);
     request.process = process;
     const others = process.calls.filter((each) => each.sessionId === sessionId);
-    if (method === 'session/prompt') for (const each of others) each.isMixed = true;
+    if (method === 'session/prompt') {
+      this.#expectPromptHeard(request, process);
+      for (const each of others) each.isMixed = true;
+    }
     const isMixed = others.some((each) => each.method === 'session/prompt');
     const opens = ['session/new', 'session/fork'].includes(method) ? `n${++this.#count}` : '';
-    process.calls.push({ ...request, id, opens, hadIt: process.has.has(sessionId), isMixed });
+    const call = { ...request, id, opens, hadIt: false, isMixed };
+    process.calls.push(call);
     if (opens !== '') process.has.set(opens, []);
-    if (method === 'session/load' || (method === 'session/resume' && !process.has.has(sessionId)))
+    if (isChanging(call) && !others.some(isChanging)) this.#begin(process, call);
+  }
+
+  /** The process turns to a call that opens or ends a session. */
+  #begin(process: Connection, call: Call): void {
+    const { method, sessionId = '' } = call;
+    call.hadIt = process.has.has(sessionId);
+    if (method === 'session/load' || (method === 'session/resume' && !call.hadIt))
       process.has.set(sessionId, []);
   }
 
@@ -394,6 +406,7 @@ export class World {
       throw new Error(`${client.name} has got an answer to ${id}, which is not open`);
     client.open.delete(id!);
     const { method, isVoid } = request;
+    if (method === 'session/close' && request.process === undefined) this.#leaveSession(client, request);
     if (error !== undefined || isVoid || !openingMethods.includes(method)) return;
     const isNew = request.sessionId === undefined || method === 'session/fork';
     const sessionId = isNew ? (result as { sessionId?: string } | null)?.sessionId : request.sessionId;

@@ -115,8 +115,8 @@ test.each([
   const forgotten = jest.spyOn(both.home.keeper, 'forget');
   end(both);
 
-  expect(forgotten.mock.calls.map(([outbox]) => outbox.lines.map(String))).toEqual([
-    [JSON.stringify(rpc(says('long')))],
+  expect(forgotten.mock.calls.flatMap(([outbox]) => outbox.lines.map(String))).toEqual([
+    JSON.stringify(rpc(says('long'))),
   ]);
 });
 
@@ -437,6 +437,26 @@ test.each(['null', '{}'])('a mode is set where the session was opened with %s', 
   expect(guest.got()).toEqual([rpc({ id: 2, result: {} })]);
 });
 
+test('a client cancels the telling of the past, at the agent that tells it', () => {
+  const { home, guest } = two({ bytes: 0, lines: 1 });
+  home.process(says('a'));
+  home.process(says('b'));
+  guest.client(loads('j'));
+  const [load] = home.sent();
+  guest.client({ method: '$/cancel_request', params: { requestId: 'j' } });
+
+  expect(home.sent()).toEqual([rpc({ method: '$/cancel_request', params: { requestId: load!.id } })]);
+  expect(guest.sent()).toEqual([]);
+});
+
+test('a client that loads its own session twice has both loads, and what follows, with its process in order', () => {
+  const { home } = two();
+  const said = [loads(2), { ...prompts(3, 'x'), method: 'session/set_mode' }, loads(4), prompts(5, 'hi')];
+  for (const message of said) home.client(message);
+
+  expect(home.sent()).toEqual(said.map(rpc));
+});
+
 describe('while the past is told to one client', () => {
   /** A home that has nothing of the past, and a guest for whom its agent tells it. */
   function telling() {
@@ -550,6 +570,53 @@ describe('two clients that load a session at the same time', () => {
     expect(second.traffic.own).toHaveLength(1);
   });
 
+  /** The second waits for the first, and has said more. */
+  function waiting(...more: readonly Json[]) {
+    const sessions = new Map<string, LiveSession>();
+    const [first, second] = [new Side(sessions), new Side(sessions)];
+    first.client(loads(1));
+    for (const message of [loads(2), ...more]) second.client(message);
+    return { first, second };
+  }
+  const closes = (id: unknown) => ({ id, method: 'session/close', params: { sessionId: 's' } });
+
+  test('have what they say of it meanwhile passed on in their order', () => {
+    const { first, second } = waiting(prompts(3, 'hi'), closes(4));
+    expect(second.got()).toEqual([]);
+    first.sent();
+    first.process({ id: 1, result: {} });
+
+    expect(first.sent()).toMatchObject([{ method: 'session/prompt' }]);
+    expect(second.got()).toMatchObject([{ id: 2 }, { id: 4 }]);
+  });
+
+  test('can cancel that while they wait', () => {
+    const { first, second } = waiting({ method: '$/cancel_request', params: { requestId: 2 } });
+
+    expect(second.got()).toMatchObject([{ id: 2, error: { code: -32800 } }]);
+    first.process({ id: 1, result: {} });
+    expect([second.got(), second.sent()]).toEqual([[], []]);
+  });
+
+  test('cannot have any number of bytes wait', () => {
+    const long = prompts(3, 'x'.repeat(9_000_000));
+    const { first, second } = waiting(long, { ...long, id: 4 }, prompts(5, 'short'));
+
+    expect(second.got()).toMatchObject([{ id: 4, error: { code: -32603 } }]);
+    first.sent();
+    first.process({ id: 1, result: {} });
+    expect(first.sent()).toMatchObject([long, prompts(5, 'short')].map(({ params }) => ({ params })));
+  });
+
+  test('wait for the other to close it, and then open it by themselves', () => {
+    const { home, guest } = joined();
+    home.client(closes(2));
+    guest.client(loads(3));
+    home.process({ id: 2, result: {} });
+
+    expect(guest.sent()).toEqual([rpc(loads(3))]);
+  });
+
   test('may be gone when it is their turn', () => {
     const sessions = new Map<string, LiveSession>();
     const [first, second] = [new Side(sessions), new Side(sessions)];
@@ -613,6 +680,7 @@ describe('nobody waits for ever, or has a session that is gone', () => {
   test('where the session is closed while one waits', () => {
     const { first, second } = waiting();
     first.client({ id: 3, method: 'session/close', params: { sessionId: 's' } });
+    first.process({ id: 1, result: {} });
     first.process({ id: 3, result: {} });
 
     expect(second.sent()).toEqual([rpc(loads(2))]);
@@ -767,8 +835,8 @@ describe('a guest', () => {
     home.got();
     guest.client(loads('j'));
     guest.client(loads('k'));
-    home.process({ id: home.sent()[0]!.id, ...cannotLoad });
-    const [again] = home.sent();
+    const [once, again] = home.sent();
+    home.process({ id: once!.id, ...cannotLoad });
     home.process(says('past'));
     home.process({ id: again!.id, result: {} });
 
