@@ -9,6 +9,7 @@ import { within } from '../system/time-limit';
 import { connectionHeader, receivedHeader } from '../wire/carried';
 import type { Access } from './access';
 import type { Address } from './address';
+import { BackOff } from './back-off';
 import { Cookies } from './cookies';
 import type { Ending } from './endings';
 import { Link, type Greeting } from './link';
@@ -16,9 +17,6 @@ import { UnprovenLines } from './unproven';
 
 /** How long a server is tried for from which nothing has ever come, in milliseconds. */
 const firstMs = 30_000;
-/** Waits between attempts: the first is made at once, the second after this time, which doubles up to the most. */
-const minWaitMs = 250;
-const maxWaitMs = 15_000;
 /** How long the server may take to notice the end, in milliseconds. */
 const closeMs = 1_500;
 
@@ -46,12 +44,6 @@ export interface RemoteOptions {
   readonly onGivenUp: (reason: CaiError) => void;
 }
 
-/** The wait before an attempt, in milliseconds; `attempt` counts from 0, `random` is between 0 and 1. */
-export function waitMs(attempt: number, random: number): number {
-  if (attempt === 0) return 0;
-  return Math.min(minWaitMs * 2 ** (attempt - 1), maxWaitMs) * (0.5 + random / 2);
-}
-
 /**
  * `trying`: a socket is being opened, or waits for its attempt. `open`: there is one. `asleep`: the server has closed it
  * because nothing passed. `over`: no other attempt is made.
@@ -68,7 +60,7 @@ export class Remote {
   #sent = new UnprovenLines();
   #next = 1;
   #received = 0;
-  #attempt = 0;
+  readonly #backOff = new BackOff();
   #timer: NodeJS.Timeout | undefined;
   /** Until the first message of the server. */
   #firstTimer: NodeJS.Timeout | undefined;
@@ -196,7 +188,7 @@ export class Remote {
     }
     this.#state = 'open';
     // As loud as what was said when it broke.
-    const level = this.#attempt > 0 ? 'warn' : 'info';
+    const level = this.#backOff.isTrying ? 'warn' : 'info';
     this.#link!.setPaused(this.#isPaused);
     if (goesOn) {
       this.options.log[level]({ resent: this.#sent.last - this.#sent.proven }, 'the connection goes on');
@@ -213,7 +205,7 @@ export class Remote {
 
   #take(line: Buffer): void {
     this.#received++;
-    this.#attempt = 0;
+    this.#backOff.works();
     if (this.#isUnknown) {
       clearTimeout(this.#firstTimer);
       this.#firstTimer = undefined;
@@ -224,7 +216,7 @@ export class Remote {
   #prove(count: number): void {
     // The answer to a ping of a moment ago may tell less than is known by now, and nothing can be more than sent.
     if (count >= this.#next || !this.#sent.prove(count)) return;
-    this.#attempt = 0;
+    this.#backOff.works();
     this.#goOn();
   }
 
@@ -256,14 +248,15 @@ export class Remote {
     this.#logEnd(ending, wasOpen);
     if (this.#begun !== undefined && (kind === 'over' || this.#begun.id === undefined)) this.#lose(reason);
     if (kind === 'idle') return;
-    this.#timer = setTimeout(() => this.#connect(), waitMs(this.#attempt++, Math.random()));
+    if (kind === 'over' && wasOpen) this.#backOff.ended();
+    this.#timer = setTimeout(() => this.#connect(), this.#backOff.next());
   }
 
   #logEnd({ kind, reason }: Ending, wasOpen: boolean): void {
     const { log } = this.options;
     if (wasOpen)
       log[kind === 'idle' ? 'info' : 'warn']({ said: reason }, 'the connection to the server is interrupted');
-    else if (this.#isUnknown && this.#attempt === 0)
+    else if (this.#isUnknown && !this.#backOff.isTrying)
       log.warn({ said: reason }, `the server could not be connected to; trying for ${firstMs / 1_000} s`);
     else log.info({ said: reason }, 'the server could not be connected to');
   }

@@ -63,7 +63,7 @@ export class Connections {
     const { serve } = config;
     const name = this.#agentFor(visitor, agent);
     if (this.#byId.size >= serve.connections) {
-      const text = `this server has ${this.#byId.size} connections, which is its limit: end one, or raise "serve.connections"`;
+      const text = `this server has ${this.#byId.size} connections, which is its limit ("serve.connections" in its configuration): end one`;
       throw new CaiError('LIMIT', text);
     }
     this.#keepPlaces(visitor);

@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitMs } from '../../src/connect/remote';
 import { authorityOf, identityFor } from '../../src/credentials/authority';
 import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
@@ -383,17 +382,5 @@ describe('a server', () => {
       error: { code: -32603, message: expect.stringContaining('the token was revoked') as string },
     });
     expect(await editor.ended()).toBe(11);
-  });
-});
-
-describe('the wait before an attempt', () => {
-  test('is none for the first, doubles from a quarter of a second, and ends at 15 s', () => {
-    expect([0, 1, 2, 3, 6, 7, 8, 5_000].map((attempt) => waitMs(attempt, 1))).toEqual([
-      0, 250, 500, 1_000, 8_000, 15_000, 15_000, 15_000,
-    ]);
-  });
-
-  test('is shorter by up to a half, so that not all clients come at once', () => {
-    expect([0, 0.5, 1].map((random) => waitMs(1, random))).toEqual([125, 187.5, 250]);
   });
 });
