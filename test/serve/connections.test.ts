@@ -11,7 +11,7 @@ test('are as many as the configuration allows', async () => {
   const refused = await two.initialize();
 
   expect(refused.status).toBe(503);
-  expect(await refused.text()).toContain('raise "serve.connections"');
+  expect(await refused.text()).toContain('("serve.connections" in its configuration): end one');
   const connection = await one.events();
   await one.send('DELETE');
   expect(await connection.next()).toBeUndefined();
