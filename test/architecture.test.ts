@@ -56,7 +56,11 @@ const layers: Layers = [
 ];
 
 /** Rooms inside rooms, with what others may import of them. */
-const doors = { 'rpc/json/': 'rpc/json', 'rpc/webassembly/': 'rpc/webassembly/repeated-lines' };
+const doors = {
+  'rpc/json/': 'rpc/json',
+  'rpc/webassembly/': 'rpc/webassembly/repeated-lines',
+  'container/engine/docker/': 'container/engine/docker/docker-engine',
+};
 
 /** Source files without a test file of the same name, each with the reason. */
 const withoutTest: Readonly<Record<string, string>> = {
@@ -127,6 +131,11 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/support/command': 'every command; test/commands/registry.test.ts has the usage errors of all',
   'paths/look-inside': 'test/protect/protected-paths.test.ts',
   'protect/protected-git': 'test/protect/protected-paths.test.ts',
+  'container/engine/engine': 'types; test/engine/engine.test.ts has what every engine must do',
+  'container/engine/engine-info': 'types',
+  'container/engine/container-info': 'types',
+  'container/engine/docker/tar': 'test/engine/engine.test.ts',
+  'container/engine/find-engine': 'test/container/engine/docker/context.test.ts',
   'workspace/git': 'test/workspace/root.test.ts, and test/engine/ for the author',
   ...Object.fromEntries(
     [
@@ -205,7 +214,7 @@ describe('the sources', () => {
   test('write to streams only through the writer, to agents, to the log, and for commands', () => {
     const ofCommands = [
       'container/image/progress',
-      'container/engine/exec-stream',
+      'container/engine/docker/exec-stream',
       'container/ssh/relay',
       'container/ssh/remote-process',
       'egress/ask',

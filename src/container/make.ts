@@ -1,15 +1,13 @@
 /** Makes a container with all that it needs inside, and starts one. */
-import { release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
 import { gitIdentity } from '../workspace/git';
 import type { ContainerInfo } from './engine/container-info';
-import type { Engine } from './engine/engine';
+import type { Engine, InnerEntry, InnerFiles } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
-import { profileFor } from './engine/seccomp';
-import { createRequest } from './spec/create-request';
 import { containerFiles, mountIdentities } from './spec/files';
+import { planOf } from './spec/plan';
 import {
   allBinds,
   containerUser,
@@ -41,16 +39,18 @@ export async function makeContainer(
   image: ImageInfo,
   request: MakeRequest,
 ): Promise<void> {
-  const { settings, host, tell } = request;
+  const { settings, tell } = request;
   const about = await engine.about();
   const { hostUser, workspace } = settings;
   const { user, notice, remedy } = await containerUser(hostUser, workspace, about.isRootless);
-  const { seccomp, lacking } = profileFor(about, host);
-  const circumstances = { image: image.id, user, engine: about, seccomp };
+  const circumstances = { image: image.id, user, engine: about };
   const { privateKey, fingerprint } = newHostKey();
   // podman makes one with the container, but without labels.
   await engine.createVolume(dataVolumeName(settings, user), ownerLabels(settings));
-  const id = await engine.createContainer(name, createRequest(settings, circumstances, fingerprint));
+  const plan = planOf(settings, circumstances, fingerprint);
+  const id = await engine.createContainer(name, plan, async (inside) =>
+    inside.put(await filesFor(inside, { user, hostKey: privateKey }, request)),
+  );
   if (id === undefined) {
     // The engine may take a moment to know of the container whose name it has given away.
     await sleep(20);
@@ -58,11 +58,10 @@ export async function makeContainer(
   }
   if (notice !== undefined) tell([notice, remedy].filter(Boolean).join(': '));
   const tellUnlimited = (what: string) => tell(`the engine cannot limit ${what}: the container can use all`);
-  if (!about.limits.memory) tellUnlimited('memory');
-  if (!about.limits.pids) tellUnlimited('the number of processes');
-  if (lacking !== undefined) tell(lacking);
+  if (!about.can.memory) tellUnlimited('memory');
+  if (!about.can.pids) tellUnlimited('the number of processes');
+  if (about.seccompNotice !== undefined) tell(about.seccompNotice);
   try {
-    await engine.putFiles(id, await filesFor(engine, id, { user, hostKey: privateKey }, request));
     await startWith(engine, id, settings);
   } catch (reason) {
     const failure = await failureOf(engine, id, name, reason);
@@ -74,30 +73,28 @@ export async function makeContainer(
 }
 
 async function filesFor(
-  engine: Engine,
-  id: string,
+  inside: InnerFiles,
   own: { readonly user: ContainerUser; readonly hostKey: string },
   { settings, host }: MakeRequest,
-): Promise<Buffer> {
-  const read = async (path: string) => (await engine.readFile(id, path))?.content.toString() ?? '';
+): Promise<InnerEntry[]> {
+  const read = async (path: string) => (await inside.read(path))?.content.toString() ?? '';
   const { agentSettings } = settings;
   const [passwd, group, identity, ofImage, systemCa] = await Promise.all([
     read('/etc/passwd'),
     read('/etc/group'),
     gitIdentity(host),
-    agentSettings && engine.readFile(id, agentSettings.path),
+    agentSettings && inside.read(agentSettings.path),
     settings.certificates === undefined ? '' : read(systemCaFile),
   ]);
   const hasAgentSettings = ofImage !== undefined;
   const found = { passwd, group, gitIdentity: identity, systemCa, hasAgentSettings };
-  return await containerFiles(settings, { ...own, ...found });
+  return containerFiles(settings, { ...own, ...found });
 }
 
 /** The keeper in it ends it if something else is mounted than what was looked at. */
 async function startWith(engine: Engine, id: string, settings: Settings): Promise<void> {
-  const { kernel } = await engine.about();
-  await engine.putFiles(id, await mountIdentities(allBinds(settings), kernel === release()));
-  await engine.startContainer(id);
+  const { sharesKernel } = await engine.about();
+  await engine.startContainer(id, mountIdentities(allBinds(settings), sharesKernel));
 }
 
 /** Starts a container again. Returns also if somebody else has removed it meanwhile. Rejects with `CaiError`. */

@@ -6,6 +6,7 @@ import { isRunning } from '../system/process-identity';
 import { tamperingOf } from './check';
 import { decide, type Action, type Found } from './decide';
 import type { ContainerInfo } from './engine/container-info';
+import { countCommands } from './engine/container-processes';
 import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import { freezeLocks, Frozen } from './freeze';
@@ -112,7 +113,7 @@ class Provision {
 
   async #look(at: (Action & { kind: 'look' })['at'], info: ContainerInfo): Promise<Partial<Found>> {
     if (at === 'isFrozen') return { isFrozen: await this.#frozen.mustWaitFor(info) };
-    if (at === 'isBusy') return { isBusy: (await this.engine.countCommands(info.id)) > 0 };
+    if (at === 'isBusy') return { isBusy: (await countCommands(this.engine, info.id)) > 0 };
     const { settings, imageIfThere } = this.request;
     const changes = changesOf(info.labels, settings);
     if (changes.has('settings')) return { changes };

@@ -1,7 +1,8 @@
 import { tamperingOf } from '../../src/container/check';
 import type { ContainerInfo } from '../../src/container/engine/container-info';
+import { seccompProfile } from '../../src/container/engine/seccomp';
 import { label } from '../../src/container/spec/spec';
-import { circumstances, containerInfo } from './given';
+import { containerInfo } from './given';
 
 const check = (info: ContainerInfo): void => {
   const tampering = tamperingOf(info, { workspace: '/home/u/app', agent: 'claude' });
@@ -11,7 +12,7 @@ const check = (info: ContainerInfo): void => {
 /** The container with another configuration of the engine. */
 const withHost = (hostConfig: object): ContainerInfo => containerInfo({}, hostConfig);
 
-const seccomp = `seccomp=${circumstances.seccomp}`;
+const seccomp = `seccomp=${seccompProfile()}`;
 
 describe('tamperingOf', () => {
   it('accepts a container that is as it was made', () => expect(() => check(containerInfo())).not.toThrow());

@@ -1,7 +1,7 @@
 /** A server on a Unix socket that answers as an engine would, for what no engine at hand does. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import type { EngineAddress } from '../../src/container/engine/context';
+import type { EngineAddress } from '../../src/container/engine/docker/context';
 import { newFolder } from '../support/temp-folder';
 
 const servers: Server[] = [];

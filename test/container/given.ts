@@ -1,5 +1,8 @@
-import { containerInfoOf, type ContainerInfo } from '../../src/container/engine/container-info';
-import { createRequest } from '../../src/container/spec/create-request';
+import type { ContainerInfo } from '../../src/container/engine/container-info';
+import { createBody } from '../../src/container/engine/docker/create-body';
+import { containerInfoOf } from '../../src/container/engine/docker/inspected';
+import { profileName, seccompProfile } from '../../src/container/engine/seccomp';
+import { planOf } from '../../src/container/spec/plan';
 import type { Circumstances, Settings } from '../../src/container/spec/spec';
 
 /** Settings of an ordinary container, with changes. */
@@ -30,13 +33,17 @@ export function settings(changes: Partial<Settings> = {}): Settings {
 export const circumstances: Circumstances = {
   image: 'sha256:image',
   user: { uid: 1000, gid: 1000 },
-  engine: { memoryBytes: 8 * 2 ** 30, cpus: 4, limits: { memory: true, pids: true, cpus: true } },
-  seccomp: '{"defaultAction":"SCMP_ACT_ERRNO"}',
+  engine: {
+    memoryBytes: 8 * 2 ** 30,
+    cpus: 4,
+    can: { memory: true, pids: true, cpus: true, systemCalls: true, pause: true },
+    seccomp: profileName(seccompProfile()),
+  },
 };
 
 /** What an engine tells of the container that was made from those, with changes. */
 export function containerInfo(changes: Partial<ContainerInfo> = {}, hostConfig: object = {}): ContainerInfo {
-  const { Labels, HostConfig, User, Image } = createRequest(settings(), circumstances, 'SHA256:key');
+  const { Labels, HostConfig, User, Image } = createBody(planOf(settings(), circumstances, 'SHA256:key'));
   const answer = {
     Id: 'f'.repeat(64),
     Name: '/cai-x',

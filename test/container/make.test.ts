@@ -1,7 +1,5 @@
-import { Readable } from 'node:stream';
-import { extract } from 'tar-stream';
 import { Host } from '../../src/system/host';
-import type { Engine } from '../../src/container/engine/engine';
+import type { Engine, InnerFiles } from '../../src/container/engine/engine';
 import type { ImageInfo } from '../../src/container/engine/engine-info';
 import { makeContainer, noRoomIn } from '../../src/container/make';
 import { CaiError } from '../../src/errors';
@@ -41,24 +39,25 @@ describe('makeContainer', () => {
 
   /** The names of the files that a container gets whose image has these files. */
   async function filesIn(ofImage: Readonly<Record<string, string>>): Promise<string[]> {
-    let archive: Buffer | undefined;
-    const { limits } = circumstances.engine;
+    const names: string[] = [];
+    const inside: InnerFiles = {
+      read: (path) =>
+        Promise.resolve(
+          path in ofImage ? { content: Buffer.from(ofImage[path]!), mode: 0o644, uid: 0, gid: 0 } : undefined,
+        ),
+      put: (entries) => Promise.resolve(void names.push(...entries.map(({ path }) => path))),
+    };
     const engine = {
-      about: () => Promise.resolve({ memoryBytes: 0, cpus: 1, isRootless: false, limits, kernel: '' }),
+      about: () => Promise.resolve({ ...circumstances.engine, isRootless: false, sharesKernel: false }),
       createVolume: () => Promise.resolve(),
-      createContainer: () => Promise.resolve('f00'),
-      readFile: (_: string, path: string) => Promise.resolve(ofImage[path] && Buffer.from(ofImage[path])),
-      putFiles: (_: string, files: Buffer) => Promise.resolve((archive ??= files)),
+      createContainer: async (_name: string, _plan: object, fill: (files: InnerFiles) => Promise<void>) => {
+        await fill(inside);
+        return 'f00';
+      },
       startContainer: () => Promise.resolve(),
     } as unknown as Engine;
     const request = { settings: settings({ agentSettings }), host: new Host({}), tell: () => undefined };
     await makeContainer(engine, 'cai-app-1', { id: 'sha256:image' } as ImageInfo, request);
-    const names: string[] = [];
-    const reader = Readable.from([archive]).pipe(extract());
-    for await (const entry of reader) {
-      names.push(`/${entry.header.name}`);
-      entry.resume();
-    }
     return names;
   }
 

@@ -1,4 +1,5 @@
 import { Host } from '../../src/system/host';
+import type { ContainerProcess } from '../../src/container/engine/container-processes';
 import type { Engine } from '../../src/container/engine/engine';
 import { provideContainer } from '../../src/container/provide';
 import type { ImageInfo } from '../../src/container/engine/engine-info';
@@ -19,9 +20,18 @@ function engineWith(changes: Parameters<typeof containerInfo>[0], commands = 0):
   removed = [];
   return {
     inspectContainer: () => Promise.resolve(containerInfo(changes)),
-    countCommands: () => Promise.resolve(commands),
+    processes: () => Promise.resolve(supervisors(commands)),
     removeContainer: (id: string) => Promise.resolve(void removed.push(id)),
   } as unknown as Engine;
+}
+
+/** Of so many commands, below what has started them. */
+function supervisors(count: number): ContainerProcess[] {
+  const commands = Array.from({ length: count }, (_, index) => [
+    { pid: 10 + 2 * index, parent: 1, command: 'sshd: agent@notty' },
+    { pid: 11 + 2 * index, parent: 10 + 2 * index, command: '/usr/bin/perl /run/cai/supervisor' },
+  ]);
+  return [{ pid: 1, parent: 0, command: '/usr/bin/perl /run/cai/keeper' }, ...commands.flat()];
 }
 
 function request(changes: Partial<ContainerRequest>): ContainerRequest {

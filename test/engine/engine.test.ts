@@ -1,11 +1,11 @@
+/** What every engine has to do, of whatever kind. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pack } from 'tar-stream';
-import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
+import { pack } from 'tar-stream';
+import { noRights } from '../../src/container/engine/container-info';
+import type { BuildEvent, ContainerPlan, Engine, InnerEntry } from '../../src/container/engine/engine';
+import { findEngine } from '../../src/container/engine/find-engine';
 import { Host } from '../../src/system/host';
-import type { BuildEvent } from '../../src/container/engine/build-stream';
-import { resolveEngine } from '../../src/container/engine/context';
-import { Engine } from '../../src/container/engine/engine';
 import { CaiError } from '../../src/errors';
 import { newFolder } from '../support/temp-folder';
 import { expectedError } from '../expected-error';
@@ -15,16 +15,20 @@ const image = process.env.CAI_TEST_IMAGE ?? 'node:22-bookworm-slim';
 const prefix = `cai-engine-test-${process.pid}`;
 const labels = { [prefix]: 'yes' };
 let engine: Engine;
+let imageId: string;
 let count = 0;
 /** Of the images that were to be built. */
 const tags: string[] = [];
 
-beforeAll(async () => (engine = await Engine.connect(resolveEngine(new Host(process.env)))));
+beforeAll(async () => {
+  engine = await findEngine(new Host(process.env)).connect();
+  imageId = (await engine.images.find(image))!.id;
+});
 
 afterAll(async () => {
   for (const { id } of await engine.listContainers(labels)) await engine.removeContainer(id);
   for (const { name } of await engine.listVolumes(labels)) await engine.removeVolume(name);
-  for (const tag of tags) await engine.removeImage(tag);
+  for (const tag of tags) await engine.images.remove(tag);
 });
 
 describe('Engine', () => {
@@ -32,27 +36,25 @@ describe('Engine', () => {
     const about = await engine.about();
 
     expect(about).toEqual({
-      apiVersion: expect.stringMatching(/^1\.\d\d$/) as string,
-      serverVersion: expect.stringMatching(/^\d+\.\d+/) as string,
-      isPodman: expect.any(Boolean) as boolean,
+      name: expect.stringMatching(/^\w+ \d+\.\d+/) as string,
       isRootless: false,
       memoryBytes: expect.any(Number) as number,
       cpus: expect.any(Number) as number,
       osType: 'linux',
-      kernel: expect.any(String) as string,
-      hasSeccomp: expect.any(Boolean) as boolean,
-      canPause: expect.any(Boolean) as boolean,
-      limits: { memory: true, pids: true, cpus: true },
+      sharesKernel: true,
+      seccomp: expect.stringMatching(/^(?:sha256:|\/)/) as string,
+      seccompNotice: undefined,
+      can: { memory: true, pids: true, cpus: true, systemCalls: true, pause: true },
     });
     expect(about.memoryBytes).toBeGreaterThan(2 ** 28);
   });
 
   test('takes a container through its life', async () => {
     const name = newName();
-    const id = (await engine.createContainer(name, running('trap "exit 7" TERM; sleep 100 & wait')))!;
+    const id = await create(running('trap "exit 7" TERM; sleep 100 & wait'), name);
     const created = (await engine.inspectContainer(name))!;
-    await engine.startContainer(id);
-    await engine.startContainer(id);
+    await engine.startContainer(id, []);
+    await engine.startContainer(id, []);
     const started = (await engine.inspectContainer(id))!;
     // The shell may not have started it yet.
     let processes = await engine.processes(id);
@@ -102,132 +104,103 @@ describe('Engine', () => {
     const [folder, readOnly] = [newFolder(), newFolder()];
     const volume = newName();
     const name = newName();
-    const id = (await engine.createContainer(name, {
-      ...running('sleep 100'),
-      User: '4321:4322',
-      Hostname: 'some-host',
-      WorkingDir: folder,
-      Env: ['A=b', 'EMPTY='],
-      ExposedPorts: { '2222/tcp': {} },
-      HostConfig: {
-        Init: true,
-        CapDrop: ['ALL'],
-        CapAdd: ['SYS_CHROOT', 'SETUID', 'SETGID'],
-        SecurityOpt: ['no-new-privileges'],
-        Memory: 2 ** 28,
-        MemorySwap: 2 ** 28,
-        NanoCpus: 1_500_000_000,
-        PidsLimit: 100,
-        ExtraHosts: ['b:10.0.0.9', 'a:10.0.0.8'],
-        Mounts: [
-          { Type: 'bind', Source: readOnly, Target: readOnly, ReadOnly: true },
-          { Type: 'bind', Source: folder, Target: folder },
-          {
-            Type: 'volume',
-            Source: volume,
-            Target: '/data',
-            VolumeOptions: { Labels: labels, NoCopy: true },
-          },
-        ],
-        PortBindings: { '2222/tcp': [{ HostIp: '127.0.0.1', HostPort: '' }] },
-      },
-    }))!;
-    await engine.startContainer(id);
-
-    const info = (await engine.inspectContainer(id))!;
-
     const mounts = [
       { type: 'volume', source: volume, target: '/data', isReadOnly: false },
       { type: 'bind', source: folder, target: folder, isReadOnly: false },
       { type: 'bind', source: readOnly, target: readOnly, isReadOnly: true },
     ];
+    const rights = {
+      ...noRights,
+      capabilities: ['SETGID', 'SETUID', 'SYS_CHROOT'],
+      memoryBytes: 2 ** 28,
+      pids: 100,
+      hasNetwork: true,
+      seccomp: (await engine.about()).seccomp,
+    };
+    const plan = {
+      ...running('sleep 100'),
+      user: '4321:4322',
+      hostname: 'some-host',
+      workingFolder: folder,
+      env: { A: 'b', EMPTY: '' },
+      mounts,
+      rights,
+      cpus: 1.5,
+      extraHosts: ['b:10.0.0.9', 'a:10.0.0.8'],
+    };
+    const id = await create(plan, name);
+    await engine.startContainer(id, []);
+
+    const info = (await engine.inspectContainer(id))!;
+
     expect(info).toMatchObject({
       user: '4321:4322',
       hostname: 'some-host',
       labels: { ...labels, 'test.name': name },
-      imageId: (await engine.inspectImage(image))!.id,
+      imageId,
       mounts: mounts.sort((a, b) => (a.target < b.target ? -1 : 1)),
     });
     expect(info.env).toEqual(expect.arrayContaining(['A=b', 'EMPTY=']));
     expect(info.pid).toBeGreaterThan(0);
-    expect(info.rights).toEqual({
-      capabilities: ['SETGID', 'SETUID', 'SYS_CHROOT'],
-      isConfined: true,
-      seccomp: 'default',
-      cgroups: expect.any(String) as string,
-      memoryBytes: 2 ** 28,
-      pids: 100,
-      publishedOn: ['127.0.0.1'],
-      hasNetwork: true,
-    });
+    expect(info.rights).toEqual({ ...rights, cgroups: expect.any(String) as string });
     await engine.removeContainer(id);
   });
 
-  test.each([
-    { SecurityOpt: [] },
-    { NetworkMode: 'host' },
-    { PidMode: 'host' },
-    { UTSMode: 'host' },
-    { GroupAdd: ['12'] },
-    { Devices: [{ PathOnHost: '/dev/null', PathInContainer: '/dev/nothing', CgroupPermissions: 'rwm' }] },
-    { Privileged: true },
-  ])('shows that %j confines a container no more', async (change) => {
-    const confined = { CapDrop: ['ALL'], SecurityOpt: ['no-new-privileges'] };
-    const request = { ...running('true'), HostConfig: { ...confined, ...change } };
-    const id = (await engine.createContainer(newName(), request))!;
-
-    expect((await engine.inspectContainer(id))!.rights.isConfined).toBe(false);
-  });
-
-  test('shows rights that a container should not have', async () => {
-    const folder = newFolder();
-    const id = (await engine.createContainer(newName(), {
-      ...running('true'),
-      HostConfig: {
-        CapDrop: ['ALL'],
-        CapAdd: ['NET_RAW'],
-        SecurityOpt: ['no-new-privileges:true', 'seccomp=unconfined'],
-        Tmpfs: { '/run/cai': 'ro' },
-        Binds: [`${folder}:/mnt`],
-      },
-    }))!;
-
-    const { rights, mounts } = (await engine.inspectContainer(id))!;
-
-    expect(rights).toMatchObject({ capabilities: ['NET_RAW'], seccomp: 'unconfined' });
-    expect(mounts).toEqual([
-      { type: 'bind', source: folder, target: '/mnt', isReadOnly: false },
-      { type: 'tmpfs', source: '', target: '/run/cai', isReadOnly: true },
+  test('puts files in with their owners before the first start, having read those of the image', async () => {
+    const own = { uid: 4321, gid: 4322 };
+    let passwd = '';
+    const plan = { ...running('ls -lnA /run/cai/; id -un; cat /etc/passwd'), user: '4321:4322' };
+    const id = await create(plan, newName(), async ({ read, put }) => {
+      passwd = `${String((await read('/etc/passwd'))?.content)}agent:x:4321:4322:agent:/:/bin/sh\n`;
+      expect([await read('/etc'), await read('/etc/missing')]).toEqual([undefined, undefined]);
+      const entries: InnerEntry[] = [
+        { path: '/run/cai', is: 'folder', mode: 0o755, uid: 0, gid: 0 },
+        { path: '/run/cai/keeper', is: { file: 'é\n' }, mode: 0o755, uid: 0, gid: 0 },
+        { path: '/run/cai/host_key', is: { file: 'secret' }, mode: 0o600, ...own },
+        { path: '/run/cai/link', is: { link: 'keeper' }, mode: 0o777, ...own },
+        { path: '/etc/passwd', is: { file: passwd }, mode: 0o644, uid: 0, gid: 0 },
+      ];
+      await put(entries);
+    });
+    await engine.startContainer(id, [
+      { path: '/run/cai/late', is: { file: '' }, mode: 0o644, uid: 0, gid: 0 },
     ]);
-  });
-
-  test('puts files in with their owners before the first start, and reads them', async () => {
-    const id = (await engine.createContainer(newName(), { ...running('ls -ln /run/cai/; id -un'), User: '4321:4322' }))!; // prettier-ignore
-    const passwd = `${String((await engine.readFile(id, '/etc/passwd'))?.content)}agent:x:4321:4322:agent:/:/bin/sh\n`;
-    await engine.putFiles(
-      id,
-      await buffer(
-        tar([
-          { name: 'run/cai/', type: 'directory', mode: 0o755 },
-          { name: 'run/cai/keeper', mode: 0o755, content: 'é\n' },
-          { name: 'run/cai/host_key', mode: 0o600, uid: 4321, gid: 4322, content: 'secret' },
-          { name: 'etc/passwd', mode: 0o644, content: passwd },
-        ]),
-      ),
-    );
-    const keeper = await engine.readFile(id, '/run/cai/keeper');
-    const [folder, missing] = await Promise.all(['', 'missing'].map((name) => engine.readFile(id, `/run/cai/${name}`))); // prettier-ignore
-    await engine.startContainer(id);
     await engine.waitContainer(id);
 
-    expect(keeper).toEqual({ content: Buffer.from('é\n'), mode: 0o755, uid: 0, gid: 0 });
-    expect([folder, missing]).toEqual([undefined, undefined]);
     const log = await engine.logsTail(id, 100);
     expect(log).toMatch(/^-rwxr-xr-x +1 +0 +0 +3 .* keeper$/m);
     expect(log).toMatch(/^-rw------- +1 4321 +4322 +6 .* host_key$/m);
+    expect(log).toMatch(/^lrwxrwxrwx +1 4321 +4322 .* link -> keeper$/m);
+    expect(log).toMatch(/^-rw-r--r-- +1 +0 +0 +0 .* late$/m);
     expect(log).toMatch(/^agent$/m);
     // podman adds a line of its own for a user that it does not find.
-    expect(String((await engine.readFile(id, '/etc/passwd'))?.content)).toBe(passwd);
+    expect(log.endsWith(passwd)).toBe(true);
+  });
+
+  test('has no container that could not be filled', async () => {
+    const name = newName();
+    const reason = await failure(
+      create(running('true'), name, () => Promise.reject(new CaiError('CONFIG', 'no'))),
+    );
+
+    expect(reason.message).toBe('no');
+    expect(await engine.inspectContainer(name)).toBeUndefined();
+  });
+
+  test('works with the files of a volume, and leaves nothing behind', async () => {
+    const [volume, name] = [newName(), newName()];
+    await engine.createVolume(volume, labels);
+    const plan = {
+      ...running('false'),
+      mounts: [{ type: 'volume', source: volume, target: '/v', isReadOnly: false }],
+    };
+    await engine.withVolume(name, plan, ({ put }) =>
+      put([{ path: '/v/x', is: { file: 'kept' }, mode: 0o640, uid: 7, gid: 8 }]),
+    );
+    const found = await engine.withVolume(name, plan, ({ read }) => read('/v/x'));
+
+    expect(found).toEqual({ content: Buffer.from('kept'), mode: 0o640, uid: 7, gid: 8 });
+    expect(await engine.inspectContainer(name)).toBeUndefined();
   });
 
   test('tells the last lines that a container printed, on stdout and stderr', async () => {
@@ -246,7 +219,7 @@ describe('Engine', () => {
 
     const ids = await Promise.all(
       Array.from({ length: 20 }, async () => {
-        const own = await engine.createContainer(name, running('true'));
+        const own = await engine.createContainer(name, running('true'), nothing);
         for (;;) {
           const info = own === undefined ? await engine.inspectContainer(name) : { id: own };
           if (info !== undefined) return { id: info.id, isOwn: own !== undefined };
@@ -262,26 +235,26 @@ describe('Engine', () => {
   test('says what is not there', async () => {
     const nowhere = `${prefix}-nowhere`;
 
-    expect(await failure(engine.startContainer(nowhere))).toMatchObject({
+    expect(await failure(engine.startContainer(nowhere, []))).toMatchObject({
       code: 'CONTAINER_NOT_FOUND',
       message: expect.stringMatching(
-        new RegExp(`^cannot start the container ${nowhere}: no .*container`, 'i'),
+        new RegExp(`^cannot put files into the container ${nowhere}: no .*container`, 'i'),
       ) as string,
     });
-    expect(await failure(engine.putFiles(nowhere, Buffer.alloc(1024)))).toMatchObject({ code: 'CONTAINER_NOT_FOUND' }); // prettier-ignore
     expect(await failure(engine.processes(nowhere))).toMatchObject({ code: 'CONTAINER_NOT_FOUND' });
-    expect(
-      await failure(engine.createContainer(newName(), { ...running(''), Image: nowhere })),
-    ).toMatchObject({ code: 'IMAGE', message: expect.stringContaining(nowhere) as string });
-    expect(await engine.inspectImage(nowhere)).toBeUndefined();
-    await engine.removeImage(nowhere);
+    expect(await failure(create({ ...running(''), image: nowhere }, newName()))).toMatchObject({
+      code: 'IMAGE',
+      message: expect.stringContaining(nowhere) as string,
+    });
+    expect(await engine.images.find(nowhere)).toBeUndefined();
+    await engine.images.remove(nowhere);
     await engine.removeVolume(nowhere);
   });
 
   test('says what the engine says of a container that cannot start', async () => {
-    const id = (await engine.createContainer(newName(), { ...running(''), Cmd: ['/no/such/program'] }))!;
+    const id = await create({ ...running(''), command: ['/no/such/program'] }, newName());
 
-    expect(await failure(engine.startContainer(id))).toMatchObject({
+    expect(await failure(engine.startContainer(id, []))).toMatchObject({
       code: expect.stringMatching(/^CONTAINER_/) as string,
       message: expect.stringMatching(`^cannot start the container ${id}: [^]*/no/such/program`) as string,
     });
@@ -293,7 +266,7 @@ describe('Engine', () => {
     await engine.createVolume(name, labels);
     const found = await engine.listVolumes({ ...labels });
     const id = await run('sleep 100', {
-      HostConfig: { Mounts: [{ Type: 'volume', Source: name, Target: '/v' }] },
+      mounts: [{ type: 'volume', source: name, target: '/v', isReadOnly: false }],
     });
     const inUse = await failure(engine.removeVolume(name));
     await engine.removeContainer(id);
@@ -314,7 +287,7 @@ describe('Engine.build', () => {
     const events: BuildEvent[] = [];
     const dockerfile = 'FROM scratch\nARG CONTENT\nCOPY Dockerfile /x\nENV CONTENT=$CONTENT\n';
 
-    await build({ tag, dockerfile, buildArgs: { CONTENT: 'é "\'$' } }, events);
+    await build({ tag, dockerfile, args: { CONTENT: 'é "\'$' } }, events);
 
     expect(events.filter(({ kind }) => kind === 'step')).toEqual([
       { kind: 'step', step: 1, total: expect.any(Number) as number, text: 'FROM scratch' },
@@ -324,13 +297,13 @@ describe('Engine.build', () => {
       // podman turns labels into a step.
       ...events.filter((event) => event.kind === 'step' && event.step > 4),
     ]);
-    const found = (await engine.inspectImage(tag))!;
+    const found = (await engine.images.find(tag))!;
     expect(found).toMatchObject({ labels, env: expect.arrayContaining(['CONTENT=é "\'$']) as string[] });
     expect(found.tags.some((name) => name.endsWith(tag))).toBe(true);
 
-    await engine.removeImage(tag);
+    await engine.images.remove(tag);
 
-    expect(await engine.inspectImage(tag)).toBeUndefined();
+    expect(await engine.images.find(tag)).toBeUndefined();
   });
 
   test('tells what the steps print, line by line', async () => {
@@ -374,7 +347,7 @@ describe('Engine.build', () => {
   test('says why an image cannot be pulled', async () => {
     const ref = 'localhost:1/cai-engine-test/nowhere:1';
 
-    expect(await failure(engine.pull(ref, () => undefined))).toMatchObject(
+    expect(await failure(engine.images.pull(ref, () => undefined))).toMatchObject(
       expectedError('IMAGE', new RegExp(`^cannot pull the image ${ref}: .*`)),
     );
   });
@@ -384,26 +357,45 @@ function newName(): string {
   return `${prefix}-${++count}`;
 }
 
-/** Body of a request for a container that runs this script and has the labels of the tests. */
-function running(script: string): Record<string, unknown> {
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** A container that runs this script, has the labels of the tests, and may do nothing. */
+function running(script: string): ContainerPlan {
   return {
-    Image: image,
-    Entrypoint: [''],
-    Cmd: ['/bin/sh', '-c', script],
-    Labels: { ...labels, 'test.name': `${prefix}-${count}` },
+    image: imageId,
+    user: '0:0',
+    command: ['/bin/sh', '-c', script],
+    workingFolder: '/',
+    env: {},
+    labels: { ...labels, 'test.name': `${prefix}-${count}` },
+    volumeLabels: labels,
+    mounts: [],
+    rights: noRights,
+    cpus: 0,
+    extraHosts: [],
+    isTemporary: false,
   };
 }
 
-async function run(script: string, more: object = {}): Promise<string> {
-  const id = (await engine.createContainer(newName(), { ...running(script), ...more }))!;
-  await engine.startContainer(id);
+async function create(
+  plan: ContainerPlan,
+  name: string,
+  fill: Parameters<Engine['createContainer']>[2] = nothing,
+): Promise<string> {
+  return (await engine.createContainer(name, plan, fill))!;
+}
+
+async function run(script: string, more: Partial<ContainerPlan> = {}): Promise<string> {
+  const name = newName();
+  const id = await create({ ...running(script), ...more }, name);
+  await engine.startContainer(id, []);
   return id;
 }
 
 interface Build {
   readonly tag: string;
   readonly dockerfile: string;
-  readonly buildArgs?: Readonly<Record<string, string>>;
+  readonly args?: Readonly<Record<string, string>>;
 }
 
 async function build({ dockerfile, ...request }: Build, events: BuildEvent[] = []): Promise<void> {
@@ -412,12 +404,12 @@ async function build({ dockerfile, ...request }: Build, events: BuildEvent[] = [
 
 async function buildFrom(
   context: Readable,
-  { tag, buildArgs = {} }: Omit<Build, 'dockerfile'>,
+  { tag, args = {} }: Omit<Build, 'dockerfile'>,
   events: BuildEvent[] = [],
 ): Promise<void> {
   tags.push(tag);
-  const request = { t: tag, dockerfile: 'Dockerfile', buildargs: buildArgs, labels, nocache: true };
-  await engine.build(context, request, (event) => events.push(event));
+  const request = { tag, dockerfile: 'Dockerfile', args, labels, isFresh: true, usesHostNetwork: false };
+  await engine.images.build(context, request, (event) => events.push(event));
 }
 
 interface Entry {

@@ -13,8 +13,8 @@ import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { Host } from '../../src/system/host';
 import { textContext } from '../../src/container/image/build-context';
-import { resolveEngine } from '../../src/container/engine/context';
-import { Engine } from '../../src/container/engine/engine';
+import type { Engine } from '../../src/container/engine/engine';
+import { findEngine } from '../../src/container/engine/find-engine';
 import { buildImage, provideImage } from '../../src/container/image/image';
 import { imageTagOf } from '../../src/container/image/image-tag';
 import type { ImageRequest } from '../../src/container/image/image-request';
@@ -37,7 +37,7 @@ const told: string[] = [];
 const progress = openProgress({ write: (text) => told.push(String(text)) > 0 }, false);
 
 beforeAll(async () => {
-  engine = await Engine.connect(resolveEngine(new Host(process.env)));
+  engine = await findEngine(new Host(process.env)).connect();
   registry = createServer((from, to) => void answer(from, to)).listen(0, '127.0.0.1');
   proxy = createServer(forward).on('connect', tunnel).listen(0, '127.0.0.1');
   for (const server of [registry, proxy]) if (!server.listening) await once(server, 'listening');
@@ -133,7 +133,7 @@ describe('an image that is built', () => {
   test(
     'takes packages from the registry and everything else through the proxy',
     async () => {
-      const image = await provideImage(engine, request, progress);
+      const image = await provideImage(engine.images, request, progress);
 
       // podman puts a registry before it.
       expect(image.tags.map((each) => each.split('/').at(-1))).toContain(tag);
@@ -178,18 +178,18 @@ describe('an image that is built', () => {
 
   test('is found from then on', async () => {
     const before = asked.registry.length;
-    const first = await provideImage(engine, request, progress);
+    const first = await provideImage(engine.images, request, progress);
 
-    expect((await provideImage(engine, request, progress)).id).toBe(first.id);
+    expect((await provideImage(engine.images, request, progress)).id).toBe(first.id);
     expect(asked.registry).toHaveLength(before);
   });
 
   testUnless('the same image again')(
     'takes what nothing has changed from the last build',
     async () => {
-      const before = await provideImage(engine, request, progress);
+      const before = await provideImage(engine.images, request, progress);
 
-      const after = await buildImage(engine, request, { noCache: false, upgrade: false }, progress);
+      const after = await buildImage(engine.images, request, { noCache: false, upgrade: false }, progress);
 
       expect(after.id).toBe(before.id);
     },
@@ -201,7 +201,7 @@ describe("the user's own Dockerfile", () => {
   const dockerfile = join(folder, 'own/Dockerfile');
   const build = async () => {
     const own = { ...request, image: { ...request.image, dockerfile } };
-    return await buildImage(engine, own, { noCache: false, upgrade: false }, progress);
+    return await buildImage(engine.images, own, { noCache: false, upgrade: false }, progress);
   };
 
   test(

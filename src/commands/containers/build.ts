@@ -1,8 +1,7 @@
 /** `cai build`: makes the image of an agent, also if there is one. */
 import { resolve } from 'node:path';
 import type { Host } from '../../system/host';
-import { resolveEngine } from '../../container/engine/context';
-import { Engine } from '../../container/engine/engine';
+import { findEngine } from '../../container/engine/find-engine';
 import { buildImage } from '../../container/image/image';
 import { imageTagOf } from '../../container/image/image-tag';
 import { imageRequestOf } from '../../container/image/image-request';
@@ -41,11 +40,11 @@ async function build(options: Options, host: Host, named: string | undefined): P
   const progress = openProgress(process.stderr, options.quiet === true);
   for (const notice of briefly(found)) progress.say(notice);
   const { name: agent } = chosenAgent(named, config, host, root);
-  const engine = await Engine.connect(resolveEngine(host, options.context, config.engine.context));
+  const engine = await findEngine(host, options.context, config.engine.context).connect();
   const request = imageRequestOf(host, config, root, agent);
   const how = { noCache: !options.cache, upgrade: options.upgrade === true };
   const beganAt = Date.now();
-  const { id } = await buildImage(engine, request, how, progress);
+  const { id } = await buildImage(engine.images, request, how, progress);
   const seconds = Math.round((Date.now() - beganAt) / 1_000);
   progress.say(
     `${imageTagOf(request)} is ready after ${seconds} s: ${id.replace('sha256:', '').slice(0, 12)}`,

@@ -1,4 +1,5 @@
 /** How `cai stop` and `cai rm` end containers: not those in which something runs, without a word. */
+import { countCommands } from '../../container/engine/container-processes';
 import type { Engine } from '../../container/engine/engine';
 import type { OwnContainer } from '../../container/user-containers';
 import { printable, printableLine } from '../../system/quoted';
@@ -37,7 +38,7 @@ const [maxPrograms, maxCharacters] = [5, 70];
 
 /** A sentence, and a line for each program; nothing if no command runs. */
 async function workIn(engine: Engine, { id, name, state }: OwnContainer): Promise<string[]> {
-  const count = ['running', 'paused'].includes(state) ? await engine.countCommands(id) : 0;
+  const count = ['running', 'paused'].includes(state) ? await countCommands(engine, id) : 0;
   if (count === 0) return [];
   const programs = (await engine.processes(id)).filter(({ command }) => !own.test(command));
   const shown = programs.slice(0, maxPrograms).map(({ command }) => {

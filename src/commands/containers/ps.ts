@@ -1,6 +1,7 @@
 /** `cai ps`: the containers of this user. */
 import type { Host } from '../../system/host';
 import { ownContainers } from '../../container/user-containers';
+import { countCommands } from '../../container/engine/container-processes';
 import type { Engine } from '../../container/engine/engine';
 import { CaiError } from '../../errors';
 import { common, declare } from '../support/command';
@@ -59,7 +60,7 @@ function hint(hidden: number): string {
 /** How many commands of ours run in it. It may end meanwhile. */
 async function commandsIn(engine: Engine, id: string, state: string): Promise<number> {
   if (state !== 'running' && state !== 'paused') return 0;
-  return await engine.countCommands(id).catch((reason: unknown) => {
+  return await countCommands(engine, id).catch((reason: unknown) => {
     if (reason instanceof CaiError && reason.code !== 'NO_ENGINE') return 0;
     throw reason;
   });

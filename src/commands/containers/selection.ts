@@ -1,8 +1,8 @@
 /** Which of our existing containers a command is about. Needs neither the workspace nor a valid configuration of it. */
 import { Option } from 'commander';
 import type { Host } from '../../system/host';
-import { resolveEngine } from '../../container/engine/context';
-import { Engine } from '../../container/engine/engine';
+import { findEngine } from '../../container/engine/find-engine';
+import type { Engine } from '../../container/engine/engine';
 import { ownContainers, type OwnContainer } from '../../container/user-containers';
 import { loadConfig } from '../../config/config';
 import { CaiError } from '../../errors';
@@ -32,7 +32,7 @@ export const selectionOptions = [
 
 /** The engine of the user's environment and configuration. Rejects with `CaiError`. */
 export async function connectEngine(host: Host, context: string | undefined): Promise<Engine> {
-  return await Engine.connect(resolveEngine(host, context, loadConfig(host).engine.context));
+  return await findEngine(host, context, loadConfig(host).engine.context).connect();
 }
 
 /**

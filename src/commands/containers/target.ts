@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../system/host';
 import { resolveAgent, type AgentCommand } from '../../agent/catalog';
 import { endedBy } from '../../agent/agent-end';
-import { keepFromEngine, resolveEngine } from '../../container/engine/context';
 import { diskFullStatus, diskRemedy } from '../../container/ssh/inside';
 import type { ContainerInfo } from '../../container/engine/container-info';
-import { Engine } from '../../container/engine/engine';
+import type { Engine } from '../../container/engine/engine';
+import { findEngine } from '../../container/engine/find-engine';
 import type { ImageInfo } from '../../container/engine/engine-info';
 import { findImage, imageNotice, provideImage } from '../../container/image/image';
 import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
@@ -19,7 +19,6 @@ import { provideContainer, type RunningContainer } from '../../container/provide
 import { settingsForUse } from '../../container/spec/settings';
 import type { Settings } from '../../container/spec/spec';
 import { SshConnection } from '../../container/ssh/ssh';
-import { wayInto } from '../../container/ssh/way-in';
 import { CaiError } from '../../errors';
 import { configFileOf, type Config } from '../../config/config';
 import { loadWorkspaceConfig, placeOfValue, type WorkspaceConfig } from '../../config/effective-config';
@@ -106,9 +105,8 @@ export class Target {
     const foreign = workspace && foreignNotice(workspace);
     for (const notice of [foreign ?? [], briefly(found)].flat()) voice.tell(notice);
     const { name: agent } = chosenAgent(options.agent, config, host, root);
-    const address = resolveEngine(host, options.context, config.engine.context);
     // It answers while we look at files.
-    const connecting = Engine.connect(address);
+    const connecting = findEngine(host, options.context, config.engine.context).connect();
     connecting.catch(() => undefined);
     const { publicKey: authorizedKey } = await clientKey(host.folders.state);
     const { rootIdentity = workspace?.identity } = options;
@@ -122,7 +120,7 @@ export class Target {
       isWritable: options.writable === true,
     });
     const engine = await connecting;
-    await keepFromEngine(address, settings.binds);
+    await engine.checkBinds(settings.binds);
     for (const notice of settings.notices) voice.tell(notice);
     const image = imageRequestOf(host, config, root, agent);
     const isFresh = options.fresh === true;
@@ -142,14 +140,14 @@ export class Target {
     return await provideContainer(engine, {
       settings,
       imageIfThere: async () => {
-        const image = await findImage(engine, request);
+        const image = await findImage(engine.images, request);
         if (image !== undefined && !isImageNoted) this.#noteImage(request, image);
         isImageNoted = true;
         return image;
       },
       image: () => {
         isImageNoted = true;
-        return provideImage(engine, request, voice.progress);
+        return provideImage(engine.images, request, voice.progress);
       },
       isFresh,
       host,
@@ -214,7 +212,7 @@ export class Target {
   async #connectTo(container: RunningContainer): Promise<SshConnection> {
     const { privateKey } = await clientKey(this.host.folders.state);
     const { hostKey, name } = container;
-    const connect = () => wayInto(this.wanted.engine, container, this.host.env);
+    const connect = () => this.wanted.engine.connectTo(container);
     const opening = SshConnection.open({ connect, hostKey, privateKey, container: name });
     const watch = new AbortController();
     try {

@@ -2,7 +2,7 @@
 import type { Host } from '../../system/host';
 import type { AgentCommand } from '../../agent/catalog';
 import type { ContainerInfo } from '../../container/engine/container-info';
-import type { EngineAddress } from '../../container/engine/context';
+import type { NamedEngine } from '../../container/engine/find-engine';
 import type { Engine } from '../../container/engine/engine';
 import type { EngineAbout, ImageInfo } from '../../container/engine/engine-info';
 import type { ClientKey } from '../../container/ssh/keys';
@@ -39,7 +39,7 @@ export interface Facts {
   /** The configuration of the workspace, the agent that is meant, and what its container is to be. */
   configured?: { readonly config: Config; readonly agent: AgentCommand; readonly settings: Settings };
   /** Where the engine is. */
-  address?: EngineAddress;
+  named?: NamedEngine;
   /** The engine, which answers, and what it says of itself. */
   engine?: { readonly client: Engine; readonly about: EngineAbout };
   /** The agent's image. */
@@ -56,7 +56,7 @@ export interface Facts {
 const lacking = {
   place: 'this needs the workspace',
   configured: 'this needs the configuration',
-  address: 'there is no Docker context to ask',
+  named: 'there is no Docker context to ask',
   engine: 'this needs the engine',
   image: 'there is no image to look into volumes with',
   container: 'there is no container yet',

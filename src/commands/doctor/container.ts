@@ -2,6 +2,7 @@
 import { endedBy } from '../../agent/agent-end';
 import { tamperingOf } from '../../container/check';
 import type { ContainerInfo } from '../../container/engine/container-info';
+import { countCommands } from '../../container/engine/container-processes';
 import { commandEnvironment } from '../../container/environment';
 import { imageRequestOf } from '../../container/image/image-request';
 import { limitedText } from '../../container/ssh/inside';
@@ -11,7 +12,6 @@ import { ownVolumes } from '../../container/user-containers';
 import { changesOf, replacedRoot } from '../../container/spec/changes';
 import { containerName, dataFolder, label } from '../../container/spec/spec';
 import { SshConnection } from '../../container/ssh/ssh';
-import { wayInto } from '../../container/ssh/way-in';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
 import { need, Skipped, type Facts, type Finding } from './checks';
@@ -48,7 +48,7 @@ export async function container(facts: Facts): Promise<Finding> {
   }
   if (!isRunning && exitCode !== 0)
     return { status: 'warn', detail: `${name} ${endedBy(exitCode)}`, remedy: `see: docker logs ${name}` };
-  const count = isRunning ? await client.countCommands(info.id) : 0;
+  const count = isRunning ? await countCommands(client, info.id) : 0;
   const outdated = outdatedFinding(facts, info, count);
   if (outdated !== undefined) return outdated;
   if (!isRunning) return { status: 'ok', detail: `${name} does not run: the next command starts it` };
@@ -94,7 +94,7 @@ const script = `printf '%s\\n' "$(command -v "$1")" "$(stat -c %u:%g "$2")"`;
 export async function ssh(facts: Facts): Promise<Finding> {
   const { client, info, privateKey } = running(facts);
   const hostKey = info.labels[label.hostKey] ?? '';
-  const connect = () => wayInto(client, info, facts.host.env);
+  const connect = () => client.connectTo(info);
   const beganAt = performance.now();
   let connection: SshConnection | undefined;
   let connectedAt: number;

@@ -1,40 +1,51 @@
 /** What `cai doctor` asks the container engine. */
-import { originOf, resolveEngine } from '../../container/engine/context';
-import { Engine } from '../../container/engine/engine';
+import { engineProfile } from '../../container/engine/container-info';
+import { capabilities, type Capability } from '../../container/engine/engine-info';
+import { findEngine } from '../../container/engine/find-engine';
 import { findImage, imageNotice } from '../../container/image/image';
 import { imageTagOf } from '../../container/image/image-tag';
 import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
-import { engineProfile } from '../../container/engine/seccomp';
 import { containerUser, recordedOf } from '../../container/spec/spec';
 import { need, type Facts, type Finding } from './checks';
 
 /** Below this, agents that are known to us end for want of memory in the middle of their work. */
 const enoughMemoryBytes = 2 * 2 ** 30;
 
+const limitRemedy = 'turn on the cgroup controllers for that, so that an agent cannot take the whole machine';
+
+/** What is said of an engine in any case that cannot do it, and what to do; `files` tells of the rest. */
+const remedies = {
+  memory: limitRemedy,
+  pids: limitRemedy,
+  cpus: limitRemedy,
+  systemCalls:
+    'turn on seccomp, or use an engine on this machine, so that agents cannot use every system call',
+} as const satisfies Partial<Record<Capability, string>>;
+
 /** The engine that is meant. */
 export function context(facts: Facts): Finding {
   const { host, wanted, configured } = facts;
-  facts.address = resolveEngine(host, wanted.context, configured?.config.engine.context);
-  return { status: 'ok', detail: `${facts.address.endpoint} (${originOf(facts.address)})` };
+  facts.named = findEngine(host, wanted.context, configured?.config.engine.context);
+  return { status: 'ok', detail: facts.named.shown };
 }
 
 /** Whether it answers, and whether it can do what containers need. */
 export async function engine(facts: Facts): Promise<Finding> {
-  const client = await Engine.connect(need(facts, 'address'));
+  const client = await need(facts, 'named').connect();
   const about = await client.about();
   facts.engine = { client, about };
-  const { isPodman, isRootless, serverVersion, apiVersion, osType, limits } = about;
-  const detail = `${isPodman ? 'podman' : 'Docker'} ${serverVersion}, API ${apiVersion}${isRootless ? ', rootless' : ''}`;
+  const { name, osType, can } = about;
   if (osType !== 'linux') {
     const remedy = 'switch it to Linux containers';
-    return { status: 'fail', detail: `${detail}: its containers are ${osType}`, remedy };
+    return { status: 'fail', detail: `${name}: its containers are ${osType}`, remedy };
   }
-  const lacking = (['memory', 'pids', 'cpus'] as const).filter((name) => !limits[name]);
-  if (lacking.length === 0) return { status: 'ok', detail };
+  const lacking = (Object.keys(remedies) as (keyof typeof remedies)[]).filter((each) => !can[each]);
+  if (lacking.length === 0) return { status: 'ok', detail: name };
+  const all = new Set(lacking.map((each) => remedies[each]));
   return {
     status: 'warn',
-    detail: `${detail}: it cannot limit ${lacking.join(', ')}`,
-    remedy: 'turn on the cgroup controllers of that name, so that an agent cannot take the whole machine',
+    detail: `${name}: it cannot ${lacking.map((each) => capabilities[each]).join(', ')}`,
+    remedy: [...all].join('; '),
   };
 }
 
@@ -56,8 +67,7 @@ export function memory(facts: Facts): Finding {
   const { memoryBytes } = recordedOf(settings, {
     image: '',
     user: settings.hostUser,
-    engine: { ...about, limits: { ...about.limits, memory: true } },
-    seccomp: engineProfile,
+    engine: { ...about, can: { ...about.can, memory: true }, seccomp: engineProfile },
   });
   const detail = `${inGiB(memoryBytes)} for a container, of ${inGiB(all)}`;
   if (memoryBytes > all) {
@@ -69,7 +79,7 @@ export function memory(facts: Facts): Finding {
 
 /** What stands against the files of the editor; said only where something does. */
 export function files({ configured, engine }: Facts): Finding | undefined {
-  if (configured?.config.acp.fs !== 'editor' || engine === undefined || engine.about.canPause)
+  if (configured?.config.acp.fs !== 'editor' || engine === undefined || engine.about.can.pause)
     return undefined;
   return {
     status: 'warn',
@@ -93,7 +103,7 @@ export async function image(facts: Facts): Promise<Finding> {
   const { client } = need(facts, 'engine');
   const { config, agent, settings } = need(facts, 'configured');
   const request = imageRequestOf(facts.host, config, settings.workspace, agent.name);
-  const found = await findImage(client, request);
+  const found = await findImage(client.images, request);
   facts.image = found;
   const tag = imageTagOf(request);
   if (found === undefined) {

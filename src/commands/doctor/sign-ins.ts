@@ -6,8 +6,8 @@ import { insideOf, signInOf } from '../../credentials/agent-sign-ins';
 import { newSignInId, SignIns } from '../../credentials/kept-sign-in';
 import { storedIn, withoutTokens } from '../../credentials/stored-sign-in';
 import { isUp } from '../../container/freeze';
-import type { Engine } from '../../container/engine/engine';
-import { tarOf } from '../../container/spec/files';
+import { noRights } from '../../container/engine/container-info';
+import type { ContainerPlan } from '../../container/engine/engine';
 import { dataFolder, isOfOneWorkspace, label, mountText, ownerLabels } from '../../container/spec/spec';
 import { ownContainers, ownVolumes, type OwnVolume } from '../../container/user-containers';
 import { messageOf } from '../../errors';
@@ -122,39 +122,38 @@ async function withFile<T>(
   const { client } = need(facts, 'engine');
   const { config } = need(facts, 'configured');
   const { path } = signInOf(volume.agent, config)!.stored;
-  const id = await makeIdle(facts, client, volume);
-  try {
+  const inside = posix.join(dataFolder, path);
+  return await client.withVolume(`cai-doctor-${randomUUID()}`, idlePlan(facts, volume), async (files) => {
     // Engines fail for what an agent can put there, such as links in a circle.
-    const file = await client.readFile(id, posix.join(dataFolder, path)).catch(() => undefined);
+    const file = await files.read(inside).catch(() => undefined);
     return await work(file?.content.toString() ?? '', async (text) => {
       const { mode, uid, gid } = file!;
-      await client.putFiles(id, await tarOf([{ name: path, mode, uid, gid, text }]), dataFolder);
+      await files.put([{ path: inside, is: { file: text }, mode, uid, gid }]);
     });
-  } finally {
-    await client.removeContainer(id);
-  }
+  });
 }
 
-async function makeIdle(facts: Facts, client: Engine, { name: source, agent }: OwnVolume): Promise<string> {
+function idlePlan(facts: Facts, { name: source, agent }: OwnVolume): ContainerPlan {
   const { settings } = need(facts, 'configured');
-  const mounts = [mountText({ type: 'volume', source, target: dataFolder, isReadOnly: false })];
-  const id = await client.createContainer(`cai-doctor-${randomUUID()}`, {
-    Image: need(facts, 'image').id,
-    User: '65534:65534',
-    Entrypoint: [''],
-    Cmd: ['/bin/false'],
+  const mount = { type: 'volume', source, target: dataFolder, isReadOnly: false };
+  const labels = ownerLabels({ ...settings, agent });
+  return {
+    image: need(facts, 'image').id,
+    user: '65534:65534',
+    command: ['/bin/false'],
+    workingFolder: '/',
+    env: {},
     // So that `cai rm` knows one that was left behind, and what it uses.
-    Labels: {
-      ...ownerLabels({ ...settings, agent }),
+    labels: {
+      ...labels,
       [label.workspace]: '',
-      [label.spec]: JSON.stringify({ mounts }),
+      [label.spec]: JSON.stringify({ mounts: [mountText(mount)] }),
     },
-    HostConfig: {
-      NetworkMode: 'none',
-      CapDrop: ['ALL'],
-      SecurityOpt: ['no-new-privileges'],
-      Mounts: [{ Type: 'volume', Source: source, Target: dataFolder, VolumeOptions: { NoCopy: true } }],
-    },
-  });
-  return id!;
+    volumeLabels: labels,
+    mounts: [mount],
+    rights: noRights,
+    cpus: 0,
+    extraHosts: [],
+    isTemporary: false,
+  };
 }

@@ -1,4 +1,4 @@
-/** What an engine tells of the processes of a container. */
+/** The processes of a container, and which of them are commands of `cai`. */
 
 /** A process in a container. Ids are the engine's view of them: all of one machine, or all of the container. */
 export interface ContainerProcess {
@@ -10,17 +10,12 @@ export interface ContainerProcess {
   readonly command: string;
 }
 
-/** The columns that are asked for, and read below. */
-export const processColumns = 'pid,ppid,args';
-
-/** The answer of ContainerTop; empty for none. Source: Docker Engine API, ContainerTop. */
-export function processesOf(answer: unknown): ContainerProcess[] {
-  const { Processes } = (answer ?? {}) as { readonly Processes?: readonly (readonly string[])[] | null };
-  return (Processes ?? []).map(([pid, parent, command = '']) => ({
-    pid: Number(pid),
-    parent: Number(parent),
-    command,
-  }));
+/** How many commands of `cai` run in a container. */
+export async function countCommands(
+  engine: { processes(id: string): Promise<readonly ContainerProcess[]> },
+  id: string,
+): Promise<number> {
+  return countSupervisors(await engine.processes(id));
 }
 
 /** The login shell that becomes the supervisor has its path among its arguments, too. */

@@ -1,15 +1,10 @@
 /** Which system calls a container may make: our profile, `seccomp.json`, and how each engine takes it. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { release } from 'node:os';
 import { join } from 'node:path';
-import type { Host } from '../../system/host';
 import { packageFile } from '../../system/package-file';
 import { replaceFile } from '../../system/replace-file';
-import type { EngineAbout } from './engine-info';
-
-/** What an engine is given that has its own profile in force, and what is then recorded. */
-export const engineProfile = 'default';
+import { engineProfile } from './container-info';
 
 /** Our profile as one line of JSON. The bundle of a command and this file are both two folders below the package's root. */
 export function seccompProfile(): string {
@@ -27,28 +22,34 @@ export function profileName(profile: string): string {
 }
 
 /**
- * What to ask an engine for: Docker takes the profile itself, podman's service of Docker's API the path of a
- * file on its own machine. `default` where neither can be had: then the engine's own profile is in force, and `lacking`
- * says why.
+ * What to ask an engine for: Docker takes the profile itself, podman's service of Docker's API the path of a file on its
+ * own machine, in `state`, which `givenProfile` writes. `engineProfile` where neither can be had: then the engine's own
+ * profile is in force, and `lacking` says why.
  */
 export function profileFor(
-  about: EngineAbout,
-  host: Host,
+  engine: { readonly isPodman: boolean; readonly hasSeccomp: boolean; readonly sharesKernel: boolean },
+  state: string,
 ): { readonly seccomp: string; readonly lacking?: string } {
-  const isElsewhere = about.isPodman && about.kernel !== release();
-  const lacking = !about.hasSeccomp
+  const { isPodman, hasSeccomp, sharesKernel } = engine;
+  const lacking = !hasSeccomp
     ? 'the engine has no seccomp: agents can make files with the setuid bit, and use every system call'
     : 'podman on another machine takes no seccomp profile from here: its own is in force, with which agents can make files with the setuid bit, which another user of this machine could run as you';
-  if (!about.hasSeccomp || isElsewhere) return { seccomp: engineProfile, lacking };
+  if (!hasSeccomp || (isPodman && !sharesKernel)) return { seccomp: engineProfile, lacking };
   const profile = seccompProfile();
-  return { seccomp: about.isPodman ? fileWith(profile, host.folders.state) : profile };
+  return { seccomp: isPodman ? fileOf(profile, state) : profile };
+}
+
+/** What to give the engine for a profile as it is recorded: the profile itself for its hash; a file is written if it is missing. */
+export function givenProfile(recorded: string): string {
+  const profile = seccompProfile();
+  if (recorded === profileName(profile)) return profile;
+  if (recorded.startsWith('/') && !existsSync(recorded)) replaceFile(recorded, profile);
+  return recorded;
 }
 
 /** Its name has the hash of what it holds, so that one that is there is right. */
-function fileWith(profile: string, folder: string): string {
-  const path = join(folder, `seccomp-${hashOf(profile).slice(0, 16)}.json`);
-  if (!existsSync(path)) replaceFile(path, profile);
-  return path;
+function fileOf(profile: string, folder: string): string {
+  return join(folder, `seccomp-${hashOf(profile).slice(0, 16)}.json`);
 }
 
 function hashOf(text: string): string {

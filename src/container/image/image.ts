@@ -6,15 +6,12 @@ import type { HostNetwork } from '../../config/config';
 import { ProcessLocks } from '../../system/process-lock';
 import { quoted } from '../../system/quoted';
 import { folderContext, textContext } from './build-context';
-import { withStepName, type BuildEvent } from '../engine/build-stream';
-import type { Engine } from '../engine/engine';
+import type { BuildEvent, ImageStore } from '../engine/engine';
 import type { ImageInfo } from '../engine/engine-info';
 import { checkPossible, newest, readRecipe, readSetting, type ImageRequest } from './image-request';
 import { baseSuffix, imageTagOf } from './image-tag';
+import { withStepName } from './step-names';
 import type { Progress } from './progress';
-
-/** What an engine has to do for us. */
-type ImageEngine = Pick<Engine, 'build' | 'inspectImage' | 'pull' | 'removeImage'>;
 
 type BuildOptions = Readonly<Record<'noCache' | 'upgrade', boolean>>;
 
@@ -27,10 +24,10 @@ const imageLabel = { recipe: 'containai.recipe', packages: 'containai.packages' 
 
 /** The image as it is; undefined if there is none. */
 export async function findImage(
-  engine: Pick<ImageEngine, 'inspectImage'>,
+  images: Pick<ImageStore, 'find'>,
   request: ImageRequest,
 ): Promise<ImageInfo | undefined> {
-  return await engine.inspectImage(imageTagOf(request));
+  return await images.find(imageTagOf(request));
 }
 
 /**
@@ -39,11 +36,11 @@ export async function findImage(
  * cannot be built.
  */
 export async function provideImage(
-  engine: ImageEngine,
+  images: ImageStore,
   request: ImageRequest,
   progress: Progress,
 ): Promise<ImageInfo> {
-  const found = await findImage(engine, request);
+  const found = await findImage(images, request);
   if (found !== undefined) {
     const notice = imageNotice(request, found);
     if (notice !== undefined) progress.say(notice);
@@ -55,7 +52,7 @@ export async function provideImage(
   }
   const usual = { noCache: false, upgrade: false };
   const unlessThere = async () =>
-    (await findImage(engine, request)) ?? build(engine, request, usual, progress);
+    (await findImage(images, request)) ?? build(images, request, usual, progress);
   return await locked(request, progress, unlessThere);
 }
 
@@ -76,12 +73,12 @@ export function imageNotice(request: ImageRequest, image: Pick<ImageInfo, 'label
  * `CaiError('IMAGE')`.
  */
 export async function buildImage(
-  engine: ImageEngine,
+  images: ImageStore,
   request: ImageRequest,
   options: BuildOptions,
   progress: Progress,
 ): Promise<ImageInfo> {
-  return await locked(request, progress, () => build(engine, request, options, progress));
+  return await locked(request, progress, () => build(images, request, options, progress));
 }
 
 function remedy({ agent, repository }: ImageRequest): string {
@@ -107,7 +104,7 @@ async function locked<T>(request: ImageRequest, progress: Progress, work: () => 
 }
 
 async function build(
-  engine: ImageEngine,
+  images: ImageStore,
   request: ImageRequest,
   { noCache, upgrade }: BuildOptions,
   progress: Progress,
@@ -115,23 +112,23 @@ async function build(
   const { agent, image, network } = request;
   const recipe = readRecipe(request);
   checkPossible(request, recipe);
-  const base = await provideBase(engine, image.base, upgrade, progress);
+  const base = await provideBase(images, image.base, upgrade, progress);
   const path = base?.env.find((each) => each.startsWith('PATH='))?.slice('PATH='.length);
   const tag = imageTagOf(request);
-  const before = await engine.inspectImage(tag);
+  const before = await images.find(tag);
   const packages = upgrade ? request.packages.map((name) => newest(agent, name)) : request.packages;
   const ours = image.dockerfile === undefined ? tag : tag + baseSuffix;
   const common = {
     labels: { [imageLabel.recipe]: recipe.hash, [imageLabel.packages]: packages.join(' ') },
-    nocache: noCache || upgrade,
-    ...(needsLoopback(network) && { networkmode: 'host' }),
+    isFresh: noCache || upgrade,
+    usesHostNetwork: needsLoopback(network),
   };
-  const run = async (t: string, context: Readable, dockerfile: string, args: Record<string, string>) => {
-    progress.begin(`building ${t}`);
+  const run = async (tag: string, context: Readable, dockerfile: string, own: Record<string, string>) => {
+    progress.begin(`building ${tag}`);
     // Arguments that builders know by themselves, and keep out of the history. Source: Dockerfile reference.
-    const buildargs = { ...Object.fromEntries(proxyVariables(network)), ...args };
-    const tell = (event: BuildEvent) => progress.report(t === ours ? withStepName(event, packages) : event);
-    await engine.build(context, { ...common, t, dockerfile, buildargs }, tell).catch((reason: unknown) => {
+    const args = { ...Object.fromEntries(proxyVariables(network)), ...own };
+    const tell = (event: BuildEvent) => progress.report(tag === ours ? withStepName(event, packages) : event);
+    await images.build(context, { ...common, tag, dockerfile, args }, tell).catch((reason: unknown) => {
       throw withNetworkAdvice(reason, network);
     });
   };
@@ -150,9 +147,9 @@ async function build(
         : textContext({ [file]: image.dockerfileText });
     await run(tag, context, file, { CAI_IMAGE: ours });
   }
-  const made = await engine.inspectImage(tag);
+  const made = await images.find(tag);
   if (made === undefined) throw new CaiError('IMAGE', `${tag} was built, but the engine does not have it`);
-  if (before !== undefined && before.id !== made.id) await removeNameless(engine, before.id);
+  if (before !== undefined && before.id !== made.id) await removeNameless(images, before.id);
   return made;
 }
 
@@ -165,24 +162,24 @@ function withNetworkAdvice(reason: unknown, { caFile }: HostNetwork): unknown {
 }
 
 /** What the new image has taken the name from; it stays while it has another name or a container. */
-async function removeNameless(engine: ImageEngine, id: string): Promise<void> {
-  const image = await engine.inspectImage(id);
-  if (image?.tags.length === 0) await engine.removeImage(id).catch(() => undefined);
+async function removeNameless(images: ImageStore, id: string): Promise<void> {
+  const image = await images.find(id);
+  if (image?.tags.length === 0) await images.remove(id).catch(() => undefined);
 }
 
 /** The base image. A newer one that cannot be had is no reason not to build on the one that is there. */
 async function provideBase(
-  engine: ImageEngine,
+  images: ImageStore,
   name: string,
   mustBeNewest: boolean,
   progress: Progress,
 ): Promise<ImageInfo | undefined> {
-  const found = await engine.inspectImage(name);
+  const found = await images.find(name);
   if (found !== undefined && !mustBeNewest) return found;
   try {
     progress.begin(`pulling ${name}`);
-    await engine.pull(name, (event) => progress.report(event));
-    return await engine.inspectImage(name);
+    await images.pull(name, (event) => progress.report(event));
+    return await images.find(name);
   } catch (reason) {
     if (found !== undefined) {
       progress.say(`no newer ${name} can be had, so the one that is there is used: ${messageOf(reason)}`);

@@ -2,10 +2,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import { buffer } from 'node:stream/consumers';
-import { pack, type Header } from 'tar-stream';
 import { packageFile } from '../../system/package-file';
 import { agentHome, fallbackMount } from '../../workspace/mount';
+import type { InnerEntry } from '../engine/engine';
 import { seccompFile } from '../engine/seccomp';
 import { caFile, dataFolder, systemCaFile, type Bind, type ContainerUser, type Settings } from './spec';
 
@@ -42,8 +41,8 @@ interface FilesRequest {
   readonly hasAgentSettings: boolean;
 }
 
-/** A tar archive to be extracted at `/`. */
-export async function containerFiles(
+/** In the order in which they have to be put in. */
+export function containerFiles(
   settings: Pick<
     Settings,
     | 'workingFolder'
@@ -55,10 +54,10 @@ export async function containerFiles(
     | 'hasNetwork'
   >,
   request: FilesRequest,
-): Promise<Buffer> {
+): InnerEntry[] {
   const { user } = request;
   const { agentSettings, certificates: extra } = settings;
-  return await tarOf([
+  return [
     folder(ownFolder, 0o755),
     ...programs.map((name) => file(`${ownFolder}/${name}`, readPackaged(name), 0o755)),
     // Into the supervisor's environment.
@@ -86,17 +85,17 @@ export async function containerFiles(
       ? []
       : [file(agentSettings.path, agentSettings.text, 0o644)]),
     ...home(user, settings.workingFolder),
-  ]);
+  ];
 }
 
 /**
- * A tar archive with what is to be mounted, for each start: the engine mounts anew then. Empty for an
- * engine in a machine of its own, which numbers files otherwise.
+ * What is to be mounted, for each start: the engine mounts anew then. Empty for an engine in a machine of its own, which
+ * numbers files otherwise.
  */
-export async function mountIdentities(binds: readonly Bind[], isNative: boolean): Promise<Buffer> {
-  const known = isNative ? binds.filter(({ identity }) => identity !== '') : [];
+export function mountIdentities(binds: readonly Bind[], sharesKernel: boolean): InnerEntry[] {
+  const known = sharesKernel ? binds.filter(({ identity }) => identity !== '') : [];
   const text = known.map(({ identity, target }) => `${identity}\0${target}\0`).join('');
-  return await tarOf([file(mountsFile, text, 0o644)]);
+  return [file(mountsFile, text, 0o644)];
 }
 
 /** Changes when the files of our package for containers do, so that a container made by an older version is noticed. */
@@ -106,7 +105,7 @@ export function packagedFilesHash(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-function home(user: ContainerUser, workingFolder: string): Entry[] {
+function home(user: ContainerUser, workingFolder: string): InnerEntry[] {
   const kept = keptFolders.flatMap((name) => [
     folder(`${dataFolder}/${name}`, 0o700, user),
     link(`${agentHome}/${name}`, posix.join(posix.basename(dataFolder), name), user),
@@ -154,26 +153,16 @@ function gitString(value: string): string {
   return `"${value.replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n')}"`;
 }
 
-type Entry = Partial<Header> & { readonly name: string } & { readonly text?: string };
-
 const root: ContainerUser = { uid: 0, gid: 0 };
 
-function file(path: string, text: string, mode: number, { uid, gid } = root): Entry {
-  return { name: path.slice(1), mode, uid, gid, text };
+function file(path: string, text: string, mode: number, { uid, gid } = root): InnerEntry {
+  return { path, is: { file: text }, mode, uid, gid };
 }
 
-function folder(path: string, mode: number, { uid, gid } = root): Entry {
-  return { name: `${path.slice(1)}/`, type: 'directory', mode, uid, gid };
+function folder(path: string, mode: number, { uid, gid } = root): InnerEntry {
+  return { path, is: 'folder', mode, uid, gid };
 }
 
-function link(path: string, linkname: string, { uid, gid }: ContainerUser): Entry {
-  return { name: path.slice(1), type: 'symlink', linkname, mode: 0o777, uid, gid };
-}
-
-/** A tar archive of these; the folders above them are not in it. */
-export async function tarOf(entries: readonly Entry[]): Promise<Buffer> {
-  const archive = pack();
-  for (const { text = '', ...header } of entries) archive.entry(header, text);
-  archive.finalize();
-  return await buffer(archive);
+function link(path: string, to: string, { uid, gid }: ContainerUser): InnerEntry {
+  return { path, is: { link: to }, mode: 0o777, uid, gid };
 }

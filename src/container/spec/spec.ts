@@ -7,7 +7,6 @@ import type { Config } from '../../config/config';
 import { agentHome } from '../../workspace/mount';
 import type { ContainerMount, ContainerRights } from '../engine/container-info';
 import type { EngineAbout } from '../engine/engine-info';
-import { profileName } from '../engine/seccomp';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 
@@ -94,10 +93,8 @@ export interface Circumstances {
   readonly image: string;
   /** Whom everything in it runs as. */
   readonly user: ContainerUser;
-  /** The size of the engine's machine, and what the engine can limit there: it ignores a limit that it cannot hold. */
-  readonly engine: Pick<EngineAbout, 'memoryBytes' | 'cpus' | 'limits'>;
-  /** As `profileFor` in `seccomp.ts` has it. */
-  readonly seccomp: string;
+  /** The size of the engine's machine, and what the engine can hold there: it ignores a limit that it cannot. */
+  readonly engine: Pick<EngineAbout, 'memoryBytes' | 'cpus' | 'can' | 'seccomp'>;
 }
 
 /** What a container is made with and the engine tells of it: the two must stay equal. */
@@ -144,7 +141,7 @@ const mostMemoryBytes = 8 * 2 ** 30;
 
 /** What a container with these settings is made with, and compared with at each later use. */
 export function recordedOf(settings: Settings, circumstances: Circumstances): Recorded {
-  const { image, user, engine, seccomp } = circumstances;
+  const { image, user, engine } = circumstances;
   const { memoryAtMostBytes = mostMemoryBytes } = settings;
   const usual = Math.min(mostMemoryBytes, Math.floor(engine.memoryBytes / 2), memoryAtMostBytes);
   return {
@@ -154,10 +151,10 @@ export function recordedOf(settings: Settings, circumstances: Circumstances): Re
     capabilities: user.uid === 0 ? rootCapabilities : [],
     isConfined: true,
     hasNetwork: settings.hasNetwork,
-    seccomp: profileName(seccomp),
+    seccomp: engine.seccomp,
     cgroups: 'private',
-    memoryBytes: engine.limits.memory ? (settings.memoryBytes ?? usual) : 0,
-    pids: engine.limits.pids ? settings.pids : 0,
+    memoryBytes: engine.can.memory ? (settings.memoryBytes ?? usual) : 0,
+    pids: engine.can.pids ? settings.pids : 0,
     publishedOn: [],
   };
 }

@@ -9,7 +9,7 @@ import { fingerprintOf } from './keys';
 import { paceOf, together } from './pace';
 import { encodeHeader, type RemoteCommand } from './remote-command';
 import { startProcess, type RemoteProcess, type RemoteSignal } from './remote-process';
-import { NotYet } from './way-in';
+import { NotYet } from '../engine/engine';
 
 /** The one command that sshd is ever asked to run. */
 const supervisor = 'exec /run/cai/supervisor';

@@ -10,7 +10,7 @@ test('checks go on after one that throws, and each is told as soon as it is done
       ['first', () => Promise.reject(new Error('broken'))],
       ['second', () => ({ status: 'ok', detail: `after ${told.length}` })],
       ['nothing to say', () => undefined],
-      ['third', () => ({ status: 'ok', detail: need(facts, 'address').endpoint })],
+      ['third', () => ({ status: 'ok', detail: need(facts, 'named').shown })],
     ],
     facts,
     (check) => told.push(check),

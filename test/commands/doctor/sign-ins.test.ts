@@ -1,10 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import type { Facts } from '../../../src/commands/doctor/checks';
 import { offerMoves, signIns } from '../../../src/commands/doctor/sign-ins';
-import type { Engine } from '../../../src/container/engine/engine';
-import { fileIn } from '../../../src/container/engine/engine-info';
+import { noRights } from '../../../src/container/engine/container-info';
+import type { ContainerPlan, Engine, InnerEntry } from '../../../src/container/engine/engine';
 import { dataFolder } from '../../../src/container/spec/spec';
 import { SignIns, type SignIn } from '../../../src/credentials/kept-sign-in';
 import { Host } from '../../../src/system/host';
@@ -29,10 +28,9 @@ interface Given {
 class Volumes {
   readonly done: string[] = [];
   /** What the containers were made with. */
-  readonly requests: Record<string, unknown>[] = [];
+  readonly plans: ContainerPlan[] = [];
   /** Called before something is written. */
   onWrite = (): void => undefined;
-  readonly #mounted = new Map<string, string>();
 
   constructor(
     readonly all: Record<string, Given>,
@@ -54,34 +52,29 @@ class Volumes {
       }),
     );
 
-  createContainer = (name: string, request: { HostConfig: { Mounts: { Source: string }[] } }) => {
-    this.#mounted.set(name, request.HostConfig.Mounts[0]!.Source);
-    this.requests.push({ ...request });
-    this.done.push('create');
-    return Promise.resolve(name);
-  };
-
-  readFile = (id: string, path: string) => {
-    const text = this.#filesOf(id)[path];
+  /** What a container of such a volume says. */
+  read = (volume: string, path: string) => {
+    const text = this.all[volume]!.files?.[path];
     return Promise.resolve(text === undefined ? undefined : { content: Buffer.from(text), mode: 0o640, uid: 7, gid: 8 }); // prettier-ignore
   };
 
-  putFiles = async (id: string, tar: Buffer, folder: string) => {
-    this.onWrite();
-    const name = tar.subarray(0, tar.indexOf(0)).toString();
-    const { content, ...owner } = (await fileIn(Readable.from([tar])))!;
-    expect(owner).toEqual({ mode: 0o640, uid: 7, gid: 8 });
-    this.#filesOf(id)[join(folder, name)] = content.toString();
-    this.done.push('write');
+  withVolume: Engine['withVolume'] = async (_name, plan, work) => {
+    const volume = plan.mounts[0]!.source;
+    this.plans.push(plan);
+    this.done.push('create');
+    const put = (entries: readonly InnerEntry[]) => {
+      this.onWrite();
+      for (const { path, is, ...owner } of entries) {
+        expect(owner).toEqual({ mode: 0o640, uid: 7, gid: 8 });
+        this.all[volume]!.files![path] = (is as { readonly file: string }).file;
+      }
+      this.done.push('write');
+      return Promise.resolve();
+    };
+    const working = work({ read: (path) => this.read(volume, path), put });
+    return await working.finally(() => this.done.push('remove'));
   };
 
-  removeContainer = (id: string) => {
-    this.#mounted.delete(id);
-    this.done.push('remove');
-    return Promise.resolve();
-  };
-
-  #filesOf = (id: string) => this.all[this.#mounted.get(id)!]!.files ?? {};
   #labels = (agent: string) => ({
     'containai.managed': 'true',
     'containai.user': String(this.uid),
@@ -136,14 +129,11 @@ describe('the sign-ins inside', () => {
 
     expect(await signIns(facts)).toEqual({ status: 'ok', detail: 'nobody has signed in' });
     expect(client.done).toEqual(['create', 'remove', 'create', 'remove']);
-    expect(client.requests[0]).toMatchObject({
-      Image: 'sha256:1',
-      Labels: { 'containai.managed': 'true', 'containai.agent': 'claude', 'containai.workspace': '' },
-      HostConfig: {
-        NetworkMode: 'none',
-        CapDrop: ['ALL'],
-        Mounts: [{ Source: 'v', Target: dataFolder }],
-      },
+    expect(client.plans[0]).toMatchObject({
+      image: 'sha256:1',
+      labels: { 'containai.managed': 'true', 'containai.agent': 'claude', 'containai.workspace': '' },
+      rights: noRights,
+      mounts: [{ source: 'v', target: dataFolder }],
     });
   });
 
@@ -163,7 +153,7 @@ describe('the sign-ins inside', () => {
 
   test('are none where the engine cannot read the file', async () => {
     const { facts, client } = given({ v: { agent: 'claude' } });
-    client.readFile = () => Promise.reject(new Error('too many links'));
+    client.read = () => Promise.reject(new Error('too many links'));
 
     expect(await signIns(facts)).toMatchObject({ status: 'ok' });
     expect(client.done).toEqual(['create', 'remove']);

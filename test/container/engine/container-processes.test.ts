@@ -1,8 +1,4 @@
-import {
-  countSupervisors,
-  processesOf,
-  type ContainerProcess,
-} from '../../../src/container/engine/container-processes';
+import { countSupervisors, type ContainerProcess } from '../../../src/container/engine/container-processes';
 
 const keeper = '/usr/bin/perl /run/cai/keeper';
 const supervisor = '/usr/bin/perl /run/cai/supervisor';
@@ -48,16 +44,5 @@ describe('countSupervisors', () => {
     ] as const; // prettier-ignore
 
     for (const more of names) expect(countSupervisors(processes(...own, ...more))).toBe(1);
-  });
-});
-
-describe('processesOf', () => {
-  test('reads the columns, and nothing of a container that does not run', () => {
-    expect(processesOf({ Processes: [['7', '1', 'sh -c true'], ['8', '7']] })).toEqual([
-      { pid: 7, parent: 1, command: 'sh -c true' },
-      { pid: 8, parent: 7, command: '' },
-    ]); // prettier-ignore
-    expect(processesOf({ Processes: null })).toEqual([]);
-    expect(processesOf(undefined)).toEqual([]);
   });
 });

@@ -1,9 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
-import { release } from 'node:os';
-import { join } from 'node:path';
-import { Host } from '../../../src/system/host';
-import type { EngineAbout } from '../../../src/container/engine/engine-info';
-import { profileFor, profileName, seccompProfile } from '../../../src/container/engine/seccomp';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { givenProfile, profileFor, profileName, seccompProfile } from '../../../src/container/engine/seccomp';
 import { newFolder } from '../../support/temp-folder';
 
 interface Argument {
@@ -140,51 +136,33 @@ describe('the profile of system calls', () => {
   test.each(['execve', 'ptrace', 'landlock_restrict_self', 'seccomp', 'inotify_init1', 'memfd_create', 'statx', 'rseq', 'futex', 'copy_file_range', 'prctl'])('lets a program use %s', (name) => { expect(verdict(name)).toBe('allow'); }); // prettier-ignore
 });
 
-const docker: EngineAbout = {
-  apiVersion: '1.41',
-  serverVersion: '20.10.24',
-  isPodman: false,
-  isRootless: false,
-  memoryBytes: 1,
-  cpus: 1,
-  kernel: release(),
-  osType: 'linux',
-  limits: { memory: true, pids: true, cpus: true },
-  hasSeccomp: true,
-  canPause: true,
-};
+const docker = { isPodman: false, hasSeccomp: true, sharesKernel: true };
 
 describe('profileFor', () => {
-  const env = { HOME: newFolder() };
-
   test('gives Docker the profile itself, wherever it runs', () => {
-    expect(profileFor({ ...docker, kernel: 'another' }, new Host(env))).toEqual({
-      seccomp: seccompProfile(),
-    });
+    expect(profileFor({ ...docker, sharesKernel: false }, '/state')).toEqual({ seccomp: seccompProfile() });
+    expect(givenProfile(profileName(seccompProfile()))).toBe(seccompProfile());
   });
 
   test('gives podman on this machine a file with it, which only the user can read', () => {
-    const podman = { ...docker, isPodman: true };
-
-    const { seccomp: path, lacking } = profileFor(podman, new Host(env));
-
-    expect(profileFor(podman, new Host(env)).seccomp).toBe(path);
-    expect(readFileSync(path, 'utf8')).toBe(seccompProfile());
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(readdirSync(join(path, '..'))).toHaveLength(1);
+    const state = newFolder();
+    const { seccomp: path, lacking } = profileFor({ ...docker, isPodman: true }, state);
     expect(profileName(path)).toBe(path);
     expect(lacking).toBeUndefined();
+    expect(readdirSync(state)).toEqual([]);
+
+    for (let times = 0; times < 2; times++) expect(givenProfile(path)).toBe(path);
+    expect(readFileSync(path, 'utf8')).toBe(seccompProfile());
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readdirSync(state)).toHaveLength(1);
   });
 
   test.each([
-    ['podman on another machine', { ...docker, isPodman: true, kernel: 'another' }, 'podman on another'],
+    ['podman on another machine', { ...docker, isPodman: true, sharesKernel: false }, 'podman on another'],
     ['an engine without seccomp', { ...docker, hasSeccomp: false }, 'the engine has no seccomp'],
-  ])('leaves %s its own, and says so', (_name, about, sentence) => {
-    const home = { HOME: join(env.HOME, 'none') };
-    mkdirSync(home.HOME, { recursive: true });
-
+  ])('leaves %s its own, and says so', (_name, engine, sentence) => {
     const lacking = expect.stringContaining(sentence) as string;
-    expect(profileFor(about, new Host(home))).toEqual({ seccomp: 'default', lacking });
-    expect(existsSync(join(home.HOME, '.local'))).toBe(false);
+    expect(profileFor(engine, '/state')).toEqual({ seccomp: 'default', lacking });
+    expect(givenProfile('default')).toBe('default');
   });
 });

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
 import { Host } from '../../../src/system/host';
 import { catalog } from '../../../src/agent/catalog';
-import type { Engine } from '../../../src/container/engine/engine';
+import type { ImageStore } from '../../../src/container/engine/engine';
 import type { ImageInfo } from '../../../src/container/engine/engine-info';
 import { buildImage, findImage, imageNotice, provideImage } from '../../../src/container/image/image';
 import type { ImageRequest } from '../../../src/container/image/image-request';
@@ -26,17 +26,17 @@ beforeEach(() => {
   progress = new Said();
 });
 
-type BuildArguments = Parameters<Engine['build']>[1];
+type BuildArguments = Parameters<ImageStore['build']>[1];
 
 /** Keeps images by name, and what it was asked to build. */
-class FakeEngine implements Pick<Engine, 'build' | 'inspectImage' | 'pull' | 'removeImage'> {
+class FakeEngine implements ImageStore {
   readonly images = new Map([[base, image('sha256:base', {}, ['A=1', 'PATH=/opt/bin:/bin'])]]);
   readonly removed: string[] = [];
   readonly builds: (BuildArguments & { files: Record<string, string> })[] = [];
   readonly pulls: string[] = [];
   canPull = true;
 
-  inspectImage(ref: string): Promise<ImageInfo | undefined> {
+  find(ref: string): Promise<ImageInfo | undefined> {
     const nameless = this.builds.map((_, index) => image(`sha256:built${index + 1}`));
     const byId = [...this.images.values(), ...nameless].find(({ id }) => id === ref);
     const found = this.images.get(ref) ?? byId;
@@ -44,14 +44,14 @@ class FakeEngine implements Pick<Engine, 'build' | 'inspectImage' | 'pull' | 're
     return Promise.resolve(found && { ...found, tags });
   }
 
-  removeImage(ref: string): Promise<void> {
+  remove(ref: string): Promise<void> {
     this.removed.push(ref);
     return Promise.resolve();
   }
 
   async build(context: Readable, options: BuildArguments): Promise<void> {
     this.builds.push({ ...options, files: await filesOf(context) });
-    this.images.set(options.t, image(`sha256:built${this.builds.length}`, options.labels));
+    this.images.set(options.tag, image(`sha256:built${this.builds.length}`, options.labels));
   }
 
   pull(name: string): Promise<void> {
@@ -204,13 +204,13 @@ describe('buildImage', () => {
 
     expect(engine.builds).toHaveLength(1);
     expect(engine.builds[0]).toMatchObject({
-      t: 'containai:claude',
+      tag: 'containai:claude',
       dockerfile: 'Dockerfile',
-      nocache: false,
+      isFresh: false,
       labels: { 'containai.packages': '@agentclientprotocol/claude-agent-acp@0.100.0' },
       files: { Dockerfile: readFileSync(join(__dirname, '../../../Dockerfile'), 'utf8') },
     });
-    expect(engine.builds[0]?.buildargs).toEqual({
+    expect(engine.builds[0]?.args).toEqual({
       BASE_IMAGE: base,
       PACKAGES: '@agentclientprotocol/claude-agent-acp@0.100.0',
       BASE_PATH: '/opt/bin:/bin',
@@ -236,27 +236,27 @@ describe('buildImage', () => {
     const [made] = engine.builds;
     expect(made).toMatchObject({
       files: { 'network/ca.pem': 'CERTIFICATE', 'network/npmrc': 'registry=https://npm.example/\n' },
-      buildargs: {
+      args: {
         HTTP_PROXY: 'http://proxy.example',
         http_proxy: 'http://proxy.example',
         NO_PROXY: 'a,b',
         no_proxy: 'a,b',
       },
     });
-    expect(made!.buildargs).not.toHaveProperty('HTTPS_PROXY');
+    expect(made!.args).not.toHaveProperty('HTTPS_PROXY');
     expect(JSON.stringify(made!.labels)).not.toMatch(/example|CERT/);
   });
 
   test.each([
-    [{ httpProxy: 'http://user:word@127.0.0.1:3128' }, 'host'],
-    [{ httpsProxy: 'http://localhost:3128/' }, 'host'],
-    [{ npmRegistry: 'http://[::1]:4873/' }, 'host'],
-    [{ npmRegistry: 'https://localhost.example/', httpProxy: 'http://10.127.0.1' }, undefined],
-    [{}, undefined],
-  ])("shares this machine's network only if something is on its loopback: %j", async (network, mode) => {
+    [{ httpProxy: 'http://user:word@127.0.0.1:3128' }, true],
+    [{ httpsProxy: 'http://localhost:3128/' }, true],
+    [{ npmRegistry: 'http://[::1]:4873/' }, true],
+    [{ npmRegistry: 'https://localhost.example/', httpProxy: 'http://10.127.0.1' }, false],
+    [{}, false],
+  ])("shares this machine's network only if something is on its loopback: %j", async (network, isShared) => {
     await build({ network });
 
-    expect(engine.builds[0]?.networkmode).toBe(mode);
+    expect(engine.builds[0]?.usesHostNetwork).toBe(isShared);
   });
 
   test('does not take an image for outdated because the network is another one', async () => {
@@ -274,7 +274,7 @@ describe('buildImage', () => {
 
     expect(engine.pulls).toEqual([base]);
     expect(progress.begun[0]).toBe(`pulling ${base}`);
-    expect(engine.builds[0]?.buildargs).not.toHaveProperty('BASE_PATH');
+    expect(engine.builds[0]?.args).not.toHaveProperty('BASE_PATH');
   });
 
   test('fails if that cannot be pulled, and says what to do', async () => {
@@ -293,8 +293,8 @@ describe('buildImage', () => {
 
     expect(engine.pulls).toEqual([base]);
     expect(engine.builds[0]).toMatchObject({
-      nocache: true,
-      buildargs: { PACKAGES: '@agentclientprotocol/claude-agent-acp@latest @my/agent@1.0.0' },
+      isFresh: true,
+      args: { PACKAGES: '@agentclientprotocol/claude-agent-acp@latest @my/agent@1.0.0' },
     });
     expect(await provide({ packages })).toMatchObject({ id: 'sha256:built1' });
     expect(progress.said).toEqual([]);
@@ -329,7 +329,7 @@ describe('buildImage', () => {
   test('builds an image without packages for an agent that is none of the known ones', async () => {
     await build({ agent: 'mine', packages: [] });
 
-    expect(engine.builds[0]).toMatchObject({ t: 'containai:mine', buildargs: { PACKAGES: '' } });
+    expect(engine.builds[0]).toMatchObject({ tag: 'containai:mine', args: { PACKAGES: '' } });
   });
 
   test.each([
@@ -370,11 +370,11 @@ describe("buildImage, with the user's own Dockerfile", () => {
     const made = await build({ image: withOwn(), network: { httpProxy: 'http://proxy.example' } });
 
     expect(made.id).toBe('sha256:built2');
-    expect(engine.builds.map(({ t }) => t)).toEqual(['containai:claude-base', 'containai:claude']);
+    expect(engine.builds.map(({ tag }) => tag)).toEqual(['containai:claude-base', 'containai:claude']);
     expect(engine.builds[1]).toMatchObject({
       dockerfile: 'Dockerfile.agent',
       files: { 'Dockerfile.agent': usual, tool: '#!' },
-      buildargs: { CAI_IMAGE: 'containai:claude-base', HTTP_PROXY: 'http://proxy.example' },
+      args: { CAI_IMAGE: 'containai:claude-base', HTTP_PROXY: 'http://proxy.example' },
     });
   });
 

@@ -1,5 +1,5 @@
 import { openProgress } from '../../../src/container/image/progress';
-import type { BuildEvent } from '../../../src/container/engine/build-stream';
+import type { BuildEvent } from '../../../src/container/engine/engine';
 
 /** A progress; what was written of it, and what a terminal would show of that on its last line. */
 function opened(options: { isTTY: boolean; columns?: number }, isQuiet = false) {

@@ -1,5 +1,4 @@
-import { text } from 'node:stream/consumers';
-import { extract } from 'tar-stream';
+import type { InnerEntry } from '../../../src/container/engine/engine';
 import { containerFiles, packagedFilesHash } from '../../../src/container/spec/files';
 
 const settings = {
@@ -27,22 +26,21 @@ interface Entry {
   readonly content: string;
 }
 
-async function entries(archive: Buffer): Promise<Map<string, Entry>> {
-  const found = new Map<string, Entry>();
-  const reader = extract();
-  reader.end(archive);
-  for await (const entry of reader) {
-    const { name, type, mode, uid, gid, linkname } = entry.header;
-    const content = await text(entry);
-    found.set(`/${name}`.replace(/\/$/, ''), { type, mode, owner: `${uid}:${gid}`, link: linkname, content }); // prettier-ignore
-  }
-  return found;
+function entries(files: readonly InnerEntry[]): Map<string, Entry> {
+  return new Map(
+    files.map(({ path, is, mode, uid, gid }) => {
+      const type = is === 'folder' ? 'directory' : 'link' in is ? 'symlink' : 'file';
+      const link = is !== 'folder' && 'link' in is ? is.link : undefined;
+      const content = is !== 'folder' && 'file' in is ? is.file : '';
+      return [path, { type, mode, owner: `${uid}:${gid}`, link, content }];
+    }),
+  );
 }
 
 describe('containerFiles', () => {
   let found: Map<string, Entry>;
 
-  beforeAll(async () => (found = await entries(await containerFiles(settings, request))));
+  beforeAll(() => void (found = entries(containerFiles(settings, request))));
 
   it('gives what decides who may enter to root, readable for all', () => {
     for (const name of ['keeper', 'supervisor', 'join', 'ports', 'watch', 'sshd_config', 'authorized_keys']) {
@@ -53,17 +51,17 @@ describe('containerFiles', () => {
     expect(found.get('/run/cai/authorized_keys')?.content).toBe('ssh-ed25519 AAAA cai\n');
   });
 
-  it('tells ssh the way to the network, unless the container has one of its own', async () => {
-    const withNetwork = await entries(await containerFiles({ ...settings, hasNetwork: true }, request));
+  it('tells ssh the way to the network, unless the container has one of its own', () => {
+    const withNetwork = entries(containerFiles({ ...settings, hasNetwork: true }, request));
     const file = '/etc/ssh/ssh_config.d/cai.conf';
 
     expect(found.get(file)?.content).toContain('ProxyCommand /run/cai/join %h %p\n');
     expect(withNetwork.has(file)).toBe(false);
   });
 
-  it('tells the supervisor by sshd how much a file may hold', async () => {
+  it('tells the supervisor by sshd how much a file may hold', () => {
     const { content } = found.get('/run/cai/sshd_config')!;
-    const limited = await entries(await containerFiles({ ...settings, diskBytes: 4096 }, request));
+    const limited = entries(containerFiles({ ...settings, diskBytes: 4096 }, request));
 
     expect(content.split('\n')).toContain('SetEnv CAI_DISK_BYTES=0');
     expect(limited.get('/run/cai/sshd_config')!.content.split('\n')).toContain('SetEnv CAI_DISK_BYTES=4096');
@@ -84,13 +82,13 @@ describe('containerFiles', () => {
     expect(found.get('/etc/group')?.content).toBe(`agent:x:4322:\n${request.group}`);
   });
 
-  it('leaves a group of the image its name, and replaces a user of ours', async () => {
-    const again = await containerFiles(settings, {
+  it('leaves a group of the image its name, and replaces a user of ours', () => {
+    const again = containerFiles(settings, {
       ...request,
       user: { uid: 1000, gid: 1000 },
       passwd: `agent:x:7:7:agent:/:/bin/sh\n${request.passwd}`,
     });
-    const files = await entries(again);
+    const files = entries(again);
 
     expect(files.get('/etc/group')?.content).toBe(request.group);
     expect(files.get('/etc/passwd')?.content.match(/^agent:/gm)).toHaveLength(1);
@@ -103,16 +101,14 @@ describe('containerFiles', () => {
     expect(found.get('/home/agent/.data/.claude')).toMatchObject({ type: 'directory', owner: '4321:4322' });
   });
 
-  it('links to the workspace, unless the workspace itself is there', async () => {
+  it('links to the workspace, unless the workspace itself is there', () => {
     expect(found.get('/home/agent/workspace')).toMatchObject({ type: 'symlink', link: '/home/u/app' });
-    const there = await entries(
-      await containerFiles({ ...settings, workingFolder: '/home/agent/workspace' }, request),
-    );
+    const there = entries(containerFiles({ ...settings, workingFolder: '/home/agent/workspace' }, request));
     expect(there.has('/home/agent/workspace')).toBe(false);
   });
 
-  it("quotes git's author", async () => {
-    const writable = await entries(await containerFiles({ ...settings, protection: undefined }, request));
+  it("quotes git's author", () => {
+    const writable = entries(containerFiles({ ...settings, protection: undefined }, request));
     expect(writable.get('/etc/gitconfig')?.content).toBe(
       '[user]\n\tname = "A \\"B\\" \\\\ C"\n\temail = "a@example.org"\n',
     );
@@ -124,17 +120,17 @@ describe('containerFiles', () => {
     );
   });
 
-  it('adds certificates to those of the image, and has none otherwise', async () => {
-    const files = await entries(await containerFiles({ ...settings, certificates: 'EXTRA\n' }, request));
+  it('adds certificates to those of the image, and has none otherwise', () => {
+    const files = entries(containerFiles({ ...settings, certificates: 'EXTRA\n' }, request));
 
     expect(files.get('/run/cai/ca.pem')?.content).toBe('EXTRA\n');
     expect(files.get('/etc/ssl/certs/ca-certificates.crt')?.content).toBe('SYSTEM\nEXTRA\n');
     expect(found.has('/etc/ssl/certs/ca-certificates.crt')).toBe(false);
   });
 
-  it('has the settings of the agent, which it cannot change', async () => {
+  it('has the settings of the agent, which it cannot change', () => {
     const agentSettings = { path: '/etc/codex/config.toml', text: 'default_permissions = "container"\n' };
-    const files = await entries(await containerFiles({ ...settings, agentSettings }, request));
+    const files = entries(containerFiles({ ...settings, agentSettings }, request));
 
     expect(files.get('/etc/codex/config.toml')).toMatchObject({
       content: agentSettings.text,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { containerInfoOf } from '../../../src/container/engine/container-info';
+import { containerInfoOf } from '../../../../src/container/engine/docker/inspected';
 
 /*
  * Two engines on one request. Observed: Docker 20.10.24 and podman 4.3.1, shortened to what is read.

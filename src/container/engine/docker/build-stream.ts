@@ -1,36 +1,7 @@
 /** What an engine tells while it builds or pulls an image. */
 import { stripVTControlCharacters } from 'node:util';
-import { CaiError } from '../../errors';
-
-/** One thing that happened, in order. Texts are single lines without control sequences. */
-export type BuildEvent =
-  /** A step of the Dockerfile begins: the `step`th of `total`, from 1; `text` is its instruction. */
-  | { readonly kind: 'step'; readonly text: string; readonly step: number; readonly total: number }
-  /** A line that a step or the engine printed. */
-  | { readonly kind: 'log'; readonly text: string }
-  /** How far a layer is, in the engine's words: `Downloading [==>  ]  20MB/100MB`. */
-  | { readonly kind: 'pull'; readonly id: string; readonly text: string };
-
-/** What the longer steps of our Dockerfile do. */
-const stepNames: readonly (readonly [instruction: RegExp, name: string])[] = [
-  [/^FROM .* AS build$/, 'taking the base image'],
-  [/^COPY --from=build /, 'putting the image together'],
-  [/^COPY /, 'copying the settings of the network'],
-  [/^RUN .*apt-get .*install/, 'installing Debian packages'],
-  [/^RUN /, 'setting up the agents'],
-];
-
-/** A step of our own Dockerfile as people read it, in a build with these npm packages. */
-export function withStepName(event: BuildEvent, packages: readonly string[]): BuildEvent {
-  if (event.kind !== 'step') return event;
-  const list = packages.join(' ') || 'no npm packages';
-  const name = event.text.startsWith('ARG PACKAGES=')
-    ? `choosing ${list}`
-    : /^RUN .*npm install/.test(event.text)
-      ? `installing ${list}`
-      : stepNames.find(([instruction]) => instruction.test(event.text))?.[1];
-  return { ...event, text: name ?? event.text };
-}
+import { CaiError } from '../../../errors';
+import type { BuildEvent } from '../engine';
 
 /** How much of a failed build its error tells: of the last lines, and of the first that name a cause. */
 const tailLines = 20;

@@ -6,11 +6,11 @@ import { Agent } from 'node:https';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import type Docker from 'dockerode';
-import type { Host } from '../../system/host';
-import { CaiError, messageOf } from '../../errors';
-import { isInside } from '../../paths/path-map';
-import { quoted } from '../../system/quoted';
-import { unlessFails } from '../../system/state-folder';
+import type { Host } from '../../../system/host';
+import { CaiError, messageOf } from '../../../errors';
+import { isInside } from '../../../paths/path-map';
+import { quoted } from '../../../system/quoted';
+import { unlessFails } from '../../../system/state-folder';
 
 /** An engine on this machine. */
 export interface EngineAddress {

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
-import { EngineSilent } from '../../../src/container/engine/engine-error';
-import { watchRequests, type Modem } from '../../../src/container/engine/watch';
+import { EngineSilent } from '../../../../src/container/engine/docker/engine-error';
+import { watchRequests, type Modem } from '../../../../src/container/engine/docker/watch';
 
 type DialOptions = Parameters<Modem['dial']>[0];
 

@@ -1,5 +1,5 @@
 /** What people are told when the engine cannot be reached or refuses something. */
-import { CaiError, messageOf, type FailureCode } from '../../errors';
+import { CaiError, messageOf, type FailureCode } from '../../../errors';
 import { originOf, type EngineAddress } from './context';
 
 /** The failure of a request that the engine leaves without an answer. */
@@ -22,6 +22,14 @@ export function statusOf(reason: unknown): number | undefined {
   if (typeof statusCode !== 'number') return undefined;
   // podman's answer for a container that is removed while it is looked at.
   return statusCode === 500 && sentenceOf(reason).endsWith('no such container') ? 404 : statusCode;
+}
+
+/** For failures that are fine: by status, or by what else the engine says. Others stay failures. */
+export function unless(...fine: (number | ((reason: unknown) => boolean))[]): (reason: unknown) => undefined {
+  return (reason) => {
+    const status = statusOf(reason);
+    if (!fine.some((each) => (typeof each === 'number' ? each === status : each(reason)))) throw reason;
+  };
 }
 
 /** The engine's own sentence, without what its client wraps around it. */

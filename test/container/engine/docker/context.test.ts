@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Host } from '../../../src/system/host';
-import { resolveEngine } from '../../../src/container/engine/context';
-import { CaiError } from '../../../src/errors';
-import { newFolder } from '../../support/temp-folder';
+import { Host } from '../../../../src/system/host';
+import { resolveEngine } from '../../../../src/container/engine/docker/context';
+import { CaiError } from '../../../../src/errors';
+import { newFolder } from '../../../support/temp-folder';
 
 let home: string;
 let env: NodeJS.ProcessEnv;

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { inspect } from 'node:util';
-import { describeNothing, readBodiesHere } from '../../../src/container/engine/client';
-import type { Modem } from '../../../src/container/engine/watch';
+import { describeNothing, readBodiesHere } from '../../../../src/container/engine/docker/client';
+import type { Modem } from '../../../../src/container/engine/docker/watch';
 
 type DialOptions = Parameters<Modem['dial']>[0];
 

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { followBuild, withStepName, type BuildEvent } from '../../../src/container/engine/build-stream';
-import { CaiError } from '../../../src/errors';
+import { followBuild } from '../../../../src/container/engine/docker/build-stream';
+import type { BuildEvent } from '../../../../src/container/engine/engine';
+import { CaiError } from '../../../../src/errors';
 
 describe('followBuild', () => {
   test('tells steps and lines of Docker and of podman, whatever pieces they come in', async () => {
@@ -93,32 +92,6 @@ describe('followBuild', () => {
     await expect(eventsOf('{"error":"no FROM statement found\\n"}', 10)).rejects.toThrow(
       /^cannot build x: no FROM statement found$/,
     );
-  });
-});
-
-describe('withStepName', () => {
-  const steps = readFileSync(join(__dirname, '../../../Dockerfile'), 'utf8')
-    .replace(/^#.*\n/gm, '')
-    .replaceAll('\\\n', '')
-    .split('\n')
-    .filter((line) => line !== '');
-
-  test('says what each step of our Dockerfile does, and names the packages of the agent', () => {
-    const named = steps.map((text) => withStepName({ kind: 'step', step: 1, total: 9, text }, ['mine@1']));
-
-    const texts = named.map(({ text }: BuildEvent & { text?: string }) => text);
-    expect(texts.filter((text) => /\b(RUN|COPY|FROM \$)/.test(text))).toEqual([]);
-    expect(texts.filter((text) => /install|mine/.test(text))).toEqual([
-      'installing Debian packages',
-      'choosing mine@1',
-      'installing mine@1',
-    ]);
-  });
-
-  test('leaves alone what a step prints', () => {
-    const event: BuildEvent = { kind: 'log', text: 'RUN npm install' };
-
-    expect(withStepName(event, [])).toBe(event);
   });
 });
 

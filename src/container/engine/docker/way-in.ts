@@ -10,10 +10,7 @@ import { constants } from 'node:fs';
 import { open, readFile, type FileHandle } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Engine } from '../engine/engine';
-
-/** There is no way in now, and there may be soon: the container is being started, or stands still. */
-export class NotYet extends Error {}
+import { NotYet } from '../engine';
 
 /** Nobody can read this program, and so nobody inside can trace it, from its first moment on. */
 const enter = ['/usr/sbin/sshd', '-i', '-e', '-f', '/run/cai/sshd_config'] as const;
@@ -21,15 +18,19 @@ const enter = ['/usr/sbin/sshd', '-i', '-e', '-f', '/run/cai/sshd_config'] as co
 /** `O_PATH`, which Node does not name: a file as such, which is not opened. Source: Linux, asm-generic/fcntl.h. */
 const asSuch = 0o10000000 | constants.O_NOFOLLOW;
 
-/** A new stream to the sshd of a container. Rejects with `NotYet`, with `CaiError`, and as sockets do. */
+/**
+ * A new stream to the sshd of a container whose first process has that id, as the engine's machine counts. `exec` has the
+ * engine start a program inside; `undefined`: the container stands still, does not run, or is gone. Rejects with `NotYet`,
+ * as `exec`, and as sockets do.
+ */
 export async function wayInto(
-  engine: Pick<Engine, 'exec'>,
-  { id, pid }: { readonly id: string; readonly pid: number },
+  exec: (argv: readonly string[]) => Promise<Duplex | undefined>,
+  pid: number,
   env: NodeJS.ProcessEnv,
 ): Promise<Duplex> {
   const door = env.CAI_WAY_IN === 'exec' ? undefined : await doorOf(pid);
   if (door !== undefined) return await connectTo(door);
-  const stream = await engine.exec(id, enter);
+  const stream = await exec(enter);
   if (stream === undefined) throw new NotYet('the container stands still or does not run');
   return stream;
 }

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { within } from '../../system/time-limit';
+import { within } from '../../../system/time-limit';
 import { EngineSilent } from './engine-error';
 
 /** dockerode's client, as far as it is used here. */

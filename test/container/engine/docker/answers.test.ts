@@ -2,28 +2,34 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pack, type Header } from 'tar-stream';
-import { aboutOf, fileIn, imageInfoOf, textOfFrames } from '../../../src/container/engine/engine-info';
+import {
+  aboutOf,
+  fileIn,
+  imageInfoOf,
+  processesOf,
+  textOfFrames,
+} from '../../../../src/container/engine/docker/answers';
 
 test.each([
   ['name=rootless', '1', false],
   ['name=rootless', '2', true],
   ['name=rootless', undefined, true],
   ['name=seccomp,profile=default', '1', true],
-])(
-  'an engine with %s on version %s of cgroups can pause containers: %s',
-  (option, CgroupVersion, canPause) => {
-    const info = { ServerVersion: '29', SecurityOptions: [option], CgroupVersion };
+])('an engine with %s on version %s of cgroups can pause containers: %s', (option, CgroupVersion, pause) => {
+  const info = { ServerVersion: '29', SecurityOptions: [option], CgroupVersion };
 
-    expect(aboutOf(info, { apiVersion: '1.41', isPodman: false })).toMatchObject({ canPause });
-  },
-);
+  expect(aboutOf(info, { apiVersion: '1.41', isPodman: false }, '/state').can).toMatchObject({ pause });
+});
 
 describe('what an engine leaves out', () => {
   test('is none of it', () => {
     const info = { ServerVersion: '29', MemTotal: 1, NCPU: 2, OSType: 'linux', SecurityOptions: null, MemoryLimit: true, PidsLimit: true, CpuCfsQuota: true }; // prettier-ignore
 
-    expect(aboutOf(info, { apiVersion: '1.41', isPodman: true }, { host: { security: { rootless: true } } })).toMatchObject({ isRootless: true, cpus: 2, hasSeccomp: false, limits: { memory: false, pids: false, cpus: false } }); // prettier-ignore
-    expect(aboutOf(info, { apiVersion: '1.52', isPodman: false }).isRootless).toBe(false);
+    const podman = { host: { security: { rootless: true } } };
+    const about = aboutOf(info, { apiVersion: '1.41', isPodman: true }, '/state', podman);
+    expect(about).toMatchObject({ name: 'podman 29, API 1.41, rootless', isRootless: true, cpus: 2 });
+    expect(about.can).toMatchObject({ memory: false, pids: false, cpus: false, systemCalls: false });
+    expect(aboutOf(info, { apiVersion: '1.52', isPodman: false }, '/state').isRootless).toBe(false);
     // Docker from API 1.52 on, and an image of nothing.
     const nothing = { id: '1', tags: [], labels: {}, env: [] };
     expect(imageInfoOf({ Id: '1', Config: {} })).toEqual(nothing);
@@ -106,3 +112,14 @@ function archive(header: Partial<Header> & { name: string }, content: string): R
   tar.finalize();
   return Readable.from(tar);
 }
+
+describe('processesOf', () => {
+  test('reads the columns, and nothing of a container that does not run', () => {
+    expect(processesOf({ Processes: [['7', '1', 'sh -c true'], ['8', '7']] })).toEqual([
+      { pid: 7, parent: 1, command: 'sh -c true' },
+      { pid: 8, parent: 7, command: '' },
+    ]); // prettier-ignore
+    expect(processesOf({ Processes: null })).toEqual([]);
+    expect(processesOf(undefined)).toEqual([]);
+  });
+});

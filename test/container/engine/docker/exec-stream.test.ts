@@ -3,8 +3,8 @@ import { createServer, connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { join } from 'node:path';
-import { ExecStream } from '../../../src/container/engine/exec-stream';
-import { newFolder } from '../../support/temp-folder';
+import { ExecStream } from '../../../../src/container/engine/docker/exec-stream';
+import { newFolder } from '../../../support/temp-folder';
 
 /** Both ends of a connection to an engine. */
 async function pair(): Promise<{ engine: Socket; stream: ExecStream }> {

@@ -1,15 +1,22 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { Engine } from '../../../src/container/engine/engine';
-import { CaiError } from '../../../src/errors';
-import { newFolder } from '../../support/temp-folder';
-import { addressOf, fakeEngine, type Answers } from '../fake-engine';
+import { DockerEngine } from '../../../../src/container/engine/docker/docker-engine';
+import { noRights } from '../../../../src/container/engine/container-info';
+import type { EngineAddress } from '../../../../src/container/engine/docker/context';
+import { Host } from '../../../../src/system/host';
+import { CaiError } from '../../../../src/errors';
+import { newFolder } from '../../../support/temp-folder';
+import { addressOf, fakeEngine, type Answers } from '../../fake-engine';
 
 /*
  * The answers are written from the documentation of the Docker Engine API (SystemPing, ContainerInspect,
  * ContainerCreate, ImageCreate and the history of its versions) unless they say that they were observed.
  */
+/** A plan of no interest. */
+const plan = { image: 'i', user: '1:1', command: [], workingFolder: '/', env: {}, labels: {}, volumeLabels: {}, mounts: [], rights: noRights, cpus: 0, extraHosts: [], isTemporary: false }; // prettier-ignore
+const nothing = (): Promise<void> => Promise.resolve();
+const connect = (address: EngineAddress) => DockerEngine.connect(address, new Host({ HOME: '/none' }));
 const pingOf = (version: string, server: string) => ({
   headers: { 'Api-Version': version, 'Docker-Experimental': 'false', Ostype: 'linux', Server: server },
   body: 'OK',
@@ -73,7 +80,7 @@ describe('Engine.connect', () => {
   ])('refuses an engine that is %s', async (_, answer, why) => {
     const { address } = await fakeEngine({ 'GET /_ping': answer });
 
-    expect(await failure(Engine.connect(address))).toEqual({
+    expect(await failure(connect(address))).toEqual({
       code: 'NO_ENGINE',
       message: `what answers at ${address.endpoint} (Docker context "default") is no engine that can be used (${why}): name another with --context, DOCKER_HOST, or "context" in [engine] of your config.toml`,
     });
@@ -82,7 +89,7 @@ describe('Engine.connect', () => {
   test('says so if there is no socket', async () => {
     const address = addressOf(join(newFolder(), 'none.sock'));
 
-    expect(await failure(Engine.connect(address))).toEqual({
+    expect(await failure(connect(address))).toEqual({
       code: 'NO_ENGINE',
       message: `the engine at ${address.endpoint} (Docker context "default") is not running, for there is no such socket: start it ("sudo systemctl start docker", or Docker Desktop), or name another with --context, DOCKER_HOST, or "context" in [engine] of your config.toml`,
     });
@@ -92,7 +99,7 @@ describe('Engine.connect', () => {
     const file = join(newFolder(), 'file');
     writeFileSync(file, '');
 
-    expect((await failure(Engine.connect(addressOf(file)))).message).toMatch(
+    expect((await failure(connect(addressOf(file)))).message).toMatch(
       / is not running, for nothing listens there: start it \(/,
     );
   });
@@ -101,7 +108,7 @@ describe('Engine.connect', () => {
     const { address } = await fakeEngine(docker20);
     chmodSync(address.options.socketPath!, 0o000);
 
-    const attempt = asNobody(() => Engine.connect(address));
+    const attempt = asNobody(() => connect(address));
 
     expect((await failure(attempt)).message).toMatch(
       / does not let you in: join the group of the socket \("sudo usermod -aG docker \$USER", then sign in again\), or use a rootless engine$/,
@@ -113,7 +120,7 @@ describe('Engine.connect', () => {
     const server = createServer((socket) => socket.end('220 mail.example ESMTP\r\n'));
     await new Promise<void>((resolve) => server.listen(path, resolve));
 
-    const error = await failure(Engine.connect(addressOf(path)));
+    const error = await failure(connect(addressOf(path)));
     server.close();
 
     expect(error.message).toMatch(
@@ -126,7 +133,7 @@ describe('Engine.connect', () => {
     const limit = jest.spyOn(AbortSignal, 'timeout');
     limit.mockReturnValueOnce(AbortSignal.timeout(50));
 
-    expect(await failure(Engine.connect(address))).toEqual({
+    expect(await failure(connect(address))).toEqual({
       code: 'NO_ENGINE',
       message: `the engine at ${address.endpoint} (Docker context "default") has not answered for 5 s: restart it, or name another with --context, DOCKER_HOST, or "context" in [engine] of your config.toml`,
     });
@@ -139,10 +146,10 @@ describe('Engine.connect', () => {
     const before = { ...process.env };
     Object.assign(process.env, { DOCKER_HOST: 'tcp://192.0.2.1:2375', DOCKER_CLIENT_TIMEOUT: '1' });
     try {
-      await Engine.connect(address);
+      await connect(address);
       Object.assign(process.env, { DOCKER_CERT_PATH: join(newFolder(), 'none') });
 
-      expect((await failure(Engine.connect(address))).message).toMatch(
+      expect((await failure(connect(address))).message).toMatch(
         /^DOCKER_HOST and DOCKER_CERT_PATH cannot be used: .*: mend or unset them$/,
       );
     } finally {
@@ -181,9 +188,9 @@ describe('an engine that is gone', () => {
         setImmediate(() => response.destroy());
       },
     });
-    const engine = await Engine.connect(address);
+    const engine = await connect(address);
 
-    expect((await failure(engine.pull('x:1', () => undefined))).message).toMatch(
+    expect((await failure(engine.images.pull('x:1', () => undefined))).message).toMatch(
       / broke off while it was to pull the image x:1: /,
     );
   });
@@ -208,7 +215,7 @@ describe('Engine.createContainer', () => {
       'POST /containers/create': { status, body: { message } },
     });
 
-    expect(await engine.createContainer('x', { Env: ['SECRET=1'] })).toBeUndefined();
+    expect(await engine.createContainer('x', { ...plan, env: { SECRET: '1' } }, nothing)).toBeUndefined();
 
     expect(requests.at(-1)).toBe('POST /v1.41/containers/create?name=x');
   });
@@ -219,7 +226,7 @@ describe('Engine.createContainer', () => {
       'POST /containers/create': { status: 500, body: { message: 'container-init binary not found' } },
     });
 
-    expect(await failure(engine.createContainer('x', {}))).toEqual({
+    expect(await failure(engine.createContainer('x', plan, nothing))).toEqual({
       code: 'CONTAINER_START',
       message: 'cannot create the container x: container-init binary not found',
     });
@@ -265,7 +272,7 @@ describe('Engine.pull', () => {
     });
     const events: unknown[] = [];
 
-    await engine.pull('x:1', (event) => events.push(event));
+    await engine.images.pull('x:1', (event) => events.push(event));
 
     expect(requests.at(-1)).toBe('POST /v1.41/images/create?fromImage=x&tag=1');
     expect(events).toEqual([
@@ -297,16 +304,12 @@ describe('Engine.about', () => {
 
     const [first, second] = [await engine.about(), await engine.about()];
 
-    expect(first).toEqual({
-      apiVersion: '1.41',
-      serverVersion: '4.3.1',
-      isPodman: true,
+    expect(first).toMatchObject({
+      name: 'podman 4.3.1, API 1.41, rootless',
       isRootless: true,
       memoryBytes: 1024,
       osType: 'linux',
-      limits: { memory: false, pids: true, cpus: false },
-      hasSeccomp: true,
-      canPause: true,
+      can: { memory: false, pids: true, cpus: false, systemCalls: false, pause: true },
     });
     expect(second).toBe(first);
     expect(requests).toEqual(['GET /_ping', 'GET /v1.41/info', 'GET /v1.41/libpod/info']);
@@ -337,7 +340,7 @@ describe('Engine.listVolumes', () => {
 /** An engine that gives these answers, greeted, and what it was asked. */
 async function connected(answers: Answers) {
   const fake = await fakeEngine(answers);
-  return { ...fake, engine: await Engine.connect(fake.address) };
+  return { ...fake, engine: await connect(fake.address) };
 }
 
 function answerLines(request: string, lines: readonly object[]): Answers {

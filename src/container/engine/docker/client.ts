@@ -3,10 +3,10 @@ import { Agent, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import Docker from 'dockerode';
-import { CaiError, messageOf } from '../../errors';
+import { CaiError, messageOf } from '../../../errors';
 import type { EngineAddress } from './context';
 import { engineError, noEngineThere, pingTimeoutMs, sentenceOf, statusOf } from './engine-error';
-import type { EngineAbout } from './engine-info';
+import type { Greeting } from './answers';
 import { get, watchRequests, type Modem } from './watch';
 
 /** What dockerode would else take from `DOCKER_HOST` and its like, even for another engine. */
@@ -95,10 +95,7 @@ const newestApi = '1.56';
  * times as long, on podman a thousand times. Paths without a version would make it needless, but Docker has
  * deprecated them, and with them the engine chooses the version. Rejects with `NO_ENGINE`.
  */
-export async function greet(
-  modem: Modem,
-  address: EngineAddress,
-): Promise<Pick<EngineAbout, 'apiVersion' | 'isPodman'>> {
+export async function greet(modem: Modem, address: EngineAddress): Promise<Greeting> {
   try {
     const answer = await get(modem, '/_ping', AbortSignal.timeout(pingTimeoutMs));
     answer.resume();

@@ -1,6 +1,10 @@
-import { engineError, EngineSilent, isNotRunning } from '../../../src/container/engine/engine-error';
-import { addressOf } from '../fake-engine';
-import { expectedError } from '../../expected-error';
+import {
+  engineError,
+  EngineSilent,
+  isNotRunning,
+} from '../../../../src/container/engine/docker/engine-error';
+import { addressOf } from '../../fake-engine';
+import { expectedError } from '../../../expected-error';
 
 test.each([
   // Observed: podman 4.3.1, and Docker 20.10.24 of a container that ends while a program is started in it.

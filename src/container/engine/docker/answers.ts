@@ -1,0 +1,131 @@
+/** What Docker's API and podman's answer, in our own words. */
+import { release } from 'node:os';
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { extract } from 'tar-stream';
+import type { ContainerProcess } from '../container-processes';
+import type { EngineAbout, ImageInfo, InnerFile } from '../engine-info';
+import { profileFor, profileName } from '../seccomp';
+
+/** What an engine says to a greeting. */
+export interface Greeting {
+  /** API version that is spoken with it: `1.41`. */
+  readonly apiVersion: string;
+  /** Whether it is podman. */
+  readonly isPodman: boolean;
+}
+
+interface SystemInfo {
+  readonly ServerVersion: string;
+  readonly MemTotal: number;
+  readonly NCPU: number;
+  readonly OSType: string;
+  readonly KernelVersion: string;
+  readonly SecurityOptions?: readonly string[] | null;
+  readonly MemoryLimit: boolean;
+  readonly PidsLimit: boolean;
+  readonly CpuCfsQuota: boolean;
+  readonly CgroupVersion?: string;
+}
+
+/** `cgroupControllers` is empty without root on version 1 of cgroups. Source: libpod API, system info. */
+interface PodmanInfo {
+  readonly host?: {
+    readonly security?: { readonly rootless?: boolean };
+    readonly cgroupControllers?: readonly string[] | null;
+  };
+}
+
+/**
+ * From the answer of SystemInfo, and on podman from that of its own API, which knows more. `state`: our folder, in which
+ * podman finds our profile of system calls.
+ */
+export function aboutOf(answer: unknown, greeting: Greeting, state: string, podman?: unknown): EngineAbout {
+  const info = answer as SystemInfo;
+  const { host } = (podman ?? {}) as PodmanInfo;
+  const { isPodman, apiVersion } = greeting;
+  const isRootlessPodman = host?.security?.rootless === true;
+  // Without root podman's answer to Docker's question knows nothing of what it cannot hold.
+  const controllers = isRootlessPodman ? (host.cgroupControllers ?? []) : ['memory', 'pids', 'cpu'];
+  // One of several in a text: `name=seccomp,profile=default`.
+  const security = (info.SecurityOptions ?? []).flatMap((option) => option.split(','));
+  const isRootless = isRootlessPodman || security.includes('name=rootless');
+  const sharesKernel = info.KernelVersion === release();
+  const hasSeccomp = security.includes('name=seccomp');
+  const { seccomp, lacking } = profileFor({ isPodman, hasSeccomp, sharesKernel }, state);
+  const product = `${isPodman ? 'podman' : 'Docker'} ${info.ServerVersion}`;
+  return {
+    name: `${product}, API ${apiVersion}${isRootless ? ', rootless' : ''}`,
+    isRootless,
+    memoryBytes: info.MemTotal,
+    cpus: info.NCPU,
+    osType: info.OSType,
+    sharesKernel,
+    seccomp: profileName(seccomp),
+    seccompNotice: lacking,
+    can: {
+      memory: info.MemoryLimit && controllers.includes('memory'),
+      pids: info.PidsLimit && controllers.includes('pids'),
+      cpus: info.CpuCfsQuota && controllers.includes('cpu'),
+      systemCalls: lacking === undefined,
+      // Without root on version 1 of cgroups it is known that it cannot.
+      pause: !isRootless || info.CgroupVersion !== '1',
+    },
+  };
+}
+
+/** From the answer of ImageInspect. */
+export function imageInfoOf(answer: unknown): ImageInfo {
+  const { Id, RepoTags, Config } = answer as {
+    readonly Id: string;
+    readonly RepoTags?: readonly string[] | null;
+    readonly Config?: {
+      readonly Labels?: Readonly<Record<string, string>> | null;
+      readonly Env?: readonly string[] | null;
+    } | null;
+  };
+  return { id: Id, tags: RepoTags ?? [], labels: Config?.Labels ?? {}, env: Config?.Env ?? [] };
+}
+
+/** The columns that are asked for, and read below. */
+export const processColumns = 'pid,ppid,args';
+
+/** The answer of ContainerTop; empty for none. Source: Docker Engine API, ContainerTop. */
+export function processesOf(answer: unknown): ContainerProcess[] {
+  const { Processes } = (answer ?? {}) as { readonly Processes?: readonly (readonly string[])[] | null };
+  return (Processes ?? []).map(([pid, parent, command = '']) => ({
+    pid: Number(pid),
+    parent: Number(parent),
+    command,
+  }));
+}
+
+/** What is larger is nothing that we would read. */
+const mostBytes = 16 * 2 ** 20;
+
+/** The first entry of a tar archive, of which no more is read; `undefined` if that is no ordinary file, or a huge one. */
+export async function fileIn(tar: Readable): Promise<InnerFile | undefined> {
+  const archive = extract();
+  tar.once('error', (reason) => archive.destroy(reason)).pipe(archive);
+  try {
+    for await (const entry of archive) {
+      const { type, size, mode, uid, gid } = entry.header;
+      if (type !== 'file' || size > mostBytes) return undefined;
+      return { content: await buffer(entry), mode: mode & 0o777, uid, gid };
+    }
+    return undefined;
+  } finally {
+    tar.destroy();
+  }
+}
+
+/** The text in frames of standard output and error, each with its length in its header. Source: ContainerAttach. */
+export function textOfFrames(frames: Buffer): string {
+  const parts: Buffer[] = [];
+  for (let start = 0; start + 8 <= frames.length;) {
+    const content = start + 8;
+    start = content + frames.readUInt32BE(start + 4);
+    parts.push(frames.subarray(content, start));
+  }
+  return Buffer.concat(parts).toString();
+}

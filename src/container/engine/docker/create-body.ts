@@ -1,0 +1,49 @@
+/** How Docker's API is asked for a container. */
+import { engineProfile } from '../container-info';
+import type { ContainerPlan } from '../engine';
+import { givenProfile } from '../seccomp';
+
+/** The body of the request to create it. Source: Docker Engine API, ContainerCreate. */
+export function createBody(plan: ContainerPlan) {
+  return {
+    Image: plan.image,
+    ...(plan.hostname !== undefined && { Hostname: plan.hostname }),
+    User: plan.user,
+    // None, whatever the image has; podman takes an empty list for nothing said.
+    Entrypoint: [''],
+    Cmd: [...plan.command],
+    WorkingDir: plan.workingFolder,
+    Env: Object.entries(plan.env).map(([variable, value]) => `${variable}=${value}`),
+    Labels: { ...plan.labels },
+    HostConfig: hostConfigOf(plan),
+  };
+}
+
+function hostConfigOf({ rights, mounts, volumeLabels, ...plan }: ContainerPlan) {
+  const volumeOptions = { NoCopy: true, Labels: { ...volumeLabels }, DriverConfig: {} };
+  const seccomp = rights.seccomp === engineProfile ? [] : [`seccomp=${givenProfile(rights.seccomp)}`];
+  return {
+    // Our first process is the first one itself: nothing inside can stop or kill that one.
+    Init: false,
+    AutoRemove: plan.isTemporary,
+    CapDrop: ['ALL'],
+    CapAdd: [...rights.capabilities],
+    SecurityOpt: ['no-new-privileges', ...seccomp],
+    IpcMode: 'private',
+    // Engines before API 1.41 heed none.
+    CgroupnsMode: 'private',
+    Memory: rights.memoryBytes,
+    MemorySwap: rights.memoryBytes,
+    NanoCpus: Math.round(plan.cpus * 1e9),
+    PidsLimit: rights.pids,
+    ...(rights.hasNetwork ? { ExtraHosts: [...plan.extraHosts] } : { NetworkMode: 'none' }),
+    Mounts: mounts.map(({ type, source, target, isReadOnly }) => ({
+      Type: type,
+      Source: source,
+      Target: target,
+      ReadOnly: isReadOnly,
+      ...(type === 'volume' && { VolumeOptions: volumeOptions }),
+    })),
+    LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
+  };
+}

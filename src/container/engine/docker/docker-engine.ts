@@ -1,0 +1,284 @@
+/** The container engine: Docker's, or podman's service of the same API. The only user of dockerode's methods. */
+import { Readable, type Duplex } from 'node:stream';
+import { json } from 'node:stream/consumers';
+import type Docker from 'dockerode';
+import { CaiError, type FailureCode } from '../../../errors';
+import type { Host } from '../../../system/host';
+import type { ContainerInfo } from '../container-info';
+import type { ContainerProcess } from '../container-processes';
+import type { EngineAbout } from '../engine-info';
+import type {
+  ContainerPlan,
+  Engine,
+  ImageStore,
+  InnerEntry,
+  InnerFiles,
+  Labels,
+  ListedContainer,
+  ListedVolume,
+} from '../engine';
+import { aboutOf, fileIn, processColumns, processesOf, textOfFrames, type Greeting } from './answers';
+import { engineClient, greet } from './client';
+import { keepFromEngine, type EngineAddress } from './context';
+import { createBody } from './create-body';
+import { DockerImages } from './docker-images';
+import { engineError, isNameTaken, isNotRunning, isRemovalUnderWay, unless } from './engine-error';
+import { ExecStream } from './exec-stream';
+import { containerInfoOf } from './inspected';
+import { tarOf } from './tar';
+import { get, type Modem } from './watch';
+import { wayInto } from './way-in';
+
+/** An engine that has answered. */
+export class DockerEngine implements Engine {
+  /** As of `Engine`. */
+  readonly images: ImageStore;
+  #about: Promise<EngineAbout> | undefined;
+
+  private constructor(
+    private readonly docker: Docker,
+    private readonly address: EngineAddress,
+    private readonly greeting: Greeting,
+    private readonly host: Pick<Host, 'env' | 'folders'>,
+  ) {
+    this.images = new DockerImages(docker, (...request) => this.#ask(...request));
+  }
+
+  /** Finds out whether it is there, and which version of the API to speak. Rejects with `NO_ENGINE`. */
+  static async connect(address: EngineAddress, host: Pick<Host, 'env' | 'folders'>): Promise<DockerEngine> {
+    const docker = engineClient(address);
+    const modem: Modem = docker.modem;
+    const greeting = await greet(modem, address);
+    modem.version = `v${greeting.apiVersion}`;
+    return new DockerEngine(docker, address, greeting, host);
+  }
+
+  /** As of `Engine`. */
+  async about(): Promise<EngineAbout> {
+    const ask = async () => {
+      const { state } = this.host.folders;
+      return aboutOf(await this.docker.info(), this.greeting, state, await this.#ofPodman('info'));
+    };
+    return await (this.#about ??= this.#ask('tell what the engine is', ask, 'NO_ENGINE'));
+  }
+
+  /** As of `Engine`. */
+  async checkBinds(binds: readonly { readonly source: string }[]): Promise<void> {
+    await keepFromEngine(this.address, binds);
+  }
+
+  /** As of `Engine`. */
+  async listContainers(labels: Labels): Promise<readonly ListedContainer[]> {
+    const found = await this.#ask('list the containers', () =>
+      this.docker.listContainers({ all: true, filters: filterOf(labels) }),
+    );
+    return found.map(({ Id: id, Names, State: state, Labels, Created }) => {
+      const name = (Names[0] ?? '').replace(/^\//, '');
+      return { id, name, state, labels: labelsIn(Labels), createdAt: Created * 1000 };
+    });
+  }
+
+  /** As of `Engine`. */
+  async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
+    const look = async (container: Docker.Container) => {
+      const answer = await container.inspect();
+      if (!this.greeting.isPodman) return containerInfoOf(answer);
+      const own = (await this.#ofPodman(`containers/${answer.Id}/json`)) as {
+        BoundingCaps?: string[] | null;
+      };
+      return containerInfoOf(answer, own.BoundingCaps ?? []);
+    };
+    return await this.#askContainer(idOrName, 'look at', (container) => look(container).catch(unless(404)));
+  }
+
+  /** As of `Engine`. */
+  async createContainer(
+    name: string,
+    plan: ContainerPlan,
+    fill: (inside: InnerFiles) => Promise<void>,
+  ): Promise<string | undefined> {
+    // Not apart they would both be sent twice, in the address, too.
+    const parts = { _query: { name }, _body: createBody(plan) } as Docker.ContainerCreateOptions;
+    const made = await this.#ask(`create the container ${name}`, () =>
+      this.docker.createContainer(parts).catch(unless(isNameTaken)),
+    );
+    if (made === undefined) return undefined;
+    try {
+      await fill(this.#filesOf(made.id));
+      return made.id;
+    } catch (reason) {
+      if (reason instanceof CaiError && reason.code === 'NOT_READY') throw reason;
+      const info = await this.inspectContainer(made.id);
+      if (info === undefined || info.state === 'removing' || info.state === 'dead') return undefined;
+      // Half made it would be in everybody's way.
+      await this.removeContainer(made.id).catch(() => undefined);
+      throw reason;
+    }
+  }
+
+  /** As of `Engine`. */
+  async startContainer(id: string, entries: readonly InnerEntry[]): Promise<void> {
+    await this.#filesOf(id).put(entries);
+    await this.#askContainer(id, 'start', (container) => container.start().catch(unless(304)));
+  }
+
+  /** As of `Engine`. */
+  async withVolume<T>(
+    name: string,
+    plan: ContainerPlan,
+    work: (inside: InnerFiles) => Promise<T>,
+  ): Promise<T> {
+    const id = await this.createContainer(name, plan, () => Promise.resolve());
+    if (id === undefined) throw new CaiError('CONTAINER_START', `the name ${name} is taken: try again`);
+    try {
+      return await work(this.#filesOf(id));
+    } finally {
+      await this.removeContainer(id);
+    }
+  }
+
+  /** As of `Engine`. */
+  async connectTo(container: { readonly id: string; readonly pid: number }): Promise<Duplex> {
+    const exec = (argv: readonly string[]) => this.#exec(container.id, argv);
+    return await wayInto(exec, container.pid, this.host.env);
+  }
+
+  /** As of `Engine`. */
+  async setPaused(id: string, isPaused: boolean): Promise<void> {
+    const verb = isPaused ? 'pause' : 'unpause';
+    await this.#askContainer(id, verb, (container) => container[verb]());
+  }
+
+  /** As of `Engine`. */
+  async stopContainer(id: string, seconds: number): Promise<void> {
+    await this.#askContainer(id, 'stop', (container) =>
+      container.stop({ t: seconds }).catch(unless(304, 404)),
+    );
+  }
+
+  /** As of `Engine`. */
+  async removeContainer(id: string): Promise<void> {
+    await this.#askContainer(id, 'remove', (container) =>
+      container.remove({ force: true, v: true }).catch(unless(404, isRemovalUnderWay)),
+    );
+  }
+
+  /** As of `Engine`. */
+  async processes(id: string): Promise<readonly ContainerProcess[]> {
+    // Docker's go to the ps of its machine, and it needs the ids. podman does that in the container, where
+    // there may be no ps, unless it knows all columns itself.
+    const columns = this.greeting.isPodman ? processColumns : `-eo ${processColumns}`;
+    const answer: unknown = await this.#askContainer(id, 'list the processes of', (container) =>
+      container.top({ ps_args: columns }).catch(unless(409)),
+    );
+    return processesOf(answer);
+  }
+
+  /** As of `Engine`. */
+  async processCount(id: string): Promise<number | undefined> {
+    const answer = await this.#askContainer(id, 'count the processes of', (container) =>
+      container.stats({ stream: false, 'one-shot': true }).catch(unless(404, 409)),
+    );
+    // podman leaves the limit away.
+    return (answer as { pids_stats?: { current?: number } } | undefined)?.pids_stats?.current;
+  }
+
+  /** As of `Engine`. */
+  async waitContainer(id: string): Promise<number> {
+    const answer: unknown = await this.#askContainer(id, 'wait for', (container) => container.wait());
+    return (answer as { StatusCode: number }).StatusCode;
+  }
+
+  /** As of `Engine`. */
+  async logsTail(id: string, lines: number): Promise<string> {
+    const options = { stdout: true, stderr: true, follow: false, tail: lines } as const;
+    return textOfFrames(
+      await this.#askContainer(id, 'read the log of', (container) => container.logs(options)),
+    );
+  }
+
+  /** As of `Engine`. */
+  async listVolumes(labels: Labels): Promise<readonly ListedVolume[]> {
+    const { Volumes } = await this.#ask('list the volumes', () =>
+      this.docker.listVolumes({ filters: JSON.stringify(filterOf(labels)) }),
+    );
+    // null, not an empty list, where there is none.
+    const found = (Volumes as typeof Volumes | null) ?? [];
+    return found.map(({ Name: name, Labels }) => ({ name, labels: labelsIn(Labels) }));
+  }
+
+  /** As of `Engine`. */
+  async createVolume(name: string, labels: Labels): Promise<void> {
+    await this.#ask(`create the volume ${name}`, () =>
+      this.docker.createVolume({ Name: name, Labels: { ...labels } }),
+    );
+  }
+
+  /** As of `Engine`. */
+  async removeVolume(name: string): Promise<void> {
+    await this.#ask(`remove the volume ${name}`, () =>
+      this.docker.getVolume(name).remove().catch(unless(404)),
+    );
+  }
+
+  #filesOf(id: string): InnerFiles {
+    return {
+      // podman follows a link.
+      read: (path) =>
+        this.#askContainer(id, `read ${path} in`, async (container) => {
+          const tar = await container.getArchive({ path }).catch(unless(404));
+          return tar && (await fileIn(Readable.from(tar)));
+        }),
+      put: async (entries) => {
+        const tar = await tarOf(entries);
+        await this.#askContainer(id, 'put files into', (container) =>
+          container.putArchive(tar, { path: '/' }),
+        );
+      },
+    };
+  }
+
+  /** Starts a program in a container as its user. `undefined`: it is paused, does not run, or is gone. */
+  async #exec(id: string, argv: readonly string[]): Promise<Duplex | undefined> {
+    const attached = { AttachStdin: true, AttachStdout: true, AttachStderr: true };
+    // What is inside can close its working folder.
+    const request = { Cmd: [...argv], WorkingDir: '/', ...attached };
+    return await this.#askContainer(id, 'enter', async (container) => {
+      const made = await container.exec(request).catch(unless(404, 409, isNotRunning));
+      const connection = await made
+        ?.start({ hijack: true, stdin: true })
+        .catch(unless(404, 409, isNotRunning));
+      return connection && new ExecStream(connection);
+    });
+  }
+
+  /** What only podman's own API tells. */
+  async #ofPodman(path: string): Promise<unknown> {
+    return this.greeting.isPodman ? await json(await get(this.docker.modem, `/libpod/${path}`)) : undefined;
+  }
+
+  /** `verb` is what is done with the container. */
+  #askContainer<T>(
+    id: string,
+    verb: string,
+    request: (container: Docker.Container) => Promise<T>,
+  ): Promise<T> {
+    return this.#ask(`${verb} the container ${id}`, () => request(this.docker.getContainer(id)));
+  }
+
+  async #ask<T>(what: string, request: () => Promise<T>, code: FailureCode = 'CONTAINER_START'): Promise<T> {
+    try {
+      return await request();
+    } catch (reason) {
+      throw engineError(reason, { address: this.address, what, code });
+    }
+  }
+}
+
+function labelsIn(labels: Labels | null | undefined): Labels {
+  return labels ?? {};
+}
+
+function filterOf(labels: Labels): { label: string[] } {
+  return { label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) };
+}
