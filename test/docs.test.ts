@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { commands } from '../src/commands/registry';
+import { capabilities } from '../src/container/engine/engine-info';
 import { userWith } from './support/cli';
 import { newFolder } from './support/temp-folder';
 
@@ -80,6 +81,12 @@ test.each([
   const snippets = blocksOf(page, 'json').map((block) => Object.keys(JSON.parse(block) as object));
 
   expect(snippets.flat()).toEqual(keys);
+});
+
+test('docs/engines.md says of everything that an engine may be unable to do what follows', () => {
+  const rows = [...read('docs/engines.md').matchAll(/^\| ([a-z][^|]*?) *\| \S[^|]* \| \S[^|]* \|$/gm)];
+
+  expect(rows.map(([, what]) => what)).toEqual(Object.values(capabilities));
 });
 
 test('docs/commands.md has a row for every command', () => {

@@ -11,7 +11,7 @@ const exceptions = {
   'no user namespaces':
     'its seccomp profile lets everybody make one; the rights that somebody has in it end at its edge',
   'devices by the command line':
-    'Docker\'s command line says "unknown server OS"; by the API, engine.test.ts looks for them',
+    'Docker\'s command line says "unknown server OS"; by the API, docker.test.ts looks for them',
   'control groups told otherwise': "it tells them by another name, which Docker's API does not have",
   'changes of a container': 'there is no "docker update", so that nobody can change a limit behind our back',
   'the same image again': 'it notes labels in any order, so that an unchanged build may make another image',

@@ -5,7 +5,7 @@ import { findEngine } from '../../container/engine/find-engine';
 import { findImage, imageNotice } from '../../container/image/image';
 import { imageTagOf } from '../../container/image/image-tag';
 import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
-import { containerUser, recordedOf } from '../../container/spec/spec';
+import { containerUser, rightsOf } from '../../container/spec/spec';
 import { need, type Facts, type Finding } from './checks';
 
 /** Below this, agents that are known to us end for want of memory in the middle of their work. */
@@ -64,7 +64,7 @@ export function memory(facts: Facts): Finding {
   const { about } = need(facts, 'engine');
   const { settings } = need(facts, 'configured');
   const all = about.memoryBytes;
-  const { memoryBytes } = recordedOf(settings, {
+  const { memoryBytes } = rightsOf(settings, {
     image: '',
     user: settings.hostUser,
     engine: { ...about, can: { ...about.can, memory: true }, seccomp: engineProfile },

@@ -65,9 +65,9 @@ export interface InnerEntry extends Record<'mode' | 'uid' | 'gid', number> {
 /** The files of a container that does not run. */
 export interface InnerFiles {
   /** `undefined`: there is no such file, or it is no ordinary one, or a huge one. */
-  read(path: string): Promise<InnerFile | undefined>;
+  readonly read: (path: string) => Promise<InnerFile | undefined>;
   /** Puts files in, in the order in which they are given. The folders above them are there. */
-  put(entries: readonly InnerEntry[]): Promise<void>;
+  readonly put: (entries: readonly InnerEntry[]) => Promise<void>;
 }
 
 /** One thing that happened in a build, in order. Texts are single lines without control sequences. */

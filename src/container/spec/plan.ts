@@ -10,6 +10,7 @@ import {
   mountsOf,
   ownerLabels,
   recordedOf,
+  rightsOf,
   systemCaFile,
   type Circumstances,
   type ContainerUser,
@@ -19,12 +20,11 @@ import {
 /** The plan; `hostKey`: fingerprint of the key that is put in. */
 export function planOf(settings: Settings, circumstances: Circumstances, hostKey: string): ContainerPlan {
   const recorded = recordedOf(settings, circumstances);
-  const { image, user, mounts: _, ...rights } = recorded;
   const { can, cpus } = circumstances.engine;
   return {
-    image,
-    user,
-    rights,
+    image: recorded.image,
+    user: recorded.user,
+    rights: rightsOf(settings, circumstances),
     ...(settings.hostname !== undefined && { hostname: settings.hostname }),
     command: ['/usr/bin/perl', '/run/cai/keeper'],
     workingFolder: settings.workingFolder,

@@ -141,13 +141,20 @@ const mostMemoryBytes = 8 * 2 ** 30;
 
 /** What a container with these settings is made with, and compared with at each later use. */
 export function recordedOf(settings: Settings, circumstances: Circumstances): Recorded {
-  const { image, user, engine } = circumstances;
-  const { memoryAtMostBytes = mostMemoryBytes } = settings;
-  const usual = Math.min(mostMemoryBytes, Math.floor(engine.memoryBytes / 2), memoryAtMostBytes);
+  const { image, user } = circumstances;
   return {
     image,
     user: `${user.uid}:${user.gid}`,
     mounts: mountsOf(settings, user).map(mountText).sort(),
+    ...rightsOf(settings, circumstances),
+  };
+}
+
+/** What it may do and use. */
+export function rightsOf(settings: Settings, { user, engine }: Circumstances): ContainerRights {
+  const { memoryAtMostBytes = mostMemoryBytes } = settings;
+  const usual = Math.min(mostMemoryBytes, Math.floor(engine.memoryBytes / 2), memoryAtMostBytes);
+  return {
     capabilities: user.uid === 0 ? rootCapabilities : [],
     isConfined: true,
     hasNetwork: settings.hasNetwork,

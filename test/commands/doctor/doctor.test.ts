@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import type { Facts, Check } from '../../../src/commands/doctor/checks';
-import { files, installedBy, user } from '../../../src/commands/doctor/engine';
+import { engine, files, installedBy, user } from '../../../src/commands/doctor/engine';
 import { recordName } from '../../../src/system/state-folder';
 import { record } from '../../../src/workspace/records';
 import { cai, runCli, userWith, type CliOptions } from '../../support/cli';
@@ -280,6 +280,35 @@ function factsOf(settings: object, about: object, acp = {}): Facts {
   return facts as unknown as Facts;
 }
 
+describe('engine', () => {
+  const all = { memory: true, pids: true, cpus: true, systemCalls: true, pause: false };
+
+  /** What is said of an engine that can do all but this. */
+  async function said(lacking: object, osType = 'linux') {
+    const about = { name: 'Docker 29.0, API 1.52', osType, can: { ...all, ...lacking } };
+    const named = { connect: () => Promise.resolve({ about: () => Promise.resolve(about) }) };
+    return await engine({ named } as unknown as Facts);
+  }
+
+  test('is named, and what it cannot do, with what to do about it, each once', async () => {
+    expect(await said({})).toEqual({ status: 'ok', detail: 'Docker 29.0, API 1.52' });
+    expect(await said({ memory: false, cpus: false, systemCalls: false })).toEqual({
+      status: 'warn',
+      detail:
+        'Docker 29.0, API 1.52: it cannot limit memory, limit processors, filter system calls by our profile',
+      remedy:
+        'turn on the cgroup controllers for that, so that an agent cannot take the whole machine; turn on seccomp, or use an engine on this machine, so that agents cannot use every system call',
+    });
+  });
+
+  test('is of no use where its containers are of another system', async () => {
+    expect(await said({}, 'windows')).toMatchObject({
+      status: 'fail',
+      detail: 'Docker 29.0, API 1.52: its containers are windows',
+    });
+  });
+});
+
 describe('user', () => {
   test('warns where cai runs as root and commands cannot write in the workspace', async () => {
     expect(await user(factsOf({ hostUser: root, workspace: '/usr' }, { isRootless: false }))).toEqual({
@@ -315,10 +344,10 @@ describe('installedBy', () => {
 });
 
 test('the files of the editor are looked at where they are wanted and the engine cannot pause containers', () => {
-  expect(files(factsOf({}, { canPause: false }, { fs: 'editor' }))).toMatchObject({
+  expect(files(factsOf({}, { can: { pause: false } }, { fs: 'editor' }))).toMatchObject({
     status: 'warn',
     detail: expect.stringContaining('cannot pause') as unknown,
   });
-  expect(files(factsOf({}, { canPause: true }, { fs: 'editor' }))).toBeUndefined();
-  expect(files(factsOf({}, { canPause: false }, { fs: 'off' }))).toBeUndefined();
+  expect(files(factsOf({}, { can: { pause: true } }, { fs: 'editor' }))).toBeUndefined();
+  expect(files(factsOf({}, { can: { pause: false } }, { fs: 'off' }))).toBeUndefined();
 });

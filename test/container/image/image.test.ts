@@ -220,7 +220,7 @@ describe('buildImage', () => {
   test('labels nothing as a container of ours, because containers inherit labels', async () => {
     await build();
 
-    expect(Object.keys(engine.builds[0]!.labels!).sort()).toEqual(['containai.packages', 'containai.recipe']);
+    expect(Object.keys(engine.builds[0]!.labels).sort()).toEqual(['containai.packages', 'containai.recipe']);
   });
 
   test('passes certificates and the registry as files, and proxies as what builders keep to themselves', async () => {

@@ -10,7 +10,7 @@ describe('wayInto', () => {
     ['counts this process as its first', process.pid],
     ['tells no process', 0],
   ])('has the engine start sshd, where this system %s', async (_, pid) => {
-    const exec = jest.fn((_argv: readonly string[]) => Promise.resolve(stream));
+    const exec = jest.fn<Promise<PassThrough>, [readonly string[]]>(() => Promise.resolve(stream));
     expect(await wayInto(exec, pid, {})).toBe(stream);
 
     expect(exec.mock.calls.map(([argv]) => argv.at(-1))).toEqual(['/run/cai/sshd_config']);
