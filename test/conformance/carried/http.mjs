@@ -56,6 +56,12 @@ class HttpLink {
     return typeof named === 'string' ? named : undefined;
   }
 
+  /** What the server has written before it answers this has arrived here when the answer has. */
+  async #letOthersCome() {
+    await buffer(await this.#ask('HEAD', {}, undefined));
+    for (let turn = 0; turn < 10; turn++) await setImmediate();
+  }
+
   async #ask(method, headers, session, body) {
     const all = { ...this.#headers, ...headers, ...(session && { 'acp-session-id': encoded(session) }) };
     const sent = request(this.#url, { method, headers: all, agent: this.#agent });
@@ -93,8 +99,8 @@ class HttpLink {
     const { id, method, result } = messageIn(line);
     if (method !== undefined && id !== undefined && session !== '')
       this.#asked.set(JSON.stringify(id), session);
-    // What the server has said before in sessions is there, and is read first: that order is usual, if not promised.
-    if (session === '') for (let turn = 0; turn < 10; turn++) await setImmediate();
+    // What the server has said before in sessions is read first: that order is usual, if not promised.
+    if (session === '') await this.#letOthersCome();
     await this.#onLine(line);
     const opened = method === undefined ? result?.sessionId : undefined;
     // What the server has said in the session is here before what it says after that in the connection.
