@@ -27,8 +27,7 @@ export type OwnVolume = Pick<OwnContainer, 'name' | 'agent'>;
 /** The containers of the host's user with that id, running or not, sorted by workspace, then agent. */
 export async function ownContainers(engine: Engine, hostUser: number): Promise<OwnContainer[]> {
   const listed = await engine.listContainers(labelsOf(hostUser));
-  const found = listed.filter(({ labels }) => isOwn(labels, hostUser));
-  const containers = found.map(({ labels, ...each }) => ({
+  const containers = listed.map(({ labels, ...each }) => ({
     ...each,
     workspace: labels[label.workspace] === '' ? undefined : labels[label.workspace],
     agent: labels[label.agent] ?? '',
@@ -41,18 +40,12 @@ export async function ownContainers(engine: Engine, hostUser: number): Promise<O
 /** The volumes of the host's user with that id, sorted by name. */
 export async function ownVolumes(engine: Engine, hostUser: number): Promise<OwnVolume[]> {
   const listed = await engine.listVolumes(labelsOf(hostUser));
-  const found = listed.filter(({ labels }) => isOwn(labels, hostUser));
-  const volumes = found.map(({ name, labels }) => ({ name, agent: labels[label.agent] ?? '' }));
+  const volumes = listed.map(({ name, labels }) => ({ name, agent: labels[label.agent] ?? '' }));
   return volumes.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 function labelsOf(hostUser: number): Record<string, string> {
   return { [label.managed]: 'true', [label.user]: String(hostUser) };
-}
-
-/** Engines differ in how they combine filters, and nothing else is ever touched. */
-function isOwn(labels: Readonly<Record<string, string>>, hostUser: number): boolean {
-  return Object.entries(labelsOf(hostUser)).every(([name, value]) => labels[name] === value);
 }
 
 /** In the record of what a container was made with, which has a line for each mount. */

@@ -192,6 +192,7 @@ describe('Engine', () => {
     await engine.createVolume(volume, labels);
     const plan = {
       ...running('false'),
+      user: '7:8',
       mounts: [{ type: 'volume', source: volume, target: '/v', isReadOnly: false }],
     };
     await engine.withVolume(name, plan, ({ put }) =>
@@ -238,7 +239,7 @@ describe('Engine', () => {
     expect(await failure(engine.startContainer(nowhere, []))).toMatchObject({
       code: 'CONTAINER_NOT_FOUND',
       message: expect.stringMatching(
-        new RegExp(`^cannot put files into the container ${nowhere}: no .*container`, 'i'),
+        new RegExp(`^cannot start the container ${nowhere}: no .*container`, 'i'),
       ) as string,
     });
     expect(await failure(engine.processes(nowhere))).toMatchObject({ code: 'CONTAINER_NOT_FOUND' });

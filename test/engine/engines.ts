@@ -33,8 +33,8 @@ export const ownMountPoints: readonly string[] = [
   '/',
   '/etc/hostname',
   '/etc/hosts',
-  '/etc/resolv.conf',
-  ...(isPodman ? ['/run/.containerenv'] : []),
+  // podman makes no file about names where there is no network.
+  isPodman ? '/run/.containerenv' : '/etc/resolv.conf',
 ];
 
 /** What may stand in no history of an image besides secrets: podman tells the names of arguments that are not used. */

@@ -72,10 +72,11 @@ export class DockerEngine implements Engine {
     const found = await this.#ask('list the containers', () =>
       this.docker.listContainers({ all: true, filters: filterOf(labels) }),
     );
-    return found.map(({ Id: id, Names, State: state, Labels, Created }) => {
+    const listed = found.map(({ Id: id, Names, State: state, Labels, Created }) => {
       const name = (Names[0] ?? '').replace(/^\//, '');
       return { id, name, state, labels: labelsIn(Labels), createdAt: Created * 1000 };
     });
+    return listed.filter(hasAll(labels));
   }
 
   /** As of `Engine`. */
@@ -118,7 +119,7 @@ export class DockerEngine implements Engine {
 
   /** As of `Engine`. */
   async startContainer(id: string, entries: readonly InnerEntry[]): Promise<void> {
-    await this.#filesOf(id).put(entries);
+    if (entries.length > 0) await this.#filesOf(id).put(entries);
     await this.#askContainer(id, 'start', (container) => container.start().catch(unless(304)));
   }
 
@@ -131,7 +132,8 @@ export class DockerEngine implements Engine {
     const id = await this.createContainer(name, plan, () => Promise.resolve());
     if (id === undefined) throw new CaiError('CONTAINER_START', `the name ${name} is taken: try again`);
     try {
-      return await work(this.#filesOf(id));
+      // In a container that has never run, podman writes below a mount unless it is told to extract there.
+      return await work(this.#filesOf(id, plan.mounts[0]?.target));
     } finally {
       await this.removeContainer(id);
     }
@@ -204,7 +206,7 @@ export class DockerEngine implements Engine {
     );
     // null, not an empty list, where there is none.
     const found = (Volumes as typeof Volumes | null) ?? [];
-    return found.map(({ Name: name, Labels }) => ({ name, labels: labelsIn(Labels) }));
+    return found.map(({ Name: name, Labels }) => ({ name, labels: labelsIn(Labels) })).filter(hasAll(labels));
   }
 
   /** As of `Engine`. */
@@ -221,7 +223,8 @@ export class DockerEngine implements Engine {
     );
   }
 
-  #filesOf(id: string): InnerFiles {
+  /** `folder`: what is put in is all in there. */
+  #filesOf(id: string, folder = '/'): InnerFiles {
     return {
       // podman follows a link.
       read: (path) =>
@@ -230,9 +233,9 @@ export class DockerEngine implements Engine {
           return tar && (await fileIn(Readable.from(tar)));
         }),
       put: async (entries) => {
-        const tar = await tarOf(entries);
+        const tar = await tarOf(entries, folder);
         await this.#askContainer(id, 'put files into', (container) =>
-          container.putArchive(tar, { path: '/' }),
+          container.putArchive(tar, { path: folder }),
         );
       },
     };
@@ -277,6 +280,11 @@ export class DockerEngine implements Engine {
 
 function labelsIn(labels: Labels | null | undefined): Labels {
   return labels ?? {};
+}
+
+/** Engines differ in how they combine filters: for podman one label is enough. */
+function hasAll(wanted: Labels): (listed: { readonly labels: Labels }) => boolean {
+  return ({ labels }) => Object.entries(wanted).every(([name, value]) => labels[name] === value);
 }
 
 function filterOf(labels: Labels): { label: string[] } {
