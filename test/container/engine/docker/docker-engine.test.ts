@@ -317,13 +317,20 @@ describe('Engine.about', () => {
 });
 
 describe('Engine.listContainers', () => {
-  test('finds no labels where the engine tells none', async () => {
-    const listed = [{ Id: '1', Names: ['/x'], State: 'created', Labels: null, Created: 2 }];
+  test('finds only what has all the labels: podman lists what has one of them, and others tell none', async () => {
+    const listed = [{ a: 'b', c: 'd', e: 'f' }, { a: 'b', c: '' }, { a: 'b' }, null].map((Labels, index) => ({
+      Id: `${index}`,
+      Names: [`/x${index}`],
+      State: 'created',
+      Labels,
+      Created: 2,
+    }));
     const { engine } = await connected({ ...docker20, 'GET /containers/json': { body: listed } });
 
-    expect(await engine.listContainers({ a: 'b' })).toEqual([
-      { id: '1', name: 'x', state: 'created', labels: {}, createdAt: 2000 },
+    expect(await engine.listContainers({ a: 'b', c: 'd' })).toEqual([
+      { id: '0', name: 'x0', state: 'created', labels: { a: 'b', c: 'd', e: 'f' }, createdAt: 2000 },
     ]);
+    expect((await engine.listContainers({})).at(-1)).toMatchObject({ labels: {} });
   });
 });
 
