@@ -6,7 +6,17 @@ import type { ContainerInfo } from '../container-info';
 import type { ContainerProcess } from '../container-processes';
 import { engineProfile } from '../container-info';
 import type { EngineAbout, InnerFile } from '../engine-info';
-import { NotYet, type ContainerPlan, type Engine, type ImageStore, type InnerEntry, type InnerFiles, type Labels, type ListedContainer, type ListedVolume } from '../engine';
+import {
+  NotYet,
+  type ContainerPlan,
+  type Engine,
+  type ImageStore,
+  type InnerEntry,
+  type InnerFiles,
+  type Labels,
+  type ListedContainer,
+  type ListedVolume,
+} from '../engine';
 import { KubernetesApi, withQuery } from './api';
 import { ForwardFailure, kubernetesError, refusalOf, unless } from './api-error';
 import type { Cluster } from './kubeconfig';
@@ -22,7 +32,8 @@ const removalSeconds = 1;
 
 /** Where the image has none of these, and nobody can look before the pod runs. */
 const baseFiles: Readonly<Record<string, string>> = {
-  '/etc/passwd': 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n',
+  '/etc/passwd':
+    'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n',
   '/etc/group': 'root:x:0:\nnogroup:x:65534:\n',
 };
 
@@ -106,7 +117,7 @@ export class KubernetesEngine implements Engine {
     const { pod, secret } = podBody(name, secretName, plan, entries);
     return await this.#ask(`make the pod ${name}`, async () => {
       await this.#api.create(this.#path('secrets'), secret);
-      const made = await this.#createPod(name, pod).catch(async (reason: unknown) => {
+      const made = await this.#createPod(pod).catch(async (reason: unknown) => {
         await this.#removeSecret(secretName);
         throw reason;
       });
@@ -145,7 +156,11 @@ export class KubernetesEngine implements Engine {
       return await this.#api.forward(name, doorPort);
     } catch (reason) {
       if (reason instanceof ForwardFailure && reason.isRefused) throw new NotYet(reason.message);
-      throw kubernetesError(reason, { cluster: this.cluster, what: `enter the pod ${name}`, code: 'SSH_CONNECT' });
+      throw kubernetesError(reason, {
+        cluster: this.cluster,
+        what: `enter the pod ${name}`,
+        code: 'SSH_CONNECT',
+      });
     }
   }
 
@@ -243,7 +258,7 @@ export class KubernetesEngine implements Engine {
   }
 
   /** `undefined`: somebody has one of that name that has not ended. */
-  async #createPod(name: string, body: object): Promise<Pod | undefined> {
+  async #createPod(body: object): Promise<Pod | undefined> {
     try {
       return (await this.#api.create(this.#path('pods'), body)) as Pod;
     } catch (reason) {
@@ -273,7 +288,8 @@ export class KubernetesEngine implements Engine {
     await this.#api.watch(
       path,
       (event) => {
-        const pod = event.type === 'LISTED' ? event.objects[0] : event.type === 'DELETED' ? undefined : event.object;
+        const pod =
+          event.type === 'LISTED' ? event.objects[0] : event.type === 'DELETED' ? undefined : event.object;
         found = look(pod as Pod | undefined);
         if (found !== undefined) done.abort();
       },

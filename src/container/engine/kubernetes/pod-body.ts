@@ -16,12 +16,19 @@ const requests = { memory: '256Mi', cpu: '100m' };
 export const doorPort = 2222;
 
 /** The body of the requests for its Secret and for the pod. Source: Kubernetes API, core/v1. */
-export function podBody(name: string, secretName: string, plan: ContainerPlan, entries: readonly InnerEntry[]) {
+export function podBody(
+  name: string,
+  secretName: string,
+  plan: ContainerPlan,
+  entries: readonly InnerEntry[],
+) {
   const [uid, gid] = plan.user.split(':').map(Number);
   const files = podFiles(entries, secretName, agentHome);
   const { rights } = plan;
   const labels = {
-    ...Object.fromEntries(selectable.flatMap((key) => (plan.labels[key] === undefined ? [] : [[key, plan.labels[key]]]))),
+    ...Object.fromEntries(
+      selectable.flatMap((key) => (plan.labels[key] === undefined ? [] : [[key, plan.labels[key]]])),
+    ),
     ...(rights.hasNetwork && { [networkLabel]: 'open' }),
   };
   const own = plan.mounts.map((mount, index) => mounted(mount, `m${index}`));
@@ -30,7 +37,10 @@ export function podBody(name: string, secretName: string, plan: ContainerPlan, e
     imagePullPolicy: 'IfNotPresent',
     securityContext: {
       allowPrivilegeEscalation: false,
-      capabilities: { drop: ['ALL'], ...(rights.capabilities.length > 0 && { add: [...rights.capabilities] }) },
+      capabilities: {
+        drop: ['ALL'],
+        ...(rights.capabilities.length > 0 && { add: [...rights.capabilities] }),
+      },
     },
   };
   const main: PodContainer & object = {
@@ -38,7 +48,10 @@ export function podBody(name: string, secretName: string, plan: ContainerPlan, e
     name: mainContainer,
     command: [...plan.command],
     workingDir: plan.workingFolder,
-    env: Object.entries({ ...plan.env, CAI_PORT: String(doorPort) }).map(([key, value]) => ({ name: key, value })),
+    env: Object.entries({ ...plan.env, CAI_PORT: String(doorPort) }).map(([key, value]) => ({
+      name: key,
+      value,
+    })),
     resources: {
       requests,
       limits: {

@@ -1,5 +1,10 @@
 /** A pod as a container in our own words. */
-import { engineProfile, type ContainerInfo, type ContainerMount, type ContainerRights } from '../container-info';
+import {
+  engineProfile,
+  type ContainerInfo,
+  type ContainerMount,
+  type ContainerRights,
+} from '../container-info';
 import { networkLabel } from './pod-body';
 import { mainContainer, type ContainerStatus, type Pod, type PodContainer } from './pod';
 
@@ -71,7 +76,9 @@ function rightsOf({ metadata, spec }: Pod, main: PodContainer): ContainerRights 
       (context.capabilities?.drop ?? []).includes('ALL') &&
       context.allowPrivilegeEscalation === false &&
       context.privileged !== true &&
-      [spec.hostNetwork, spec.hostPID, spec.hostIPC, spec.shareProcessNamespace].every((each) => each !== true) &&
+      [spec.hostNetwork, spec.hostPID, spec.hostIPC, spec.shareProcessNamespace].every(
+        (each) => each !== true,
+      ) &&
       (ofPod.supplementalGroups ?? []).length === 0,
     hasNetwork: metadata.labels?.[networkLabel] === 'open',
     seccomp: type === 'RuntimeDefault' ? engineProfile : (localhostProfile ?? 'unconfined'),

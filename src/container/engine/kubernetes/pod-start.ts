@@ -29,7 +29,9 @@ export class PodStart {
     const { status = {} } = pod;
     const all = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
     for (const each of all) this.#check(each);
-    const unscheduled = status.conditions?.find(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable');
+    const unscheduled = status.conditions?.find(
+      ({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable',
+    );
     if (unscheduled !== undefined)
       throw this.#failure(`no node takes it: ${unscheduled.message ?? 'Unschedulable'}`);
     if (status.phase === 'Failed') throw this.#failure(status.message ?? status.reason ?? 'it has failed');

@@ -1,0 +1,63 @@
+/** What a program prints that is started in a pod. Source: Kubernetes, `v4.channel.k8s.io`: of each message, the first byte is its channel. */
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { WebSocket } from 'ws';
+import { ApiRefusal } from './api-error';
+import type { Requests } from './requests';
+
+const stdoutChannel = 1;
+const statusChannel = 3;
+/** How long it may take, in milliseconds, and how much it may print. */
+const limitMs = 15_000;
+const maxBytes = 16 * 1024 * 1024;
+
+/** Resolves with its stdout. It gets no input, as this protocol cannot tell it that there is no more. Rejects as `Requests.whole`. */
+export async function printedBy(
+  requests: Requests,
+  { namespace, pod, container }: Readonly<Record<'namespace' | 'pod' | 'container', string>>,
+  argv: readonly string[],
+): Promise<string> {
+  const query = new URLSearchParams([
+    ['container', container],
+    ['stdout', '1'],
+    ...argv.map((each): [string, string] => ['command', each]),
+  ]);
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/exec?${query.toString()}`;
+  const url = requests.cluster.server.replace(/^https/, 'wss') + path;
+  return await requests.authorized((credentials) => {
+    const settings = { ...requests.settings(credentials), perMessageDeflate: false, maxPayload: maxBytes };
+    return outputOf(new WebSocket(url, 'v4.channel.k8s.io', settings));
+  });
+}
+
+function outputOf(webSocket: WebSocket): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const printed: Buffer[] = [];
+    let bytes = 0;
+    const fail = (reason: Error): void => {
+      clearTimeout(timer);
+      reject(reason);
+      webSocket.on('error', () => undefined);
+      webSocket.terminate();
+    };
+    const timer = setTimeout(() => fail(new Error(`no answer for ${limitMs / 1_000} s`)), limitMs);
+    webSocket.on('message', (message: Buffer) => {
+      const content = message.subarray(1);
+      if (message[0] === stdoutChannel && (bytes += content.length) <= maxBytes) printed.push(content);
+      if (message[0] !== statusChannel) return;
+      const { status, message: said } = JSON.parse(content.toString()) as {
+        readonly status?: string;
+        readonly message?: string;
+      };
+      if (status !== 'Success') fail(new Error(said ?? 'the program has failed'));
+    });
+    webSocket.on('unexpected-response', (_request, answer: IncomingMessage) => {
+      text(answer).then((body) => fail(new ApiRefusal(answer.statusCode ?? 0, body)), fail);
+    });
+    webSocket.on('error', fail);
+    webSocket.on('close', () => {
+      clearTimeout(timer);
+      resolve(Buffer.concat(printed).toString());
+    });
+  });
+}
