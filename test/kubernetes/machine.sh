@@ -1,0 +1,218 @@
+#!/usr/bin/env bash
+# Runs a real Kubernetes 1.20 with two nodes on a Debian 12 machine, for the tests of this folder. As root:
+#
+#   machine.sh start                 the cluster, and the images that the tests need; what is there already is used
+#   machine.sh env                   prints what the tests need to know, for `eval`
+#   machine.sh import IMAGE...       gives both nodes images of the engine; prints for each "NAME ID", with the id
+#                                    that Kubernetes reports as `imageID`
+#   machine.sh kill NAME [SIGNAL]    ends a process of the cluster at once, or sends it another signal: etcd,
+#                                    api-server, controller-manager, scheduler, containerd-node1, kubelet-node1,
+#                                    containerd-node2 or kubelet-node2
+#   machine.sh revive NAME           starts one that was killed, or continues one that was stopped
+#   machine.sh stop                  ends all of it; only packages, programs and the log stay
+#
+# Each node has a network, mounts, control groups and a containerd of its own; all that runs is in one control
+# group, by which `stop` finds it. Images come from the engine that `test/engine/machine.sh` runs: CAI_TEST_IMAGES names
+# those that `start` imports. The programs of Kubernetes are in $CAI_TEST_K8S_DIST, else in `dist` below; where
+# there are none, `build.sh` makes them, once. All else is in $CAI_TEST_K8S_STATE, else in
+# /var/lib/containai-test-kubernetes.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+name=cai-test-k8s
+state=${CAI_TEST_K8S_STATE:-/var/lib/containai-test-kubernetes}
+dist=${CAI_TEST_K8S_DIST:-$state/dist}
+images=${CAI_TEST_IMAGES:-node:22-bookworm-slim}
+log=$state/machine.log
+bin=$state/bin
+# Everything that belongs to a running cluster, and only that.
+run=$state/run
+# Which images the nodes have: "NAME ID", one a line.
+imported=$run/imported
+nodes=(1 2)
+processes=(etcd api-server controller-manager scheduler)
+for node in "${nodes[@]}"; do processes+=("containerd-node$node" "kubelet-node$node"); done
+start_timeout_s=120
+stop_timeout_s=30
+export KUBECONFIG=$run/admin.conf
+
+say() { printf 'machine: %s\n' "$1" >&2; }
+
+fail() {
+  say "$1"
+  exit 1
+}
+
+# logged SENTENCE COMMAND...: the command's output only matters if it fails, and then the sentence says why.
+logged() {
+  local sentence=$1
+  shift
+  if ! "$@" </dev/null >>"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    fail "$sentence; above are the last lines of $log"
+  fi
+}
+
+# awaited PROCESS COMMAND...: repeats the command until it succeeds, which needs that process of the cluster.
+awaited() {
+  local process=$1 deadline=$((SECONDS + start_timeout_s))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    if ! process_id "$process" >/dev/null || ((SECONDS >= deadline)); then
+      tail -n 20 "$run/log/$process.log" >&2
+      fail "$process does not do what it should: $*; above are the last lines of its log"
+    fi
+    sleep 0.1
+  done
+}
+
+# shellcheck source-path=SCRIPTDIR source=machine-processes.sh
+source "$here/machine-processes.sh"
+# shellcheck source-path=SCRIPTDIR source=machine-places.sh
+source "$here/machine-places.sh"
+# shellcheck source-path=SCRIPTDIR source=machine-control-plane.sh
+source "$here/machine-control-plane.sh"
+# shellcheck source-path=SCRIPTDIR source=machine-node.sh
+source "$here/machine-node.sh"
+# shellcheck source-path=SCRIPTDIR source=machine-images.sh
+source "$here/machine-images.sh"
+
+is_missing() { ! command -v "$1" >/dev/null; }
+
+# None of them starts a service. containerd, which does, comes with the engine that the images come from.
+install_packages() {
+  local packages=()
+  if is_missing containerd || is_missing docker; then fail 'containerd is missing: run "test/engine/machine.sh start" first'; fi
+  if is_missing ip; then packages+=(iproute2); fi
+  if is_missing openssl; then packages+=(openssl); fi
+  if is_missing xz; then packages+=(xz-utils); fi
+  if ((${#packages[@]} == 0)); then return; fi
+  say "installing ${packages[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  logged 'apt cannot read its mirrors' apt-get update
+  logged "apt cannot install ${packages[*]}" apt-get install -y --no-install-recommends "${packages[@]}"
+}
+
+# The programs, from what `build.sh` has packed, now or on another machine.
+unpack_programs() {
+  local program
+  if [[ ! -e $dist/hyperkube.xz ]]; then
+    if [[ -e $bin/kubectl ]]; then return; fi
+    say "building Kubernetes in $dist, which takes about ten minutes on two cores"
+    logged 'Kubernetes cannot be built' "$here/build.sh" "$dist"
+  fi
+  install -d -m 755 "$bin" "$bin/cni"
+  for program in hyperkube etcd busybox; do
+    if [[ $bin/$program -nt $dist/$program.xz ]]; then continue; fi
+    xz --decompress --stdout "$dist/$program.xz" >"$bin/$program.new"
+    chmod 755 "$bin/$program.new"
+    mv "$bin/$program.new" "$bin/$program"
+  done
+  tar --extract --file "$dist/cni-plugins.tar.xz" --directory "$bin/cni"
+  ln -sf hyperkube "$bin/kubectl"
+}
+
+kubectl() { "$bin/kubectl" --request-timeout=10s "$@"; }
+
+api_answers() { [[ $(kubectl get --raw /readyz 2>/dev/null) == ok ]]; }
+
+is_ready() {
+  local condition='{.status.conditions[?(@.type=="Ready")].status}'
+  [[ $(kubectl get node "$1" --output "jsonpath=$condition" 2>/dev/null) == True ]]
+}
+
+is_running() {
+  local process node
+  for process in "${processes[@]}"; do process_id "$process" >/dev/null || return; done
+  api_answers || return
+  for node in "${nodes[@]}"; do is_ready "node$node" || return; done
+}
+
+start_cluster() {
+  local node
+  install -d -m 755 "$run" "$run/log"
+  make_control_groups
+  make_places
+  make_certificates
+  start_process etcd
+  start_process api-server
+  for node in "${nodes[@]}"; do
+    configure_node "$node"
+    start_process "containerd-node$node"
+  done
+  import_pause_image
+  awaited api-server api_answers
+  start_process controller-manager
+  start_process scheduler
+  for node in "${nodes[@]}"; do start_process "kubelet-node$node"; done
+  for node in "${nodes[@]}"; do awaited "kubelet-node$node" is_ready "node$node"; done
+  # No pod can be made before.
+  awaited controller-manager kubectl get serviceaccount default
+}
+
+# Also takes away what is left of a cluster that ended with the machine, or whose start failed.
+stop_cluster() {
+  end_processes
+  remove_places
+  remove_control_groups
+  rm -rf "$run"
+}
+
+start_process() {
+  case $1 in
+    etcd) start_etcd ;;
+    api-server) start_api_server ;;
+    controller-manager) start_controller_manager ;;
+    scheduler) start_scheduler ;;
+    containerd-node*) start_containerd "${1#containerd-node}" ;;
+    kubelet-node*) start_kubelet "${1#kubelet-node}" ;;
+  esac
+}
+
+start() {
+  local image missing=()
+  install -d -m 711 "$state"
+  exec 9>"$state/lock"
+  flock 9
+  : >"$log"
+  install_packages
+  unpack_programs
+  if ! is_running; then
+    stop_cluster
+    start_cluster
+  fi
+  for image in $images; do
+    if ! grep -qs "^$image " "$imported"; then missing+=("$image"); fi
+  done
+  if ((${#missing[@]} > 0)); then import_images "${missing[@]}" >/dev/null; fi
+  say "ready: a cluster answers, of which $KUBECONFIG tells"
+}
+
+print_env() {
+  if ! is_running; then fail 'no cluster answers: run "machine.sh start" first'; fi
+  printf 'export %s=%q\n' CAI_TEST_K8S 1 CAI_TEST_K8S_STATE "$state" KUBECONFIG "$KUBECONFIG" \
+    CAI_TEST_K8S_NODES "${nodes[*]/#/node}"
+  # shellcheck disable=SC2016 # whoever evaluates it has the PATH
+  printf 'export PATH="$PATH":%q\n' "$bin"
+}
+
+stop() {
+  if [[ ! -d $state ]]; then return; fi
+  exec 9>"$state/lock"
+  flock 9
+  stop_cluster
+}
+
+usage() { fail 'usage: machine.sh start | env | import IMAGE... | kill NAME [SIGNAL] | revive NAME | stop'; }
+
+if ((EUID != 0)); then fail 'only root can run a cluster'; fi
+case "${1:-} $#" in
+  'start 1') start ;;
+  'env 1') print_env ;;
+  'stop 1') stop ;;
+  'import 1') usage ;;
+  'import '*) import_images "${@:2}" ;;
+  'kill 2' | 'kill 3') kill_process "${@:2}" ;;
+  'revive 2') revive_process "$2" ;;
+  *) usage ;;
+esac

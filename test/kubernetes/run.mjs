@@ -1,0 +1,34 @@
+/*
+ * `npm run test:kubernetes`: the tests of this folder, on the cluster of `machine.sh env`. The arguments are
+ * jest's. Exit status 2 if there is no cluster; `machine.sh start` provides one.
+ */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+const testTimeoutMs = 120_000;
+const answerTimeout = '--request-timeout=5s';
+
+/** Why no test can run; undefined: all can. `CAI_TEST_K8S` is asked for because tests kill parts of the cluster. */
+function findDefect() {
+  if (process.env.CAI_TEST_K8S !== '1') return 'CAI_TEST_K8S is not set, which names a cluster for tests';
+  const { error, status, stderr } = spawnSync('kubectl', ['get', '--raw', '/readyz', answerTimeout], {
+    encoding: 'utf8',
+  });
+  if (error !== undefined) return `kubectl cannot be run: ${error.message}`;
+  return status === 0 ? undefined : `no cluster answers: ${stderr.trim()}`;
+}
+
+const defect = findDefect();
+if (defect === undefined) {
+  const jest = join(import.meta.dirname, '../../node_modules/jest/bin/jest.js');
+  const own = ['--testPathIgnorePatterns=/node_modules/', '--testMatch=**/test/kubernetes/**/*.test.ts'];
+  const options = ['--runInBand', '--verbose', `--testTimeout=${testTimeoutMs}`];
+  const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
+  process.exitCode = status ?? 1;
+} else {
+  const steps = 'test/kubernetes/machine.sh start && eval "$(test/kubernetes/machine.sh env)"';
+  process.stderr.write(`test:kubernetes: ${defect}; as root, run: ${steps}\n`);
+  process.exitCode = 2;
+}
