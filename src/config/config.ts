@@ -95,7 +95,10 @@ const tables = {
     read_only: key('isReadOnly', flag, rules.trusted, false),
   },
   engine: {
+    kind: key('kind', oneOf('docker', 'kubernetes'), 'never', 'docker'),
     context: key('context', text, 'never'),
+    kubeconfig: key('kubeconfig', path, 'never'),
+    namespace: key('namespace', text, 'never'),
   },
   // Addresses of proxies may hold a password.
   network: {

@@ -1,8 +1,11 @@
 /** Which engine is meant: the one door to all kinds of them. */
+import type { Config } from '../../config/config';
 import type { Host } from '../../system/host';
 import { originOf, resolveEngine } from './docker/context';
 import { DockerEngine } from './docker/docker-engine';
 import type { Engine } from './engine';
+import { findCluster, nameOf } from './kubernetes/kubeconfig';
+import { KubernetesEngine } from './kubernetes/kubernetes-engine';
 
 /** An engine that nobody has asked yet. */
 export interface NamedEngine {
@@ -13,13 +16,27 @@ export interface NamedEngine {
 }
 
 /**
- * The engine of this environment: `wanted` is named on the command line, `configured` in the user's configuration. Fails
- * with `CaiError('NO_ENGINE')` where there can be none.
+ * The engine of this environment, as the user's configuration has it; `context` is named on the command line. Fails with
+ * `CaiError('NO_ENGINE')` where there can be none.
  */
-export function findEngine(host: Host, wanted?: string, configured?: string): NamedEngine {
-  const address = resolveEngine(host, wanted, configured);
-  return {
-    shown: `${address.endpoint} (${originOf(address)})`,
-    connect: () => DockerEngine.connect(address, host),
-  };
+export function findEngine(
+  host: Host,
+  configured: Partial<Config['engine']> = {},
+  context = undefined as string | undefined,
+): NamedEngine {
+  if (configured.kind !== 'kubernetes') {
+    const address = resolveEngine(host, context, configured.context);
+    return {
+      shown: `${address.endpoint} (${originOf(address)})`,
+      connect: () => DockerEngine.connect(address, host),
+    };
+  }
+  const { kubeconfig, namespace } = configured;
+  const named = context ?? configured.context;
+  const cluster = findCluster(host, {
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(named !== undefined && { context: named }),
+    ...(namespace !== undefined && { namespace }),
+  });
+  return { shown: nameOf(cluster), connect: () => KubernetesEngine.connect(cluster) };
 }

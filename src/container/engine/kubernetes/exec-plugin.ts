@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import { unlessFails } from '../../../system/state-folder';
 import type { CaiError } from '../../../errors';
 import type { Entry } from './kubeconfig-file';
-import type { Credentials } from './user';
 
 /** How long a program may take, in milliseconds. */
 const programMs = 60_000;
@@ -12,6 +11,16 @@ const earlyMs = 30_000;
 const maxOutputBytes = 1024 * 1024;
 
 const versions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
+
+/** What is shown to the API server. */
+export interface Credentials {
+  /** Of the header `Authorization`. */
+  readonly token?: string;
+  /** PEM; there with `key`. */
+  readonly cert?: Buffer;
+  /** PEM. */
+  readonly key?: Buffer;
+}
 
 interface Given {
   readonly credentials: Credentials;

@@ -131,9 +131,9 @@ class Forward extends Duplex {
     done(error);
   }
 
-  #send(chunks: readonly Buffer[], done: (error?: Error | null) => void): void {
-    // As what the pod has said before can still be read, this is no failure.
-    if (this.#isOver) {
+  #send(chunks: readonly Buffer[], done: () => void): void {
+    // The end of the connection is told when all that the pod has said before is read; this is no failure of its own.
+    if (this.webSocket.readyState !== WebSocket.OPEN) {
       done();
       return;
     }
@@ -144,7 +144,7 @@ class Forward extends Duplex {
       message[0] = dataChannel;
       piece.copy(message, 1);
       const isLast = at + maxSentBytes >= all.length;
-      this.webSocket.send(message, isLast ? (error) => done(this.#isOver ? null : error) : undefined);
+      this.webSocket.send(message, isLast ? () => done() : undefined);
       this.#pulse?.sent(message.length);
     }
     if (all.length === 0) done();
@@ -193,6 +193,10 @@ class Forward extends Duplex {
   /** The node closes with 1000 once the program in the pod has; a connection that breaks off closes with 1006. */
   #closed(code: number): void {
     this.#pulse?.stop();
+    if (this.#missing.some((count) => count > 0)) {
+      this.#fail('the node has closed it at once');
+      return;
+    }
     if (code !== 1000 && code !== 1005 && !this.#isClosing) {
       this.#fail(`the connection broke off (${code})`);
       return;

@@ -8,7 +8,7 @@ import { buffer, text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiRefusal, ApiSilent, refusalOf } from './api-error';
 import type { Cluster } from './kubeconfig';
-import type { Credentials } from './user';
+import type { Credentials } from './exec-plugin';
 
 /** What is asked of the API server. */
 export interface Request {

@@ -1,18 +1,8 @@
 /** Who we are to a cluster. Source: Kubernetes, "kubeconfig (v1)", `AuthInfo`. */
 import { readFile } from 'node:fs/promises';
 import { messageOf } from '../../../errors';
-import { ExecPlugin } from './exec-plugin';
+import { ExecPlugin, type Credentials } from './exec-plugin';
 import { noCluster, type Entry } from './kubeconfig-file';
-
-/** What is shown to the API server. */
-export interface Credentials {
-  /** Of the header `Authorization`. */
-  readonly token?: string;
-  /** PEM; there with `key`. */
-  readonly cert?: Buffer;
-  /** PEM. */
-  readonly key?: Buffer;
-}
 
 /**
  * Gives what counts now: files are read anew, as tokens and certificates are replaced. `refused` are some that the
