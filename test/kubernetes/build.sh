@@ -128,7 +128,7 @@ compile() {
 fetch "golang-$go_version-go" "golang-$go_version-src" etcd-server containernetworking-plugins busybox-static
 # Only what is in the source is compiled. Its go.mod is too old for this compiler, so GOPATH it is.
 export GOROOT=$work/root/usr/lib/go-$go_version GOPATH=$work/go GOCACHE=$work/cache HOME=$work
-export GO111MODULE=off GOPROXY=off GOTOOLCHAIN=local GOFLAGS='' CGO_ENABLED=0 PATH=$work/root/usr/lib/go-$go_version/bin:$PATH
+export TMPDIR=$work GO111MODULE=off GOPROXY=off GOTOOLCHAIN=local GOFLAGS='' CGO_ENABLED=0 PATH=$work/root/usr/lib/go-$go_version/bin:$PATH
 install -d "$GOPATH/src/k8s.io"
 ln -s "$work/kubernetes" "$GOPATH/src/k8s.io/kubernetes"
 cd "$GOPATH/src/k8s.io/kubernetes"

@@ -16,10 +16,12 @@ afterAll(async () => {
   await kubectl(['delete', 'namespace', namespace]);
 });
 
-/** Waits until an object of this kind in our namespace has a field like this, of which it tells changes. */
+/** Waits until an object of this kind in our namespace has a field like this, and tells it; throws after a minute. */
 async function appears(kind: string, field: string, value: RegExp): Promise<string> {
-  const args = ['get', kind, '--namespace', namespace, '--watch', '--output', `jsonpath=${field}{"\\n"}`];
-  const watch = spawn('kubectl', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const output = ['--watch', '--request-timeout=60s', '--output', `jsonpath=${field}{"\\n"}`];
+  const watch = spawn('kubectl', ['get', kind, '--namespace', namespace, ...output], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
     for await (const line of createInterface(watch.stdout)) if (value.test(line)) return line;
   } finally {
