@@ -12,8 +12,8 @@
 #   machine.sh stop                  ends all of it; only packages, programs and the log stay
 #
 # Each node has a network, mounts, control groups and a containerd of its own; all that runs is in one control
-# group, by which `stop` finds it. Images come from the engine that `test/engine/machine.sh` runs: CAI_TEST_IMAGES names
-# those that `start` imports. The programs of Kubernetes are in $CAI_TEST_K8S_DIST, else in `dist` below; where
+# group, by which `stop` finds it. Images come from the engine that `test/engine/machine.sh` runs: CAI_TEST_IMAGES
+# names those that `start` imports. The programs of Kubernetes are in $CAI_TEST_K8S_DIST, else in `dist` below; where
 # there are none, `build.sh` makes them, once. All else is in $CAI_TEST_K8S_STATE, else in
 # /var/lib/containai-test-kubernetes.
 set -euo pipefail
@@ -98,7 +98,7 @@ unpack_programs() {
   local program
   if [[ ! -e $dist/hyperkube.xz ]]; then
     if [[ -e $bin/kubectl ]]; then return; fi
-    say "building Kubernetes in $dist, which takes about ten minutes on two cores"
+    say "building Kubernetes in $dist, which takes about ten minutes"
     logged 'Kubernetes cannot be built' "$here/build.sh" "$dist"
   fi
   install -d -m 755 "$bin" "$bin/cni"
@@ -191,7 +191,7 @@ start() {
 print_env() {
   if ! is_running; then fail 'no cluster answers: run "machine.sh start" first'; fi
   printf 'export %s=%q\n' CAI_TEST_K8S 1 CAI_TEST_K8S_STATE "$state" KUBECONFIG "$KUBECONFIG" \
-    CAI_TEST_K8S_NODES "${nodes[*]/#/node}"
+    CAI_TEST_K8S_NODES "${nodes[*]/#/node}" CAI_TEST_K8S_KUBECTL "$bin/kubectl"
   # shellcheck disable=SC2016 # whoever evaluates it has the PATH
   printf 'export PATH="$PATH":%q\n' "$bin"
 }
