@@ -103,9 +103,11 @@ unpack_programs() {
   fi
   install -d -m 755 "$bin" "$bin/cni"
   for program in hyperkube etcd busybox; do
-    if [[ $bin/$program -nt $dist/$program.xz ]]; then continue; fi
+    # It has the time of what it was unpacked from.
+    if [[ -e $bin/$program && ! $bin/$program -nt $dist/$program.xz && ! $bin/$program -ot $dist/$program.xz ]]; then continue; fi
     xz --decompress --stdout "$dist/$program.xz" >"$bin/$program.new"
     chmod 755 "$bin/$program.new"
+    touch --reference "$dist/$program.xz" "$bin/$program.new"
     mv "$bin/$program.new" "$bin/$program"
   done
   tar --extract --file "$dist/cni-plugins.tar.xz" --directory "$bin/cni"
