@@ -116,19 +116,21 @@ GO
 }
 
 compile() {
-  local version linked
-  version=v$(sed -n '1s/.*(\([0-9.]*\).*/\1/p' debian/changelog)
-  linked="-X k8s.io/kubernetes/vendor/k8s.io/client-go/pkg/version.gitVersion=$version"
-  linked+=" -X k8s.io/kubernetes/vendor/k8s.io/component-base/version.gitVersion=$version"
-  linked+=" -X k8s.io/kubernetes/vendor/k8s.io/component-base/version.gitMajor=1"
-  linked+=" -X k8s.io/kubernetes/vendor/k8s.io/component-base/version.gitMinor=20"
-  go build -trimpath -tags "$tags" -ldflags "-s -w $linked" -o "$work/hyperkube" ./cmd/hyperkube
+  local version linked='-s -w' package
+  # Such as "kubernetes (1.20.5+really1.20.2-1.1) unstable".
+  version=$(sed -n '1s/.*(\(.*really\)\?\([0-9.]*\).*/\2/p' debian/changelog)
+  # The API server tells what the second says, all others the first.
+  for package in component-base/version client-go/pkg/version; do
+    package=k8s.io/kubernetes/vendor/k8s.io/$package
+    linked+=" -X $package.gitVersion=v$version -X $package.gitMajor=1 -X $package.gitMinor=20"
+  done
+  go build -trimpath -tags "$tags" -ldflags "$linked" -o "$work/hyperkube" ./cmd/hyperkube
 }
 
 fetch "golang-$go_version-go" "golang-$go_version-src" etcd-server containernetworking-plugins busybox-static
 # Only what is in the source is compiled. Its go.mod is too old for this compiler, so GOPATH it is.
 export GOROOT=$work/root/usr/lib/go-$go_version GOPATH=$work/go GOCACHE=$work/cache HOME=$work
-export GO111MODULE=off GOPROXY=off GOTOOLCHAIN=local GOFLAGS='' CGO_ENABLED=0 PATH=$work/root/usr/lib/go-$go_version/bin:$PATH
+export TMPDIR=$work GO111MODULE=off GOPROXY=off GOTOOLCHAIN=local GOFLAGS='' CGO_ENABLED=0 PATH=$work/root/usr/lib/go-$go_version/bin:$PATH
 install -d "$GOPATH/src/k8s.io"
 ln -s "$work/kubernetes" "$GOPATH/src/k8s.io/kubernetes"
 cd "$GOPATH/src/k8s.io/kubernetes"

@@ -1,7 +1,7 @@
 /** That the cluster of `machine.sh` is what the other tests of this folder rely on. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { kubectl } from './kubectl';
+import { kubectl, program } from './kubectl';
 
 const image = process.env.CAI_TEST_IMAGE ?? 'node:22-bookworm-slim';
 const nodes = (process.env.CAI_TEST_K8S_NODES ?? '').split(' ');
@@ -16,10 +16,12 @@ afterAll(async () => {
   await kubectl(['delete', 'namespace', namespace]);
 });
 
-/** Waits until an object of this kind in our namespace has a field like this, of which it tells changes. */
+/** Waits until an object of this kind in our namespace has a field like this, and tells it; throws after a minute. */
 async function appears(kind: string, field: string, value: RegExp): Promise<string> {
-  const args = ['get', kind, '--namespace', namespace, '--watch', '--output', `jsonpath=${field}{"\\n"}`];
-  const watch = spawn('kubectl', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const output = ['--watch', '--request-timeout=60s', '--output', `jsonpath=${field}{"\\n"}`];
+  const watch = spawn(program, ['get', kind, '--namespace', namespace, ...output], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
     for await (const line of createInterface(watch.stdout)) if (value.test(line)) return line;
   } finally {

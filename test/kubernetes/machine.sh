@@ -12,8 +12,8 @@
 #   machine.sh stop                  ends all of it; only packages, programs and the log stay
 #
 # Each node has a network, mounts, control groups and a containerd of its own; all that runs is in one control
-# group, by which `stop` finds it. Images come from the engine that `test/engine/machine.sh` runs: CAI_TEST_IMAGES names
-# those that `start` imports. The programs of Kubernetes are in $CAI_TEST_K8S_DIST, else in `dist` below; where
+# group, by which `stop` finds it. Images come from the engine that `test/engine/machine.sh` runs: CAI_TEST_IMAGES
+# names those that `start` imports. The programs of Kubernetes are in $CAI_TEST_K8S_DIST, else in `dist` below; where
 # there are none, `build.sh` makes them, once. All else is in $CAI_TEST_K8S_STATE, else in
 # /var/lib/containai-test-kubernetes.
 set -euo pipefail
@@ -98,14 +98,16 @@ unpack_programs() {
   local program
   if [[ ! -e $dist/hyperkube.xz ]]; then
     if [[ -e $bin/kubectl ]]; then return; fi
-    say "building Kubernetes in $dist, which takes about ten minutes on two cores"
+    say "building Kubernetes in $dist, which takes about ten minutes"
     logged 'Kubernetes cannot be built' "$here/build.sh" "$dist"
   fi
   install -d -m 755 "$bin" "$bin/cni"
   for program in hyperkube etcd busybox; do
-    if [[ $bin/$program -nt $dist/$program.xz ]]; then continue; fi
+    # It has the time of what it was unpacked from.
+    if [[ -e $bin/$program && ! $bin/$program -nt $dist/$program.xz && ! $bin/$program -ot $dist/$program.xz ]]; then continue; fi
     xz --decompress --stdout "$dist/$program.xz" >"$bin/$program.new"
     chmod 755 "$bin/$program.new"
+    touch --reference "$dist/$program.xz" "$bin/$program.new"
     mv "$bin/$program.new" "$bin/$program"
   done
   tar --extract --file "$dist/cni-plugins.tar.xz" --directory "$bin/cni"
@@ -191,7 +193,7 @@ start() {
 print_env() {
   if ! is_running; then fail 'no cluster answers: run "machine.sh start" first'; fi
   printf 'export %s=%q\n' CAI_TEST_K8S 1 CAI_TEST_K8S_STATE "$state" KUBECONFIG "$KUBECONFIG" \
-    CAI_TEST_K8S_NODES "${nodes[*]/#/node}"
+    CAI_TEST_K8S_NODES "${nodes[*]/#/node}" CAI_TEST_K8S_KUBECTL "$bin/kubectl"
   # shellcheck disable=SC2016 # whoever evaluates it has the PATH
   printf 'export PATH="$PATH":%q\n' "$bin"
 }

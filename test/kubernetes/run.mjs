@@ -11,7 +11,8 @@ const answerTimeout = '--request-timeout=5s';
 /** Why no test can run; undefined: all can. `CAI_TEST_K8S` is asked for because tests kill parts of the cluster. */
 function findDefect() {
   if (process.env.CAI_TEST_K8S !== '1') return 'CAI_TEST_K8S is not set, which names a cluster for tests';
-  const { error, status, stderr } = spawnSync('kubectl', ['get', '--raw', '/readyz', answerTimeout], {
+  const kubectl = process.env.CAI_TEST_K8S_KUBECTL ?? 'kubectl';
+  const { error, status, stderr } = spawnSync(kubectl, ['get', '--raw', '/readyz', answerTimeout], {
     encoding: 'utf8',
   });
   if (error !== undefined) return `kubectl cannot be run: ${error.message}`;
