@@ -1,0 +1,186 @@
+/** What people are told when the API server cannot be reached or refuses something. */
+import { CaiError, messageOf, type FailureCode } from '../../../errors';
+import { printableLine } from '../../../system/quoted';
+import { nameAnother, nameOf, type Cluster } from './kubeconfig';
+
+/** Of a long text that is no Status, so much is told, in characters. */
+const maxSaid = 300;
+
+/** An answer of the API server that is no success. Source: Kubernetes API conventions, "Response Status Kind". */
+export class ApiRefusal extends Error {
+  /** HTTP status. */
+  readonly status: number;
+  /** One word: `NotFound`, `AlreadyExists`, `Forbidden`; none if something else than an API server has answered. */
+  readonly reason: string | undefined;
+  /** What is missing or refused: `pods`. */
+  readonly kind: string | undefined;
+  /** After so many seconds it may be asked again, says the server. */
+  readonly retryAfterSeconds: number | undefined;
+
+  /** `body`: of the answer, or the object of an event of a watch. `retryAfter`: of the header. */
+  constructor(status: number, body: string | object, retryAfter?: string) {
+    const said = typeof body === 'string' ? statusIn(body) : (body as Status);
+    const text = said?.message ?? (typeof body === 'string' ? printableLine(body).slice(0, maxSaid) : '');
+    super(text === '' ? `HTTP status ${status}` : printableLine(text));
+    this.status = status;
+    this.reason = said?.reason;
+    this.kind = said?.details?.kind;
+    this.retryAfterSeconds =
+      retryAfter !== undefined && /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined;
+  }
+}
+
+interface Status {
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: { readonly kind?: string };
+}
+
+function statusIn(body: string): Status | undefined {
+  try {
+    const said = JSON.parse(body) as (Status & { readonly kind?: string }) | null;
+    return said?.kind === 'Status' ? said : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The failure of a request that the API server leaves without an answer. */
+export class ApiSilent extends Error {
+  /** `seconds` is how long it was waited for; `isThere`: the server answers other requests. */
+  constructor(
+    readonly seconds: number,
+    readonly isThere: boolean,
+  ) {
+    super(`no answer for ${seconds} s`);
+  }
+}
+
+/** What is connected to. */
+export interface PodPort {
+  /** Where the pod is. */
+  readonly namespace: string;
+  /** Its name. */
+  readonly pod: string;
+  /** Of TCP. */
+  readonly port: number;
+}
+
+/** The node could not connect to a port of a pod, or the connection has broken off. */
+export class ForwardFailure extends Error {
+  /** Nobody listens at the port, which may be because the program there has not begun yet. */
+  readonly isRefused: boolean;
+
+  /** `said`: by the node, or why the connection has ended. */
+  constructor({ namespace, pod, port }: PodPort, said: string) {
+    super(`port ${port} of the pod ${namespace}/${pod}: ${printableLine(said)}`);
+    this.isRefused = /connection refused/i.test(said);
+  }
+}
+
+/** The HTTP status with which the API server refused; `undefined`: it did not come to that. */
+export function refusalOf(reason: unknown): number | undefined {
+  return reason instanceof ApiRefusal ? reason.status : undefined;
+}
+
+/** For refusals that are fine, by status. Others stay failures. */
+export function unless(...fine: number[]): (reason: unknown) => undefined {
+  return (reason) => {
+    const status = refusalOf(reason);
+    if (status === undefined || !fine.includes(status)) throw reason;
+  };
+}
+
+/**
+ * The failure of a request as a `CaiError`, which it may be already. `what` was tried, as in "cannot ...": `make the
+ * pod x`; `code` is for a refusal that concerns that alone: a missing pod, right or namespace has a code of its own.
+ */
+export function kubernetesError(
+  reason: unknown,
+  { cluster, what, code }: { cluster: Cluster; what: string; code: FailureCode },
+): CaiError {
+  if (reason instanceof CaiError) return reason;
+  const [ofWhat, text] = told(reason, cluster, what, code);
+  return new CaiError(ofWhat, text, undefined, { cause: reason });
+}
+
+function told(
+  reason: unknown,
+  cluster: Cluster,
+  what: string,
+  code: FailureCode,
+): readonly [FailureCode, string] {
+  if (reason instanceof ApiSilent) return ['NOT_READY', silent(reason, cluster, what)];
+  if (reason instanceof ApiRefusal) return refusal(reason, cluster, what, code);
+  if (reason instanceof ForwardFailure) return [code, `cannot ${what}: ${reason.message}`];
+  return ['NO_ENGINE', unreachable(reason, cluster, what)];
+}
+
+function refusal(
+  { status, reason, kind, message }: ApiRefusal,
+  cluster: Cluster,
+  what: string,
+  code: FailureCode,
+): readonly [FailureCode, string] {
+  const cannot = `cannot ${what}: ${message}`;
+  if (status === 401) return ['NO_ENGINE', `${nameOf(cluster)} does not know you: ${signIn(cluster)}`];
+  const right = status === 403 ? rightIn(message) : undefined;
+  if (right !== undefined) return ['NO_ENGINE', `${nameOf(cluster)} does not let you ${what}: ${right}`];
+  if (reason === undefined)
+    return [
+      'NO_ENGINE',
+      `what answers at ${nameOf(cluster)} is no API server (HTTP status ${status}): ${nameAnother}`,
+    ];
+  if (status === 404 && kind === 'namespaces')
+    return ['NO_ENGINE', `${cannot}: make that namespace, or name another in your config.toml`];
+  if (status === 404 && kind === 'pods') return ['CONTAINER_NOT_FOUND', cannot];
+  return [code, cannot];
+}
+
+/**
+ * What is missing, and what to do, by the sentence of an authorizer; `undefined`: something else forbids it, as a quota.
+ * Source: Kubernetes, apiserver/pkg/endpoints/handlers/responsewriters/errors.go, the same since 1.6.
+ */
+function rightIn(message: string): string | undefined {
+  const form =
+    /cannot (\w+) (?:resource "([^"]+)" in API group "([^"]*)"|path "([^"]+)")(?: in the namespace "([^"]+)")?/;
+  const [, verb, resource, group = '', path, namespace] = form.exec(message) ?? [];
+  if (verb === undefined) return undefined;
+  const on = path ?? `${resource ?? ''}${group === '' ? '' : ` of "${group}"`}`;
+  const where = namespace === undefined ? 'in the whole cluster' : `in the namespace "${namespace}"`;
+  return `you lack the right "${verb}" on ${on} ${where}: ask whoever runs the cluster for a role with it`;
+}
+
+function signIn({ context }: Cluster): string {
+  if (context === undefined)
+    return 'the token of the service account of this pod is refused: see whether that still exists';
+  return `the credentials of that context are refused or have expired: sign in again until "kubectl --context ${context} get pods" works`;
+}
+
+const isTls = /^(?:EPROTO|ERR_(?:TLS|SSL|OSSL)_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+
+/** The connection failed, or ended before the answer did. Source: Node, error codes of TLS and of OpenSSL. */
+function unreachable(reason: unknown, cluster: Cluster, what: string): string {
+  const { code = '' } = reason as NodeJS.ErrnoException;
+  const see = `see whether "kubectl${cluster.context === undefined ? '' : ` --context ${cluster.context}`} version" works, or ${nameAnother}`;
+  const brokeOff = `broke off while it was to ${what}: ${see}`;
+  const noWay = `cannot be reached (${code}): ${see}`;
+  const said: Readonly<Record<string, string>> = {
+    ECONNREFUSED: `is not running, for nothing listens there: start it, or ${nameAnother}`,
+    ENOTFOUND: `cannot be found, for its name has no address: ${see}`,
+    EAI_AGAIN: `cannot be found, for names cannot be looked up now: ${see}`,
+    ...{ ETIMEDOUT: noWay, EHOSTUNREACH: noWay, ENETUNREACH: noWay },
+    ...{ ECONNRESET: brokeOff, EPIPE: brokeOff },
+  };
+  const otherwise = isTls.test(code)
+    ? `and cai do not trust each other (${messageOf(reason)}): check the certificates of that context`
+    : `could not ${what} (${messageOf(reason)}): ${see}`;
+  return `${nameOf(cluster)} ${said[code] ?? otherwise}`;
+}
+
+function silent({ seconds, isThere }: ApiSilent, cluster: Cluster, what: string): string {
+  const which = isThere
+    ? 'still answers, but has not done that: it is overloaded, or stuck'
+    : 'does not answer';
+  return `${nameOf(cluster)} was to ${what} and ${which} (waited for ${seconds} s): see whether "kubectl get pods" works, or ${nameAnother}`;
+}

@@ -1,0 +1,190 @@
+/**
+ * Requests to the API server, each watched: one to a server that is stuck, or behind a network that is gone, would never
+ * end. Slow is not silent, so the server is asked for a sign of life before it is given up.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Agent, request, type RequestOptions } from 'node:https';
+import { buffer, text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import { ApiRefusal, ApiSilent, refusalOf } from './api-error';
+import type { Cluster } from './kubeconfig';
+import type { Credentials } from './exec-plugin';
+
+/** What is asked of the API server. */
+export interface Request {
+  /** Of HTTP. */
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** From `/api` or `/apis` on, with its query. */
+  readonly path: string;
+  /** Becomes JSON. */
+  readonly body?: unknown;
+  /** Of the body; `application/json` if absent. */
+  readonly type?: string;
+  /** Ends the request, whose failure is then its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** How long what may take, in milliseconds. */
+export interface Limits {
+  /** After this, the server is asked whether it is there, and then from time to time. */
+  readonly lookMs: number;
+  /** For it to say so. */
+  readonly signMs: number;
+}
+
+/** Of a connection, in Node's words, with the headers of the request on it. */
+type Settings = Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername'> & {
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+const usualLimits: Limits = { lookMs: 10_000, signMs: 10_000 };
+/** How often it is asked before a request has failed, as no request takes long in a sound server: that is 90 s. */
+const maxLooks = 9;
+/** How often a server that has too much to do is asked again, and how long it may ask for, in seconds. */
+const maxRepeats = 5;
+const maxRetrySeconds = 10;
+
+/** Whatever it answers, it is there. Everybody may ask for it. Source: Kubernetes, the role `system:public-info-viewer`. */
+const signPath = '/version';
+
+/** Requests to one API server. Connections are kept for some seconds. */
+export class Requests {
+  readonly #agent = new Agent({ keepAlive: true, scheduling: 'lifo', timeout: 5_000 });
+  readonly #url: URL;
+
+  /** Nothing is asked yet. */
+  constructor(
+    readonly cluster: Cluster,
+    private readonly limits = usualLimits,
+  ) {
+    this.#url = new URL(cluster.server);
+  }
+
+  /** The body of a success. Rejects with `ApiRefusal`, `ApiSilent`, `CaiError`, or an error of the connection. */
+  async whole(asked: Request): Promise<Buffer> {
+    for (let repeats = 0; ; repeats++) {
+      try {
+        return await this.#watched(
+          asked,
+          async (signal) => await buffer(await this.#send({ ...asked, signal })),
+        );
+      } catch (reason) {
+        const seconds = reason instanceof ApiRefusal ? reason.retryAfterSeconds : undefined;
+        const isBusy = [429, 503].includes(refusalOf(reason) ?? 0) && seconds !== undefined;
+        // Source: Kubernetes, "API Priority and Fairness": the request has not been looked at.
+        if (!isBusy || seconds > maxRetrySeconds || repeats === maxRepeats) throw reason;
+        await wait(seconds * 1_000, undefined, asked.signal && { signal: asked.signal });
+      }
+    }
+  }
+
+  /** A success with its body still to be read, which is not watched. Rejects as `whole` does. */
+  async open(asked: Request): Promise<IncomingMessage> {
+    return await this.#watched(asked, (signal) => this.#send({ ...asked, signal }));
+  }
+
+  /** Tries with what counts now, and once more with something else if the server does not know us by it. */
+  async authorized<T>(attempt: (credentials: Credentials) => Promise<T>): Promise<T> {
+    const credentials = await this.cluster.credentials();
+    try {
+      return await attempt(credentials);
+    } catch (reason) {
+      if (refusalOf(reason) !== 401) throw reason;
+      return await attempt(await this.cluster.credentials(credentials));
+    }
+  }
+
+  /** How TLS is to be spoken, and the headers that say who we are. */
+  settings({ token, cert, key }: Credentials): Settings {
+    const headers = { ...(token !== undefined && { authorization: `Bearer ${token}` }) };
+    return { ...this.cluster.tls, ...(cert && { cert }), ...(key && { key }), headers };
+  }
+
+  async #send(asked: Request): Promise<IncomingMessage> {
+    return await this.authorized(async (credentials) => {
+      const answer = await this.#ask(asked, credentials);
+      const { statusCode = 0, headers } = answer;
+      if (statusCode >= 200 && statusCode < 300) return answer;
+      throw new ApiRefusal(statusCode, await text(answer), headers['retry-after']);
+    });
+  }
+
+  #ask({ method, path, body, type, signal }: Request, credentials: Credentials): Promise<IncomingMessage> {
+    const settings = this.settings(credentials);
+    const json = body === undefined ? undefined : JSON.stringify(body);
+    const { hostname, port, pathname } = this.#url;
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        {
+          ...settings,
+          agent: this.#agent,
+          // Without the brackets of an address of IPv6.
+          host: hostname.replace(/^\[|\]$/g, ''),
+          port: port === '' ? 443 : Number(port),
+          path: pathname.replace(/\/$/, '') + path,
+          method,
+          headers: {
+            accept: 'application/json',
+            ...settings.headers,
+            ...(json !== undefined && {
+              'content-type': type ?? 'application/json',
+              'content-length': Buffer.byteLength(json),
+            }),
+          },
+          ...(signal && { signal }),
+        },
+        resolve,
+      );
+      sent.on('error', reject);
+      sent.end(json);
+    });
+  }
+
+  /** Ends what `done` does if the server leaves it without an answer, or if the caller wants that. */
+  async #watched<T>({ signal }: Request, done: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const end = new AbortController();
+    const onAbort = (): void => end.abort(signal?.reason);
+    if (signal?.aborted === true) onAbort();
+    signal?.addEventListener('abort', onAbort);
+    const stop = this.#look((reason) => end.abort(reason));
+    try {
+      return await done(end.signal);
+    } catch (reason) {
+      throw end.signal.aborted ? end.signal.reason : reason;
+    } finally {
+      stop();
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Tells once if the server leaves a request without an answer, unless what is returned is called before. */
+  #look(onSilent: (reason: ApiSilent) => void): () => void {
+    const { lookMs, signMs } = this.limits;
+    let isOver = false;
+    let looks = 0;
+    const later = () => setTimeout(() => void look(), lookMs).unref();
+    const look = async (): Promise<void> => {
+      const isThere = await this.#givesSign();
+      if (isOver) return;
+      looks++;
+      if (isThere && looks < maxLooks) timer = later();
+      else onSilent(new ApiSilent((looks * lookMs + (isThere ? 0 : signMs)) / 1_000, isThere));
+    };
+    let timer = later();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }
+
+  async #givesSign(): Promise<boolean> {
+    const signal = AbortSignal.timeout(this.limits.signMs);
+    try {
+      const answer = await this.#ask({ method: 'GET', path: signPath, signal }, {});
+      answer.resume();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
