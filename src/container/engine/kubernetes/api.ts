@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { ApiRefusal } from './api-error';
 import type { Cluster } from './kubeconfig';
+import { printedBy } from './pod-exec';
 import { openForward } from './port-forward';
 import { Requests, type Limits, type Request } from './requests';
 import { watch, type Listed, type WatchEvent } from './watch';
@@ -89,6 +90,11 @@ export class KubernetesApi {
    */
   async forward(pod: string, port: number, namespace = this.cluster.namespace): Promise<Duplex> {
     return await openForward(this.#requests, { namespace, pod, port });
+  }
+
+  /** What a program prints that is started in a container of a pod. */
+  async exec(pod: string, container: string, argv: readonly string[]): Promise<string> {
+    return await printedBy(this.#requests, { namespace: this.cluster.namespace, pod, container }, argv);
   }
 
   async #json(asked: Request): Promise<unknown> {
