@@ -1,13 +1,14 @@
 /** What one client does in the sessions of other connections. */
-import { cancelLine, errorLine, findById, resultLine, rpcErrorOf } from '../../rpc/answer';
 import { CaiError } from '../../errors';
+import { cancelLine, errorLine, findById, resultLine, rpcErrorOf } from '../../rpc/answer';
 import { fieldOf, jsonOf, type Message } from '../../rpc/message';
 import { ended, joined } from '../../rpc/splice';
 import type { Home, LiveSession } from './live-session';
 import { joiningMethods, type Participant } from './transitions';
 
-/** Of what waits for a session to be opened, for one client. */
+/** Of what one client has said of a session while it waits for it. */
 const maxWaitingBytes = 16 * 1024 * 1024;
+const maxWaitingMessages = 1_000;
 
 /** One client's part. */
 export class Guest {
@@ -15,7 +16,6 @@ export class Guest {
   readonly #joined = new Set<LiveSession>();
   /** Its open requests in these, by its ids; `id` is the one that their home has given them. */
   readonly #calls = new Map<string, { readonly home: Home; readonly id: string }>();
-
   /** What the client has said of sessions that another client is opening, since it wanted to open them, too. */
   readonly #waiting = new Map<LiveSession, Message[]>();
 
@@ -80,7 +80,7 @@ export class Guest {
   #wait(session: LiveSession, message: Message): void {
     const waiting = this.#waiting.get(session) ?? this.#waitFor(session);
     const bytes = waiting.reduce((sum, { line }) => sum + line.length, message.line.length);
-    if (bytes <= maxWaitingBytes) waiting.push(message);
+    if (bytes <= maxWaitingBytes && waiting.length < maxWaitingMessages) waiting.push(message);
     else {
       const text = 'another client is opening this session, and too much waits for that: try again';
       this.#refuse(message, new CaiError('AGENT_STALLED', text));

@@ -608,6 +608,13 @@ describe('two clients that load a session at the same time', () => {
     expect(first.sent()).toMatchObject([long, prompts(5, 'short')].map(({ params }) => ({ params })));
   });
 
+  test('cannot have any number of messages wait', () => {
+    const many = Array.from({ length: 1_000 }, (_, index) => prompts(3 + index, 'x'));
+    const { second } = waiting(...many);
+
+    expect(second.got()).toMatchObject([{ id: 1_002, error: { code: -32603 } }]);
+  });
+
   test('wait for the other to close it, and then open it by themselves', () => {
     const { home, guest } = joined();
     home.client(closes(2));
