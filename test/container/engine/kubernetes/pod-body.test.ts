@@ -1,0 +1,141 @@
+import { noRights } from '../../../../src/container/engine/container-info';
+import type { ContainerPlan, InnerEntry } from '../../../../src/container/engine/engine';
+import type { Pod } from '../../../../src/container/engine/kubernetes/pod';
+import { podBody } from '../../../../src/container/engine/kubernetes/pod-body';
+import { containerInfoOf, idOf, partsOf } from '../../../../src/container/engine/kubernetes/pod-info';
+
+const plan: ContainerPlan = {
+  image: 'registry.test/containai@sha256:1',
+  user: '1234:1235',
+  command: ['/usr/bin/perl', '/run/cai/keeper'],
+  workingFolder: '/srv/app',
+  env: { CAI_IDLE_SECONDS: '5' },
+  labels: { 'containai.managed': 'true', 'containai.user': '1000', 'containai.workspace': '/srv/ä b' },
+  volumeLabels: {},
+  mounts: [
+    { type: 'volume', source: 'cai-data', target: '/home/agent/.data', isReadOnly: false },
+    { type: 'bind', source: '/srv/app', target: '/srv/app', isReadOnly: false },
+    { type: 'bind', source: '/srv/app/.git/config', target: '/srv/app/.git/config', isReadOnly: true },
+  ],
+  rights: { ...noRights, memoryBytes: 2 ** 28 },
+  cpus: 1.5,
+  extraHosts: ['a:10.0.0.8', 'b:fd00::1'],
+  isTemporary: false,
+};
+const own = { uid: 1234, gid: 1235 };
+const root = { uid: 0, gid: 0 };
+const entries: InnerEntry[] = [
+  { path: '/run/cai', is: 'folder', mode: 0o755, ...root },
+  { path: '/run/cai/keeper', is: { file: 'program' }, mode: 0o755, ...root },
+  { path: '/run/cai/used', is: { file: '' }, mode: 0o600, ...own },
+  { path: '/home/agent', is: 'folder', mode: 0o755, ...own },
+  { path: "/home/agent/it's", is: { link: '.data/x' }, mode: 0o777, ...own },
+];
+const { pod, secret } = podBody('cai-app-1', 'cai-app-1-ab', plan, entries);
+const [main] = pod.spec.containers;
+const made = { ...pod, metadata: { ...pod.metadata, uid: 'u-1' } } as unknown as Pod;
+
+describe('podBody', () => {
+  test('asks for nothing that a restricted namespace refuses', () => {
+    for (const each of [...pod.spec.initContainers, main!])
+      expect(each.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ['ALL'] },
+      });
+    expect(pod.spec).toMatchObject({
+      restartPolicy: 'Never',
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      securityContext: {
+        runAsUser: 1234,
+        runAsGroup: 1235,
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+    });
+  });
+
+  test('has only what can be selected as labels, and all of them as annotations', () => {
+    expect(pod.metadata.labels).toEqual({ 'containai.managed': 'true', 'containai.user': '1000' });
+    expect(pod.metadata.annotations).toEqual(plan.labels);
+  });
+
+  test("mounts each file of root's from a Secret that never changes, and has the user's made before", () => {
+    expect(secret).toMatchObject({
+      immutable: true,
+      data: { f1: Buffer.from('program').toString('base64') },
+    });
+    expect(main!.volumeMounts).toContainEqual({
+      name: 'cai-files',
+      mountPath: '/run/cai/keeper',
+      subPath: 'f1',
+      readOnly: true,
+    });
+    expect(main!.volumeMounts).toContainEqual({
+      name: 'cai-made',
+      mountPath: '/run/cai/used',
+      subPath: 'e2',
+    });
+    expect(main!.volumeMounts).toContainEqual({
+      name: 'cai-made',
+      mountPath: '/home/agent',
+      subPath: 'home',
+    });
+    expect(pod.spec.initContainers[0]!.command.at(-1)).toContain(
+      `ln -sfn '.data/x' '/cai-made/home/it'\\''s'`,
+    );
+  });
+
+  test('mounts what lies in another mount after that', () => {
+    const targets = main!.volumeMounts!.map(({ mountPath }) => mountPath);
+    expect(targets.indexOf('/home/agent')).toBeLessThan(targets.indexOf('/home/agent/.data'));
+    expect(targets.indexOf('/srv/app')).toBeLessThan(targets.indexOf('/srv/app/.git/config'));
+  });
+
+  test('knows names of both kinds of addresses', () => {
+    expect(pod.spec.hostAliases).toEqual([
+      { ip: '10.0.0.8', hostnames: ['a'] },
+      { ip: 'fd00::1', hostnames: ['b'] },
+    ]);
+  });
+});
+
+describe('containerInfoOf', () => {
+  test('tells of a pod what it was asked for', () => {
+    expect(containerInfoOf(made)).toMatchObject({
+      id: 'cai-app-1_u-1',
+      name: 'cai-app-1',
+      state: 'created',
+      isRunning: false,
+      labels: plan.labels,
+      user: plan.user,
+      imageId: plan.image,
+      rights: plan.rights,
+      mounts: plan.mounts,
+    });
+    expect(partsOf(idOf(made))).toEqual({ name: 'cai-app-1', uid: 'u-1' });
+  });
+
+  test.each<[string, object, object]>([
+    ['a privileged container', {}, { securityContext: { ...main!.securityContext, privileged: true } }],
+    ['one that may gain rights', {}, { securityContext: { capabilities: { drop: ['ALL'] } } }],
+    ["the node's network", { hostNetwork: true }, {}],
+    ["the node's processes", { hostPID: true }, {}],
+  ])('sees that %s confines nothing', (_, spec, container) => {
+    const changed = { ...made, spec: { ...made.spec, ...spec, containers: [{ ...main!, ...container }] } };
+
+    expect(containerInfoOf(changed as unknown as Pod).rights.isConfined).toBe(false);
+  });
+
+  test.each([
+    ['268435456', 2 ** 28],
+    ['256Mi', 2 ** 28],
+    ['1.5Gi', 1.5 * 2 ** 30],
+    ['500M', 5e8],
+  ])('reads a limit of %s as the server writes it', (memory, bytes) => {
+    const limited = { ...main!, resources: { limits: { memory } } };
+    const changed = { ...made, spec: { ...made.spec, containers: [limited] } };
+
+    expect(containerInfoOf(changed as unknown as Pod).rights.memoryBytes).toBe(bytes);
+  });
+});
