@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
 import { gitIdentity } from '../workspace/git';
-import type { ContainerInfo } from './engine/container-info';
+import { isGoing, type ContainerInfo } from './engine/container-info';
 import type { Engine, InnerEntry, InnerFiles } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import { containerFiles, mountIdentities } from './spec/files';
@@ -120,8 +120,7 @@ async function failureOf(
 ): Promise<CaiError | undefined> {
   const known = reason instanceof CaiError && reason.code !== 'NO_ENGINE' ? reason : undefined;
   if (known?.code === 'NOT_READY') return known;
-  const info = await engine.inspectContainer(id);
-  if (info === undefined || info.state === 'removing' || info.state === 'dead') return undefined;
+  if (isGoing(await engine.inspectContainer(id))) return undefined;
   const what = `the container ${name} cannot be started: ${messageOf(reason)}`;
   return known ?? new CaiError('CONTAINER_START', what, undefined, { cause: reason });
 }

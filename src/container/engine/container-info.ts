@@ -66,6 +66,11 @@ export interface ContainerRights {
   readonly publishedOn: readonly string[];
 }
 
+/** Whether there is no such container any more, or soon will be none. */
+export function isGoing(info: ContainerInfo | undefined): boolean {
+  return info === undefined || info.state === 'removing' || info.state === 'dead';
+}
+
 /** The profile of system calls that an engine has by itself, as it is recorded. */
 export const engineProfile = 'default';
 

@@ -20,9 +20,10 @@ import { endingMethods, joiningMethods, type CallOfSession, type Participant } f
 import { OwnSessions } from './own-sessions';
 import type { Keeper } from '../outbox';
 
-/** Calls after which the client has a session that they, or their answers, name. */
-const openingMethods = new Set(['session/new', 'session/fork', ...joiningMethods]);
-const changingMethods: ReadonlySet<string> = new Set([...openingMethods, ...endingMethods]);
+/** Calls that make a session, which their answers name. */
+const makingMethods: ReadonlySet<string> = new Set(['session/new', 'session/fork']);
+/** Calls after which the client has a session. */
+const openingMethods: ReadonlySet<string> = new Set([...makingMethods, ...joiningMethods]);
 
 const callPlan = planOf({
   sessionId: 'session',
@@ -220,7 +221,7 @@ export class Traffic implements Home {
 
   #answered(call: OpenCall, message: Message): void {
     this.#calls.delete(call.id);
-    if (changingMethods.has(call.method)) this.#hasChanged(call, message);
+    if (openingMethods.has(call.method) || endingMethods.has(call.method)) this.#hasChanged(call, message);
     call.answer(message);
     if (call.sessionId !== undefined) this.#own.get(call.sessionId)?.answered(call, message);
   }
@@ -236,19 +237,18 @@ export class Traffic implements Home {
   }
 
   #hasChanged(call: OpenCall, answer: Message): void {
-    const isNew = openingMethods.has(call.method) && !joiningMethods.has(call.method);
-    const id = isNew ? stringOf(answer, 'session') : call.sessionId;
-    if (id !== undefined) this.#sessionHasChanged(id, call, isNew, answer);
+    const id = makingMethods.has(call.method) ? stringOf(answer, 'session') : call.sessionId;
+    if (id !== undefined) this.#sessionHasChanged(id, call, answer);
     if (this.#isOpening) return;
     // What the agent has spoken of meanwhile, and has not opened.
     for (const each of this.#own.all) if (!each.isOpen && !each.isChanging) this.#own.forget(each);
   }
 
-  #sessionHasChanged(id: string, call: OpenCall, isNew: boolean, answer: Message): void {
+  #sessionHasChanged(id: string, call: OpenCall, answer: Message): void {
     const isOpened = openingMethods.has(call.method) && !answer.isError;
     if (isOpened) this.#known.add(id);
     const session = isOpened ? this.#own.add(id) : this.#own.get(id);
-    if (session === undefined || (isNew && session.isOpen)) return;
+    if (session === undefined || (makingMethods.has(call.method) && session.isOpen)) return;
     session.hasChanged(call, answer);
     if (!session.isOpen && !session.isChanging) this.#own.forget(session);
   }

@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers';
 import type Docker from 'dockerode';
 import { CaiError, type FailureCode } from '../../../errors';
 import type { Host } from '../../../system/host';
-import type { ContainerInfo } from '../container-info';
+import { isGoing, type ContainerInfo } from '../container-info';
 import type { ContainerProcess } from '../container-processes';
 import type { EngineAbout } from '../engine-info';
 import type {
@@ -109,8 +109,7 @@ export class DockerEngine implements Engine {
       return made.id;
     } catch (reason) {
       if (reason instanceof CaiError && reason.code === 'NOT_READY') throw reason;
-      const info = await this.inspectContainer(made.id);
-      if (info === undefined || info.state === 'removing' || info.state === 'dead') return undefined;
+      if (isGoing(await this.inspectContainer(made.id))) return undefined;
       // Half made it would be in everybody's way.
       await this.removeContainer(made.id).catch(() => undefined);
       throw reason;
