@@ -136,7 +136,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'container/engine/container-info': 'types',
   'container/engine/docker/docker-images': 'test/container/engine/docker/docker-engine.test.ts',
   'container/engine/docker/tar': 'test/engine/engine.test.ts',
-  'container/engine/kubernetes/kubeconfig-file': 'test/container/engine/kubernetes/kubeconfig.test.ts',
+  'container/engine/kubernetes/api/kubeconfig-file': 'test/container/engine/kubernetes/api/kubeconfig.test.ts',
   'container/engine/find-engine': 'test/container/engine/docker/context.test.ts',
   'workspace/git': 'test/workspace/root.test.ts, and test/engine/ for the author',
   ...Object.fromEntries(
@@ -209,7 +209,7 @@ describe('the sources', () => {
         'commands/run/exec',
         'credentials/secret',
         'credentials/keyring',
-        'container/engine/kubernetes/exec-plugin',
+        'container/engine/kubernetes/api/exec-plugin',
       ]),
     ).toEqual([]);
   });

@@ -4,7 +4,7 @@ import type { Host } from '../../system/host';
 import { originOf, resolveEngine } from './docker/context';
 import { DockerEngine } from './docker/docker-engine';
 import type { Engine } from './engine';
-import { findCluster, nameOf } from './kubernetes/kubeconfig';
+import { findCluster, nameOf } from './kubernetes/api/kubeconfig';
 import { KubernetesEngine } from './kubernetes/kubernetes-engine';
 
 /** An engine that nobody has asked yet. */

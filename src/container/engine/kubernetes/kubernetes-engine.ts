@@ -17,9 +17,9 @@ import {
   type ListedContainer,
   type ListedVolume,
 } from '../engine';
-import { KubernetesApi, withQuery } from './api';
-import { ForwardFailure, kubernetesError, refusalOf, unless } from './api-error';
-import type { Cluster } from './kubeconfig';
+import { KubernetesApi, withQuery } from './api/api';
+import { ForwardFailure, kubernetesError, refusalOf, unless } from './api/api-error';
+import type { Cluster } from './api/kubeconfig';
 import { KubernetesImages } from './kubernetes-images';
 import type { Pod } from './pod';
 import { doorPort, podBody, selectable } from './pod-body';

@@ -1,6 +1,6 @@
 /** The processes of a pod, as a program in it tells them. */
 import type { ContainerProcess } from '../container-processes';
-import type { KubernetesApi } from './api';
+import type { KubernetesApi } from './api/api';
 import { mainContainer } from './pod';
 
 const program = String.raw`for my $stat (glob '/proc/[0-9]*/stat') { open my $f, '<', $stat or next; my ($pid, $parent) = (readline($f) // '') =~ /^(\d+) \(.*\) \S (\d+)/s or next; open my $c, '<', "/proc/$pid/cmdline" or next; my $line = do { local $/; <$c> } // ''; $line =~ s/\0$//; $line =~ tr/\0\n/  /; print "$pid $parent $line\n" }`;

@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { ApiRefusal } from './api-error';
 import type { Cluster } from './kubeconfig';
-import { printedBy } from './pod-exec';
+import { printedBy } from './exec';
 import { openForward } from './port-forward';
 import { Requests, type Limits, type Request } from './requests';
 import { watch, type Listed, type WatchEvent } from './watch';

@@ -1,7 +1,7 @@
 /** Programs that give credentials. Source: Kubernetes, "client-go credential plugins", and client.authentication.k8s.io/v1. */
 import { execFile } from 'node:child_process';
-import { unlessFails } from '../../../system/state-folder';
-import type { CaiError } from '../../../errors';
+import { unlessFails } from '../../../../system/state-folder';
+import type { CaiError } from '../../../../errors';
 import type { Entry } from './kubeconfig-file';
 
 /** How long a program may take, in milliseconds. */

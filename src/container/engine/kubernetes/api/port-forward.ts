@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
-import { Pulse } from '../../../wire/pulse';
+import { Pulse } from '../../../../wire/pulse';
 import { ApiRefusal, ForwardFailure, type PodPort } from './api-error';
 import type { Requests } from './requests';
 

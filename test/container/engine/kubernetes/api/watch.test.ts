@@ -1,8 +1,8 @@
 /** Source of the form: Kubernetes API concepts, "Efficient detection of changes" and "410 Gone responses". */
 import type { ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { KubernetesApi } from '../../../../src/container/engine/kubernetes/api';
-import { watch, type WatchEvent } from '../../../../src/container/engine/kubernetes/watch';
+import { KubernetesApi } from '../../../../../src/container/engine/kubernetes/api/api';
+import { watch, type WatchEvent } from '../../../../../src/container/engine/kubernetes/api/watch';
 import { cut, json, PlayedApi, status, type Answer } from './played-api';
 
 let api: PlayedApi;

@@ -1,6 +1,6 @@
 /** What people are told when the API server cannot be reached or refuses something. */
-import { CaiError, messageOf, type FailureCode } from '../../../errors';
-import { printableLine } from '../../../system/quoted';
+import { CaiError, messageOf, type FailureCode } from '../../../../errors';
+import { printableLine } from '../../../../system/quoted';
 import { nameAnother, nameOf, type Cluster } from './kubeconfig';
 
 /** Of a long text that is no Status, so much is told, in characters. */

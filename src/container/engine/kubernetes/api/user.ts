@@ -1,6 +1,6 @@
 /** Who we are to a cluster. Source: Kubernetes, "kubeconfig (v1)", `AuthInfo`. */
 import { readFile } from 'node:fs/promises';
-import { messageOf } from '../../../errors';
+import { messageOf } from '../../../../errors';
 import { ExecPlugin, type Credentials } from './exec-plugin';
 import { noCluster, type Entry } from './kubeconfig-file';
 

@@ -1,7 +1,7 @@
 /** Which cluster is meant, found out as kubectl does. Source: Kubernetes, "Organizing Cluster Access". */
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { Host } from '../../../system/host';
+import type { Host } from '../../../../system/host';
 import { type Entry, Kubeconfig, noCluster, readNamed } from './kubeconfig-file';
 import { credentialsOf, tokenIn, type TakeCredentials } from './user';
 

@@ -5,8 +5,8 @@ import {
   kubernetesError,
   refusalOf,
   unless,
-} from '../../../../src/container/engine/kubernetes/api-error';
-import { CaiError } from '../../../../src/errors';
+} from '../../../../../src/container/engine/kubernetes/api/api-error';
+import { CaiError } from '../../../../../src/errors';
 import { status } from './played-api';
 
 const cluster = {

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Entry } from '../../../../src/container/engine/kubernetes/kubeconfig-file';
-import { credentialsOf } from '../../../../src/container/engine/kubernetes/user';
-import { expectedError } from '../../../expected-error';
-import { newFolder } from '../../../support/temp-folder';
+import { Entry } from '../../../../../src/container/engine/kubernetes/api/kubeconfig-file';
+import { credentialsOf } from '../../../../../src/container/engine/kubernetes/api/user';
+import { expectedError } from '../../../../expected-error';
+import { newFolder } from '../../../../support/temp-folder';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 

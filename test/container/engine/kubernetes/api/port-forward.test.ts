@@ -7,8 +7,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { openForward } from '../../../../src/container/engine/kubernetes/port-forward';
-import { Requests } from '../../../../src/container/engine/kubernetes/requests';
+import { openForward } from '../../../../../src/container/engine/kubernetes/api/port-forward';
+import { Requests } from '../../../../../src/container/engine/kubernetes/api/requests';
 import { PlayedApi, status } from './played-api';
 
 const port = 8022;

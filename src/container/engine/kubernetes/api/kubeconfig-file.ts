@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
-import { CaiError, messageOf } from '../../../errors';
+import { CaiError, messageOf } from '../../../../errors';
 
 /** Some settings of a file, which may be anything: an entry of one of its lists, or a part of one. */
 export class Entry {

@@ -1,10 +1,10 @@
 /** Source of the form: Kubernetes, "client-go credential plugins". */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ExecPlugin } from '../../../../src/container/engine/kubernetes/exec-plugin';
-import { Entry } from '../../../../src/container/engine/kubernetes/kubeconfig-file';
-import { expectedError } from '../../../expected-error';
-import { newFolder } from '../../../support/temp-folder';
+import { ExecPlugin } from '../../../../../src/container/engine/kubernetes/api/exec-plugin';
+import { Entry } from '../../../../../src/container/engine/kubernetes/api/kubeconfig-file';
+import { expectedError } from '../../../../expected-error';
+import { newFolder } from '../../../../support/temp-folder';
 
 const v1 = 'client.authentication.k8s.io/v1';
 

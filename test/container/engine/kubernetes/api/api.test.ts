@@ -1,4 +1,4 @@
-import { KubernetesApi, withQuery } from '../../../../src/container/engine/kubernetes/api';
+import { KubernetesApi, withQuery } from '../../../../../src/container/engine/kubernetes/api/api';
 import { json, PlayedApi } from './played-api';
 
 let played: PlayedApi;

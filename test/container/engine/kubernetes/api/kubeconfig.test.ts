@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { clusterOfPod, findCluster, nameOf } from '../../../../src/container/engine/kubernetes/kubeconfig';
-import { expectedError } from '../../../expected-error';
-import { newFolder } from '../../../support/temp-folder';
+import { clusterOfPod, findCluster, nameOf } from '../../../../../src/container/engine/kubernetes/api/kubeconfig';
+import { expectedError } from '../../../../expected-error';
+import { newFolder } from '../../../../support/temp-folder';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 

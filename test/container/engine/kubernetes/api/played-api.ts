@@ -5,9 +5,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { Cluster } from '../../../../src/container/engine/kubernetes/kubeconfig';
-import type { Credentials } from '../../../../src/container/engine/kubernetes/exec-plugin';
-import { certificate } from '../../../support/certificate';
+import type { Cluster } from '../../../../../src/container/engine/kubernetes/api/kubeconfig';
+import type { Credentials } from '../../../../../src/container/engine/kubernetes/api/exec-plugin';
+import { certificate } from '../../../../support/certificate';
 
 /** A request that has come. */
 export interface Asked {

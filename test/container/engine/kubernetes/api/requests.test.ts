@@ -1,4 +1,4 @@
-import { Requests } from '../../../../src/container/engine/kubernetes/requests';
+import { Requests } from '../../../../../src/container/engine/kubernetes/api/requests';
 import { cut, json, PlayedApi, status } from './played-api';
 
 let api: PlayedApi;
