@@ -1,6 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { clusterOfPod, findCluster, nameOf } from '../../../../../src/container/engine/kubernetes/api/kubeconfig';
+import {
+  clusterOfPod,
+  findCluster,
+  nameOf,
+} from '../../../../../src/container/engine/kubernetes/api/kubeconfig';
 import { expectedError } from '../../../../expected-error';
 import { newFolder } from '../../../../support/temp-folder';
 
