@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { kubectl, program } from './kubectl';
 
 const image = process.env.CAI_TEST_IMAGE ?? 'node:22-bookworm-slim';
+const pushed = process.env.CAI_TEST_K8S_IMAGE ?? '';
 const nodes = (process.env.CAI_TEST_K8S_NODES ?? '').split(' ');
 const namespace = `cai-cluster-${process.pid}`;
 const look = 'node --version; id -u; grep -E "^(CapBnd|NoNewPrivs|Seccomp):" /proc/self/status';
@@ -31,7 +32,7 @@ async function appears(kind: string, field: string, value: RegExp): Promise<stri
 }
 
 /** A pod that has as few rights as those of agents. */
-function restrictedPod(node: string): object {
+function restrictedPod(node: string, image: string, imagePullPolicy: string): object {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -45,7 +46,7 @@ function restrictedPod(node: string): object {
         {
           name: 'agent',
           image,
-          imagePullPolicy: 'Never',
+          imagePullPolicy,
           command: ['sh', '-c', look],
           securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
         },
@@ -64,11 +65,14 @@ test('the cluster has two nodes, which are ready', async () => {
   expect(lines).toEqual(nodes.map((node) => `${node} True`));
 });
 
-test.each(nodes)(
-  'a pod without rights runs on %s, its log can be read, and it can be deleted',
-  async (node) => {
+test.each([
+  ...nodes.map((node) => ['an image that it has', node, image, 'Never'] as const),
+  ...nodes.map((node) => ['an image of the registry', node, pushed, 'Always'] as const),
+])(
+  'a pod without rights and with %s runs on %s, its log can be read, and it can be deleted',
+  async (_, node, image, policy) => {
     const pod = ['pod', 'restricted', '--namespace', namespace];
-    await kubectl(['create', '--filename', '-'], JSON.stringify(restrictedPod(node)));
+    await kubectl(['create', '--filename', '-'], JSON.stringify(restrictedPod(node, image, policy)));
     try {
       const ended = await appears('pod', '{.spec.nodeName} {.status.phase}', / (Succeeded|Failed)$/);
       const log = await kubectl(['logs', 'restricted', '--namespace', namespace]);

@@ -3,7 +3,7 @@
 
 configure_node() {
   local folder=$run/node$1
-  install -d "$folder/cni"
+  install -d "$folder/cni" "$folder/registries/$registry"
   cat >"$folder/cni/pods.conflist" <<JSON
 { "cniVersion": "0.4.0", "name": "pods", "plugins": [{ "type": "bridge", "bridge": "pods", "isGateway": true,
   "hairpinMode": true, "ipam": { "type": "host-local", "dataDir": "$folder/addresses",
@@ -25,6 +25,13 @@ state = "$folder/containerd-state"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "$bin/cni"
     conf_dir = "$folder/cni"
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "$folder/registries"
+TOML
+  cat >"$folder/registries/$registry/hosts.toml" <<TOML
+server = "http://$host_address:$registry_port"
+[host."http://$host_address:$registry_port"]
+  capabilities = ["pull", "resolve"]
 TOML
   # The files of this machine's disk are not the node's to clear, and it answers the API server alone.
   cat >"$folder/kubelet.yaml" <<YAML

@@ -41,10 +41,11 @@ remove_control_groups() {
   done
 }
 
-# launch NAME PLACE COMMAND...: starts a process with the network and mounts of that place.
+# launch NAME PLACE COMMAND...: starts a process with the network and mounts of that place, or of this `machine`.
 launch() (
   process=$1
-  place=(--net="$run/places/$2.net" --mount="$run/places/$2.mounts")
+  place=()
+  if [[ $2 != machine ]]; then place=(--net="$run/places/$2.net" --mount="$run/places/$2.mounts"); fi
   cd /
   # It begins in the group that this shell is in, and so do its children.
   echo "$BASHPID" >"$(members)/system/cgroup.procs"

@@ -7,13 +7,14 @@
 #                                    that Kubernetes reports as `imageID`
 #   machine.sh kill NAME [SIGNAL]    ends a process of the cluster at once, or sends it another signal: etcd,
 #                                    api-server, controller-manager, scheduler, containerd-node1, kubelet-node1,
-#                                    containerd-node2 or kubelet-node2
+#                                    containerd-node2, kubelet-node2, registry or registry-nodes
 #   machine.sh revive NAME           starts one that was killed, or continues one that was stopped
 #   machine.sh stop                  ends all of it; only packages, programs and the log stay
 #
 # Each node has a network, mounts, control groups and a containerd of its own; all that runs is in one control
 # group, by which `stop` finds it. Images come from the engine that `test/engine/machine.sh` runs: CAI_TEST_IMAGES
-# names those that `start` imports. The programs of Kubernetes are in $CAI_TEST_K8S_DIST, else in `dist` below; where
+# names those that `start` imports, and pushes to a registry that this machine and both nodes know by the same name
+# (`env` tells it as CAI_TEST_REGISTRY, and the first image in it as CAI_TEST_K8S_IMAGE). The programs of Kubernetes are in $CAI_TEST_K8S_DIST, else in `dist` below; where
 # there are none, `build.sh` makes them, once. All else is in $CAI_TEST_K8S_STATE, else in
 # /var/lib/containai-test-kubernetes.
 set -euo pipefail
@@ -30,7 +31,7 @@ run=$state/run
 # Which images the nodes have: "NAME ID", one a line.
 imported=$run/imported
 nodes=(1 2)
-processes=(etcd api-server controller-manager scheduler)
+processes=(registry registry-nodes etcd api-server controller-manager scheduler)
 for node in "${nodes[@]}"; do processes+=("containerd-node$node" "kubelet-node$node"); done
 start_timeout_s=120
 stop_timeout_s=30
@@ -76,6 +77,8 @@ source "$here/machine-control-plane.sh"
 source "$here/machine-node.sh"
 # shellcheck source-path=SCRIPTDIR source=machine-images.sh
 source "$here/machine-images.sh"
+# shellcheck source-path=SCRIPTDIR source=machine-registry.sh
+source "$here/machine-registry.sh"
 
 is_missing() { ! command -v "$1" >/dev/null; }
 
@@ -136,6 +139,9 @@ start_cluster() {
   make_control_groups
   make_places
   make_certificates
+  configure_registry
+  start_process registry
+  start_process registry-nodes
   start_process etcd
   start_process api-server
   for node in "${nodes[@]}"; do
@@ -162,6 +168,8 @@ stop_cluster() {
 
 start_process() {
   case $1 in
+    registry) start_registry 127.0.0.1 "$1" ;;
+    registry-nodes) start_registry "$host_address" "$1" ;;
     etcd) start_etcd ;;
     api-server) start_api_server ;;
     controller-manager) start_controller_manager ;;
@@ -172,28 +180,32 @@ start_process() {
 }
 
 start() {
-  local image missing=()
+  local image missing=() unpushed=()
   install -d -m 711 "$state"
   exec 9>"$state/lock"
   flock 9
   : >"$log"
   install_packages
   unpack_programs
+  unpack_registry
   if ! is_running; then
     stop_cluster
     start_cluster
   fi
   for image in $images; do
     if ! grep -qs "^$image " "$imported"; then missing+=("$image"); fi
+    if ! grep -qsx "$image" "$pushed"; then unpushed+=("$image"); fi
   done
   if ((${#missing[@]} > 0)); then import_images "${missing[@]}" >/dev/null; fi
+  if ((${#unpushed[@]} > 0)); then push_images "${unpushed[@]}"; fi
   say "ready: a cluster answers, of which $KUBECONFIG tells"
 }
 
 print_env() {
   if ! is_running; then fail 'no cluster answers: run "machine.sh start" first'; fi
   printf 'export %s=%q\n' CAI_TEST_K8S 1 CAI_TEST_K8S_STATE "$state" KUBECONFIG "$KUBECONFIG" \
-    CAI_TEST_K8S_NODES "${nodes[*]/#/node}" CAI_TEST_K8S_KUBECTL "$bin/kubectl"
+    CAI_TEST_K8S_NODES "${nodes[*]/#/node}" CAI_TEST_K8S_KUBECTL "$bin/kubectl" \
+    CAI_TEST_REGISTRY "$registry" CAI_TEST_K8S_IMAGE "$registry/$(head -n 1 "$pushed")"
   # shellcheck disable=SC2016 # whoever evaluates it has the PATH
   printf 'export PATH="$PATH":%q\n' "$bin"
 }
