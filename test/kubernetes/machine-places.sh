@@ -99,6 +99,31 @@ connect_places() {
       if ((other != node)); then at "node$other" ip route add "${route[@]}"; fi
     done
   done
+  reach_first_service
+  set_policy on
+}
+
+# Nothing serves addresses of services here but for that of the API server, which every pod is told.
+reach_first_service() {
+  local node
+  at control-plane ip address add "$first_service/32" dev bridge
+  at control-plane iptables --table nat --append PREROUTING --destination "$first_service" --protocol tcp --dport 443 \
+    --jump REDIRECT --to-ports 6443
+  for node in "${nodes[@]}"; do at "node$node" ip route add "$first_service" via "$control_plane_address"; done
+}
+
+# set_policy on|off: whether what pods send is dropped before it reaches anything, their node and their neighbours
+# included. The network plugin here enforces no policy, so this stands for one that does, where a policy forbids all:
+# it follows no labels. Pods that are to have a network need it off. What enters a pod by its node, as a forwarded
+# port, does not come this way.
+set_policy() {
+  local node
+  for node in "${nodes[@]}"; do
+    at "node$node" ebtables-nft --table nat --flush
+    if [[ $1 == on ]]; then
+      at "node$node" ebtables-nft --table nat --append PREROUTING --in-interface veth+ --protocol '!' ARP --jump DROP
+    fi
+  done
 }
 
 # With the interface, the routes of this machine go as well.

@@ -9,6 +9,7 @@
 #                                    api-server, controller-manager, scheduler, containerd-node1, kubelet-node1,
 #                                    containerd-node2, kubelet-node2, registry or registry-nodes
 #   machine.sh revive NAME           starts one that was killed, or continues one that was stopped
+#   machine.sh policy on|off         whether pods are kept from every network, as at the start
 #   machine.sh stop                  ends all of it; only packages, programs and the log stay
 #
 # Each node has a network, mounts, control groups and a containerd of its own; all that runs is in one control
@@ -87,6 +88,7 @@ install_packages() {
   local packages=()
   if is_missing containerd || is_missing docker; then fail 'containerd is missing: run "test/engine/machine.sh start" first'; fi
   if is_missing ip; then packages+=(iproute2); fi
+  if is_missing ebtables-nft; then packages+=(iptables); fi
   if is_missing openssl; then packages+=(openssl); fi
   if is_missing xz; then packages+=(xz-utils); fi
   if ((${#packages[@]} == 0)); then return; fi
@@ -217,7 +219,9 @@ stop() {
   stop_cluster
 }
 
-usage() { fail 'usage: machine.sh start | env | import IMAGE... | kill NAME [SIGNAL] | revive NAME | stop'; }
+usage() {
+  fail 'usage: machine.sh start | env | import IMAGE... | kill NAME [SIGNAL] | revive NAME | policy on|off | stop'
+}
 
 if ((EUID != 0)); then fail 'only root can run a cluster'; fi
 case "${1:-} $#" in
@@ -228,5 +232,10 @@ case "${1:-} $#" in
   'import '*) import_images "${@:2}" ;;
   'kill 2' | 'kill 3') kill_process "${@:2}" ;;
   'revive 2') revive_process "$2" ;;
+  'policy 2')
+    if [[ $2 != on && $2 != off ]]; then usage; fi
+    if ! process_id containerd-node1 >/dev/null; then fail 'no cluster runs: run "machine.sh start" first'; fi
+    set_policy "$2"
+    ;;
   *) usage ;;
 esac

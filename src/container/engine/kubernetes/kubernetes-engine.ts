@@ -2,9 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { CaiError, type FailureCode } from '../../../errors';
-import type { ContainerInfo } from '../container-info';
+import { engineProfile, type ContainerInfo } from '../container-info';
 import type { ContainerProcess } from '../container-processes';
-import { engineProfile } from '../container-info';
 import type { EngineAbout, InnerFile } from '../engine-info';
 import {
   NotYet,
@@ -21,6 +20,7 @@ import { KubernetesApi, withQuery } from './api/api';
 import { ForwardFailure, kubernetesError, refusalOf, unless } from './api/api-error';
 import type { Cluster } from './api/kubeconfig';
 import { KubernetesImages } from './kubernetes-images';
+import { NetworkPolicies } from './network-policy';
 import type { Pod } from './pod';
 import { doorPort, podBody, selectable } from './pod-body';
 import { containerInfoOf, idOf, partsOf } from './pod-info';
@@ -42,6 +42,7 @@ export class KubernetesEngine implements Engine {
   /** As of `Engine`. */
   readonly images: ImageStore = new KubernetesImages();
   readonly #api: KubernetesApi;
+  readonly #policies: NetworkPolicies;
 
   private constructor(
     private readonly cluster: Cluster,
@@ -49,6 +50,7 @@ export class KubernetesEngine implements Engine {
     api: KubernetesApi,
   ) {
     this.#api = api;
+    this.#policies = new NetworkPolicies(api);
   }
 
   /** Finds out whether it is there. Rejects with `NO_ENGINE`. */
@@ -116,6 +118,7 @@ export class KubernetesEngine implements Engine {
     const secretName = `${name}-${randomBytes(4).toString('hex')}`;
     const { pod, secret } = podBody(name, secretName, plan, entries);
     return await this.#ask(`make the pod ${name}`, async () => {
+      await this.#policies.keep(pod.metadata.labels);
       await this.#api.create(this.#path('secrets'), secret);
       const made = await this.#createPod(pod).catch(async (reason: unknown) => {
         await this.#removeSecret(secretName);

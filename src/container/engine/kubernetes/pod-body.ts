@@ -2,13 +2,13 @@
 import { agentHome } from '../../../workspace/mount';
 import { engineProfile, type ContainerMount } from '../container-info';
 import type { ContainerPlan, InnerEntry } from '../engine';
+import { networkLabel } from './network-policy';
 import { mainContainer, type PodContainer, type PodVolume, type VolumeMount } from './pod';
 import { byDepth, podFiles } from './pod-files';
+import { podWall } from './pod-network';
 
 /** What every pod of ours is found by; all labels of a container are annotations, which may hold any text. */
 export const selectable = ['containai.managed', 'containai.user'] as const;
-/** On pods that may reach a network; see `NetworkPolicy` in the namespace. */
-export const networkLabel = 'containai.network';
 /** So much a node must have free, however much a pod may use. */
 const requests = { memory: '256Mi', cpu: '100m' };
 
@@ -23,8 +23,9 @@ export function podBody(
   entries: readonly InnerEntry[],
 ) {
   const [uid, gid] = plan.user.split(':').map(Number);
-  const files = podFiles(entries, secretName, agentHome);
   const { rights } = plan;
+  const wall = podWall(rights.hasNetwork);
+  const files = podFiles([...entries, ...wall.entries], secretName, agentHome, wall.script);
   const labels = {
     ...Object.fromEntries(
       selectable.flatMap((key) => (plan.labels[key] === undefined ? [] : [[key, plan.labels[key]]])),
@@ -81,7 +82,14 @@ export function podBody(
       },
       volumes: [...files.volumes, ...own.map(({ volume }) => volume)],
       initContainers: [
-        { ...shared, name: 'files', command: [...files.initCommand], volumeMounts: [...files.initMounts] },
+        {
+          ...shared,
+          name: 'files',
+          command: [...files.initCommand],
+          env: [...wall.env],
+          volumeMounts: [...files.initMounts],
+          terminationMessagePolicy: 'FallbackToLogsOnError',
+        },
       ],
       containers: [main],
     },

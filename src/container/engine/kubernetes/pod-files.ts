@@ -25,11 +25,16 @@ const madeFolder = '/cai-made';
 const secretVolume = 'cai-files';
 const madeVolume = 'cai-made';
 
-/** `home` is all the user's, and gets a volume of its own. */
-export function podFiles(entries: readonly InnerEntry[], secretName: string, home: string): PodFiles {
+/** `home` is all the user's, and gets a volume of its own; `first`: lines that come before all others. */
+export function podFiles(
+  entries: readonly InnerEntry[],
+  secretName: string,
+  home: string,
+  first: readonly string[] = [],
+): PodFiles {
   const data: Record<string, string> = {};
   const mounts: VolumeMount[] = [];
-  const script = ['set -e'];
+  const script = ['set -e', ...first];
   for (const [index, { path, is, mode, uid }] of entries.entries()) {
     const inHome = path === home || path.startsWith(`${home}/`);
     if (uid === 0 && !inHome) {

@@ -5,7 +5,7 @@ import {
   type ContainerMount,
   type ContainerRights,
 } from '../container-info';
-import { networkLabel } from './pod-body';
+import { networkLabel } from './network-policy';
 import { mainContainer, type ContainerStatus, type Pod, type PodContainer } from './pod';
 
 /** How `cai` names a pod: another pod of the same name is another container. */

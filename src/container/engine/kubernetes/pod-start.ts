@@ -1,7 +1,9 @@
 /** What is waited for after a pod was made: that it runs, or that it never will. */
 import { CaiError } from '../../../errors';
+import { printableLine } from '../../../system/quoted';
 import { mainContainer, type ContainerStatus, type Pod } from './pod';
 import { containerInfoOf } from './pod-info';
+import { reachedStatus, unwalled } from './pod-network';
 
 /** Reasons with which a container waits that does not get better by itself. Source: Kubernetes, kubelet. */
 const hopeless = new Set([
@@ -44,8 +46,12 @@ export class PodStart {
     const { waiting, terminated } = state ?? {};
     if (waiting?.reason !== undefined && hopeless.has(waiting.reason))
       throw this.#failure(`${waiting.reason}: ${waiting.message ?? 'without a message'}`);
-    if (name !== mainContainer && terminated !== undefined && terminated.exitCode !== 0)
-      throw this.#failure(`its files could not be made: status ${terminated.exitCode}`);
+    if (name !== mainContainer && terminated !== undefined && terminated.exitCode !== 0) {
+      const { exitCode, message = '' } = terminated;
+      const said = printableLine(message.trim());
+      if (exitCode === reachedStatus) throw this.#failure(unwalled(said));
+      throw this.#failure(`its files could not be made: status ${exitCode}${said && `: ${said}`}`);
+    }
     if (terminated?.reason === 'StartError' || terminated?.reason === 'ContainerCannotRun')
       throw this.#failure(terminated.message ?? terminated.reason);
   }

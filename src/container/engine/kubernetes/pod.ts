@@ -28,13 +28,23 @@ export interface SecurityContext {
   readonly seccompProfile?: { readonly type: string; readonly localhostProfile?: string };
 }
 
+/** A variable of a container. */
+export interface EnvironmentVariable {
+  /** Its name. */
+  readonly name: string;
+  /** Its value, if that is known. */
+  readonly value?: string;
+  /** What it gets once the pod has a node. */
+  readonly valueFrom?: { readonly fieldRef: { readonly fieldPath: string } };
+}
+
 /** A container of a pod. */
 export interface PodContainer {
   readonly name: string;
   readonly image: string;
   readonly command?: readonly string[];
   readonly workingDir?: string;
-  readonly env?: readonly { readonly name: string; readonly value?: string }[];
+  readonly env?: readonly EnvironmentVariable[];
   readonly resources?: { readonly limits?: Readonly<Record<string, string>> };
   readonly securityContext?: SecurityContext;
   readonly volumeMounts?: readonly VolumeMount[];

@@ -1,0 +1,114 @@
+/** The policies that keep pods of ours apart from everything; whether anything acts on them, `pod-network.ts` finds out. */
+import { isDeepStrictEqual } from 'node:util';
+import { CaiError } from '../../../errors';
+import { quoted } from '../../../system/quoted';
+import type { Labels } from '../engine';
+import type { KubernetesApi } from './api/api';
+import { unless } from './api/api-error';
+
+/** On pods that may reach a network. */
+export const networkLabel = 'containai.network';
+const apiVersion = 'networking.k8s.io/v1';
+const ours = { key: 'containai.managed', operator: 'Exists' } as const;
+const closed = { key: networkLabel, operator: 'DoesNotExist' } as const;
+
+/** Source: Kubernetes API, `LabelSelector`. */
+interface Selector {
+  readonly matchLabels?: Labels;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+    readonly values?: readonly string[];
+  }[];
+}
+
+/** As far as it is used. Source: Kubernetes API, networking/v1. */
+export interface NetworkPolicy {
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly podSelector?: Selector;
+    readonly policyTypes?: readonly string[];
+    readonly ingress?: readonly unknown[];
+    readonly egress?: readonly unknown[];
+  };
+}
+
+/** Nobody may enter a pod of ours, and those that are to have no network may enter nothing. `deploy/` has them as well. */
+export const networkPolicies: readonly NetworkPolicy[] = [
+  policy('containai-ingress', { podSelector: { matchExpressions: [ours] }, policyTypes: ['Ingress'] }),
+  policy('containai-egress', { podSelector: { matchExpressions: [ours, closed] }, policyTypes: ['Egress'] }),
+];
+
+function policy(name: string, spec: NetworkPolicy['spec']): NetworkPolicy & object {
+  return { ...{ apiVersion, kind: 'NetworkPolicy' }, metadata: { name }, spec };
+}
+
+/** Those of one namespace, which are looked at once. */
+export class NetworkPolicies {
+  #others: Promise<readonly NetworkPolicy[]> | undefined;
+
+  /** Nothing is asked yet. */
+  constructor(private readonly api: KubernetesApi) {}
+
+  /**
+   * Makes and mends ours, if we may: else the administrator has, or the pod finds out. Rejects for a pod with these labels
+   * to which another policy gives a network that it is not to have.
+   */
+  async keep(labels: Labels): Promise<void> {
+    this.#others ??= this.#provide().catch((reason: unknown) => {
+      this.#others = undefined;
+      throw reason;
+    });
+    const others = await this.#others;
+    if (labels[networkLabel] !== undefined) return;
+    const opening = others.find(
+      ({ spec }) => (spec.egress ?? []).length > 0 && selects(spec.podSelector, labels),
+    );
+    if (opening === undefined) return;
+    const what = `the NetworkPolicy ${quoted(opening.metadata.name)} gives all pods a network that this one is not to have`;
+    throw new CaiError(
+      'CONTAINER_START',
+      `${what}: have the administrator except pods with the label ${ours.key} from it, or allow all of the network with network.egress = "open"`,
+    );
+  }
+
+  /** Resolves with the policies as they are then; with none if we may not look. */
+  async #provide(): Promise<readonly NetworkPolicy[]> {
+    const { api } = this;
+    const path = `/apis/${apiVersion}/namespaces/${encodeURIComponent(api.cluster.namespace)}/networkpolicies`;
+    const mayNot = unless(403);
+    const listed = await api.list(path).catch(mayNot);
+    if (listed === undefined) return [];
+    const found = new Map(
+      (listed.items as readonly NetworkPolicy[]).map((each) => [each.metadata.name, each]),
+    );
+    for (const wanted of networkPolicies) {
+      const { name } = wanted.metadata;
+      const there = found.get(name);
+      if (there !== undefined && isDeepStrictEqual(rulesOf(there), rulesOf(wanted))) continue;
+      const asked =
+        there === undefined
+          ? api.create(path, wanted).catch(unless(409))
+          : api.patch(`${path}/${name}`, { spec: { ...wanted.spec, ingress: null, egress: null } });
+      await asked.then(() => found.set(name, wanted), mayNot);
+    }
+    return [...found.values()];
+  }
+}
+
+function rulesOf({ spec: { podSelector = {}, policyTypes, ingress = [], egress = [] } }: NetworkPolicy) {
+  return { podSelector, policyTypes, ingress, egress };
+}
+
+/** Source: Kubernetes API, `LabelSelector`: an empty one selects all. */
+function selects({ matchLabels = {}, matchExpressions = [] }: Selector = {}, labels: Labels): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const value = labels[key];
+      if (operator === 'Exists') return value !== undefined;
+      if (operator === 'DoesNotExist') return value === undefined;
+      return (value !== undefined && values.includes(value)) === (operator === 'In');
+    })
+  );
+}

@@ -1,0 +1,82 @@
+/**
+ * That a pod which is to have no network has none. Every pod has an address, and a cluster takes a NetworkPolicy also where
+ * nothing acts on it, so the first container of each such pod tries to connect before anything of an agent runs.
+ */
+import type { InnerEntry } from '../engine';
+import type { EnvironmentVariable } from './pod';
+
+/** Status of the first container where it got through; the last line of its log says to what. */
+export const reachedStatus = 93;
+
+/** Such pods differ from others in this. */
+export interface PodWall {
+  /** What the first container does before all else. */
+  readonly script: readonly string[];
+  /** What it needs to know for that. */
+  readonly env: readonly EnvironmentVariable[];
+  /** Files that are put in besides. */
+  readonly entries: readonly InnerEntry[];
+}
+
+/**
+ * Tries all at once for half a second: the API server and the pod's node, which every cluster has, the name servers that the
+ * node gives pods, and the addresses at which clouds tell secrets and nodes look up names. A refusal may come from whatever
+ * enforces policies, so only a connection or an answer counts. Some network plugins act a moment after the start: while
+ * something is reached, it tries again for ten seconds.
+ */
+const program = String.raw`
+use strict; use Fcntl; use Socket qw(:DEFAULT :addrinfo);
+open(my $file, "<", "/etc/resolv.conf");
+my @resolvers = map { /^nameserver\s+(\S+)/ ? $1 : () } <$file>;
+my @targets = (
+  ["the API server", $ENV{KUBERNETES_SERVICE_HOST} // die("no address of the API server\n"), $ENV{KUBERNETES_SERVICE_PORT}],
+  ["its node", $ENV{CAI_NODE}, 10250],
+  ["the metadata service", "169.254.169.254", 80],
+  map { ["a name server", $_, 53], ["a name server", $_, 53, 1] } @resolvers, "169.254.20.10");
+sub reached {
+  my ($reads, $writes, %open) = ("", "");
+  for (@targets) {
+    my ($what, $host, $port, $is_udp) = @$_;
+    my ($failure, $at) = getaddrinfo($host, $port, { flags => AI_NUMERICHOST | AI_NUMERICSERV });
+    die "$host: $failure\n" if $failure;
+    socket(my $socket, $at->{family}, $is_udp ? SOCK_DGRAM : SOCK_STREAM, 0) or next;
+    fcntl($socket, F_SETFL, O_NONBLOCK);
+    connect($socket, $at->{addr});
+    # The name servers of the root.
+    send($socket, pack("n6 C n2", 1, 256, 1, 0, 0, 0, 0, 2, 1), 0) if $is_udp;
+    vec($is_udp ? $reads : $writes, fileno $socket, 1) = 1;
+    $open{fileno $socket} = [$socket, "$what at $host, port $port", $is_udp];
+  }
+  my ($count, $left) = (1, 0.5);
+  while (%open && $count > 0) {
+    ($count, $left) = select(my $readable = $reads, my $writable = $writes, undef, $left);
+    for (keys %open) {
+      next if $count < 1 || !vec($readable, $_, 1) && !vec($writable, $_, 1);
+      my ($socket, $name, $is_udp) = @{ delete $open{$_} };
+      return $name if $is_udp ? defined recv($socket, my $answer, 512, 0) : getpeername $socket;
+      vec($reads, $_, 1) = vec($writes, $_, 1) = 0;
+    }
+  }
+  return undef;
+}
+my $end = time + 10;
+while (defined(my $name = reached())) {
+  if (time >= $end) { print STDERR "$name\n"; exit ${reachedStatus} }
+  select undef, undef, undef, 0.2;
+}`;
+
+/** Of a pod that may have a network, and of one that may not. */
+export function podWall(hasNetwork: boolean): PodWall {
+  if (hasNetwork) return { script: [], env: [], entries: [] };
+  return {
+    script: [`/usr/bin/perl -e '${program}'`],
+    env: [{ name: 'CAI_NODE', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }],
+    // No name server is asked, so that no program waits for one that does not answer.
+    entries: [{ path: '/etc/resolv.conf', is: { file: '' }, mode: 0o644, uid: 0, gid: 0 }],
+  };
+}
+
+/** What to tell of a pod that got through; `reached`: what it said. */
+export function unwalled(reached: string): string {
+  return `the cluster does not keep pods from the network: it could connect to ${reached}, as nothing in the cluster acts on the NetworkPolicy against that, or something allows it: have the administrator install a network plugin that enforces policies for pods with the label containai.managed, or allow all of the network with network.egress = "open"`;
+}
