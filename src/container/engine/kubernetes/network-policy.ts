@@ -35,8 +35,8 @@ export interface NetworkPolicy {
 
 /** Nobody may enter a pod of ours, and those that are to have no network may enter nothing. `deploy/` has them as well. */
 export const networkPolicies: readonly NetworkPolicy[] = [
-  policy('containai-ingress', { podSelector: { matchExpressions: [ours] }, policyTypes: ['Ingress'] }),
   policy('containai-egress', { podSelector: { matchExpressions: [ours, closed] }, policyTypes: ['Egress'] }),
+  policy('containai-ingress', { podSelector: { matchExpressions: [ours] }, policyTypes: ['Ingress'] }),
 ];
 
 function policy(name: string, spec: NetworkPolicy['spec']): NetworkPolicy & object {

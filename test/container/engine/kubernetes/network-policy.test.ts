@@ -43,7 +43,7 @@ test('the policies are made where they are missing, once', async () => {
 });
 
 test('one that lets more through is mended, and nothing is done where they are as they should be', async () => {
-  const [ingress, egress] = networkPolicies;
+  const [egress, ingress] = networkPolicies;
   there = [ingress!, { ...egress!, spec: { ...egress!.spec, egress: [{}] } }];
   await policies().keep(labels);
 
@@ -117,7 +117,7 @@ test.each<[string, NetworkPolicy['spec'], boolean]>([
 });
 
 test('one of ours that nobody may mend counts as well', async () => {
-  const [ingress, egress] = networkPolicies;
+  const [egress, ingress] = networkPolicies;
   there = [ingress!, { ...egress!, spec: { ...egress!.spec, egress: [{}] } }];
   refused = { PATCH: 403 };
 
