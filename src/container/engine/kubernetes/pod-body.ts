@@ -36,6 +36,14 @@ export function podBody(
   const shared = {
     image: plan.image,
     imagePullPolicy: 'IfNotPresent',
+    // A quota wants to know of each container. They do not add up, as the two never run at once.
+    resources: {
+      requests,
+      limits: {
+        ...(rights.memoryBytes > 0 && { memory: String(rights.memoryBytes) }),
+        ...(plan.cpus > 0 && { cpu: String(plan.cpus) }),
+      },
+    } as PodContainer['resources'] & object,
     securityContext: {
       allowPrivilegeEscalation: false,
       capabilities: {
@@ -53,13 +61,6 @@ export function podBody(
       name: key,
       value,
     })),
-    resources: {
-      requests,
-      limits: {
-        ...(rights.memoryBytes > 0 && { memory: String(rights.memoryBytes) }),
-        ...(plan.cpus > 0 && { cpu: String(plan.cpus) }),
-      },
-    } as PodContainer['resources'] & object,
     volumeMounts: byDepth([...files.mounts, ...own.map(({ mount }) => mount)]),
   };
   const pod = {

@@ -126,6 +126,8 @@ function refusal(
   if (status === 401) return ['NO_ENGINE', `${nameOf(cluster)} does not know you: ${signIn(cluster)}`];
   const right = status === 403 ? rightIn(message) : undefined;
   if (right !== undefined) return ['NO_ENGINE', `${nameOf(cluster)} does not let you ${what}: ${right}`];
+  const [, remedy] = (status === 403 ? rules.find(([sentence]) => sentence.test(message)) : undefined) ?? [];
+  if (remedy !== undefined) return [code, `${cannot}: ${remedy}`];
   if (reason === undefined)
     return [
       'NO_ENGINE',
@@ -138,6 +140,29 @@ function refusal(
 }
 
 /**
+ * What to do where a rule of the namespace refuses something, by its sentence. Source: Kubernetes,
+ * plugin/pkg/admission/{resourcequota,limitranger,security/podsecuritypolicy}, pod-security-admission/admission.
+ */
+const rules: readonly (readonly [sentence: RegExp, remedy: string])[] = [
+  [
+    /exceeded quota/,
+    'remove containers that you do not need ("cai ps --all", "cai rm"; with --volumes also the data of agents), or have the administrator raise that ResourceQuota',
+  ],
+  [
+    /failed quota: .*must specify/,
+    'set container.memory and container.cpus in your config.toml, or have the administrator add a LimitRange with defaults, as deploy/ has one',
+  ],
+  [
+    /(?:maximum|minimum) \S+ usage per|max limit to request ratio/,
+    'set container.memory, container.cpus or the size of volumes in your config.toml to what that LimitRange allows, or have the administrator change it',
+  ],
+  [
+    /violates PodSecurity|pod security policy/,
+    'name folders by volume claims instead of mounting those of a node, or have the administrator give the namespace a level that allows it',
+  ],
+];
+
+/**
  * What is missing, and what to do, by the sentence of an authorizer; `undefined`: something else forbids it, as a quota.
  * Source: Kubernetes, apiserver/pkg/endpoints/handlers/responsewriters/errors.go, the same since 1.6.
  */
@@ -148,7 +173,7 @@ function rightIn(message: string): string | undefined {
   if (verb === undefined) return undefined;
   const on = path ?? `${resource ?? ''}${group === '' ? '' : ` of "${group}"`}`;
   const where = namespace === undefined ? 'in the whole cluster' : `in the namespace "${namespace}"`;
-  return `you lack the right "${verb}" on ${on} ${where}: ask whoever runs the cluster for a role with it`;
+  return `you lack the right "${verb}" on ${on} ${where}: ask whoever runs the cluster for a role with it, such as that in deploy/`;
 }
 
 function signIn({ context }: Cluster): string {

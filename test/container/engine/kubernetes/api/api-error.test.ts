@@ -60,9 +60,27 @@ describe('a refusal', () => {
     );
   });
 
-  test('by a quota or a rule of the cluster is told in the words of the server', () => {
-    const sentence =
-      'pods "x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1';
+  // The sentences are those of Kubernetes 1.20, but for the third, which 1.22 has brought.
+  test.each([
+    ['exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1', 'remove containers'],
+    ['failed quota: small: must specify limits.cpu,limits.memory', 'set container.memory and'],
+    [
+      'violates PodSecurity "restricted:latest": hostPath volumes (volume "m0")',
+      'name folders by volume claims',
+    ],
+    ['unable to validate against any pod security policy: []', 'name folders by volume claims'],
+    ['maximum memory usage per Container is 1Gi, but limit is 2Gi', 'set container.memory, container.cpus'],
+    ['[maximum cpu usage per Pod is 1. No limit is specified, x]', 'set container.memory, container.cpus'],
+  ])('by a rule of the namespace is told in its words, with what to do: %s', (rule, remedy) => {
+    const sentence = `pods "x" is forbidden: ${rule}`;
+
+    expect(told(refused(403, 'Forbidden', sentence))).toMatch(
+      `CONTAINER_START: cannot make the pod x: ${sentence}: ${remedy}`,
+    );
+  });
+
+  test('by something that is not known is told in the words of the server', () => {
+    const sentence = 'admission webhook "x" denied the request: no';
 
     expect(told(refused(403, 'Forbidden', sentence))).toBe(
       `CONTAINER_START: cannot make the pod x: ${sentence}`,
