@@ -1,5 +1,7 @@
 /** Lists of words of one sort: packages, variables, hosts. */
+import { posix } from 'node:path';
 import { builtin } from '../system/builtin';
+import { isFilePath } from '../system/real-path';
 import { command, listOf, matching, path, type Kind } from './config-kinds';
 import { normalHost, parseRule } from './host-rules';
 
@@ -92,3 +94,43 @@ export const keyHeader = matching(
   'the name of a header and what stands before the key, such as "Authorization: Bearer" or "X-Api-Key:"',
   /^[\w-]+:( *[\w-]+)?$/,
 );
+
+const nodeLabel = /^[\w./-]{1,317}=[\w.-]{0,63}$/;
+
+/** Labels that a node of Kubernetes must have. */
+export const nodeLabels = listOf('a list of different strings "label=value"', (word) => nodeLabel.test(word));
+
+/** Taints of nodes that pods put up with, as `kubectl taint` has them. */
+export const tolerations = listOf(
+  'a list of different strings "key=value:effect" or "key:effect", the effect NoSchedule, PreferNoSchedule or NoExecute',
+  (word) => /^[\w./-]{1,317}(=[\w.-]{0,63})?:(NoSchedule|PreferNoSchedule|NoExecute)$/.test(word),
+);
+
+/** Source: Kubernetes, "Object Names and IDs". */
+const objectName = /^[a-z\d]([a-z\d.-]{0,251}[a-z\d])?$/;
+
+/** Names of objects of Kubernetes. */
+export const objectNames = listOf('a list of different names of objects of Kubernetes', (word) =>
+  objectName.test(word),
+);
+
+/** Where pods find files: in a claim, or in a folder that every node has. */
+export interface VolumeSource {
+  /** Name of the claim; none: it is the nodes' own folder. */
+  readonly claim?: string;
+  /** In the claim, without a slash at either end; of the nodes, absolute. */
+  readonly path: string;
+}
+
+/** Which volume of Kubernetes has the files of a folder. */
+export const volumeSource: Kind<VolumeSource> = {
+  expected:
+    'a string "claim:NAME", "claim:NAME/PATH" for a folder in it, or "node:/PATH" for a folder of the nodes',
+  read: (value) => {
+    const [, sort, rest = ''] = /^(claim|node):(.+)$/.exec(typeof value === 'string' ? value : '') ?? [];
+    if (sort === undefined || !isFilePath(`/${rest}`) || /(^|\/)\.\.?(\/|$)/.test(rest)) return undefined;
+    if (sort === 'node') return rest.startsWith('/') ? { path: posix.resolve(rest) } : undefined;
+    const [claim = '', ...below] = rest.split('/').filter((name, index) => index === 0 || name !== '');
+    return objectName.test(claim) ? { claim, path: below.join('/') } : undefined;
+  },
+};

@@ -12,10 +12,14 @@ import {
   keyHeader,
   keySource,
   imageName,
+  nodeLabels,
+  objectNames,
   packages,
   pathsBelow,
   serverNames,
+  tolerations,
   variables,
+  volumeSource,
 } from './config-words';
 import { placesIn } from './toml-places';
 import { errorCodeOf } from '../system/real-path';
@@ -100,6 +104,18 @@ const tables = {
     kubeconfig: key('kubeconfig', path, 'never'),
     namespace: key('namespace', text, 'never'),
   },
+  kubernetes: {
+    storage: key('storageBytes', size('64MiB'), 'never', '10GiB'),
+    storage_class: key('storageClass', text, 'never'),
+    node_selector: key('nodeSelector', nodeLabels, 'never', []),
+    tolerations: key('tolerations', tolerations, 'never', []),
+    runtime_class: key('runtimeClass', text, 'never'),
+    pull_secrets: key('pullSecrets', objectNames, 'never', []),
+  },
+  'kubernetes.volumes.[]': {
+    folder: required(key('folder', absolutePath, 'never')),
+    from: required(key('from', volumeSource, 'never')),
+  },
   // Addresses of proxies may hold a password.
   network: {
     egress: key('egress', oneOf('ask', 'listed', 'open'), rules.only('listed'), 'ask'),
@@ -150,6 +166,8 @@ export type Config = {
   readonly credentials: readonly Fields<Tables['credentials.[]']>[];
   /** `users`: who else may come in to `cai serve`, and to what. */
   readonly serve: { readonly users: readonly Fields<Tables['serve.users.[]']>[] };
+  /** `volumes`: folders of this machine that pods can mount, too. */
+  readonly kubernetes: { readonly volumes: readonly Fields<Tables['kubernetes.volumes.[]']>[] };
   /** `memoryAtMostBytes`: what an untrusted repository makes of the default for `memoryBytes`: no more than this. */
   readonly container: { readonly memoryAtMostBytes?: number };
   /** `dockerfileText`: of a Dockerfile of the repository what the user trusted, whatever the file holds by now. */
@@ -219,13 +237,17 @@ export function configOf(settings: readonly Setting[]): Config {
     credentials = [],
     engine = {},
     network = {},
+    kubernetes,
     serve,
     ...rest
   } = assemble(settings, configKeys);
   const byPath = new Map((mounts as Config['mounts']).map((mount) => [mount.path, mount]));
   const lists = { mounts: [...byPath.values()], credentials };
-  const withUsers = { users: [], ...(serve as object) };
-  return { ...rest, agents, engine, network, serve: withUsers, ...lists } as unknown as Config;
+  const nested = {
+    serve: { users: [], ...(serve as object) },
+    kubernetes: { volumes: [], ...(kubernetes as object) },
+  };
+  return { ...rest, agents, engine, network, ...nested, ...lists } as unknown as Config;
 }
 
 function readIfThere(file: string): string {

@@ -1,3 +1,11 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadConfig } from '../../src/config/config';
+import type { Engine } from '../../src/container/engine/engine';
+import { findEngine } from '../../src/container/engine/find-engine';
+import { Host } from '../../src/system/host';
+import { newFolder } from '../support/temp-folder';
+
 /**
  * Where engines differ: what the tests expect of each, and what cannot hold on podman. All else is the same.
  * Measured with podman 4.3.1 of Debian 12.
@@ -5,6 +13,47 @@
 
 /** Whether the engine is podman's service of Docker's API. `run.mjs` asks the engine. */
 export const isPodman = process.env.CAI_TEST_ENGINE === 'podman';
+
+/** Whether it is a cluster. `test/kubernetes/run.mjs` says so. */
+export const isKubernetes = process.env.CAI_TEST_ENGINE === 'kubernetes';
+
+/** What the configuration of a user says of the cluster for tests; its nodes have the folders of this machine. */
+export const kubernetesConfig = `
+[engine]
+kind = "kubernetes"
+
+[kubernetes]
+storage = "64MiB"
+
+[[kubernetes.volumes]]
+folder = "/tmp"
+from = "node:/tmp"
+`;
+
+/** The engine that is tested. */
+export async function engineForTests(): Promise<Engine> {
+  if (!isKubernetes) return await findEngine(new Host(process.env)).connect();
+  const folder = newFolder();
+  mkdirSync(join(folder, 'containai'));
+  writeFileSync(join(folder, 'containai/config.toml'), kubernetesConfig);
+  const host = new Host({ ...process.env, XDG_CONFIG_HOME: folder, XDG_STATE_HOME: folder });
+  return await findEngine(host, loadConfig(host)).connect();
+}
+
+/** What it tells of itself. */
+export const expectedAbout = isKubernetes
+  ? {
+      sharesKernel: false,
+      seccomp: 'default',
+      seccompNotice: expect.stringContaining('setuid') as string,
+      can: { memory: true, pids: false, cpus: true, systemCalls: false, pause: false, restart: false },
+    }
+  : {
+      sharesKernel: true,
+      seccomp: expect.stringMatching(/^(?:sha256:|\/)/) as string,
+      seccompNotice: undefined,
+      can: { memory: true, pids: true, cpus: true, systemCalls: true, pause: true, restart: true },
+    };
 
 /** What cannot hold on podman, and why. */
 const exceptions = {

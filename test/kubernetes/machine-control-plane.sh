@@ -71,15 +71,23 @@ start_api_server() {
     --authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction --allow-privileged=true
 }
 
-# It makes volumes as folders of this machine, which both nodes have.
-start_controller_manager() {
-  local conf=$run/controller-manager.conf
+# It makes volumes as folders of this machine, which both nodes have and everybody can write.
+start_controller_manager() (
+  conf=$run/controller-manager.conf
+  umask 0
   launch controller-manager control-plane "$bin/hyperkube" kube-controller-manager --leader-elect=false \
     --kubeconfig "$conf" --authentication-kubeconfig "$conf" --authorization-kubeconfig "$conf" \
     --use-service-account-credentials --service-account-private-key-file "$pki/tokens.key" \
     --root-ca-file "$pki/ca.crt" --cert-dir "$pki" --port 0 \
     --enable-hostpath-provisioner --flex-volume-plugin-dir "$run/volume-plugins"
-}
+)
+
+# The class of all volumes, and where those are.
+class_of_volumes='{"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "kubernetes.io/host-path",
+  "metadata": {"name": "folders", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}}'
+folder_of_volumes=/tmp/hostpath_pv
+
+offer_volumes() { logged 'volumes cannot be offered' kubectl apply --filename - <<<"$class_of_volumes"; }
 
 start_scheduler() {
   local conf=$run/scheduler.conf

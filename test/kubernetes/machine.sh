@@ -156,6 +156,7 @@ start_cluster() {
   start_process scheduler
   for node in "${nodes[@]}"; do start_process "kubelet-node$node"; done
   for node in "${nodes[@]}"; do awaited "kubelet-node$node" is_ready "node$node"; done
+  offer_volumes
   # No pod can be made before.
   awaited controller-manager kubectl get serviceaccount default
 }
@@ -165,7 +166,7 @@ stop_cluster() {
   end_processes
   remove_places
   remove_control_groups
-  rm -rf "$run"
+  rm -rf "$run" "$folder_of_volumes"
 }
 
 start_process() {

@@ -1,6 +1,6 @@
 /*
- * `npm run test:kubernetes`: the tests of this folder, on the cluster of `machine.sh env`. The arguments are
- * jest's. Exit status 2 if there is no cluster; `machine.sh start` provides one.
+ * `npm run test:kubernetes`: the tests of this folder, and those that every engine has to pass, on the cluster of
+ * `machine.sh env`. The arguments are jest's. Exit status 2 if there is no cluster; `machine.sh start` provides one.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -22,10 +22,15 @@ function findDefect() {
 const defect = findDefect();
 if (defect === undefined) {
   const jest = join(import.meta.dirname, '../../node_modules/jest/bin/jest.js');
-  const own = ['--testPathIgnorePatterns=/node_modules/', '--testMatch=**/test/kubernetes/**/*.test.ts'];
+  const own = [
+    '--testPathIgnorePatterns=/node_modules/',
+    '--testMatch=**/test/kubernetes/**/*.test.ts',
+    '--testMatch=**/test/engine/engine.test.ts',
+  ];
   const options = ['--runInBand', '--verbose', `--testTimeout=${testTimeoutMs}`];
   const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...process.argv.slice(2)], {
     stdio: 'inherit',
+    env: { ...process.env, CAI_TEST_ENGINE: 'kubernetes' },
   });
   process.exitCode = status ?? 1;
 } else {

@@ -25,7 +25,7 @@ const remedies = {
 /** The engine that is meant. */
 export function context(facts: Facts): Finding {
   const { host, wanted, configured } = facts;
-  facts.named = findEngine(host, configured?.config.engine, wanted.context);
+  facts.named = findEngine(host, configured?.config, wanted.context);
   return { status: 'ok', detail: facts.named.shown };
 }
 

@@ -7,6 +7,7 @@ export const capabilities = {
   cpus: 'limit processors',
   systemCalls: 'filter system calls by our profile',
   pause: 'pause containers',
+  restart: 'start a container again that has ended',
 } as const;
 
 /** One of them. */

@@ -7,6 +7,9 @@ import type { Engine } from './engine';
 import { findCluster, nameOf } from './kubernetes/api/kubeconfig';
 import { KubernetesEngine } from './kubernetes/kubernetes-engine';
 
+/** What of the user's configuration says which engine is meant. */
+type EngineSettings = Pick<Config, 'engine' | 'kubernetes'>;
+
 /** An engine that nobody has asked yet. */
 export interface NamedEngine {
   /** Where it is and who says so, for people. */
@@ -16,27 +19,26 @@ export interface NamedEngine {
 }
 
 /**
- * The engine of this environment, as the user's configuration has it; `context` is named on the command line. Fails with
- * `CaiError('NO_ENGINE')` where there can be none.
+ * The engine of this environment, as the user's configuration has it; `context` is of Docker or of Kubernetes, and named on
+ * the command line. Fails with `CaiError('NO_ENGINE')` where there can be none.
  */
-export function findEngine(
-  host: Host,
-  configured: Partial<Config['engine']> = {},
-  context = undefined as string | undefined,
-): NamedEngine {
-  if (configured.kind !== 'kubernetes') {
-    const address = resolveEngine(host, context, configured.context);
+export function findEngine(host: Host, settings?: EngineSettings, context?: string): NamedEngine {
+  if (settings?.engine.kind !== 'kubernetes') {
+    const address = resolveEngine(host, context, settings?.engine.context);
     return {
       shown: `${address.endpoint} (${originOf(address)})`,
       connect: () => DockerEngine.connect(address, host),
     };
   }
-  const { kubeconfig, namespace } = configured;
-  const named = context ?? configured.context;
+  const { kubeconfig, namespace, context: configured } = settings.engine;
+  const named = context ?? configured;
   const cluster = findCluster(host, {
     ...(kubeconfig !== undefined && { kubeconfig }),
     ...(named !== undefined && { context: named }),
     ...(namespace !== undefined && { namespace }),
   });
-  return { shown: nameOf(cluster), connect: () => KubernetesEngine.connect(cluster) };
+  return {
+    shown: nameOf(cluster),
+    connect: () => KubernetesEngine.connect(cluster, settings.kubernetes, host.folders.state),
+  };
 }

@@ -281,7 +281,7 @@ function factsOf(settings: object, about: object, acp = {}): Facts {
 }
 
 describe('engine', () => {
-  const all = { memory: true, pids: true, cpus: true, systemCalls: true, pause: false };
+  const all = { memory: true, pids: true, cpus: true, systemCalls: true, pause: false, restart: true };
 
   /** What is said of an engine that can do all but this. */
   async function said(lacking: object, osType = 'linux') {

@@ -70,6 +70,7 @@ export function aboutOf(answer: unknown, greeting: Greeting, state: string, podm
       systemCalls: lacking === undefined,
       // Without root on version 1 of cgroups it is known that it cannot.
       pause: !isRootless || info.CgroupVersion !== '1',
+      restart: true,
     },
   };
 }

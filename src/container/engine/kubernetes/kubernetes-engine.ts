@@ -1,10 +1,12 @@
 /** Kubernetes as an engine: each container is a bare pod in one namespace. */
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { CaiError, type FailureCode } from '../../../errors';
+import type { Config } from '../../../config/config';
+import { CaiError } from '../../../errors';
 import { engineProfile, type ContainerInfo } from '../container-info';
 import type { ContainerProcess } from '../container-processes';
-import type { EngineAbout, InnerFile } from '../engine-info';
+import type { EngineAbout } from '../engine-info';
 import {
   NotYet,
   type ContainerPlan,
@@ -19,46 +21,56 @@ import {
 import { KubernetesApi, withQuery } from './api/api';
 import { ForwardFailure, kubernetesError, refusalOf, unless } from './api/api-error';
 import type { Cluster } from './api/kubeconfig';
+import { Claims } from './claims';
+import { withImageFiles, type Look } from './image-files';
 import { KubernetesImages } from './kubernetes-images';
+import { Namespace } from './namespace';
 import { NetworkPolicies } from './network-policy';
+import { objectName } from './object-name';
 import type { Pod } from './pod';
-import { doorPort, podBody, selectable } from './pod-body';
-import { containerInfoOf, idOf, partsOf } from './pod-info';
+import { doorPort, podBody } from './pod-body';
+import { containerInfoOf, endOf, idOf, partsOf } from './pod-info';
+import { filesOf, processesIn } from './pod-inside';
 import { PodStart } from './pod-start';
-import { processesIn } from './pod-processes';
+import { sharedPlace } from './shared-folders';
 
 /** How long a pod may take to end that nobody waits for, in seconds. */
 const removalSeconds = 1;
+/** For how long what an ended pod has printed can be of interest, in milliseconds. */
+const endedMs = 10 * 60_000;
 
-/** Where the image has none of these, and nobody can look before the pod runs. */
-const baseFiles: Readonly<Record<string, string>> = {
-  '/etc/passwd':
-    'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n',
-  '/etc/group': 'root:x:0:\nnogroup:x:65534:\n',
-};
+/** What of the user's configuration an engine needs. */
+export type KubernetesSettings = Config['kubernetes'];
 
 /** A cluster that has answered. */
 export class KubernetesEngine implements Engine {
   /** As of `Engine`. */
   readonly images: ImageStore = new KubernetesImages();
-  readonly #api: KubernetesApi;
+  readonly #namespace: Namespace;
+  readonly #claims: Claims;
   readonly #policies: NetworkPolicies;
 
   private constructor(
-    private readonly cluster: Cluster,
+    private readonly api: KubernetesApi,
     private readonly version: string,
-    api: KubernetesApi,
+    private readonly wanted: KubernetesSettings,
+    private readonly imageFolder: string,
   ) {
-    this.#api = api;
+    this.#namespace = new Namespace(api);
     this.#policies = new NetworkPolicies(api);
+    this.#claims = new Claims(this.#namespace, wanted);
   }
 
-  /** Finds out whether it is there. Rejects with `NO_ENGINE`. */
-  static async connect(cluster: Cluster): Promise<KubernetesEngine> {
+  /** Finds out whether it is there. `state`: folder of our own. Rejects with `NO_ENGINE`. */
+  static async connect(
+    cluster: Cluster,
+    wanted: KubernetesSettings,
+    state: string,
+  ): Promise<KubernetesEngine> {
     const api = new KubernetesApi(cluster);
     try {
       const { gitVersion } = (await api.get('/version')) as { readonly gitVersion: string };
-      return new KubernetesEngine(cluster, gitVersion, api);
+      return new KubernetesEngine(api, gitVersion, wanted, join(state, 'images'));
     } catch (reason) {
       throw kubernetesError(reason, { cluster, what: 'tell its version', code: 'NO_ENGINE' });
     }
@@ -67,8 +79,8 @@ export class KubernetesEngine implements Engine {
   /** As of `Engine`. */
   about(): Promise<EngineAbout> {
     return Promise.resolve({
-      name: `Kubernetes ${this.version.replace(/^v/, '')}, namespace ${this.cluster.namespace}`,
-      can: { memory: true, pids: false, cpus: true, systemCalls: false, pause: false },
+      name: `Kubernetes ${this.version.replace(/^v/, '')}, namespace ${this.api.cluster.namespace}`,
+      can: { memory: true, pids: false, cpus: true, systemCalls: false, pause: false, restart: false },
       isRootless: false,
       // Of one node, nobody knows which: the usual limit holds.
       memoryBytes: Number.MAX_SAFE_INTEGER,
@@ -82,15 +94,16 @@ export class KubernetesEngine implements Engine {
   }
 
   /** As of `Engine`. */
-  checkBinds(): Promise<void> {
+  checkBinds(binds: readonly { readonly source: string }[]): Promise<void> {
+    for (const { source } of binds) sharedPlace(source, this.wanted.volumes);
     return Promise.resolve();
   }
 
   /** As of `Engine`. */
   async listContainers(labels: Labels): Promise<readonly ListedContainer[]> {
-    const { items } = await this.#ask('list the pods', () => this.#api.list(this.#selected('pods', labels)));
-    return (items as readonly Pod[])
-      .map((pod) => ({ pod, info: containerInfoOf(pod) }))
+    const pods = await this.#pods(labels);
+    return pods
+      .map((pod) => ({ pod, info: this.#infoOf(pod) }))
       .filter(({ info }) => Object.entries(labels).every(([key, value]) => info.labels[key] === value))
       .map(({ pod, info: { id, name, state, labels: all } }) => {
         return { id, name, state, labels: all, createdAt: Date.parse(pod.metadata.creationTimestamp ?? '') };
@@ -100,8 +113,8 @@ export class KubernetesEngine implements Engine {
 
   /** As of `Engine`. */
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
-    const pod = await this.#ask(`look at the pod ${idOrName}`, () => this.#pod(idOrName));
-    return pod && containerInfoOf(pod);
+    const pod = await this.#ask(`look at the pod ${idOrName}`, () => this.#namespace.pod(idOrName));
+    return pod && this.#infoOf(pod);
   }
 
   /** As of `Engine`. The pod begins at once: nothing can be put in later. */
@@ -110,60 +123,65 @@ export class KubernetesEngine implements Engine {
     plan: ContainerPlan,
     fill: (inside: InnerFiles) => Promise<void>,
   ): Promise<string | undefined> {
+    const image = await this.images.find(plan.image);
+    if (image === undefined) throw new CaiError('IMAGE', `there is no image ${plan.image}`);
     const entries: InnerEntry[] = [];
-    await fill({
-      read: (path) => Promise.resolve(innerFile(baseFiles[path])),
-      put: (more) => Promise.resolve(void entries.push(...more)),
-    });
-    const secretName = `${name}-${randomBytes(4).toString('hex')}`;
-    const { pod, secret } = podBody(name, secretName, plan, entries);
+    const look = () => this.#look(`cai-look-${randomBytes(8).toString('hex')}`, { ...plan, mounts: [] });
+    await withImageFiles(plan.image, { folder: this.imageFolder, look }, (read) =>
+      fill({ read, put: (more) => Promise.resolve(void entries.push(...more)) }),
+    );
+    const secretName = `${objectName(name)}-${randomBytes(4).toString('hex')}`;
+    const { wanted } = this;
+    const { pod, secret } = podBody({ name, secretName, imageEnv: image.env, plan, entries, wanted });
     return await this.#ask(`make the pod ${name}`, async () => {
       await this.#policies.keep(pod.metadata.labels);
-      await this.#api.create(this.#path('secrets'), secret);
-      const made = await this.#createPod(pod).catch(async (reason: unknown) => {
-        await this.#removeSecret(secretName);
+      const made = await this.#createPod(pod);
+      if (made === undefined) return undefined;
+      const id = idOf(made);
+      // It goes with the pod, which waits for it.
+      const { uid } = made.metadata;
+      const owner = { apiVersion: 'v1', kind: 'Pod', name: objectName(name), uid };
+      const owned = { ...secret, metadata: { ...secret.metadata, ownerReferences: [owner] } };
+      const adding = this.api.create(this.#namespace.path('secrets'), owned);
+      await Promise.all([adding, this.#removeEnded(plan.labels)]).catch(async (reason: unknown) => {
+        await this.removeContainer(id);
         throw reason;
       });
-      if (made === undefined) {
-        await this.#removeSecret(secretName);
-        return undefined;
-      }
-      const { uid } = made.metadata;
-      const owner = { apiVersion: 'v1', kind: 'Pod', name, uid };
-      // It goes with the pod.
-      await this.#api.patch(this.#path('secrets', secretName), { metadata: { ownerReferences: [owner] } });
-      return idOf(made);
+      return id;
     });
   }
 
-  /** As of `Engine`: waits until it runs. */
+  /** As of `Engine`: waits until it runs. It has got its files when it was made. */
   async startContainer(id: string): Promise<void> {
-    const { name, uid } = partsOf(id);
-    await this.#ask(`start the pod ${name}`, async () => {
-      const start = new PodStart(name, uid);
-      await this.#follow(name, (pod) => start.look(pod));
-    });
+    const start = new PodStart(id);
+    await this.#ask(`start the container ${id}`, () =>
+      start.within((signal) => this.#namespace.followPod(id, (pod) => start.look(pod), signal)),
+    );
   }
 
   /** As of `Engine`. */
-  withVolume(): Promise<never> {
-    return Promise.reject(
-      new CaiError('CONTAINER_START', 'Kubernetes shows the files of a volume to running pods alone'),
-    );
+  async withVolume<T>(
+    name: string,
+    plan: ContainerPlan,
+    work: (inside: InnerFiles) => Promise<T>,
+  ): Promise<T> {
+    const { inside, end } = await this.#look(name, plan);
+    try {
+      return await work(inside);
+    } finally {
+      await end();
+    }
   }
 
   /** As of `Engine`: by the API server and the node, to the pod's own loopback address. */
   async connectTo({ id }: { readonly id: string }): Promise<Duplex> {
     const { name } = partsOf(id);
     try {
-      return await this.#api.forward(name, doorPort);
+      return await this.api.forward(objectName(name), doorPort);
     } catch (reason) {
       if (reason instanceof ForwardFailure && reason.isRefused) throw new NotYet(reason.message);
-      throw kubernetesError(reason, {
-        cluster: this.cluster,
-        what: `enter the pod ${name}`,
-        code: 'SSH_CONNECT',
-      });
+      const { cluster } = this.api;
+      throw kubernetesError(reason, { cluster, what: `enter the pod ${name}`, code: 'SSH_CONNECT' });
     }
   }
 
@@ -172,7 +190,7 @@ export class KubernetesEngine implements Engine {
     return Promise.reject(new CaiError('CONTAINER_START', `cannot pause ${id}: Kubernetes cannot do that`));
   }
 
-  /** As of `Engine`: a pod that has ended is none. */
+  /** As of `Engine`: a pod that has ended is of no use. */
   async stopContainer(id: string, seconds: number): Promise<void> {
     await this.#end(id, seconds);
   }
@@ -184,10 +202,10 @@ export class KubernetesEngine implements Engine {
 
   /** As of `Engine`. */
   async processes(id: string): Promise<readonly ContainerProcess[]> {
-    const { name } = partsOf(id);
     const info = await this.inspectContainer(id);
-    if (info?.isRunning !== true) return [];
-    return await this.#ask(`list the processes of the pod ${name}`, () => processesIn(this.#api, name));
+    if (info === undefined) throw new CaiError('CONTAINER_NOT_FOUND', `there is no container ${id}`);
+    if (!info.isRunning) return [];
+    return await this.#ask(`list the processes of ${id}`, () => processesIn(this.api, objectName(info.name)));
   }
 
   /** As of `Engine`: nobody tells. */
@@ -197,13 +215,10 @@ export class KubernetesEngine implements Engine {
 
   /** As of `Engine`. */
   async waitContainer(id: string): Promise<number> {
-    const { name, uid } = partsOf(id);
-    return await this.#ask(`wait for the pod ${name}`, () =>
-      this.#follow(name, (pod) => {
-        if (pod === undefined || (uid !== undefined && pod.metadata.uid !== uid))
-          throw new CaiError('CONTAINER_NOT_FOUND', `the pod ${name} was removed`);
-        const info = containerInfoOf(pod);
-        return info.state === 'exited' ? info.exitCode : undefined;
+    return await this.#ask(`wait for the container ${id}`, () =>
+      this.#namespace.followPod(id, (pod) => {
+        if (pod === undefined) throw new CaiError('CONTAINER_NOT_FOUND', `the container ${id} was removed`);
+        return endOf(pod)?.exitCode;
       }),
     );
   }
@@ -211,111 +226,94 @@ export class KubernetesEngine implements Engine {
   /** As of `Engine`. */
   async logsTail(id: string, lines: number): Promise<string> {
     const { name } = partsOf(id);
-    const path = withQuery(`${this.#path('pods', name)}/log`, { tailLines: String(lines) });
-    return await this.#ask(`read the log of the pod ${name}`, () => this.#api.text(path));
+    const path = `${this.#namespace.path('pods', objectName(name))}/log`;
+    const query = { tailLines: String(lines) };
+    return await this.#ask(`read the log of ${id}`, () => this.api.text(withQuery(path, query)));
   }
 
   /** As of `Engine`. */
-  async listVolumes(labels: Labels): Promise<readonly ListedVolume[]> {
-    const path = this.#selected('persistentvolumeclaims', labels);
-    const { items } = await this.#ask('list the volumes', () => this.#api.list(path));
-    return (items as readonly Pod[])
-      .map(({ metadata: { name, annotations = {} } }) => ({ name, labels: annotations }))
-      .filter((each) => Object.entries(labels).every(([key, value]) => each.labels[key] === value));
+  listVolumes(labels: Labels): Promise<readonly ListedVolume[]> {
+    return this.#claims.list(labels);
   }
 
   /** As of `Engine`. */
-  async createVolume(name: string, labels: Labels): Promise<void> {
-    const body = {
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name, labels: selectableOf(labels), annotations: labels },
-      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Gi' } } },
-    };
-    await this.#ask(`create the volume ${name}`, () =>
-      this.#api.create(this.#path('persistentvolumeclaims'), body).catch(unless(409)),
-    );
+  createVolume(name: string, labels: Labels): Promise<void> {
+    return this.#claims.create(name, labels);
   }
 
   /** As of `Engine`. */
-  async removeVolume(name: string): Promise<void> {
-    await this.#ask(`remove the volume ${name}`, () =>
-      this.#api.remove(this.#path('persistentvolumeclaims', name)).catch(unless(404)),
-    );
+  removeVolume(name: string): Promise<void> {
+    return this.#claims.remove(name);
   }
 
-  #path(kind: string, name?: string): string {
-    const all = `/api/v1/namespaces/${encodeURIComponent(this.cluster.namespace)}/${kind}`;
-    return name === undefined ? all : `${all}/${encodeURIComponent(name)}`;
-  }
-
-  #selected(kind: string, labels: Labels): string {
-    const wanted = Object.entries(selectableOf(labels)).map(([key, value]) => `${key}=${value}`);
-    return withQuery(this.#path(kind), wanted.length === 0 ? {} : { labelSelector: wanted.join() });
-  }
-
-  async #pod(idOrName: string): Promise<Pod | undefined> {
-    const { name, uid } = partsOf(idOrName);
-    const pod = (await this.#api.get(this.#path('pods', name)).catch(unless(404))) as Pod | undefined;
-    return uid === undefined || pod?.metadata.uid === uid ? pod : undefined;
-  }
-
-  /** `undefined`: somebody has one of that name that has not ended. */
+  /** `undefined`: there is one of that name. */
   async #createPod(body: object): Promise<Pod | undefined> {
     try {
-      return (await this.#api.create(this.#path('pods'), body)) as Pod;
+      return (await this.api.create(this.#namespace.path('pods'), body)) as Pod;
     } catch (reason) {
       if (refusalOf(reason) !== 409) throw reason;
       return undefined;
     }
   }
 
-  async #removeSecret(name: string): Promise<void> {
-    await this.#api.remove(this.#path('secrets', name)).catch(unless(404));
+  /** A pod that does nothing, with the mounts of that plan. */
+  async #look(name: string, plan: ContainerPlan): Promise<Look> {
+    const command = ['/bin/sh', '-c', 'trap exit TERM; sleep 600 & wait'];
+    const id = await this.createContainer(name, { ...plan, command }, () => Promise.resolve());
+    if (id === undefined) throw new CaiError('CONTAINER_START', `there is a pod ${name} already`);
+    // Nothing is lost with what runs in it, so that nobody waits for its end.
+    const end = async () => await this.#ask(`remove the pod ${name}`, () => this.#remove(id, 0));
+    try {
+      await this.startContainer(id);
+    } catch (reason) {
+      await end();
+      throw reason;
+    }
+    const { read, put } = filesOf(this.api, objectName(name));
+    const what = `look into the pod ${name}`;
+    const inside: InnerFiles = {
+      read: (path) => this.#ask(what, () => read(path)),
+      put: (entries) => this.#ask(what, () => put(entries)),
+    };
+    return { inside, end };
   }
 
   async #end(id: string, seconds: number): Promise<void> {
-    const { name, uid } = partsOf(id);
-    const options = { gracePeriodSeconds: seconds, ...(uid !== undefined && { uid }) };
-    await this.#ask(`end the pod ${name}`, async () => {
-      await this.#api.remove(this.#path('pods', name), options).catch(unless(404, 409));
-      await this.#follow(name, (pod) => (pod === undefined || pod.metadata.uid !== uid ? true : undefined));
+    await this.#ask(`end the container ${id}`, async () => {
+      await this.#remove(id, seconds);
+      await this.#namespace.followPod(id, (pod) => (pod === undefined ? true : undefined));
     });
   }
 
-  /** Looks at a pod whenever it changes, until `look` tells something; `undefined`: it is not there. */
-  async #follow<T>(name: string, look: (pod: Pod | undefined) => T | undefined): Promise<T> {
-    const path = withQuery(this.#path('pods'), { fieldSelector: `metadata.name=${name}` });
-    const done = new AbortController();
-    let found: T | undefined;
-    await this.#api.watch(
-      path,
-      (event) => {
-        const pod =
-          event.type === 'LISTED' ? event.objects[0] : event.type === 'DELETED' ? undefined : event.object;
-        found = look(pod as Pod | undefined);
-        if (found !== undefined) done.abort();
-      },
-      done.signal,
-    );
-    return found!;
+  /** Another pod of that name stays. */
+  async #remove(id: string, seconds: number): Promise<void> {
+    const { name, uid } = partsOf(id);
+    const options = { gracePeriodSeconds: seconds, ...(uid !== undefined && { uid }) };
+    await this.api.remove(this.#namespace.path('pods', objectName(name)), options).catch(unless(404, 409));
   }
 
-  async #ask<T>(what: string, request: () => Promise<T>, code: FailureCode = 'CONTAINER_START'): Promise<T> {
-    try {
-      return await request();
-    } catch (reason) {
-      throw kubernetesError(reason, { cluster: this.cluster, what, code });
-    }
+  /** Nothing else removes the pods that have ended by themselves. */
+  async #removeEnded(labels: Labels): Promise<void> {
+    const ended = (await this.#pods(labels)).filter((pod) => {
+      const { finishedAt } = endOf(pod) ?? {};
+      return finishedAt !== undefined && Date.now() - Date.parse(finishedAt) > endedMs;
+    });
+    const remove = ({ metadata: { name, uid } }: Pod) =>
+      this.api.remove(this.#namespace.path('pods', name), { uid }).catch(unless(404, 409));
+    await Promise.all(ended.map(remove));
   }
-}
 
-function selectableOf(labels: Labels): Labels {
-  return Object.fromEntries(
-    selectable.flatMap((key) => (labels[key] === undefined ? [] : [[key, labels[key]]])),
-  );
-}
+  async #pods(labels: Labels): Promise<readonly Pod[]> {
+    const path = this.#namespace.selected('pods', labels);
+    const { items } = await this.#ask('list the pods', () => this.api.list(path));
+    return items as readonly Pod[];
+  }
 
-function innerFile(text: string | undefined): InnerFile | undefined {
-  return text === undefined ? undefined : { content: Buffer.from(text), mode: 0o644, uid: 0, gid: 0 };
+  #infoOf(pod: Pod): ContainerInfo {
+    return containerInfoOf(pod, this.wanted.volumes);
+  }
+
+  #ask<T>(what: string, request: () => Promise<T>): Promise<T> {
+    return this.#namespace.ask(what, request);
+  }
 }

@@ -1,97 +1,85 @@
 /** How Kubernetes is asked for a container: a bare pod, which nothing restarts or moves. */
+import type { Config } from '../../../config/config';
 import { agentHome } from '../../../workspace/mount';
-import { engineProfile, type ContainerMount } from '../container-info';
-import type { ContainerPlan, InnerEntry } from '../engine';
+import { engineProfile } from '../container-info';
+import type { ContainerPlan, InnerEntry, Labels } from '../engine';
 import { networkLabel } from './network-policy';
-import { mainContainer, type PodContainer, type PodVolume, type VolumeMount } from './pod';
-import { byDepth, podFiles } from './pod-files';
+import { objectName } from './object-name';
+import { mainContainer, type PodContainer, type SecurityContext } from './pod';
+import { podFiles } from './pod-files';
+import { podMounts } from './pod-mounts';
 import { podWall } from './pod-network';
 
 /** What every pod of ours is found by; all labels of a container are annotations, which may hold any text. */
 export const selectable = ['containai.managed', 'containai.user'] as const;
-/** So much a node must have free, however much a pod may use. */
-const requests = { memory: '256Mi', cpu: '100m' };
+/** Those labels of a container that Kubernetes can select by. */
+export function selectableOf(labels: Labels): Labels {
+  return Object.fromEntries(
+    selectable.flatMap((key) => (labels[key] === undefined ? [] : [[key, labels[key]]])),
+  );
+}
+
+/** A node must have so much free for a pod, however much that may use. */
+const requests = { memoryBytes: 2 ** 28, cpus: 0.1 };
 
 /** Port of the pod's own loopback address at which its keeper listens. */
 export const doorPort = 2222;
 
-/** The body of the requests for its Secret and for the pod. Source: Kubernetes API, core/v1. */
-export function podBody(
-  name: string,
-  secretName: string,
-  plan: ContainerPlan,
-  entries: readonly InnerEntry[],
-) {
-  const [uid, gid] = plan.user.split(':').map(Number);
-  const { rights } = plan;
-  const wall = podWall(rights.hasNetwork);
-  const files = podFiles([...entries, ...wall.entries], secretName, agentHome, wall.script);
+/** What a pod and its Secret are asked for with. */
+export interface PodRequest {
+  /** As `Engine.createContainer` has it. */
+  readonly name: string;
+  /** Of the Secret, which nobody else uses. */
+  readonly secretName: string;
+  /** Its image has this environment: `NAME=value`. */
+  readonly imageEnv: readonly string[];
+  readonly plan: ContainerPlan;
+  readonly entries: readonly InnerEntry[];
+  /** Of the user's configuration. */
+  readonly wanted: Config['kubernetes'];
+}
+
+/** The bodies of the requests. Source: Kubernetes API, core/v1. Throws as `sharedPlace`. */
+export function podBody({ name, secretName, imageEnv, plan, entries, wanted }: PodRequest) {
+  const own = podMounts(plan.mounts, wanted.volumes);
+  const kept = own.mounts.filter(({ name: volume }) => own.claimed.has(volume));
+  const wall = podWall(plan.rights.hasNetwork);
+  const files = podFiles([...entries, ...wall.entries], secretName, { home: agentHome, kept });
   const labels = {
-    ...Object.fromEntries(
-      selectable.flatMap((key) => (plan.labels[key] === undefined ? [] : [[key, plan.labels[key]]])),
-    ),
-    ...(rights.hasNetwork && { [networkLabel]: 'open' }),
+    ...selectableOf(plan.labels),
+    ...(plan.rights.hasNetwork && { [networkLabel]: 'open' }),
   };
-  const own = plan.mounts.map((mount, index) => mounted(mount, `m${index}`));
   const shared = {
     image: plan.image,
     imagePullPolicy: 'IfNotPresent',
+    securityContext: securityOf(plan),
     // A quota wants to know of each container. They do not add up, as the two never run at once.
-    resources: {
-      requests,
-      limits: {
-        ...(rights.memoryBytes > 0 && { memory: String(rights.memoryBytes) }),
-        ...(plan.cpus > 0 && { cpu: String(plan.cpus) }),
-      },
-    } as PodContainer['resources'] & object,
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      capabilities: {
-        drop: ['ALL'],
-        ...(rights.capabilities.length > 0 && { add: [...rights.capabilities] }),
-      },
-    },
+    resources: resourcesOf(plan),
   };
   const main: PodContainer & object = {
     ...shared,
     name: mainContainer,
-    command: [...plan.command],
+    command: plan.command.map(literal),
     workingDir: plan.workingFolder,
-    env: Object.entries({ ...plan.env, CAI_PORT: String(doorPort) }).map(([key, value]) => ({
-      name: key,
-      value,
-    })),
-    volumeMounts: byDepth([...files.mounts, ...own.map(({ mount }) => mount)]),
+    env: environmentOf(imageEnv, { ...plan.env, CAI_PORT: String(doorPort) }),
+    volumeMounts: byDepth([...files.mounts, ...own.mounts]),
+  };
+  const first: PodContainer & object = {
+    ...shared,
+    name: 'files',
+    command: ['/bin/sh', '-c', literal(['set -e', ...wall.script, ...files.script].join('\n'))],
+    env: wall.env,
+    volumeMounts: files.initMounts,
+    terminationMessagePolicy: 'FallbackToLogsOnError',
   };
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name, labels, annotations: { ...plan.labels } },
+    metadata: { name: objectName(name), labels, annotations: { ...plan.labels } },
     spec: {
-      restartPolicy: 'Never',
-      terminationGracePeriodSeconds: 5,
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
-      ...(plan.hostname !== undefined && { hostname: plan.hostname }),
-      ...(plan.extraHosts.length > 0 && { hostAliases: plan.extraHosts.map(aliasOf) }),
-      securityContext: {
-        runAsUser: uid,
-        runAsGroup: gid,
-        fsGroup: gid,
-        ...(uid !== 0 && { runAsNonRoot: true }),
-        ...(rights.seccomp === engineProfile && { seccompProfile: { type: 'RuntimeDefault' } }),
-      },
-      volumes: [...files.volumes, ...own.map(({ volume }) => volume)],
-      initContainers: [
-        {
-          ...shared,
-          name: 'files',
-          command: [...files.initCommand],
-          env: [...wall.env],
-          volumeMounts: [...files.initMounts],
-          terminationMessagePolicy: 'FallbackToLogsOnError',
-        },
-      ],
+      ...podSettings(plan, wanted),
+      volumes: [...files.volumes, ...own.volumes],
+      initContainers: [first],
       containers: [main],
     },
   };
@@ -105,16 +93,89 @@ export function podBody(
   return { pod, secret };
 }
 
-function mounted({ type, source, target, isReadOnly }: ContainerMount, name: string) {
-  const mount: VolumeMount = { name, mountPath: target, ...(isReadOnly && { readOnly: true }) };
-  const volume: PodVolume =
-    type === 'volume'
-      ? { name, persistentVolumeClaim: { claimName: source } }
-      : { name, hostPath: { path: source } };
-  return { mount, volume };
+function podSettings({ user, hostname, extraHosts, rights }: ContainerPlan, wanted: Config['kubernetes']) {
+  const [uid, gid] = user.split(':').map(Number);
+  const { nodeSelector, tolerations, runtimeClass, pullSecrets } = wanted;
+  return {
+    restartPolicy: 'Never',
+    terminationGracePeriodSeconds: 5,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    ...(hostname !== undefined && { hostname }),
+    ...(extraHosts.length > 0 && { hostAliases: extraHosts.map(aliasOf) }),
+    ...(nodeSelector.length > 0 && {
+      nodeSelector: Object.fromEntries(nodeSelector.map((label) => splitAt(label, '='))),
+    }),
+    ...(tolerations.length > 0 && { tolerations: tolerations.map(tolerationOf) }),
+    ...(runtimeClass !== undefined && { runtimeClassName: runtimeClass }),
+    ...(pullSecrets.length > 0 && { imagePullSecrets: pullSecrets.map((name) => ({ name })) }),
+    securityContext: {
+      runAsUser: uid,
+      runAsGroup: gid,
+      // By this, the user can write in claims; those whose root has that group already are left alone.
+      fsGroup: gid,
+      fsGroupChangePolicy: 'OnRootMismatch',
+      ...(uid !== 0 && { runAsNonRoot: true }),
+      ...(rights.seccomp === engineProfile && { seccompProfile: { type: 'RuntimeDefault' } }),
+    },
+  };
 }
 
-function aliasOf(host: string): { readonly ip: string; readonly hostnames: readonly string[] } {
-  const at = host.indexOf(':');
-  return { ip: host.slice(at + 1), hostnames: [host.slice(0, at)] };
+function securityOf({ rights: { capabilities } }: ContainerPlan): SecurityContext {
+  return {
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'], ...(capabilities.length > 0 && { add: capabilities }) },
+  };
+}
+
+function resourcesOf({ rights: { memoryBytes }, cpus }: ContainerPlan): PodContainer['resources'] & object {
+  const [mostMemory, mostCpus] = [memoryBytes || Infinity, cpus || Infinity];
+  return {
+    requests: {
+      memory: String(Math.min(requests.memoryBytes, mostMemory)),
+      cpu: String(Math.min(requests.cpus, mostCpus)),
+    },
+    limits: {
+      ...(memoryBytes > 0 && { memory: String(memoryBytes) }),
+      ...(cpus > 0 && { cpu: String(cpus) }),
+    },
+  };
+}
+
+/** As an engine merges the two; the whole of it is told of the pod later, as Docker tells it. */
+function environmentOf(imageEnv: readonly string[], own: Labels) {
+  const all = { ...Object.fromEntries(imageEnv.map((line) => splitAt(line, '='))), ...own };
+  return Object.entries(all).map(([name, value]) => ({ name, value: literal(value) }));
+}
+
+/** Kubernetes puts the values of variables into commands and variables. */
+function literal(text: string): string {
+  return text.replaceAll('$', '$$$$');
+}
+
+/** What a text is after Kubernetes has put nothing into it. */
+export function literalText(written: string): string {
+  return written.replaceAll('$$', '$');
+}
+
+/** A mount comes after that in which it lies. */
+function byDepth<T extends { readonly mountPath: string }>(mounts: readonly T[]): T[] {
+  return [...mounts].sort((one, other) => (one.mountPath < other.mountPath ? -1 : 1));
+}
+
+function splitAt(text: string, sign: string): [before: string, after: string] {
+  const at = text.indexOf(sign);
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+function aliasOf(host: string) {
+  const [name, ip] = splitAt(host, ':');
+  return { ip, hostnames: [name] };
+}
+
+function tolerationOf(text: string) {
+  const [taint, effect] = splitAt(text, ':');
+  if (!taint.includes('=')) return { key: taint, operator: 'Exists', effect };
+  const [key, value] = splitAt(taint, '=');
+  return { key, operator: 'Equal', value, effect };
 }

@@ -1,78 +1,93 @@
 /**
- * The files that are put into a pod, which exists only once it runs. Those of root are in a Secret, and each is mounted from
+ * The files that are put into a pod, which exists only once it runs. Files of root are in a Secret, and each is mounted from
  * there; those of the user are made by a container that runs first, as the user.
  */
 import { posix } from 'node:path';
+import { isInside } from '../../../paths/path-map';
 import type { InnerEntry } from '../engine';
 import type { PodVolume, VolumeMount } from './pod';
 
-/** Of a pod: what the Secret holds, and how it gets to its places. */
+/** What a pod needs for its files. */
 export interface PodFiles {
-  /** Base64, by key. */
+  /** Content of the Secret: base64, by key. */
   readonly data: Readonly<Record<string, string>>;
+  /** Besides the volumes that the pod is to have. */
   readonly volumes: readonly PodVolume[];
-  /** Of the container that runs first. */
+  /** In the container that runs first. */
   readonly initMounts: readonly VolumeMount[];
-  /** What it runs. */
-  readonly initCommand: readonly string[];
-  /** Of the main container. */
+  /** Lines of shell that it runs. */
+  readonly script: readonly string[];
+  /** In the main container. */
   readonly mounts: readonly VolumeMount[];
 }
 
-/** Where the first container finds the Secret, and makes the user's files. */
-const secretFolder = '/cai-files';
-const madeFolder = '/cai-made';
-const secretVolume = 'cai-files';
-const madeVolume = 'cai-made';
+/** Where the first container finds the Secret and the volumes, and makes the user's files. */
+const place = { secret: '/cai-files', made: '/cai-made', volumes: '/cai-volumes' } as const;
+const volume = { secret: 'cai-files', made: 'cai-made' } as const;
+/** Part of the volume of made files that is the home folder. */
+const homePart = 'home';
 
-/** `home` is all the user's, and gets a volume of its own; `first`: lines that come before all others. */
+/**
+ * `home` is all the user's, and gets a volume of its own. `kept` are the volumes that keep their files: what is to be there
+ * is made there.
+ */
 export function podFiles(
   entries: readonly InnerEntry[],
   secretName: string,
-  home: string,
-  first: readonly string[] = [],
+  { home, kept }: { readonly home: string; readonly kept: readonly VolumeMount[] },
 ): PodFiles {
   const data: Record<string, string> = {};
   const mounts: VolumeMount[] = [];
-  const script = ['set -e', ...first];
+  const script: string[] = [];
   for (const [index, { path, is, mode, uid }] of entries.entries()) {
-    const inHome = path === home || path.startsWith(`${home}/`);
-    if (uid === 0 && !inHome) {
-      if (is === 'folder' || 'link' in is) continue;
-      data[`f${index}`] = Buffer.from(is.file).toString('base64');
-      mounts.push({ name: secretVolume, mountPath: path, subPath: `f${index}`, readOnly: true });
+    const key = `f${index}`;
+    const isFile = is !== 'folder' && 'file' in is;
+    if (isFile) data[key] = Buffer.from(is.file).toString('base64');
+    const inVolume = kept.find(({ mountPath }) => isInside(path, mountPath));
+    const inHome = isInside(path, home);
+    if (inVolume === undefined && !inHome && uid === 0) {
+      if (isFile) mounts.push({ name: volume.secret, mountPath: path, subPath: key, readOnly: true });
       continue;
     }
-    const key = inHome ? posix.join('home', posix.relative(home, path)) : `e${index}`;
-    const made = quoted(posix.join(madeFolder, key));
-    if (is === 'folder') script.push(`mkdir -p ${made}`, `chmod ${mode.toString(8)} ${made}`);
-    else if ('link' in is) script.push(`ln -sfn ${quoted(is.link)} ${made}`);
-    else {
-      data[`f${index}`] = Buffer.from(is.file).toString('base64');
-      script.push(`cat ${secretFolder}/f${index} > ${made}`, `chmod ${mode.toString(8)} ${made}`);
-    }
-    if (!inHome) mounts.push({ name: madeVolume, mountPath: path, subPath: key });
+    const part = inHome ? posix.join(homePart, posix.relative(home, path)) : `e${index}`;
+    // A volume needs a folder to be mounted on.
+    const isRootOfVolume = path === inVolume?.mountPath;
+    if (isRootOfVolume || inVolume === undefined)
+      script.push(...making(posix.join(place.made, part), { is, mode }, key));
+    if (inVolume !== undefined && !isRootOfVolume)
+      script.push(...making(placeIn(inVolume, path), { is, mode }, key));
+    if (inVolume === undefined && !inHome) mounts.push({ name: volume.made, mountPath: path, subPath: part });
   }
-  if (script.some((line) => line.includes(`${madeFolder}/home`)))
-    mounts.push({ name: madeVolume, mountPath: home, subPath: 'home' });
+  if (script.length > 0 && entries.some(({ path }) => isInside(path, home)))
+    mounts.push({ name: volume.made, mountPath: home, subPath: homePart });
   return {
     data,
     volumes: [
-      { name: secretVolume, secret: { secretName, defaultMode: 0o555 } },
-      { name: madeVolume, emptyDir: {} },
+      { name: volume.secret, secret: { secretName, defaultMode: 0o555 } },
+      { name: volume.made, emptyDir: {} },
     ],
     initMounts: [
-      { name: secretVolume, mountPath: secretFolder, readOnly: true },
-      { name: madeVolume, mountPath: madeFolder },
+      { name: volume.secret, mountPath: place.secret, readOnly: true },
+      { name: volume.made, mountPath: place.made },
+      ...kept.map((mount) => ({ ...mount, mountPath: placeIn(mount, mount.mountPath) })),
     ],
-    initCommand: ['/bin/sh', '-c', script.join('\n')],
-    mounts: byDepth(mounts),
+    script,
+    mounts,
   };
 }
 
-/** A mount comes after that in which it lies. */
-export function byDepth<T extends { readonly mountPath: string }>(mounts: readonly T[]): T[] {
-  return [...mounts].sort((one, other) => (one.mountPath < other.mountPath ? -1 : 1));
+/** Where the first container finds what the main one has at `path` in that volume. */
+function placeIn({ name, mountPath }: VolumeMount, path: string): string {
+  return posix.join(place.volumes, name, posix.relative(mountPath, path));
+}
+
+/** Makes an entry; one that a volume has already stays as it is, but for the content of a file. */
+function making(path: string, { is, mode }: Pick<InnerEntry, 'is' | 'mode'>, key: string): string[] {
+  const at = quoted(path);
+  const chmod = `chmod ${mode.toString(8)} ${at}`;
+  if (is === 'folder') return [`[ -d ${at} ] || mkdir -p ${at}`, chmod];
+  if ('link' in is) return [`ln -sfn ${quoted(is.link)} ${at}`];
+  return [`cat ${place.secret}/${key} > ${at}`, chmod];
 }
 
 function quoted(text: string): string {

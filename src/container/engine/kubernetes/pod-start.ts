@@ -2,7 +2,7 @@
 import { CaiError } from '../../../errors';
 import { printableLine } from '../../../system/quoted';
 import { mainContainer, type ContainerStatus, type Pod } from './pod';
-import { containerInfoOf } from './pod-info';
+import { endOf } from './pod-info';
 import { reachedStatus, unwalled } from './pod-network';
 
 /** Reasons with which a container waits that does not get better by itself. Source: Kubernetes, kubelet. */
@@ -16,30 +16,54 @@ const hopeless = new Set([
   'RunContainerError',
 ]);
 
-/** One pod's. */
-export class PodStart {
-  /** `uid`: it is no other one of that name. */
-  constructor(
-    private readonly name: string,
-    private readonly uid: string | undefined,
-  ) {}
+/** How long a pod may wait for a node, which a cluster may have to make room on first. */
+const nodeMs = 60_000;
+/** How long all of it may take: a large image has to be fetched. */
+const startMs = 15 * 60_000;
 
-  /** True: it runs. Throws `CaiError` where it never will; `undefined` where nobody knows yet. */
+/** The start of one pod. */
+export class PodStart {
+  /** Why no node takes it, as the scheduler says. */
+  #unscheduled: string | undefined;
+
+  /** `name` is for messages. */
+  constructor(private readonly name: string) {}
+
+  /** Ends `wait`, which gets a signal for that, with a `CaiError` if it takes too long. */
+  async within<T>(wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const giveUp = new AbortController();
+    const nodeTimer = setTimeout(() => {
+      if (this.#unscheduled !== undefined)
+        giveUp.abort(this.#failure(`no node takes it: ${this.#unscheduled}`));
+    }, nodeMs);
+    const timer = setTimeout(() => {
+      const minutes = startMs / 60_000;
+      giveUp.abort(this.#failure(`it does not run after ${minutes} minutes: see "kubectl describe pod"`));
+    }, startMs);
+    try {
+      return await wait(giveUp.signal);
+    } finally {
+      clearTimeout(nodeTimer);
+      clearTimeout(timer);
+    }
+  }
+
+  /** True: it runs, or has ended. Throws `CaiError` where it never will; `undefined` where nobody knows yet. */
   look(pod: Pod | undefined): true | undefined {
-    if (pod === undefined || (this.uid !== undefined && pod.metadata.uid !== this.uid))
-      throw new CaiError('CONTAINER_NOT_FOUND', `the pod ${this.name} was removed`);
+    if (pod === undefined) throw new CaiError('CONTAINER_NOT_FOUND', `${this.#cannot}: no such container`);
     const { status = {} } = pod;
-    const all = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
-    for (const each of all) this.#check(each);
-    const unscheduled = status.conditions?.find(
-      ({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable',
-    );
-    if (unscheduled !== undefined)
-      throw this.#failure(`no node takes it: ${unscheduled.message ?? 'Unschedulable'}`);
-    if (status.phase === 'Failed') throw this.#failure(status.message ?? status.reason ?? 'it has failed');
+    for (const each of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
+      this.#check(each);
+    const placed = status.conditions?.find(({ type }) => type === 'PodScheduled');
+    this.#unscheduled = placed?.reason === 'Unschedulable' ? (placed.message ?? placed.reason) : undefined;
     const main = status.containerStatuses?.find(({ name }) => name === mainContainer);
-    const hasRun = main?.state?.terminated !== undefined;
-    return containerInfoOf(pod).isRunning || hasRun ? true : undefined;
+    if (main?.state?.running !== undefined || main?.state?.terminated !== undefined) return true;
+    if (endOf(pod) !== undefined) throw this.#failure(status.message ?? status.reason ?? 'it has failed');
+    return undefined;
+  }
+
+  get #cannot(): string {
+    return `cannot start the container ${this.name}`;
   }
 
   #check({ name, state }: ContainerStatus): void {
@@ -57,6 +81,6 @@ export class PodStart {
   }
 
   #failure(why: string): CaiError {
-    return new CaiError('CONTAINER_START', `cannot start the pod ${this.name}: ${why}`);
+    return new CaiError('CONTAINER_START', `${this.#cannot}: ${why}`);
   }
 }

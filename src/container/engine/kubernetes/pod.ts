@@ -45,9 +45,10 @@ export interface PodContainer {
   readonly command?: readonly string[];
   readonly workingDir?: string;
   readonly env?: readonly EnvironmentVariable[];
-  readonly resources?: { readonly limits?: Readonly<Record<string, string>> };
+  readonly resources?: Readonly<Partial<Record<'requests' | 'limits', Readonly<Record<string, string>>>>>;
   readonly securityContext?: SecurityContext;
   readonly volumeMounts?: readonly VolumeMount[];
+  readonly terminationMessagePolicy?: 'File' | 'FallbackToLogsOnError';
 }
 
 /** As which a container is told. */
@@ -62,6 +63,7 @@ export interface ContainerStatus {
       readonly reason?: string;
       readonly message?: string;
       readonly startedAt?: string;
+      readonly finishedAt?: string;
     };
   };
 }

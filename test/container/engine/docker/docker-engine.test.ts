@@ -309,7 +309,7 @@ describe('Engine.about', () => {
       isRootless: true,
       memoryBytes: 1024,
       osType: 'linux',
-      can: { memory: false, pids: true, cpus: false, systemCalls: false, pause: true },
+      can: { memory: false, pids: true, cpus: false, systemCalls: false, pause: true, restart: true },
     });
     expect(second).toBe(first);
     expect(requests).toEqual(['GET /_ping', 'GET /v1.41/info', 'GET /v1.41/libpod/info']);

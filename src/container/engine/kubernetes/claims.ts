@@ -1,0 +1,71 @@
+/** Volumes as claims: the cluster finds the room for them, and keeps it when a pod ends. */
+import type { Config } from '../../../config/config';
+import { CaiError } from '../../../errors';
+import type { Labels, ListedVolume } from '../engine';
+import { unless } from './api/api-error';
+import type { Namespace } from './namespace';
+import { nameOfObject, objectName } from './object-name';
+import type { Pod } from './pod';
+import { selectableOf } from './pod-body';
+
+const kind = 'persistentvolumeclaims';
+
+/** Those of a namespace. Methods are as of `Engine`. */
+export class Claims {
+  /** `wanted`: how large each is, and of which class. */
+  constructor(
+    private readonly namespace: Namespace,
+    private readonly wanted: Pick<Config['kubernetes'], 'storageBytes' | 'storageClass'>,
+  ) {}
+
+  /** As of `Engine`. */
+  async list(labels: Labels): Promise<readonly ListedVolume[]> {
+    const { api } = this.namespace;
+    const path = this.namespace.selected(kind, labels);
+    const { items } = await this.namespace.ask('list the volumes', () => api.list(path));
+    return (items as readonly Pick<Pod, 'metadata'>[])
+      .map(({ metadata: { name, annotations = {} } }) => ({ name: nameOfObject(name), labels: annotations }))
+      .filter(({ labels: all }) => Object.entries(labels).every(([key, value]) => all[key] === value));
+  }
+
+  /** As of `Engine`. */
+  async create(name: string, labels: Labels): Promise<void> {
+    const { storageBytes, storageClass } = this.wanted;
+    const body = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: objectName(name), labels: selectableOf(labels), annotations: labels },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        ...(storageClass !== undefined && { storageClassName: storageClass }),
+        resources: { requests: { storage: String(storageBytes) } },
+      },
+    };
+    await this.namespace.ask(`create the volume ${name}`, () =>
+      this.namespace.api.create(this.namespace.path(kind), body).catch(unless(409)),
+    );
+  }
+
+  /** As of `Engine`. Kubernetes would take away one in use as soon as nobody uses it. */
+  async remove(name: string): Promise<void> {
+    const { api } = this.namespace;
+    await this.namespace.ask(`remove the volume ${name}`, async () => {
+      const { items } = await api.list(this.namespace.selected('pods', {}));
+      const user = (items as readonly Pod[]).find((pod) => uses(pod, objectName(name)));
+      if (user !== undefined) {
+        const what = `cannot remove the volume ${name}: the container ${nameOfObject(user.metadata.name)} has it`;
+        throw new CaiError('CONTAINER_START', what);
+      }
+      await api.remove(this.namespace.path(kind, objectName(name))).catch(unless(404));
+      await this.namespace.follow(kind, objectName(name), (claim) =>
+        claim === undefined ? true : undefined,
+      );
+    });
+  }
+}
+
+function uses({ spec, status }: Pod, claim: string): boolean {
+  const isOver = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  const claims = (spec.volumes ?? []).map(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName);
+  return !isOver && claims.includes(claim);
+}

@@ -1,0 +1,82 @@
+/** Where everything is made: one namespace of a cluster. */
+import type { FailureCode } from '../../../errors';
+import type { Labels } from '../engine';
+import { withQuery, type KubernetesApi } from './api/api';
+import { kubernetesError, unless } from './api/api-error';
+import { objectName } from './object-name';
+import type { Pod } from './pod';
+import { selectableOf } from './pod-body';
+import { partsOf } from './pod-info';
+
+/** The namespace of a cluster. */
+export class Namespace {
+  /** Its name is the cluster's. */
+  constructor(readonly api: KubernetesApi) {}
+
+  /** Path of a kind of objects, or of the one that has this name there. */
+  path(kind: string, object?: string, group = '/api/v1'): string {
+    const all = `${group}/namespaces/${encodeURIComponent(this.api.cluster.namespace)}/${kind}`;
+    return object === undefined ? all : `${all}/${encodeURIComponent(object)}`;
+  }
+
+  /** Path of those of ours that may have these labels. */
+  selected(kind: string, labels: Labels): string {
+    const wanted = Object.entries(selectableOf(labels)).map(([key, value]) => `${key}=${value}`);
+    return withQuery(this.path(kind), wanted.length === 0 ? {} : { labelSelector: wanted.join() });
+  }
+
+  /** `undefined`: there is none, or it is another one of that name. */
+  async pod(idOrName: string): Promise<Pod | undefined> {
+    const { name, uid } = partsOf(idOrName);
+    const path = this.path('pods', objectName(name));
+    const pod = (await this.api.get(path).catch(unless(404))) as Pod | undefined;
+    return uid === undefined || pod?.metadata.uid === uid ? pod : undefined;
+  }
+
+  /**
+   * Looks at an object whenever it changes, until `look` tells something; `undefined`: it is not there. Rejects with what
+   * `look` throws, or with the reason of `signal`.
+   */
+  async follow<T>(
+    kind: string,
+    object: string,
+    look: (found: unknown) => T | undefined,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const path = withQuery(this.path(kind), { fieldSelector: `metadata.name=${object}` });
+    const done = new AbortController();
+    let found: T | undefined;
+    await this.api.watch(
+      path,
+      (event) => {
+        const told = event.type === 'LISTED' ? event.objects[0] : event.object;
+        found = look(event.type === 'DELETED' ? undefined : told);
+        if (found !== undefined) done.abort();
+      },
+      signal === undefined ? done.signal : AbortSignal.any([done.signal, signal]),
+    );
+    if (found === undefined) throw signal!.reason;
+    return found;
+  }
+
+  /** As `follow`, with a pod; another one of that name is none. */
+  async followPod<T>(
+    id: string,
+    look: (pod: Pod | undefined) => T | undefined,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const { name, uid } = partsOf(id);
+    const isIt = (pod: Pod | undefined) => uid === undefined || pod?.metadata.uid === uid;
+    const lookAt = (found: unknown) => look(isIt(found as Pod) ? (found as Pod) : undefined);
+    return await this.follow('pods', objectName(name), lookAt, signal);
+  }
+
+  /** Rejects with `CaiError`: `what` was tried, as in "cannot ...". */
+  async ask<T>(what: string, request: () => Promise<T>, code: FailureCode = 'CONTAINER_START'): Promise<T> {
+    try {
+      return await request();
+    } catch (reason) {
+      throw kubernetesError(reason, { cluster: this.api.cluster, what, code });
+    }
+  }
+}
