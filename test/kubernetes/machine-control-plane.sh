@@ -71,21 +71,26 @@ start_api_server() {
     --authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction --allow-privileged=true
 }
 
-# It makes volumes as folders of this machine, which both nodes have and everybody can write.
-start_controller_manager() (
-  conf=$run/controller-manager.conf
-  umask 0
+# It makes volumes as folders of this machine, which both nodes have.
+start_controller_manager() {
+  local conf=$run/controller-manager.conf
   launch controller-manager control-plane "$bin/hyperkube" kube-controller-manager --leader-elect=false \
     --kubeconfig "$conf" --authentication-kubeconfig "$conf" --authorization-kubeconfig "$conf" \
     --use-service-account-credentials --service-account-private-key-file "$pki/tokens.key" \
     --root-ca-file "$pki/ca.crt" --cert-dir "$pki" --port 0 \
     --enable-hostpath-provisioner --flex-volume-plugin-dir "$run/volume-plugins"
-)
+}
 
-# The class of all volumes, and where those are.
+# Other kinds of volumes belong to the group that a pod asks for (fsGroup). Folders do not, so this lets everybody write.
+start_volume_opener() {
+  # shellcheck disable=SC2016 # the inner shell puts it in
+  launch volume-opener machine bash -c 'while sleep 0.2; do find "$1" -mindepth 1 -maxdepth 1 -perm 750 -exec chmod 777 {} +; done' \
+    bash "$run/volumes"
+}
+
+# The class of all volumes.
 class_of_volumes='{"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "kubernetes.io/host-path",
   "metadata": {"name": "folders", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}}'
-folder_of_volumes=/tmp/hostpath_pv
 
 offer_volumes() { logged 'volumes cannot be offered' kubectl apply --filename - <<<"$class_of_volumes"; }
 

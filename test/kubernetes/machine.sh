@@ -32,7 +32,7 @@ run=$state/run
 # Which images the nodes have: "NAME ID", one a line.
 imported=$run/imported
 nodes=(1 2)
-processes=(registry registry-nodes etcd api-server controller-manager scheduler)
+processes=(registry registry-nodes etcd api-server controller-manager volume-opener scheduler)
 for node in "${nodes[@]}"; do processes+=("containerd-node$node" "kubelet-node$node"); done
 start_timeout_s=120
 stop_timeout_s=30
@@ -153,6 +153,7 @@ start_cluster() {
   import_pause_image
   awaited api-server api_answers
   start_process controller-manager
+  start_process volume-opener
   start_process scheduler
   for node in "${nodes[@]}"; do start_process "kubelet-node$node"; done
   for node in "${nodes[@]}"; do awaited "kubelet-node$node" is_ready "node$node"; done
@@ -166,7 +167,7 @@ stop_cluster() {
   end_processes
   remove_places
   remove_control_groups
-  rm -rf "$run" "$folder_of_volumes"
+  rm -rf "$run"
 }
 
 start_process() {
@@ -176,6 +177,7 @@ start_process() {
     etcd) start_etcd ;;
     api-server) start_api_server ;;
     controller-manager) start_controller_manager ;;
+    volume-opener) start_volume_opener ;;
     scheduler) start_scheduler ;;
     containerd-node*) start_containerd "${1#containerd-node}" ;;
     kubelet-node*) start_kubelet "${1#kubelet-node}" ;;

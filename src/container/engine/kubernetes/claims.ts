@@ -3,10 +3,10 @@ import type { Config } from '../../../config/config';
 import { CaiError } from '../../../errors';
 import type { Labels, ListedVolume } from '../engine';
 import { unless } from './api/api-error';
+import { annotationsOf, labelsIn, selectableOf } from './labels';
 import type { Namespace } from './namespace';
 import { nameOfObject, objectName } from './object-name';
 import type { Pod } from './pod';
-import { selectableOf } from './pod-body';
 
 const kind = 'persistentvolumeclaims';
 
@@ -24,7 +24,7 @@ export class Claims {
     const path = this.namespace.selected(kind, labels);
     const { items } = await this.namespace.ask('list the volumes', () => api.list(path));
     return (items as readonly Pick<Pod, 'metadata'>[])
-      .map(({ metadata: { name, annotations = {} } }) => ({ name: nameOfObject(name), labels: annotations }))
+      .map(({ metadata }) => ({ name: nameOfObject(metadata.name), labels: labelsIn(metadata) }))
       .filter(({ labels: all }) => Object.entries(labels).every(([key, value]) => all[key] === value));
   }
 
@@ -34,7 +34,7 @@ export class Claims {
     const body = {
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
-      metadata: { name: objectName(name), labels: selectableOf(labels), annotations: labels },
+      metadata: { name: objectName(name), labels: selectableOf(labels), annotations: annotationsOf(labels) },
       spec: {
         accessModes: ['ReadWriteOnce'],
         ...(storageClass !== undefined && { storageClassName: storageClass }),

@@ -3,9 +3,9 @@ import type { FailureCode } from '../../../errors';
 import type { Labels } from '../engine';
 import { withQuery, type KubernetesApi } from './api/api';
 import { kubernetesError, unless } from './api/api-error';
+import { selectableOf } from './labels';
 import { objectName } from './object-name';
 import type { Pod } from './pod';
-import { selectableOf } from './pod-body';
 import { partsOf } from './pod-info';
 
 /** The namespace of a cluster. */

@@ -3,21 +3,13 @@ import type { Config } from '../../../config/config';
 import { agentHome } from '../../../workspace/mount';
 import { engineProfile } from '../container-info';
 import type { ContainerPlan, InnerEntry, Labels } from '../engine';
+import { annotationsOf, selectableOf } from './labels';
 import { networkLabel } from './network-policy';
 import { objectName } from './object-name';
 import { mainContainer, type PodContainer, type SecurityContext } from './pod';
 import { podFiles } from './pod-files';
 import { podMounts } from './pod-mounts';
 import { podWall } from './pod-network';
-
-/** What every pod of ours is found by; all labels of a container are annotations, which may hold any text. */
-export const selectable = ['containai.managed', 'containai.user'] as const;
-/** Those labels of a container that Kubernetes can select by. */
-export function selectableOf(labels: Labels): Labels {
-  return Object.fromEntries(
-    selectable.flatMap((key) => (labels[key] === undefined ? [] : [[key, labels[key]]])),
-  );
-}
 
 /** A node must have so much free for a pod, however much that may use. */
 const requests = { memoryBytes: 2 ** 28, cpus: 0.1 };
@@ -75,7 +67,7 @@ export function podBody({ name, secretName, imageEnv, plan, entries, wanted }: P
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: objectName(name), labels, annotations: { ...plan.labels } },
+    metadata: { name: objectName(name), labels, annotations: annotationsOf(plan.labels) },
     spec: {
       ...podSettings(plan, wanted),
       volumes: [...files.volumes, ...own.volumes],

@@ -2,6 +2,7 @@
 import type { Config } from '../../../config/config';
 import { engineProfile, type ContainerInfo, type ContainerRights } from '../container-info';
 import { nameOfObject } from './object-name';
+import { labelsIn } from './labels';
 import { networkLabel } from './network-policy';
 import { literalText } from './pod-body';
 import { mountsIn } from './pod-mounts';
@@ -33,7 +34,7 @@ export function containerInfoOf(pod: Pod, shared: Config['kubernetes']['volumes'
     exitCode: endOf(pod)?.exitCode ?? 0,
     isOomKilled: terminated?.reason === 'OOMKilled',
     startedAt: Number.isNaN(startedAt) ? undefined : startedAt,
-    labels: metadata.annotations ?? {},
+    labels: labelsIn(metadata),
     env: (main.env ?? []).map(({ name, value = '' }) => `${name}=${literalText(value)}`),
     hostname: spec.hostname ?? metadata.name,
     user: `${spec.securityContext?.runAsUser}:${spec.securityContext?.runAsGroup}`,

@@ -1,0 +1,25 @@
+/** Labels of containers and volumes, which may hold any text: those of Kubernetes may not, so an annotation has them all. */
+import { objectIn } from '../../../system/state-folder';
+import type { Labels } from '../engine';
+
+/** The labels that Kubernetes has, too: it selects by them. */
+const selectable = ['containai.managed', 'containai.user'] as const;
+/** JSON of all labels. Others add annotations of their own. */
+const annotation = 'containai.labels';
+
+/** Those labels that Kubernetes can select by. */
+export function selectableOf(labels: Labels): Labels {
+  return Object.fromEntries(
+    selectable.flatMap((key) => (labels[key] === undefined ? [] : [[key, labels[key]]])),
+  );
+}
+
+/** What an object has all its labels in. */
+export function annotationsOf(labels: Labels): Labels {
+  return { [annotation]: JSON.stringify(labels) };
+}
+
+/** All labels of an object; none if it is not of ours. */
+export function labelsIn({ annotations }: { readonly annotations?: Labels }): Labels {
+  return (objectIn(annotations?.[annotation]) ?? {}) as Labels;
+}
