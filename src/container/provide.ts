@@ -81,7 +81,9 @@ class Provision {
       return { ...info, hostKey, authority };
     } else if (action.kind === 'start') {
       this.#hasStarted = true;
-      await startContainer(engine, info, settings);
+      // Another one is made, then.
+      if (!(await engine.about()).can.restart) await engine.removeContainer(info.id);
+      else await startContainer(engine, info, settings);
     } else if (action.kind === 'replace') {
       if (action.because !== 'asked for')
         tell(`the container ${info.name} is recreated, because ${reasonOf(action.because, info, settings)}`);

@@ -29,7 +29,14 @@ const defaults = {
   protect: { isOff: false, paths: [] },
   mounts: [],
   credentials: [],
-  engine: {},
+  engine: { kind: 'docker' },
+  kubernetes: {
+    storageBytes: 10 * 2 ** 30,
+    nodeSelector: [],
+    tolerations: [],
+    pullSecrets: [],
+    volumes: [],
+  },
   network: { egress: 'ask', allow: [], deny: [] },
   serve: {
     hosts: [],
@@ -121,7 +128,23 @@ describe('loadConfig', () => {
       off = true
       paths = ["tools/*.sh"]
       [engine]
+      kind = "kubernetes"
       context = "rootless"
+      kubeconfig = "~/.kube/team"
+      namespace = "agents"
+      [kubernetes]
+      storage = "1GiB"
+      storage_class = "fast"
+      node_selector = ["disk=ssd"]
+      tolerations = ["agents=only:NoSchedule", "spot:NoExecute"]
+      runtime_class = "gvisor"
+      pull_secrets = ["registry"]
+      [[kubernetes.volumes]]
+      folder = "/srv/src"
+      from = "claim:src/team//a/"
+      [[kubernetes.volumes]]
+      folder = "~/data"
+      from = "node:/mnt/data/"
       [network]
       egress = "listed"
       allow = ["*.example.com:22", "10.0.0.0/8"]
@@ -196,7 +219,24 @@ describe('loadConfig', () => {
         { path: '/srv/cache', isReadOnly: false },
       ],
       protect: { isOff: true, paths: ['tools/*.sh'] },
-      engine: { context: 'rootless' },
+      engine: {
+        kind: 'kubernetes',
+        context: 'rootless',
+        kubeconfig: '/home/u/.kube/team',
+        namespace: 'agents',
+      },
+      kubernetes: {
+        storageBytes: 2 ** 30,
+        storageClass: 'fast',
+        nodeSelector: ['disk=ssd'],
+        tolerations: ['agents=only:NoSchedule', 'spot:NoExecute'],
+        runtimeClass: 'gvisor',
+        pullSecrets: ['registry'],
+        volumes: [
+          { folder: '/srv/src', from: { claim: 'src', path: 'team/a' } },
+          { folder: '/home/u/data', from: { path: '/mnt/data' } },
+        ],
+      },
       network: {
         egress: 'listed',
         allow: ['*.example.com:22', '10.0.0.0/8'],
@@ -279,6 +319,14 @@ describe('loadConfig', () => {
     ['[[serve.users]]\nname = "ann"\nagents = "all"', 'lacks "workspaces", which must be a list'],
     ['[[serve.users]]\nagents = "all"\nworkspaces = "all"', 'lacks "name"'],
     ['[[serve.users]]\nname = "owner"', 'a name of letters, digits'],
+    ['kubernetes.node_selector = ["ssd"]', 'a list of different strings "label=value"'],
+    ['kubernetes.tolerations = ["a=b:Never"]', 'the effect NoSchedule, PreferNoSchedule or NoExecute'],
+    ['kubernetes.pull_secrets = ["A B"]', 'a list of different names of objects of Kubernetes'],
+    ['kubernetes.volumes = [{ folder = "/a", from = "src" }]', 'a string "claim:NAME"'],
+    ['kubernetes.volumes = [{ folder = "/a", from = "claim:../x" }]', 'a string "claim:NAME"'],
+    ['kubernetes.volumes = [{ folder = "/a", from = "claim:src/../x" }]', 'a string "claim:NAME"'],
+    ['kubernetes.volumes = [{ folder = "/a", from = "node:x" }]', 'a string "claim:NAME"'],
+    ['kubernetes.volumes = [{ folder = "/a" }]', 'lacks "from"'],
     ['[[serve.users]]\nname = "../a"', 'a name of letters, digits'],
     ['[[serve.users]]\nname = "a"\nagents = []', 'not empty, or "all"'],
     ['[[serve.users]]\nname = "a"\nworkspaces = []', 'not empty, or "all"'],

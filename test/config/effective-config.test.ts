@@ -271,7 +271,7 @@ describe('loadWorkspaceConfig', () => {
     expect(names).toEqual(
       configKeys
         .map(({ path }) => nameOf(path))
-        .filter((name) => !/^(mounts|credentials|serve\.users)|NAME\.(name|packages)$/.test(name))
+        .filter((name) => !/^(mounts|credentials|serve\.users|kubernetes\.volumes)|NAME\.(name|packages)$/.test(name))
         .map((name) => name.replace('NAME', 'mine')),
     );
     expect(originOf('acp.idle')).toEqual({

@@ -4,10 +4,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Engine } from '../../src/container/engine/engine';
-import { KubernetesEngine } from '../../src/container/engine/kubernetes/kubernetes-engine';
 import { networkPolicies } from '../../src/container/engine/kubernetes/network-policy';
 import { doorPort } from '../../src/container/engine/kubernetes/pod-body';
-import { nodePlan, Place } from './place';
+import { connect, nodePlan, Place } from './place';
 
 /** Where every pod of ours listens, at all its addresses. */
 const port = 8000;
@@ -29,7 +28,7 @@ let place: Place;
 let engine: Engine;
 beforeAll(async () => {
   place = await Place.make('cai-wall');
-  engine = await KubernetesEngine.connect(place.cluster);
+  engine = await connect(place.cluster);
 });
 afterAll(async () => {
   await setPolicy('on');
@@ -146,7 +145,7 @@ test('who may not make policies relies on those that are there', async () => {
   const cluster = await place.clusterFor('no-policies', [
     { apiGroups: [''], resources: anything, verbs: ['*'] },
   ]);
-  const id = await start('closed-4', false, await KubernetesEngine.connect(cluster));
+  const id = await start('closed-4', false, await connect(cluster));
 
   expect(await echoed(id)).toBe('hello');
   await engine.removeContainer(id);
@@ -159,7 +158,7 @@ test('no pod without a network is made where a policy of somebody else gives it 
     metadata: { name: 'names' },
     spec: { podSelector: {}, policyTypes: ['Egress'], egress: [{ ports: [{ protocol: 'UDP', port: 53 }] }] },
   });
-  const other = await KubernetesEngine.connect(place.cluster);
+  const other = await connect(place.cluster);
 
   await expect(start('closed-5', false, other)).rejects.toThrow('the NetworkPolicy "names" gives');
   expect(await listed()).not.toContain('closed-5');

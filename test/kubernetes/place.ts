@@ -2,19 +2,27 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { noRights } from '../../src/container/engine/container-info';
-import type { ContainerPlan } from '../../src/container/engine/engine';
+import { configOf } from '../../src/config/config';
+import type { ContainerPlan, Engine } from '../../src/container/engine/engine';
 import { findCluster, type Cluster } from '../../src/container/engine/kubernetes/api/kubeconfig';
+import { KubernetesEngine } from '../../src/container/engine/kubernetes/kubernetes-engine';
 import { Host } from '../../src/system/host';
+import { newFolder } from '../support/temp-folder';
 import { kubectl, program } from './kubectl';
 
 /** Of pods: it has perl, a shell and Node. */
-const image = process.env.CAI_TEST_IMAGE ?? 'node:22-bookworm-slim';
+const image = process.env.CAI_TEST_K8S_IMAGE ?? 'node:22-bookworm-slim';
 
 /** A rule of a Role. Source: Kubernetes API, rbac/v1. */
 export interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
+}
+
+/** The engine, as a configuration without a word about it has it. */
+export async function connect(cluster: Cluster): Promise<Engine> {
+  return await KubernetesEngine.connect(cluster, configOf([]).kubernetes, newFolder());
 }
 
 /** A namespace that is made for tests, and removed with all that is in it. */

@@ -46,19 +46,21 @@ async function putOne(
   run: (...argv: string[]) => Promise<string>,
   { path, is, mode }: InnerEntry,
 ): Promise<void> {
-  if (is === 'folder') await run('/bin/mkdir', '-p', path);
-  else if ('link' in is) return void (await run('/bin/ln', '-sfn', is.link, path));
-  else {
+  if (is !== 'folder' && 'link' in is) {
+    await run('/bin/ln', '-sfn', is.link, path);
+    return;
+  }
+  if (is === 'folder') {
+    await run('/bin/mkdir', '-p', path);
+  } else {
     const content = Buffer.from(is.file);
-    await run(perl, '-e', "open my $f, '>', $ARGV[0] or die qq($ARGV[0]: $!\\n)", path);
+    await run(perl, '-e', writing('>'), path, '');
     for (let at = 0; at < content.length; at += partBytes)
-      await run(
-        perl,
-        '-e',
-        "open my $f, '>>:raw', $ARGV[0] or die; print $f pack('H*', $ARGV[1])",
-        path,
-        content.subarray(at, at + partBytes).toString('hex'),
-      );
+      await run(perl, '-e', writing('>>'), path, content.subarray(at, at + partBytes).toString('hex'));
   }
   await run('/bin/chmod', mode.toString(8), path);
+}
+
+function writing(mode: '>' | '>>'): string {
+  return `open my $f, '${mode}:raw', $ARGV[0] or die qq($ARGV[0]: $!\\n); print $f pack('H*', $ARGV[1])`;
 }

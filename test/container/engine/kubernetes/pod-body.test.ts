@@ -29,11 +29,25 @@ const entries: InnerEntry[] = [
   { path: '/run/cai/keeper', is: { file: 'program' }, mode: 0o755, ...root },
   { path: '/run/cai/used', is: { file: '' }, mode: 0o600, ...own },
   { path: '/home/agent', is: 'folder', mode: 0o755, ...own },
+  { path: '/home/agent/.data', is: 'folder', mode: 0o700, ...own },
+  { path: '/home/agent/.data/.claude', is: 'folder', mode: 0o700, ...own },
   { path: "/home/agent/it's", is: { link: '.data/x' }, mode: 0o777, ...own },
 ];
-const { pod, secret } = podBody('cai-app-1', 'cai-app-1-ab', plan, entries);
+const volumes = [{ folder: '/srv', from: { claim: 'src', path: 'team' } }];
+const wanted = { volumes, storageBytes: 2 ** 30, nodeSelector: [], tolerations: [], pullSecrets: [] };
+const request = {
+  name: 'cai-app-1',
+  secretName: 'cai-app-1-ab',
+  imageEnv: ['A=old', 'B=$x'],
+  plan,
+  entries,
+  wanted,
+};
+const { pod, secret } = podBody(request);
 const [main] = pod.spec.containers;
-const made = { ...pod, metadata: { ...pod.metadata, uid: 'u-1' } } as unknown as Pod;
+const [first] = pod.spec.initContainers;
+const uid = '91205e28-5633-46f5-b981-0e6d1581d5e1';
+const made = { ...pod, metadata: { ...pod.metadata, uid } } as unknown as Pod;
 
 describe('podBody', () => {
   test('asks for nothing that a restricted namespace refuses', () => {
@@ -57,7 +71,7 @@ describe('podBody', () => {
 
   test('has only what can be selected as labels, and all of them as annotations', () => {
     expect(pod.metadata.labels).toEqual({ 'containai.managed': 'true', 'containai.user': '1000' });
-    expect(pod.metadata.annotations).toEqual(plan.labels);
+    expect(JSON.parse(pod.metadata.annotations['containai.labels']!)).toEqual(plan.labels);
   });
 
   test("mounts each file of root's from a Secret that never changes, and has the user's made before", () => {
@@ -81,9 +95,78 @@ describe('podBody', () => {
       mountPath: '/home/agent',
       subPath: 'home',
     });
-    expect(pod.spec.initContainers[0]!.command.at(-1)).toContain(
-      `ln -sfn '.data/x' '/cai-made/home/it'\\''s'`,
+    expect(first!.command!.at(-1)).toContain(`ln -sfn '.data/x' '/cai-made/home/it'\\''s'`);
+  });
+
+  test('makes what a volume is to have in that, and where it is mounted', () => {
+    const volume = { name: 'own0', persistentVolumeClaim: { claimName: 'cai-data' } };
+    expect(pod.spec.volumes).toContainEqual(volume);
+    expect(first!.volumeMounts).toContainEqual({ name: 'own0', mountPath: '/cai-volumes/own0' });
+    const script = first!.command!.at(-1);
+    expect(script).toContain("mkdir -p '/cai-made/home/.data'");
+    expect(script).toContain("mkdir -p '/cai-volumes/own0/.claude'");
+  });
+
+  test('finds folders of this machine in the volume that the configuration names', () => {
+    expect(pod.spec.volumes).toContainEqual({ name: 'shared1', persistentVolumeClaim: { claimName: 'src' } });
+    expect(main!.volumeMounts).toContainEqual({
+      name: 'shared1',
+      mountPath: '/srv/app',
+      subPath: 'team/app',
+    });
+    expect(main!.volumeMounts).toContainEqual({
+      name: 'shared1',
+      mountPath: '/srv/app/.git/config',
+      subPath: 'team/app/.git/config',
+      readOnly: true,
+    });
+  });
+
+  test("has the image's environment and its own, in which Kubernetes replaces nothing", () => {
+    const changed = podBody({ ...request, plan: { ...plan, env: { A: '$(B)$$' }, command: ['$(A)'] } }).pod;
+    const [{ env, command } = {}] = changed.spec.containers;
+    expect(env).toEqual(
+      expect.arrayContaining([
+        { name: 'A', value: '$$(B)$$$$' },
+        { name: 'B', value: '$$x' },
+      ]),
     );
+    expect(command).toEqual(['$$(A)']);
+    const told = containerInfoOf({ ...changed, metadata: made.metadata } as unknown as Pod, volumes);
+    expect(told.env).toEqual(['A=$(B)$$', 'B=$x', 'CAI_PORT=2222']);
+  });
+
+  test('goes to the nodes that the user wants, with what that takes', () => {
+    const { spec } = podBody({
+      ...request,
+      wanted: {
+        ...wanted,
+        nodeSelector: ['disk=ssd'],
+        tolerations: ['gpu=yes:NoSchedule', 'spot:NoExecute'],
+        runtimeClass: 'gvisor',
+        pullSecrets: ['registry'],
+      },
+    }).pod;
+    expect(spec).toMatchObject({
+      nodeSelector: { disk: 'ssd' },
+      tolerations: [
+        { key: 'gpu', operator: 'Equal', value: 'yes', effect: 'NoSchedule' },
+        { key: 'spot', operator: 'Exists', effect: 'NoExecute' },
+      ],
+      runtimeClassName: 'gvisor',
+      imagePullSecrets: [{ name: 'registry' }],
+    });
+  });
+
+  test('asks a node for no more room than it may use', () => {
+    const { spec } = podBody({
+      ...request,
+      plan: { ...plan, rights: { ...noRights, memoryBytes: 2 ** 27 }, cpus: 0.05 },
+    }).pod;
+    expect(spec.containers[0]!.resources).toEqual({
+      requests: { memory: String(2 ** 27), cpu: '0.05' },
+      limits: { memory: String(2 ** 27), cpu: '0.05' },
+    });
   });
 
   test('mounts what lies in another mount after that', () => {
@@ -102,8 +185,8 @@ describe('podBody', () => {
 
 describe('containerInfoOf', () => {
   test('tells of a pod what it was asked for', () => {
-    expect(containerInfoOf(made)).toMatchObject({
-      id: 'cai-app-1_u-1',
+    expect(containerInfoOf(made, volumes)).toMatchObject({
+      id: `cai-app-1_${uid}`,
       name: 'cai-app-1',
       state: 'created',
       isRunning: false,
@@ -113,7 +196,7 @@ describe('containerInfoOf', () => {
       rights: plan.rights,
       mounts: plan.mounts,
     });
-    expect(partsOf(idOf(made))).toEqual({ name: 'cai-app-1', uid: 'u-1' });
+    expect(partsOf(idOf(made))).toEqual({ name: 'cai-app-1', uid });
   });
 
   test.each<[string, object, object]>([
@@ -124,7 +207,7 @@ describe('containerInfoOf', () => {
   ])('sees that %s confines nothing', (_, spec, container) => {
     const changed = { ...made, spec: { ...made.spec, ...spec, containers: [{ ...main!, ...container }] } };
 
-    expect(containerInfoOf(changed as unknown as Pod).rights.isConfined).toBe(false);
+    expect(containerInfoOf(changed as unknown as Pod, volumes).rights.isConfined).toBe(false);
   });
 
   test.each([
@@ -136,6 +219,6 @@ describe('containerInfoOf', () => {
     const limited = { ...main!, resources: { limits: { memory } } };
     const changed = { ...made, spec: { ...made.spec, containers: [limited] } };
 
-    expect(containerInfoOf(changed as unknown as Pod).rights.memoryBytes).toBe(bytes);
+    expect(containerInfoOf(changed as unknown as Pod, volumes).rights.memoryBytes).toBe(bytes);
   });
 });
