@@ -1,0 +1,177 @@
+/** That what `deploy/` gives is enough, and none of it too much; and how it is told what is missing. */
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Engine } from '../../src/container/engine/engine';
+import { KubernetesEngine } from '../../src/container/engine/kubernetes/kubernetes-engine';
+import { doorPort } from '../../src/container/engine/kubernetes/pod-body';
+import { neededRights } from '../../src/container/engine/kubernetes/rights';
+import { nodePlan, Place, type Rule } from './place';
+
+const server = `console.log('begun'); process.on('SIGTERM', () => process.exit(7));
+require('node:net').createServer((socket) => socket.end('hello')).listen(${doorPort}, '127.0.0.1');`;
+const labels = { 'containai.managed': 'true', 'containai.user': '1234' };
+const nothing = () => Promise.resolve();
+const rules: readonly Rule[] = neededRights.map(({ group, resource, verbs }) => ({
+  apiGroups: [group],
+  resources: [resource],
+  verbs,
+}));
+/** All but one verb. */
+const without = (resource: string, verb: string): readonly Rule[] =>
+  rules
+    .map((rule) => ({
+      ...rule,
+      verbs: rule.verbs.filter((each) => rule.resources[0] !== resource || each !== verb),
+    }))
+    .filter(({ verbs }) => verbs.length > 0);
+
+let place: Place;
+let admin: Engine;
+/** A container that runs. */
+let runningId: string;
+beforeAll(async () => {
+  place = await Place.make('cai-rights');
+  admin = await KubernetesEngine.connect(place.cluster);
+  runningId = await start(admin, 'running');
+});
+afterAll(() => place.remove());
+
+async function start(engine: Engine, name: string): Promise<string> {
+  const id = (await engine.createContainer(name, nodePlan(server), nothing))!;
+  await engine.startContainer(id, []);
+  return id;
+}
+
+async function greeting(engine: Engine, id: string): Promise<string> {
+  const [chunk] = (await once(await engine.connectTo({ id, pid: 0 }), 'data')) as [Buffer];
+  return chunk.toString();
+}
+
+test('with the role of deploy/, a container goes through its life', async () => {
+  const engine: Engine = await KubernetesEngine.connect(await place.clusterFor('enough', rules));
+  await engine.createVolume('data', labels);
+  const mounts = [{ type: 'volume', source: 'data', target: '/data', isReadOnly: false }];
+  const id = (await engine.createContainer('life', { ...nodePlan(server), mounts }, nothing))!;
+  await engine.startContainer(id, []);
+
+  expect((await engine.listContainers(labels)).map(({ name }) => name)).toContain('life');
+  expect(await engine.inspectContainer('life')).toMatchObject({ id, isRunning: true });
+  expect(await greeting(engine, id)).toBe('hello');
+  expect((await engine.processes(id)).map(({ command }) => command)).toContainEqual(
+    expect.stringMatching(/^node /),
+  );
+  expect(await engine.logsTail(id, 5)).toBe('begun\n');
+  expect((await engine.listVolumes(labels)).map(({ name }) => name)).toEqual(['data']);
+  await engine.stopContainer(id, 5);
+  expect(await engine.createContainer('running', nodePlan(server), nothing)).toBeUndefined();
+  await engine.removeContainer(id);
+  await engine.removeVolume('data');
+  expect(await engine.inspectContainer('life')).toBeUndefined();
+});
+
+/** What needs each right. */
+const uses: Readonly<Record<string, (engine: Engine) => Promise<unknown>>> = {
+  'get pods': (engine) => engine.inspectContainer('running'),
+  'list pods': (engine) => engine.listContainers(labels),
+  'watch pods': (engine) => start(engine, 'watched'),
+  'create pods': (engine) => engine.createContainer('other', nodePlan(server), nothing),
+  'delete pods': (engine) => engine.removeContainer(runningId),
+  'get pods/portforward': (engine) => engine.connectTo({ id: runningId, pid: 0 }),
+  'get pods/exec': (engine) => engine.processes(runningId),
+  'get pods/log': (engine) => engine.logsTail(runningId, 1),
+  'create secrets': (engine) => engine.createContainer('other', nodePlan(server), nothing),
+  'patch secrets': (engine) => engine.createContainer('other', nodePlan(server), nothing),
+  'delete secrets': (engine) => engine.createContainer('running', nodePlan(server), nothing),
+  'list persistentvolumeclaims': (engine) => engine.listVolumes(labels),
+  'create persistentvolumeclaims': (engine) => engine.createVolume('other', labels),
+  'delete persistentvolumeclaims': (engine) => engine.removeVolume('other'),
+};
+/** Without them all goes on. */
+const optional = neededRights.flatMap((right) =>
+  right.for === undefined ? right.verbs.map((verb) => `${verb} ${right.resource}`) : [],
+);
+/** Asked for by newer clusters alone. */
+const newer = ['create pods/portforward', 'create pods/exec'];
+
+test('each right is tried, or said not to be needed here', () => {
+  const all = neededRights.flatMap(({ resource, verbs }) => verbs.map((verb) => `${verb} ${resource}`));
+
+  expect([...Object.keys(uses), ...optional, ...newer].sort()).toEqual(all.sort());
+});
+
+test.each(Object.entries(uses))(
+  'without the right to %s something fails, which tells it',
+  async (right, use) => {
+    const [verb = '', resource = ''] = right.split(' ');
+    const name = right.replaceAll(/[ /]/g, '-');
+    const engine = await KubernetesEngine.connect(await place.clusterFor(name, without(resource, verb)));
+
+    await expect(use(engine)).rejects.toMatchObject({
+      code: 'NO_ENGINE',
+      message: expect.stringMatching(
+        `you lack the right "${verb}" on ${resource} in the namespace "${place.namespace}": ask .* deploy/$`,
+      ) as string,
+    });
+  },
+);
+
+test('a quota that is used up is told with what to do, and nothing is left', async () => {
+  const before = await place.kubectl(['get', 'secrets', '--output', 'name']);
+  await place.create({
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata: { name: 'none' },
+    spec: { hard: { pods: '0' } },
+  });
+  // It counts once the cluster has counted what there is.
+  await place.appears('resourcequota', '{.status.hard.pods}', /^0$/);
+
+  await expect(admin.createContainer('too-many', nodePlan(server), nothing)).rejects.toMatchObject({
+    code: 'CONTAINER_START',
+    message: expect.stringMatching(
+      /^cannot make the pod too-many: .*exceeded quota: none.*: remove containers/,
+    ) as string,
+  });
+  expect(await place.kubectl(['get', 'secrets', '--output', 'name'])).toBe(before);
+});
+
+test('"kubectl apply -k deploy" makes a namespace in which containers run, and which its service account may use', async () => {
+  const own = await Place.deploy('containai', join(__dirname, '../../deploy'));
+  try {
+    const engine = await KubernetesEngine.connect(await own.clusterOf('cai'));
+    await start(engine, 'first');
+
+    expect((await engine.listContainers(labels)).map(({ name, state }) => `${name} ${state}`)).toEqual([
+      'first running',
+    ]);
+    const kinds = [
+      'resourcequota',
+      'limitrange',
+      'deployment',
+      'service',
+      'configmap',
+      'persistentvolumeclaim',
+    ];
+    const made = await own.kubectl(['get', kinds.join(), '--output', 'name']);
+    expect(made.split('\n')).toEqual(
+      expect.arrayContaining([
+        'resourcequota/cai',
+        'limitrange/cai',
+        'deployment.apps/cai-serve',
+        'service/cai-serve',
+        'configmap/cai-serve',
+        'persistentvolumeclaim/cai-serve-state',
+      ]),
+    );
+    // They are as they should be, which the role alone lets nobody say.
+    const policies = await own.kubectl([
+      'get',
+      'networkpolicies',
+      '--output',
+      'jsonpath={.items[*].metadata.generation}',
+    ]);
+    expect(policies).toBe('1 1');
+  } finally {
+    await own.remove();
+  }
+});
