@@ -36,7 +36,7 @@ test('the role in a cluster has exactly the rights that are asked for', () => {
   const role = objectsIn('rights.yaml').find(({ kind }) => kind === 'Role')!;
 
   expect(role.rules).toEqual(
-    neededRights.map(({ group, resource, verbs }) => ({ apiGroups: [group], resources: [resource], verbs })),
+    neededRights.map(({ group, resources, verbs }) => ({ apiGroups: [group], resources, verbs })),
   );
 });
 

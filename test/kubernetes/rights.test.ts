@@ -11,19 +11,16 @@ const server = `console.log('begun'); process.on('SIGTERM', () => process.exit(7
 require('node:net').createServer((socket) => socket.end('hello')).listen(${doorPort}, '127.0.0.1');`;
 const labels = { 'containai.managed': 'true', 'containai.user': '1234' };
 const nothing = () => Promise.resolve();
-const rules: readonly Rule[] = neededRights.map(({ group, resource, verbs }) => ({
-  apiGroups: [group],
-  resources: [resource],
-  verbs,
-}));
-/** All but one verb. */
-const without = (resource: string, verb: string): readonly Rule[] =>
-  rules
-    .map((rule) => ({
-      ...rule,
-      verbs: rule.verbs.filter((each) => rule.resources[0] !== resource || each !== verb),
-    }))
-    .filter(({ verbs }) => verbs.length > 0);
+/** One resource and one verb each, as `get pods`. */
+const each = neededRights.flatMap(({ group, resources, verbs, isOptional = false }) =>
+  resources.flatMap((resource) => verbs.map((verb) => ({ right: `${verb} ${resource}`, group, isOptional }))),
+);
+/** All but one of them. */
+const rulesWithout = (lacking = ''): readonly Rule[] =>
+  each.flatMap(({ right, group }) => {
+    const [verb = '', resource = ''] = right.split(' ');
+    return right === lacking ? [] : [{ apiGroups: [group], resources: [resource], verbs: [verb] }];
+  });
 
 let place: Place;
 let admin: Engine;
@@ -48,7 +45,7 @@ async function greeting(engine: Engine, id: string): Promise<string> {
 }
 
 test('with the role of deploy/, a container goes through its life', async () => {
-  const engine: Engine = await KubernetesEngine.connect(await place.clusterFor('enough', rules));
+  const engine: Engine = await KubernetesEngine.connect(await place.clusterFor('enough', rulesWithout()));
   await engine.createVolume('data', labels);
   const mounts = [{ type: 'volume', source: 'data', target: '/data', isReadOnly: false }];
   const id = (await engine.createContainer('life', { ...nodePlan(server), mounts }, nothing))!;
@@ -86,17 +83,11 @@ const uses: Readonly<Record<string, (engine: Engine) => Promise<unknown>>> = {
   'create persistentvolumeclaims': (engine) => engine.createVolume('other', labels),
   'delete persistentvolumeclaims': (engine) => engine.removeVolume('other'),
 };
-/** Without them all goes on. */
-const optional = neededRights.flatMap((right) =>
-  right.for === undefined ? right.verbs.map((verb) => `${verb} ${right.resource}`) : [],
-);
-/** Asked for by newer clusters alone. */
-const newer = ['create pods/portforward', 'create pods/exec'];
 
-test('each right is tried, or said not to be needed here', () => {
-  const all = neededRights.flatMap(({ resource, verbs }) => verbs.map((verb) => `${verb} ${resource}`));
+test('each right that is needed is tried', () => {
+  const needed = each.filter(({ isOptional }) => !isOptional).map(({ right }) => right);
 
-  expect([...Object.keys(uses), ...optional, ...newer].sort()).toEqual(all.sort());
+  expect(Object.keys(uses).sort()).toEqual(needed.sort());
 });
 
 test.each(Object.entries(uses))(
@@ -104,8 +95,11 @@ test.each(Object.entries(uses))(
   async (right, use) => {
     const [verb = '', resource = ''] = right.split(' ');
     const name = right.replaceAll(/[ /]/g, '-');
-    const engine = await KubernetesEngine.connect(await place.clusterFor(name, without(resource, verb)));
+    const engine = await KubernetesEngine.connect(await place.clusterFor(name, rulesWithout(right)));
 
+    expect(await engine.allowances.missingRights()).toEqual([
+      expect.objectContaining({ right: `"${verb}" on ${resource}`, isOptional: false }),
+    ]);
     await expect(use(engine)).rejects.toMatchObject({
       code: 'NO_ENGINE',
       message: expect.stringMatching(
@@ -125,6 +119,10 @@ test('a quota that is used up is told with what to do, and nothing is left', asy
   });
   // It counts once the cluster has counted what there is.
   await place.appears('resourcequota', '{.status.hard.pods}', /^0$/);
+
+  expect(await admin.allowances!.quotas()).toEqual([
+    { what: 'pods', used: expect.stringMatching(/^\d+$/) as string, limit: '0', isUsedUp: true },
+  ]);
 
   await expect(admin.createContainer('too-many', nodePlan(server), nothing)).rejects.toMatchObject({
     code: 'CONTAINER_START',

@@ -7,6 +7,7 @@ import type { ContainerProcess } from '../container-processes';
 import type { EngineAbout, InnerFile } from '../engine-info';
 import {
   NotYet,
+  type Allowances,
   type ContainerPlan,
   type Engine,
   type ImageStore,
@@ -24,6 +25,7 @@ import { NetworkPolicies } from './network-policy';
 import type { Pod } from './pod';
 import { doorPort, podBody, selectable } from './pod-body';
 import { containerInfoOf, idOf, partsOf } from './pod-info';
+import { allowancesOf } from './rights';
 import { PodStart } from './pod-start';
 import { processesIn } from './pod-processes';
 
@@ -41,6 +43,8 @@ const baseFiles: Readonly<Record<string, string>> = {
 export class KubernetesEngine implements Engine {
   /** As of `Engine`. */
   readonly images: ImageStore = new KubernetesImages();
+  /** As of `Engine`. */
+  readonly allowances: Allowances;
   readonly #api: KubernetesApi;
   readonly #policies: NetworkPolicies;
 
@@ -51,6 +55,7 @@ export class KubernetesEngine implements Engine {
   ) {
     this.#api = api;
     this.#policies = new NetworkPolicies(api);
+    this.allowances = allowancesOf(api);
   }
 
   /** Finds out whether it is there. Rejects with `NO_ENGINE`. */
