@@ -1,9 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { networkPolicies } from '../src/container/engine/kubernetes/network-policy';
+import { neededRights } from '../src/container/engine/kubernetes/rights';
 import { newFolder } from './support/temp-folder';
 
-const unit = join(__dirname, '../deploy/cai-serve.service');
+const folder = join(__dirname, '../deploy');
+const unit = join(folder, 'cai-serve.service');
+
+/** The objects in a file for Kubernetes. */
+function objectsIn(file: string): readonly { readonly kind: string; readonly rules?: unknown }[] {
+  return parseAllDocuments(readFileSync(join(folder, file), 'utf8')).map((each) => each.toJS() as never);
+}
 
 test('the unit is one that systemd takes', () => {
   const runtime = newFolder();
@@ -21,4 +30,16 @@ test('the unit is one that systemd takes', () => {
 
 test('the unit starts the server', () => {
   expect(readFileSync(unit, 'utf8')).toMatch(/^ExecStart=\/usr\/bin\/env cai serve$/m);
+});
+
+test('the role in a cluster has exactly the rights that are asked for', () => {
+  const role = objectsIn('rights.yaml').find(({ kind }) => kind === 'Role')!;
+
+  expect(role.rules).toEqual(
+    neededRights.map(({ group, resources, verbs }) => ({ apiGroups: [group], resources, verbs })),
+  );
+});
+
+test('the network policies in a cluster are those that are made', () => {
+  expect(objectsIn('network-policy.yaml')).toEqual(networkPolicies);
 });

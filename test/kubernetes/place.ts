@@ -32,9 +32,19 @@ export class Place {
   static async make(name: string): Promise<Place> {
     const place = new Place(`${name}-${process.pid}`);
     await kubectl(['create', 'namespace', place.namespace]);
+    return await place.#ready();
+  }
+
+  /** The namespace of what is in this folder, which is for kustomize. */
+  static async deploy(namespace: string, folder: string): Promise<Place> {
+    await kubectl(['apply', '--kustomize', folder]);
+    return await new Place(namespace).#ready();
+  }
+
+  async #ready(): Promise<this> {
     // No pod can be made before.
-    await place.appears('serviceaccount', '{.metadata.name}', /^default$/);
-    return place;
+    await this.appears('serviceaccount', '{.metadata.name}', /^default$/);
+    return this;
   }
 
   async remove(): Promise<void> {

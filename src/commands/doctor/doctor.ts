@@ -4,6 +4,7 @@ import { printableCharacters } from '../../system/quoted';
 import { common, declare } from '../support/command';
 import { confirm, writeJson } from '../support/terminal';
 import { runChecks, type Check, type Facts, type Look } from './checks';
+import { quota, rights, wall } from './cluster';
 import { agent, asMade, container, data, ssh } from './container';
 import { context, engine, files, image, memory, user } from './engine';
 import {
@@ -32,10 +33,13 @@ const looks: readonly (readonly [name: string, look: Look])[] = [
   ['editor', editor],
   ['context', context],
   ['engine', engine],
+  ['rights', rights],
+  ['quota', quota],
   ['user', user],
   ['memory', memory],
   ['files', files],
   ['image', image],
+  ['wall', wall],
   ['container', container],
   ['as made', asMade],
   ['ssh', ssh],

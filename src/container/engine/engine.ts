@@ -3,6 +3,7 @@
  * API, which podman's service has as well. What an engine cannot do is data: `capabilities` in `engine-info.ts`.
  */
 import type { Duplex, Readable } from 'node:stream';
+import { CaiError } from '../../errors';
 import type { ContainerInfo, ContainerMount, ContainerRights } from './container-info';
 import type { ContainerProcess } from './container-processes';
 import type { EngineAbout, ImageInfo, InnerFile } from './engine-info';
@@ -110,8 +111,46 @@ export interface ImageStore {
   pull(ref: string, onEvent: (event: BuildEvent) => void): Promise<void>;
 }
 
+/** A right that somebody has to give us. */
+export interface MissingRight {
+  /** As people read it: `"watch" on pods`. */
+  readonly right: string;
+  /** What follows, as in "without it, ...". */
+  readonly without: string;
+  /** Whether something else may stand in for it. */
+  readonly isOptional: boolean;
+}
+
+/** What all containers, and others, may use together. */
+export interface QuotaUse {
+  /** In the engine's words: `pods`, `requests.memory`. */
+  readonly what: string;
+  /** In the engine's words, as the limit: `3`, `1536Mi`. */
+  readonly used: string;
+  /** Of which nobody gets more. */
+  readonly limit: string;
+  /** Whether nothing is left. */
+  readonly isUsedUp: boolean;
+}
+
+/** What somebody else has decided about our use of an engine that is not ours alone. Rejects as `Engine`. */
+export interface Allowances {
+  /** The rights that we lack. */
+  missingRights(): Promise<readonly MissingRight[]>;
+  /** None: there are no limits, or we may not see them. */
+  quotas(): Promise<readonly QuotaUse[]>;
+}
+
 /** There is no way into a container now, and there may be soon: it is being started, or stands still. */
 export class NotYet extends Error {}
+
+/** A container that is to have no network would have one, so it does not run. */
+export class NoWall extends CaiError {
+  /** As of `CaiError`. */
+  constructor(message: string) {
+    super('CONTAINER_START', message);
+  }
+}
 
 /**
  * An engine that has answered. Every method rejects with `CaiError`: `NO_ENGINE` if it cannot be reached any more,
@@ -120,6 +159,9 @@ export class NotYet extends Error {}
 export interface Engine {
   /** Its images. */
   readonly images: ImageStore;
+
+  /** Absent: whoever reaches the engine may do everything, and nobody else keeps containers from the network. */
+  readonly allowances?: Allowances;
 
   /** What the engine is and can do; the engine is asked once. */
   about(): Promise<EngineAbout>;

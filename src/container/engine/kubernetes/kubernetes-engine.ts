@@ -9,6 +9,7 @@ import type { ContainerProcess } from '../container-processes';
 import type { EngineAbout } from '../engine-info';
 import {
   NotYet,
+  type Allowances,
   type ContainerPlan,
   type Engine,
   type ImageStore,
@@ -31,6 +32,7 @@ import type { Pod } from './pod';
 import { doorPort, podBody } from './pod-body';
 import { containerInfoOf, endOf, idOf, partsOf } from './pod-info';
 import { filesOf, processesIn } from './pod-inside';
+import { allowancesOf } from './rights';
 import { PodStart } from './pod-start';
 import { sharedPlace } from './shared-folders';
 
@@ -46,6 +48,8 @@ export type KubernetesSettings = Config['kubernetes'];
 export class KubernetesEngine implements Engine {
   /** As of `Engine`. */
   readonly images: ImageStore = new KubernetesImages();
+  /** As of `Engine`. */
+  readonly allowances: Allowances;
   readonly #namespace: Namespace;
   readonly #claims: Claims;
   readonly #policies: NetworkPolicies;
@@ -59,6 +63,7 @@ export class KubernetesEngine implements Engine {
     this.#namespace = new Namespace(api);
     this.#policies = new NetworkPolicies(api);
     this.#claims = new Claims(this.#namespace, wanted);
+    this.allowances = allowancesOf(api);
   }
 
   /** Finds out whether it is there. `state`: folder of our own. Rejects with `NO_ENGINE`. */

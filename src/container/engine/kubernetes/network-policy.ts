@@ -1,8 +1,7 @@
 /** The policies that keep pods of ours apart from everything; whether anything acts on them, `pod-network.ts` finds out. */
 import { isDeepStrictEqual } from 'node:util';
-import { CaiError } from '../../../errors';
 import { quoted } from '../../../system/quoted';
-import type { Labels } from '../engine';
+import { NoWall, type Labels } from '../engine';
 import type { KubernetesApi } from './api/api';
 import { unless } from './api/api-error';
 
@@ -66,8 +65,7 @@ export class NetworkPolicies {
     );
     if (opening === undefined) return;
     const what = `the NetworkPolicy ${quoted(opening.metadata.name)} gives all pods a network that this one is not to have`;
-    throw new CaiError(
-      'CONTAINER_START',
+    throw new NoWall(
       `${what}: have the administrator except pods with the label ${ours.key} from it, or allow all of the network with network.egress = "open"`,
     );
   }

@@ -6,6 +6,7 @@ import { labelsIn } from './labels';
 import { networkLabel } from './network-policy';
 import { literalText } from './pod-body';
 import { mountsIn } from './pod-mounts';
+import { quantity } from './rights';
 import { mainContainer, type ContainerStatus, type Pod, type PodContainer } from './pod';
 
 /** How `cai` names a pod: another pod of the same name is another container. */
@@ -81,16 +82,8 @@ function rightsOf({ metadata, spec }: Pod, main: PodContainer): ContainerRights 
     hasNetwork: metadata.labels?.[networkLabel] === 'open',
     seccomp: type === 'RuntimeDefault' ? engineProfile : (localhostProfile ?? 'unconfined'),
     cgroups: 'private',
-    memoryBytes: bytesIn(main.resources?.limits?.memory),
+    memoryBytes: quantity(main.resources?.limits?.memory ?? '0'),
     pids: 0,
     publishedOn: [],
   };
-}
-
-const units: Readonly<Record<string, number>> = { '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, k: 1e3, M: 1e6, G: 1e9, T: 1e12 }; // prettier-ignore
-
-/** Source: Kubernetes, resource.Quantity: the server writes what it was given in the shortest form. */
-function bytesIn(quantity = '0'): number {
-  const [, amount = '0', unit = ''] = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(quantity) ?? [];
-  return Number(amount) * (units[unit] ?? NaN);
 }

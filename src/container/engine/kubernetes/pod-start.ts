@@ -1,6 +1,7 @@
 /** What is waited for after a pod was made: that it runs, or that it never will. */
 import { CaiError } from '../../../errors';
 import { printableLine } from '../../../system/quoted';
+import { NoWall } from '../engine';
 import { mainContainer, type ContainerStatus, type Pod } from './pod';
 import { endOf } from './pod-info';
 import { reachedStatus, unwalled } from './pod-network';
@@ -73,7 +74,8 @@ export class PodStart {
     if (name !== mainContainer && terminated !== undefined && terminated.exitCode !== 0) {
       const { exitCode, message = '' } = terminated;
       const said = printableLine(message.trim());
-      if (exitCode === reachedStatus) throw this.#failure(unwalled(said));
+      if (exitCode === reachedStatus)
+        throw new NoWall(`cannot start the pod ${this.name}: ${unwalled(said)}`);
       throw this.#failure(`its files could not be made: status ${exitCode}${said && `: ${said}`}`);
     }
     if (terminated?.reason === 'StartError' || terminated?.reason === 'ContainerCannotRun')

@@ -55,7 +55,7 @@ export async function watch(options: WatchOptions): Promise<void> {
     } catch (reason) {
       if (isAborted(signal)) return;
       const isAway = heardAt === undefined || performance.now() - heardAt > awayMs;
-      if (refusalOf(reason) !== 410 && (isAway || !mayPass(reason))) throw reason;
+      if (refusalOf(reason) !== 410 && (isAway || !mayPass(reason, following.hasWatched))) throw reason;
     }
     short = performance.now() - begunAt < lastingMs ? short + 1 : 0;
     // Only an end ends the wait.
@@ -66,6 +66,8 @@ export async function watch(options: WatchOptions): Promise<void> {
 
 /** Where a watch is. */
 class Following {
+  /** Whether the server has let us watch. */
+  hasWatched = false;
   #version: string | undefined;
 
   constructor(private readonly options: WatchOptions) {}
@@ -96,6 +98,7 @@ class Following {
       resourceVersion: this.#version,
       timeoutSeconds: String(answerSeconds),
     });
+    this.hasWatched = true;
     onHeard();
     const end = (): void => void body.destroy();
     const timer = setTimeout(end, answerSeconds * 1_000 + lateMs).unref();
@@ -141,11 +144,12 @@ async function* linesOf(body: Readable): AsyncGenerator<string> {
 
 /**
  * Whether the next attempt may succeed: not after most refusals, and not after an error that is no matter of the
- * connection. An API server that has just started may not know yet who has which rights.
+ * connection. An API server that has just started may not know yet who has which rights, though it did before.
  */
-function mayPass(reason: unknown): boolean {
+function mayPass(reason: unknown, hasWatched: boolean): boolean {
   const status = refusalOf(reason);
-  if (status !== undefined) return status >= 500 || [401, 403, 429].includes(status);
+  if (status !== undefined)
+    return status >= 500 || status === 429 || (hasWatched && [401, 403].includes(status));
   return reason instanceof ApiSilent || /^E[A-Z0-9_]+$/.test((reason as NodeJS.ErrnoException).code ?? '');
 }
 

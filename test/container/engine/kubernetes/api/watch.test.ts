@@ -116,9 +116,10 @@ describe('a watch goes on', () => {
     ['403, as rights may not be known yet', refuses(403, 'Forbidden')],
     ['a cut before the answer', cut],
   ])('after a server that has just started: %s', async (_, away) => {
-    await watchUntil('ADDED 3', listed('2'), away, away, tells(line('ADDED', pod('3'))));
+    const before = tells(line('ADDED', pod('3')));
+    await watchUntil('ADDED 4', listed('2'), before, away, away, tells(line('ADDED', pod('4'))));
 
-    expect(versions()).toEqual([undefined, '2', '2', '2']);
+    expect(versions()).toEqual([undefined, '2', '3', '3', '3']);
   });
 });
 
@@ -133,6 +134,12 @@ describe('a watch fails', () => {
   test('if it is refused later', async () => {
     await expect(watchUntil('', listed('2'), refuses(404, 'NotFound'))).rejects.toMatchObject({
       status: 404,
+    });
+  });
+
+  test('at once if all may be listed, and nothing watched', async () => {
+    await expect(watchUntil('', listed('2'), refuses(403, 'Forbidden'))).rejects.toMatchObject({
+      status: 403,
     });
   });
 

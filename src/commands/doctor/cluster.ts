@@ -1,0 +1,84 @@
+/** What `cai doctor` asks an engine that is not ours alone: what we may, what is left, and whether its network is kept out. */
+import { randomBytes } from 'node:crypto';
+import { noRights } from '../../container/engine/container-info';
+import { NoWall, type Allowances, type ContainerPlan, type Engine } from '../../container/engine/engine';
+import { containerUser, ownerLabels } from '../../container/spec/spec';
+import { messageOf } from '../../errors';
+import { need, type Facts, type Finding } from './checks';
+
+/** Of a container in which nothing but the test of the network happens. */
+const trialMemoryBytes = 2 ** 27;
+
+function allowances(facts: Facts): Allowances | undefined {
+  return facts.engine?.client.allowances;
+}
+
+/** Whether we may do all that containers need. */
+export async function rights(facts: Facts): Promise<Finding | undefined> {
+  const missing = await allowances(facts)?.missingRights();
+  if (missing === undefined) return undefined;
+  if (missing.length === 0) return { status: 'ok', detail: 'you have all that containers need' };
+  const told = new Map<string, string[]>();
+  for (const { right, without } of missing) told.set(without, [...(told.get(without) ?? []), right]);
+  const detail = [...told].map(([without, which]) => `you lack ${which.join(', ')}: ${without}`).join('; ');
+  const isFatal = missing.some(({ isOptional }) => !isOptional);
+  const remedy = 'ask whoever runs the cluster for the role in deploy/rights.yaml';
+  return { status: isFatal ? 'fail' : 'warn', detail, remedy };
+}
+
+/** What is used of what all may use together; said only where there is a limit. */
+export async function quota(facts: Facts): Promise<Finding | undefined> {
+  const uses = (await allowances(facts)?.quotas()) ?? [];
+  if (uses.length === 0) return undefined;
+  const detail = uses.map(({ what, used, limit }) => `${what}: ${used} of ${limit}`).join(', ');
+  if (!uses.some(({ isUsedUp }) => isUsedUp)) return { status: 'ok', detail };
+  const remedy =
+    'remove containers that you do not need (cai ps --all, cai rm), or have the administrator raise the ResourceQuota';
+  return { status: 'warn', detail, remedy };
+}
+
+/** Whether a container without a network has none, by one that is started for that and removed. */
+export async function wall(facts: Facts): Promise<Finding | undefined> {
+  if (allowances(facts) === undefined) return undefined;
+  const { client, about } = need(facts, 'engine');
+  const { settings, config } = need(facts, 'configured');
+  if (config.network.egress === 'open')
+    return {
+      status: 'ok',
+      detail: 'not tried, as containers have all of the network: network.egress = "open"',
+    };
+  const { user } = await containerUser(settings.hostUser, settings.workspace, about.isRootless);
+  const failure = await startOnce(client, {
+    image: need(facts, 'image').id,
+    user: `${user.uid}:${user.gid}`,
+    command: ['/bin/true'],
+    workingFolder: '/',
+    env: {},
+    labels: ownerLabels(settings),
+    volumeLabels: {},
+    mounts: [],
+    rights: { ...noRights, memoryBytes: trialMemoryBytes, seccomp: about.seccomp },
+    cpus: 0,
+    extraHosts: [],
+    isTemporary: true,
+  }).catch((reason: unknown) => reason);
+  if (failure instanceof NoWall) throw failure;
+  if (failure !== undefined) {
+    const remedy =
+      'have somebody try again who can start containers: a container that would have a network does not run';
+    return { status: 'warn', detail: `this could not be tried: ${messageOf(failure)}`, remedy };
+  }
+  return { status: 'ok', detail: 'a container without a network was started, and reached nothing' };
+}
+
+/** Rejects if it cannot be started, which says why. */
+async function startOnce(engine: Engine, plan: ContainerPlan): Promise<void> {
+  const name = `cai-doctor-${randomBytes(4).toString('hex')}`;
+  const id = await engine.createContainer(name, plan, () => Promise.resolve());
+  if (id === undefined) return;
+  try {
+    await engine.startContainer(id, []);
+  } finally {
+    await engine.removeContainer(id);
+  }
+}
