@@ -46,6 +46,7 @@ async function greeting(engine: Engine, id: string): Promise<string> {
 test('with the role of deploy/, a container goes through its life', async () => {
   const engine: Engine = await connect(await place.clusterFor('enough', rulesWithout()));
   await engine.createVolume('data', labels);
+  await place.appears('persistentvolumeclaims', '{.status.phase}', /^Bound$/);
   const mounts = [{ type: 'volume', source: 'data', target: '/data', isReadOnly: false }];
   const id = (await engine.createContainer('life', { ...nodePlan(server), mounts }, nothing))!;
   await engine.startContainer(id, []);

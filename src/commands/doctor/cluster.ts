@@ -64,8 +64,7 @@ export async function wall(facts: Facts): Promise<Finding | undefined> {
   }).catch((reason: unknown) => reason);
   if (failure instanceof NoWall) throw failure;
   if (failure !== undefined) {
-    const remedy =
-      'have somebody try again who can start containers: a container that would have a network does not run';
+    const remedy = 'mend that and try again; until then, a container that would have a network does not run';
     return { status: 'warn', detail: `this could not be tried: ${messageOf(failure)}`, remedy };
   }
   return { status: 'ok', detail: 'a container without a network was started, and reached nothing' };

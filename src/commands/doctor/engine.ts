@@ -22,6 +22,12 @@ const remedies = {
     'turn on seccomp, or use an engine on this machine, so that agents cannot use every system call',
 } as const satisfies Partial<Record<Capability, string>>;
 
+/** The same of an engine that others run. */
+const remediesOfOthers: Partial<Record<keyof typeof remedies, string>> = {
+  pids: 'have the administrator set podPidsLimit on the nodes, so that an agent cannot take all processes of one',
+  systemCalls: 'nothing to do: the filter of Kubernetes applies',
+};
+
 /** The engine that is meant. */
 export function context(facts: Facts): Finding {
   const { host, wanted, configured } = facts;
@@ -41,7 +47,8 @@ export async function engine(facts: Facts): Promise<Finding> {
   }
   const lacking = (Object.keys(remedies) as (keyof typeof remedies)[]).filter((each) => !can[each]);
   if (lacking.length === 0) return { status: 'ok', detail: name };
-  const all = new Set(lacking.map((each) => remedies[each]));
+  const own = client.allowances === undefined ? remedies : { ...remedies, ...remediesOfOthers };
+  const all = new Set(lacking.map((each) => own[each]));
   return {
     status: 'warn',
     detail: `${name}: it cannot ${lacking.map((each) => capabilities[each]).join(', ')}`,
@@ -69,7 +76,9 @@ export function memory(facts: Facts): Finding {
     user: settings.hostUser,
     engine: { ...about, can: { ...about.can, memory: true }, seccomp: engineProfile },
   });
-  const detail = `${inGiB(memoryBytes)} for a container, of ${inGiB(all)}`;
+  // Of a cluster nobody knows which node it will be.
+  const ofAll = all === Number.MAX_SAFE_INTEGER ? '' : `, of ${inGiB(all)}`;
+  const detail = `${inGiB(memoryBytes)} for a container${ofAll}`;
   if (memoryBytes > all) {
     return { status: 'warn', detail, remedy: 'lower container.memory in the configuration' };
   }
