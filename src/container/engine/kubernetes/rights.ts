@@ -47,7 +47,7 @@ export const neededRights: readonly NeededRight[] = [
   {
     group: '',
     resources: ['secrets'],
-    verbs: ['create', 'patch', 'delete'],
+    verbs: ['create'],
     without: 'no files can be put into containers',
   },
   {
