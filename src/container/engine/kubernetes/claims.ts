@@ -24,6 +24,7 @@ export class Claims {
     const path = this.namespace.selected(kind, labels);
     const { items } = await this.namespace.ask('list the volumes', () => api.list(path));
     return (items as readonly Pick<Pod, 'metadata'>[])
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       .map(({ metadata }) => ({ name: nameOfObject(metadata.name), labels: labelsIn(metadata) }))
       .filter(({ labels: all }) => Object.entries(labels).every(([key, value]) => all[key] === value));
   }

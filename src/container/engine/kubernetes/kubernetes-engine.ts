@@ -19,8 +19,8 @@ import {
   type ListedContainer,
   type ListedVolume,
 } from '../engine';
-import { KubernetesApi, withQuery } from './api/api';
-import { ForwardFailure, kubernetesError, refusalOf, unless } from './api/api-error';
+import { KubernetesApi } from './api/api';
+import { ForwardFailure, kubernetesError } from './api/api-error';
 import type { Cluster } from './api/kubeconfig';
 import { Claims } from './claims';
 import { withImageFiles, type Look } from './image-files';
@@ -30,17 +30,15 @@ import { NetworkPolicies } from './network-policy';
 import { objectName } from './object-name';
 import type { Pod } from './pod';
 import { doorPort, podBody } from './pod-body';
-import { containerInfoOf, endOf, idOf, partsOf } from './pod-info';
+import { containerInfoOf, endOf, partsOf } from './pod-info';
 import { filesOf, processesIn } from './pod-inside';
 import { allowancesOf } from './rights';
 import { PodStart } from './pod-start';
+import { Pods } from './pods';
 import { sharedPlace } from './shared-folders';
 
 /** How long a pod may take to end that nobody waits for, in seconds. */
 const removalSeconds = 1;
-/** For how long what an ended pod has printed can be of interest, in milliseconds. */
-const endedMs = 10 * 60_000;
-
 /** What of the user's configuration an engine needs. */
 export type KubernetesSettings = Config['kubernetes'];
 
@@ -51,6 +49,7 @@ export class KubernetesEngine implements Engine {
   /** As of `Engine`. */
   readonly allowances: Allowances;
   readonly #namespace: Namespace;
+  readonly #pods: Pods;
   readonly #claims: Claims;
   readonly #policies: NetworkPolicies;
 
@@ -62,6 +61,7 @@ export class KubernetesEngine implements Engine {
   ) {
     this.#namespace = new Namespace(api);
     this.#policies = new NetworkPolicies(api);
+    this.#pods = new Pods(this.#namespace);
     this.#claims = new Claims(this.#namespace, wanted);
     this.allowances = allowancesOf(api);
   }
@@ -106,7 +106,7 @@ export class KubernetesEngine implements Engine {
 
   /** As of `Engine`. */
   async listContainers(labels: Labels): Promise<readonly ListedContainer[]> {
-    const pods = await this.#pods(labels);
+    const pods = await this.#ask('list the pods', () => this.#pods.list(labels));
     return pods
       .map((pod) => ({ pod, info: this.#infoOf(pod) }))
       .filter(({ info }) => Object.entries(labels).every(([key, value]) => info.labels[key] === value))
@@ -118,7 +118,7 @@ export class KubernetesEngine implements Engine {
 
   /** As of `Engine`. */
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
-    const pod = await this.#ask(`look at the pod ${idOrName}`, () => this.#namespace.pod(idOrName));
+    const pod = await this.#ask(`look at the pod ${idOrName}`, () => this.#pods.find(idOrName));
     return pod && this.#infoOf(pod);
   }
 
@@ -137,21 +137,11 @@ export class KubernetesEngine implements Engine {
     );
     const secretName = `${objectName(name)}-${randomBytes(4).toString('hex')}`;
     const { wanted } = this;
-    const { pod, secret } = podBody({ name, secretName, imageEnv: image.env, plan, entries, wanted });
+    const body = podBody({ name, secretName, imageEnv: image.env, plan, entries, wanted });
     return await this.#ask(`make the pod ${name}`, async () => {
-      await this.#policies.keep(pod.metadata.labels);
-      const made = await this.#createPod(pod);
-      if (made === undefined) return undefined;
-      const id = idOf(made);
-      // It goes with the pod, which waits for it.
-      const { uid } = made.metadata;
-      const owner = { apiVersion: 'v1', kind: 'Pod', name: objectName(name), uid };
-      const owned = { ...secret, metadata: { ...secret.metadata, ownerReferences: [owner] } };
-      const adding = this.api.create(this.#namespace.path('secrets'), owned);
-      await Promise.all([adding, this.#removeEnded(plan.labels)]).catch(async (reason: unknown) => {
-        await this.removeContainer(id);
-        throw reason;
-      });
+      await this.#policies.keep(body.pod.metadata.labels);
+      const id = await this.#pods.make(body);
+      if (id !== undefined) await this.#pods.removeEnded(plan.labels);
       return id;
     });
   }
@@ -160,7 +150,7 @@ export class KubernetesEngine implements Engine {
   async startContainer(id: string): Promise<void> {
     const start = new PodStart(id);
     await this.#ask(`start the container ${id}`, () =>
-      start.within((signal) => this.#namespace.followPod(id, (pod) => start.look(pod), signal)),
+      start.within((signal) => this.#pods.follow(id, (pod) => start.look(pod), signal)),
     );
   }
 
@@ -221,7 +211,7 @@ export class KubernetesEngine implements Engine {
   /** As of `Engine`. */
   async waitContainer(id: string): Promise<number> {
     return await this.#ask(`wait for the container ${id}`, () =>
-      this.#namespace.followPod(id, (pod) => {
+      this.#pods.follow(id, (pod) => {
         if (pod === undefined) throw new CaiError('CONTAINER_NOT_FOUND', `the container ${id} was removed`);
         return endOf(pod)?.exitCode;
       }),
@@ -230,10 +220,7 @@ export class KubernetesEngine implements Engine {
 
   /** As of `Engine`. */
   async logsTail(id: string, lines: number): Promise<string> {
-    const { name } = partsOf(id);
-    const path = `${this.#namespace.path('pods', objectName(name))}/log`;
-    const query = { tailLines: String(lines) };
-    return await this.#ask(`read the log of ${id}`, () => this.api.text(withQuery(path, query)));
+    return await this.#ask(`read the log of ${id}`, () => this.#pods.log(id, lines));
   }
 
   /** As of `Engine`. */
@@ -251,23 +238,13 @@ export class KubernetesEngine implements Engine {
     return this.#claims.remove(name);
   }
 
-  /** `undefined`: there is one of that name. */
-  async #createPod(body: object): Promise<Pod | undefined> {
-    try {
-      return (await this.api.create(this.#namespace.path('pods'), body)) as Pod;
-    } catch (reason) {
-      if (refusalOf(reason) !== 409) throw reason;
-      return undefined;
-    }
-  }
-
   /** A pod that does nothing, with the mounts of that plan. */
   async #look(name: string, plan: ContainerPlan): Promise<Look> {
     const command = ['/bin/sh', '-c', 'trap exit TERM; sleep 600 & wait'];
     const id = await this.createContainer(name, { ...plan, command }, () => Promise.resolve());
     if (id === undefined) throw new CaiError('CONTAINER_START', `there is a pod ${name} already`);
     // Nothing is lost with what runs in it, so that nobody waits for its end.
-    const end = async () => await this.#ask(`remove the pod ${name}`, () => this.#remove(id, 0));
+    const end = async () => await this.#ask(`remove the pod ${name}`, () => this.#pods.remove(id, 0));
     try {
       await this.startContainer(id);
     } catch (reason) {
@@ -285,33 +262,9 @@ export class KubernetesEngine implements Engine {
 
   async #end(id: string, seconds: number): Promise<void> {
     await this.#ask(`end the container ${id}`, async () => {
-      await this.#remove(id, seconds);
-      await this.#namespace.followPod(id, (pod) => (pod === undefined ? true : undefined));
+      await this.#pods.remove(id, seconds);
+      await this.#pods.follow(id, (pod) => (pod === undefined ? true : undefined));
     });
-  }
-
-  /** Another pod of that name stays. */
-  async #remove(id: string, seconds: number): Promise<void> {
-    const { name, uid } = partsOf(id);
-    const options = { gracePeriodSeconds: seconds, ...(uid !== undefined && { uid }) };
-    await this.api.remove(this.#namespace.path('pods', objectName(name)), options).catch(unless(404, 409));
-  }
-
-  /** Nothing else removes the pods that have ended by themselves. */
-  async #removeEnded(labels: Labels): Promise<void> {
-    const ended = (await this.#pods(labels)).filter((pod) => {
-      const { finishedAt } = endOf(pod) ?? {};
-      return finishedAt !== undefined && Date.now() - Date.parse(finishedAt) > endedMs;
-    });
-    const remove = ({ metadata: { name, uid } }: Pod) =>
-      this.api.remove(this.#namespace.path('pods', name), { uid }).catch(unless(404, 409));
-    await Promise.all(ended.map(remove));
-  }
-
-  async #pods(labels: Labels): Promise<readonly Pod[]> {
-    const path = this.#namespace.selected('pods', labels);
-    const { items } = await this.#ask('list the pods', () => this.api.list(path));
-    return items as readonly Pod[];
   }
 
   #infoOf(pod: Pod): ContainerInfo {

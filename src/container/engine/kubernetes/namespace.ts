@@ -2,11 +2,8 @@
 import type { FailureCode } from '../../../errors';
 import type { Labels } from '../engine';
 import { withQuery, type KubernetesApi } from './api/api';
-import { kubernetesError, unless } from './api/api-error';
+import { kubernetesError } from './api/api-error';
 import { selectableOf } from './labels';
-import { objectName } from './object-name';
-import type { Pod } from './pod';
-import { partsOf } from './pod-info';
 
 /** The namespace of a cluster. */
 export class Namespace {
@@ -23,14 +20,6 @@ export class Namespace {
   selected(kind: string, labels: Labels): string {
     const wanted = Object.entries(selectableOf(labels)).map(([key, value]) => `${key}=${value}`);
     return withQuery(this.path(kind), wanted.length === 0 ? {} : { labelSelector: wanted.join() });
-  }
-
-  /** `undefined`: there is none, or it is another one of that name. */
-  async pod(idOrName: string): Promise<Pod | undefined> {
-    const { name, uid } = partsOf(idOrName);
-    const path = this.path('pods', objectName(name));
-    const pod = (await this.api.get(path).catch(unless(404))) as Pod | undefined;
-    return uid === undefined || pod?.metadata.uid === uid ? pod : undefined;
   }
 
   /**
@@ -57,18 +46,6 @@ export class Namespace {
     );
     if (found === undefined) throw signal!.reason;
     return found;
-  }
-
-  /** As `follow`, with a pod; another one of that name is none. */
-  async followPod<T>(
-    id: string,
-    look: (pod: Pod | undefined) => T | undefined,
-    signal?: AbortSignal,
-  ): Promise<T> {
-    const { name, uid } = partsOf(id);
-    const isIt = (pod: Pod | undefined) => uid === undefined || pod?.metadata.uid === uid;
-    const lookAt = (found: unknown) => look(isIt(found as Pod) ? (found as Pod) : undefined);
-    return await this.follow('pods', objectName(name), lookAt, signal);
   }
 
   /** Rejects with `CaiError`: `what` was tried, as in "cannot ...". */

@@ -1,0 +1,86 @@
+/** The pods of a namespace, by the ids and names of their containers. Methods reject as those of `KubernetesApi`. */
+import type { Labels } from '../engine';
+import { refusalOf, unless } from './api/api-error';
+import type { Namespace } from './namespace';
+import { objectName } from './object-name';
+import type { Pod } from './pod';
+import type { podBody } from './pod-body';
+import { endOf, idOf, partsOf } from './pod-info';
+
+/** For how long what an ended pod has printed can be of interest, in milliseconds. */
+const endedMs = 10 * 60_000;
+
+/** Those of one namespace. */
+export class Pods {
+  /** Nothing is asked yet. */
+  constructor(private readonly namespace: Namespace) {}
+
+  /** Those of ours that may have these labels. */
+  async list(labels: Labels): Promise<readonly Pod[]> {
+    return (await this.namespace.api.list(this.namespace.selected('pods', labels))).items as readonly Pod[];
+  }
+
+  /** `undefined`: there is none, or it is another one of that name. */
+  async find(idOrName: string): Promise<Pod | undefined> {
+    const { name, uid } = partsOf(idOrName);
+    const pod = (await this.namespace.api.get(this.#path(name)).catch(unless(404))) as Pod | undefined;
+    return uid === undefined || pod?.metadata.uid === uid ? pod : undefined;
+  }
+
+  /** Resolves with its id; with `undefined` if there is one of that name. */
+  async make({ pod, secret }: ReturnType<typeof podBody>): Promise<string | undefined> {
+    const { api } = this.namespace;
+    const made = await (api.create(this.#path(), pod) as Promise<Pod>).catch((reason: unknown) => {
+      if (refusalOf(reason) !== 409) throw reason;
+      return undefined;
+    });
+    if (made === undefined) return undefined;
+    // It goes with the pod, which waits for it.
+    const { name, uid } = made.metadata;
+    const metadata = { ...secret.metadata, ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name, uid }] };
+    await api
+      .create(this.namespace.path('secrets'), { ...secret, metadata })
+      .catch(async (reason: unknown) => {
+        await this.remove(idOf(made), 0);
+        throw reason;
+      });
+    return idOf(made);
+  }
+
+  /** Does nothing if it is not there. Another one of that name stays. It may still be ending when this resolves. */
+  async remove(id: string, seconds: number): Promise<void> {
+    const { name, uid } = partsOf(id);
+    const options = { gracePeriodSeconds: seconds, ...(uid !== undefined && { uid }) };
+    await this.namespace.api.remove(this.#path(name), options).catch(unless(404, 409));
+  }
+
+  /** Nothing else removes those that have ended by themselves. */
+  async removeEnded(labels: Labels): Promise<void> {
+    const ended = (await this.list(labels)).filter((pod) => {
+      const { finishedAt } = endOf(pod) ?? {};
+      return finishedAt !== undefined && Date.now() - Date.parse(finishedAt) > endedMs;
+    });
+    await Promise.all(ended.map((pod) => this.remove(idOf(pod), 0)));
+  }
+
+  /** As `Namespace.follow`; another one of that name is none. */
+  async follow<T>(
+    id: string,
+    look: (pod: Pod | undefined) => T | undefined,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const { name, uid } = partsOf(id);
+    const isIt = (pod: Pod | undefined) => uid === undefined || pod?.metadata.uid === uid;
+    const lookAt = (found: unknown) => look(isIt(found as Pod) ? (found as Pod) : undefined);
+    return await this.namespace.follow('pods', objectName(name), lookAt, signal);
+  }
+
+  /** What a pod has printed: its last lines. */
+  async log(id: string, lines: number): Promise<string> {
+    return await this.namespace.api.text(`${this.#path(partsOf(id).name)}/log?tailLines=${lines}`);
+  }
+
+  #path(name?: string): string {
+    return this.namespace.path('pods', name === undefined ? undefined : objectName(name));
+  }
+}
