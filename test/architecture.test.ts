@@ -21,11 +21,13 @@ const layers: Layers = [
   ['paths/'],
   ['workspace/'],
   ['config/'],
+  ['network/'],
   ['credentials/', 'protect/'],
   ['rpc/'],
   ['agent/', 'wire/'],
   ['child/'],
   ['protocol/'],
+  ['container/registry/'],
   ['container/engine/'],
   ['container/spec/'],
   ['container/image/', 'container/ssh/'],
@@ -60,6 +62,7 @@ const doors = {
   'rpc/json/': 'rpc/json',
   'rpc/webassembly/': 'rpc/webassembly/repeated-lines',
   'container/engine/docker/': 'container/engine/docker/docker-engine',
+  'container/registry/': 'container/registry/registry',
 };
 
 /** Source files without a test file of the same name, each with the reason. */
@@ -122,6 +125,9 @@ const withoutTest: Readonly<Record<string, string>> = {
   'serve/traffic/own-sessions': 'as serve/traffic/guest',
   'serve/traffic/transitions': 'as serve/traffic/guest',
   'egress/dial': 'test/egress/proxy.test.ts',
+  'network/own-proxy': 'test/egress/proxy.test.ts, test/container/registry/registry.test.ts',
+  'container/registry/authorization': 'test/container/registry/registry.test.ts',
+  'container/registry/requests': 'test/container/registry/registry.test.ts',
   'egress/http-message': 'test/egress/proxy.test.ts, test/egress/keyed-host.test.ts',
   'credentials/services': 'test/credentials/swap.test.ts',
 
@@ -136,7 +142,8 @@ const withoutTest: Readonly<Record<string, string>> = {
   'container/engine/container-info': 'types',
   'container/engine/docker/docker-images': 'test/container/engine/docker/docker-engine.test.ts',
   'container/engine/docker/tar': 'test/engine/engine.test.ts',
-  'container/engine/kubernetes/api/kubeconfig-file': 'test/container/engine/kubernetes/api/kubeconfig.test.ts',
+  'container/engine/kubernetes/api/kubeconfig-file':
+    'test/container/engine/kubernetes/api/kubeconfig.test.ts',
   'container/engine/find-engine': 'test/container/engine/docker/context.test.ts',
   'workspace/git': 'test/workspace/root.test.ts, and test/engine/ for the author',
   ...Object.fromEntries(
@@ -210,6 +217,7 @@ describe('the sources', () => {
         'credentials/secret',
         'credentials/keyring',
         'container/engine/kubernetes/api/exec-plugin',
+        'container/registry/docker-login',
       ]),
     ).toEqual([]);
   });

@@ -8,6 +8,12 @@ import { normalHost, parseRule } from './host-rules';
 /** The name of an image, with a tag or digest. */
 export const imageName = matching('the name of an image, such as "node:22-bookworm-slim"', /^\w[\w./:@-]*$/);
 
+/** Where a registry keeps images: its host, which no folder of Docker's own registry could be, and perhaps a path. */
+export const imageRegistry = matching(
+  'a registry and perhaps a path, such as "ghcr.io/team/cai" or "127.0.0.1:5000"',
+  /^(?:localhost|[a-z\d-]+(?:\.[a-z\d-]+)+|\[[\da-f:]+\]|[a-z\d-]+(?=:))(?::\d{1,5})?(?:\/[a-z\d]+(?:(?:[._]|__|-+)[a-z\d]+)*)*$/,
+);
+
 /** What npm can install by name and version or tag; never an option, a file or an address. */
 export const packages = listOf('a list of different npm packages, such as ["my-agent@1.2.3"]', (word) =>
   /^(@[a-z\d][\w.-]*\/)?[a-z\d][\w.-]*(@[\w.^~-]+)?$/i.test(word),

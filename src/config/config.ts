@@ -5,22 +5,7 @@ import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
 import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber, type Kind } from './config-kinds'; // prettier-ignore
 import { assemble, readSettings, type Key, type Setting } from './config-reader';
-import {
-  extraHosts,
-  hostRules,
-  keyed,
-  keyHeader,
-  keySource,
-  imageName,
-  nodeLabels,
-  objectNames,
-  packages,
-  pathsBelow,
-  serverNames,
-  tolerations,
-  variables,
-  volumeSource,
-} from './config-words';
+import { extraHosts, hostRules, keyed, keyHeader, keySource, imageName, imageRegistry, nodeLabels, objectNames, packages, pathsBelow, serverNames, tolerations, variables, volumeSource } from './config-words'; // prettier-ignore
 import { placesIn } from './toml-places';
 import { errorCodeOf } from '../system/real-path';
 import * as rules from './repository-rules';
@@ -81,6 +66,7 @@ const tables = {
     auto_build: key('autoBuild', flag, rules.only(false), true),
     base: key('base', imageName, rules.trusted, 'node:22-bookworm-slim'),
     dockerfile: key('dockerfile', path, rules.trusted),
+    registry: key('registry', imageRegistry, rules.trusted),
   },
   env: {
     import: key('import', variables, rules.addition, []),

@@ -1,13 +1,13 @@
 /** Connects to places that a policy has admitted. */
 import { once } from 'node:events';
 import { lookup } from 'node:dns/promises';
-import http, { type IncomingMessage } from 'node:http';
-import https from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { HostNetwork } from '../config/config';
 import { placeText, type Place } from '../config/host-rules';
 import { messageOf } from '../errors';
+import { proxyFor, tunnelRequest } from '../network/own-proxy';
 import { printableLine } from '../system/quoted';
 import { within } from '../system/time-limit';
 import { Refusal, type Policy } from './policy';
@@ -28,12 +28,7 @@ export class Dialler {
 
   /** The proxy of this machine that leads to the place; `undefined`: none, it is dialled from here. */
   proxyFor(place: Place, kind: 'http' | 'https'): URL | undefined {
-    const { httpProxy, httpsProxy, noProxy = '' } = this.network;
-    const proxy = kind === 'http' ? httpProxy : httpsProxy;
-    const isExempt = noProxy.split(/[\s,]+/).some((word) => isNamedBy(word.toLowerCase(), place));
-    return proxy === undefined || isExempt || this.#extra(place.host) !== undefined
-      ? undefined
-      : new URL(proxy);
+    return this.#extra(place.host) === undefined ? proxyFor(this.network, place, kind) : undefined;
   }
 
   /** A stream to the place, through a proxy of this machine if there is one for HTTPS. Rejects with a `Refusal`. */
@@ -108,16 +103,16 @@ async function connected(place: Place, addresses: readonly string[]): Promise<Du
 
 /** A tunnel through a proxy of this machine, which looks the name up itself. */
 async function throughProxy(place: Place, proxy: URL): Promise<Duplex> {
-  const { request } = proxy.protocol === 'https:' ? https : http;
-  const path = placeText(place);
-  const headers = { host: path, ...Object.fromEntries(credentialsFor(proxy)) };
-  const asking = request(proxy, { method: 'CONNECT', path, headers, agent: false });
+  const asking = tunnelRequest(proxy, place);
   const answered = once(asking, 'connect') as Promise<[IncomingMessage, Socket, Buffer]>;
   asking.end();
   const [answer, socket, head] = await opened(place, asking, answered).then(() => answered);
   if (answer.statusCode !== 200) {
     socket.destroy();
-    throw new Refusal(`${path}: the proxy of this machine answers with status ${answer.statusCode}`, 502);
+    throw new Refusal(
+      `${placeText(place)}: the proxy of this machine answers with status ${answer.statusCode}`,
+      502,
+    );
   }
   socket.unshift(head);
   return socket;
@@ -138,19 +133,4 @@ export async function opened<T extends { destroy(): unknown }>(
     if (reason instanceof Refusal) throw reason;
     throw new Refusal(`${placeText(place)} cannot be reached (${printableLine(messageOf(reason))})`, 502);
   }
-}
-
-/** The header that a proxy wants whose address has a user and a password. */
-export function credentialsFor({ username, password }: URL): [string, string][] {
-  if (username === '') return [];
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return [['Proxy-Authorization', `Basic ${Buffer.from(pair).toString('base64')}`]];
-}
-
-/** Whether a word of a list of exceptions names the place: a host and all below it, perhaps with a port; or `*`. */
-function isNamedBy(word: string, { host, port }: Place): boolean {
-  const [, name = '', digits] = /^\*?\.?(.*?)(?::(\d+))?$/.exec(word) ?? [];
-  if (word === '*') return true;
-  if (name === '' || (digits !== undefined && Number(digits) !== port)) return false;
-  return host === name || host.endsWith(`.${name}`);
 }

@@ -107,6 +107,7 @@ describe('loadConfig', () => {
       auto_build = false
       base = "node:24-trixie"
       dockerfile = "Dockerfile.mine"
+      registry = "ghcr.io/team/cai"
       [env]
       import = ["API_KEY"]
       [[mounts]]
@@ -207,6 +208,7 @@ describe('loadConfig', () => {
         autoBuild: false,
         base: 'node:24-trixie',
         dockerfile: join(configHome, 'containai/Dockerfile.mine'),
+        registry: 'ghcr.io/team/cai',
       },
       env: { import: ['API_KEY'] },
       credentials: [
@@ -295,6 +297,13 @@ describe('loadConfig', () => {
     ['container.extra_hosts = ["db"]', 'a list of different strings "name:address"'],
     ['image.base = "a b"', 'the name of an image'],
     ['image.base = "--network"', 'the name of an image'],
+    ['image.registry = "ghcr.io/"', 'a registry and perhaps a path'],
+    ['image.registry = "team/cai"', 'a registry and perhaps a path'],
+    ['image.registry = "ghcr.io/Team"', 'a registry and perhaps a path'],
+    ['image.registry = "ghcr.io/a:1"', 'a registry and perhaps a path'],
+    ['image.registry = "https://ghcr.io"', 'a registry and perhaps a path'],
+    ['image.registry = "me@ghcr.io"', 'a registry and perhaps a path'],
+    ['image.registry = "ghcr.io/a//b"', 'a registry and perhaps a path'],
     ['env.import = "A"', 'a list of different names of variables'],
     ['env.import = ["OK", "PATH"]', 'and the like): "PATH" does not fit'],
     ['env.import = ["A", "A"]', 'and the like): "A" does not fit'],

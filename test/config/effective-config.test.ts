@@ -136,6 +136,7 @@ describe('loadWorkspaceConfig', () => {
     ['image.auto_build = true', 'image.auto_build = false', 'image.auto_build'],
     ['image.base = "evil"', '', 'image.base'],
     ['image.dockerfile = "Dockerfile"', '', 'image.dockerfile'],
+    ['image.registry = "evil.example/x"', 'image.registry = "ghcr.io/x"', 'image.registry'],
     ['env.import = ["TOKEN"]', 'env.import = ["KEY"]', 'env.import'],
     ['protect.off = true', '', 'protect.off'],
     ['network.egress = "open"', '', 'network.egress'],
@@ -271,7 +272,10 @@ describe('loadWorkspaceConfig', () => {
     expect(names).toEqual(
       configKeys
         .map(({ path }) => nameOf(path))
-        .filter((name) => !/^(mounts|credentials|serve\.users|kubernetes\.volumes)|NAME\.(name|packages)$/.test(name))
+        .filter(
+          (name) =>
+            !/^(mounts|credentials|serve\.users|kubernetes\.volumes)|NAME\.(name|packages)$/.test(name),
+        )
         .map((name) => name.replace('NAME', 'mine')),
     );
     expect(originOf('acp.idle')).toEqual({

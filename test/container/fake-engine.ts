@@ -1,5 +1,11 @@
 /** A server on a Unix socket that answers as an engine would, for what no engine at hand does. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { join } from 'node:path';
 import type { EngineAddress } from '../../src/container/engine/docker/context';
 import { newFolder } from '../support/temp-folder';
@@ -32,20 +38,24 @@ export interface FakeEngine {
   readonly address: EngineAddress;
   /** What it was asked so far: `METHOD path?query`. */
   readonly requests: readonly string[];
+  /** The headers of these. */
+  readonly headers: readonly IncomingHttpHeaders[];
 }
 
 /** Starts it. Whatever has no answer is answered with 404; the server ends with the test. */
 export async function fakeEngine(answers: Answers): Promise<FakeEngine> {
   const socketPath = join(newFolder(), 'engine.sock');
   const requests: string[] = [];
+  const headers: IncomingHttpHeaders[] = [];
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
+    headers.push(request.headers);
     request.resume();
     request.once('end', () => respond(answers, request, response));
   });
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
-  return { address: addressOf(socketPath), requests };
+  return { address: addressOf(socketPath), requests, headers };
 }
 
 /** The address of a socket. */

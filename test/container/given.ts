@@ -36,7 +36,7 @@ export const circumstances: Circumstances = {
   engine: {
     memoryBytes: 8 * 2 ** 30,
     cpus: 4,
-    can: { memory: true, pids: true, cpus: true, systemCalls: true, pause: true, restart: true },
+    can: { memory: true, pids: true, cpus: true, systemCalls: true, pause: true, restart: true, build: true },
     seccomp: profileName(seccompProfile()),
   },
 };

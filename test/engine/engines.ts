@@ -46,13 +46,29 @@ export const expectedAbout = isKubernetes
       sharesKernel: false,
       seccomp: 'default',
       seccompNotice: expect.stringContaining('setuid') as string,
-      can: { memory: true, pids: false, cpus: true, systemCalls: false, pause: false, restart: false },
+      can: {
+        memory: true,
+        pids: false,
+        cpus: true,
+        systemCalls: false,
+        pause: false,
+        restart: false,
+        build: false,
+      },
     }
   : {
       sharesKernel: true,
       seccomp: expect.stringMatching(/^(?:sha256:|\/)/) as string,
       seccompNotice: undefined,
-      can: { memory: true, pids: true, cpus: true, systemCalls: true, pause: true, restart: true },
+      can: {
+        memory: true,
+        pids: true,
+        cpus: true,
+        systemCalls: true,
+        pause: true,
+        restart: true,
+        build: true,
+      },
     };
 
 /** What cannot hold on podman, and why. */

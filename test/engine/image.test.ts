@@ -133,7 +133,7 @@ describe('an image that is built', () => {
   test(
     'takes packages from the registry and everything else through the proxy',
     async () => {
-      const image = await provideImage(engine.images, request, progress);
+      const image = await provideImage(engine, request, progress);
 
       // podman puts a registry before it.
       expect(image.tags.map((each) => each.split('/').at(-1))).toContain(tag);
@@ -178,16 +178,16 @@ describe('an image that is built', () => {
 
   test('is found from then on', async () => {
     const before = asked.registry.length;
-    const first = await provideImage(engine.images, request, progress);
+    const first = await provideImage(engine, request, progress);
 
-    expect((await provideImage(engine.images, request, progress)).id).toBe(first.id);
+    expect((await provideImage(engine, request, progress)).id).toBe(first.id);
     expect(asked.registry).toHaveLength(before);
   });
 
   testUnless('the same image again')(
     'takes what nothing has changed from the last build',
     async () => {
-      const before = await provideImage(engine.images, request, progress);
+      const before = await provideImage(engine, request, progress);
 
       const after = await buildImage(engine.images, request, { noCache: false, upgrade: false }, progress);
 

@@ -114,7 +114,7 @@ test('where nothing acts on policies, a pod with a network has one, and a pod wi
   expect(refused).toMatchObject({
     code: 'CONTAINER_START',
     message: expect.stringMatching(
-      /^cannot start the pod closed-1: the cluster does not keep pods from the network: it could connect to .*network\.egress = "open"$/,
+      /^cannot start the container closed-1\S*: the cluster does not keep pods from the network: it could connect to .*network\.egress = "open"$/,
     ) as string,
   });
   expect(reached).toEqual(['API server open', 'name EAI_AGAIN', 'node open', 'pod open']);

@@ -6,6 +6,7 @@ import { configOf } from '../../src/config/config';
 import type { ContainerPlan, Engine } from '../../src/container/engine/engine';
 import { findCluster, type Cluster } from '../../src/container/engine/kubernetes/api/kubeconfig';
 import { KubernetesEngine } from '../../src/container/engine/kubernetes/kubernetes-engine';
+import { Registry } from '../../src/container/registry/registry';
 import { Host } from '../../src/system/host';
 import { newFolder } from '../support/temp-folder';
 import { kubectl, program } from './kubectl';
@@ -20,9 +21,11 @@ export interface Rule {
   readonly verbs: readonly string[];
 }
 
+const registry = new Registry(new Host({ HOME: '/none' }), {});
+
 /** The engine, as a configuration without a word about it has it. */
 export async function connect(cluster: Cluster): Promise<Engine> {
-  return await KubernetesEngine.connect(cluster, configOf([]).kubernetes, newFolder());
+  return await KubernetesEngine.connect(cluster, configOf([]).kubernetes, newFolder(), registry);
 }
 
 /** A namespace that is made for tests, and removed with all that is in it. */

@@ -4,8 +4,12 @@ import { join } from 'node:path';
 import { pki } from 'node-forge';
 import { newFolder } from './temp-folder';
 
-/** A certificate for 127.0.0.1, which signs itself, in files. */
-export function certificate(): { cert: string; certFile: string; keyFile: string } {
+/** A certificate for 127.0.0.1 and these names, which signs itself, in files. */
+export function certificate(...names: readonly string[]): {
+  cert: string;
+  certFile: string;
+  keyFile: string;
+} {
   const { publicKey, privateKey } = pki.rsa.generateKeyPair(2048);
   const made = pki.createCertificate();
   made.publicKey = publicKey;
@@ -14,7 +18,12 @@ export function certificate(): { cert: string; certFile: string; keyFile: string
   const name = [{ name: 'commonName', value: 'localhost' }];
   made.setSubject(name);
   made.setIssuer(name);
-  made.setExtensions([{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }]);
+  made.setExtensions([
+    {
+      name: 'subjectAltName',
+      altNames: [{ type: 7, ip: '127.0.0.1' }, ...names.map((value) => ({ type: 2, value }))],
+    },
+  ]);
   made.sign(privateKey);
   const folder = newFolder();
   const cert = pki.certificateToPem(made);

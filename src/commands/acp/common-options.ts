@@ -53,7 +53,7 @@ export function commonOptions(chosen: Chosen, host: Host, logStream?: pino.Desti
     agent,
     config,
     cwd: host.cwd,
-    imageName: isDirect ? undefined : imageTagOf({ agent: agent.name }),
+    imageName: isDirect ? undefined : imageTagOf({ agent: agent.name, registry: config.image.registry }),
     folder: config.sessions.persist ? join(state, 'profiles') : undefined,
     programIdentity: () => programIdentity(agent.command, host.env.PATH),
     signIn,

@@ -140,14 +140,16 @@ export class Target {
     return await provideContainer(engine, {
       settings,
       imageIfThere: async () => {
-        const image = await findImage(engine.images, request);
+        const image = await findImage(engine.images, request).catch((reason: unknown) =>
+          this.#unseen(reason),
+        );
         if (image !== undefined && !isImageNoted) this.#noteImage(request, image);
         isImageNoted = true;
         return image;
       },
       image: () => {
         isImageNoted = true;
-        return provideImage(engine.images, request, voice.progress);
+        return provideImage(engine, request, voice.progress);
       },
       isFresh,
       host,
@@ -196,6 +198,12 @@ export class Target {
     const code = info === undefined ? 'CONTAINER_NOT_FOUND' : 'CONTAINER_START';
     const why = info === undefined ? 'was removed' : endingOf(info);
     return new CaiError(code, `the container ${name} ${why}`, undefined, { cause: reason });
+  }
+
+  /** The container that is there does not need the registry from which its image came. */
+  #unseen(reason: unknown): undefined {
+    if (!(reason instanceof CaiError) || reason.code !== 'IMAGE') throw reason;
+    this.voice.tell(reason.message);
   }
 
   /** The container that is there does not need what the image is made from. */

@@ -2,8 +2,8 @@
 import { engineProfile } from '../../container/engine/container-info';
 import { capabilities, type Capability } from '../../container/engine/engine-info';
 import { findEngine } from '../../container/engine/find-engine';
-import { findImage, imageNotice } from '../../container/image/image';
-import { imageTagOf } from '../../container/image/image-tag';
+import { findImage, imageNotice, lackOf } from '../../container/image/image';
+import { imageTagOf, shortId } from '../../container/image/image-tag';
 import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
 import { containerUser, rightsOf } from '../../container/spec/spec';
 import { need, type Facts, type Finding } from './checks';
@@ -109,12 +109,13 @@ export function installedBy({ agent, packages, image }: ImageRequest): string | 
 
 /** The image of the agent; none is built. */
 export async function image(facts: Facts): Promise<Finding> {
-  const { client } = need(facts, 'engine');
+  const { client, about } = need(facts, 'engine');
   const { config, agent, settings } = need(facts, 'configured');
   const request = imageRequestOf(facts.host, config, settings.workspace, agent.name);
   const found = await findImage(client.images, request);
   facts.image = found;
   const tag = imageTagOf(request);
+  if (found === undefined && !about.can.build) return { status: 'fail', ...lackOf(request) };
   if (found === undefined) {
     const lacking = installedBy(request);
     const first = config.image.autoBuild && lacking === undefined;
@@ -123,5 +124,5 @@ export async function image(facts: Facts): Promise<Finding> {
   }
   const notice = imageNotice(request, found);
   if (notice !== undefined) return { status: 'warn', detail: notice };
-  return { status: 'ok', detail: `${tag}, ${found.id.replace('sha256:', '').slice(0, 12)}` };
+  return { status: 'ok', detail: `${tag}, ${shortId(found.id)}` };
 }

@@ -8,6 +8,7 @@ export const capabilities = {
   systemCalls: 'filter system calls by our profile',
   pause: 'pause containers',
   restart: 'start a container again that has ended',
+  build: 'build images',
 } as const;
 
 /** One of them. */
@@ -37,7 +38,7 @@ export interface EngineAbout {
 
 /** An image. */
 export interface ImageInfo {
-  /** `sha256:` and 64 hex digits. */
+  /** `sha256:` and 64 hex digits; where a registry has it, with its name and `@` before. */
   readonly id: string;
   /** Names with tags; podman writes the registry in front. */
   readonly tags: readonly string[];

@@ -4,6 +4,7 @@
  */
 import type { Duplex, Readable } from 'node:stream';
 import { CaiError } from '../../errors';
+import type { Login } from '../registry/registry';
 import type { ContainerInfo, ContainerMount, ContainerRights } from './container-info';
 import type { ContainerProcess } from './container-processes';
 import type { EngineAbout, ImageInfo, InnerFile } from './engine-info';
@@ -109,6 +110,9 @@ export interface ImageStore {
 
   /** Fetches an image from its registry; rejects with `IMAGE`. */
   pull(ref: string, onEvent: (event: BuildEvent) => void): Promise<void>;
+
+  /** Gives an image to the registry that its name begins with, which knows us by `login`; rejects with `IMAGE`. */
+  push(ref: string, login: Login | undefined, onEvent: (event: BuildEvent) => void): Promise<void>;
 }
 
 /** A right that somebody has to give us. */

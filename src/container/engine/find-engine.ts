@@ -1,6 +1,7 @@
 /** Which engine is meant: the one door to all kinds of them. */
 import type { Config } from '../../config/config';
 import type { Host } from '../../system/host';
+import { Registry } from '../registry/registry';
 import { originOf, resolveEngine } from './docker/context';
 import { DockerEngine } from './docker/docker-engine';
 import type { Engine } from './engine';
@@ -8,7 +9,7 @@ import { findCluster, nameOf } from './kubernetes/api/kubeconfig';
 import { KubernetesEngine } from './kubernetes/kubernetes-engine';
 
 /** What of the user's configuration says which engine is meant. */
-type EngineSettings = Pick<Config, 'engine' | 'kubernetes'>;
+type EngineSettings = Pick<Config, 'engine' | 'kubernetes' | 'network'>;
 
 /** An engine that nobody has asked yet. */
 export interface NamedEngine {
@@ -39,6 +40,12 @@ export function findEngine(host: Host, settings?: EngineSettings, context?: stri
   });
   return {
     shown: nameOf(cluster),
-    connect: () => KubernetesEngine.connect(cluster, settings.kubernetes, host.folders.state),
+    connect: async () =>
+      KubernetesEngine.connect(
+        cluster,
+        settings.kubernetes,
+        host.folders.state,
+        new Registry(host, settings.network),
+      ),
   };
 }

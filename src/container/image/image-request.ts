@@ -46,6 +46,7 @@ export function imageRequestOf(
     image: config.image,
     network: config.network,
     stateFolder: host.folders.state,
+    registry: config.image.registry,
     ...(root !== undefined && !isUsersOwn && { repository: root }),
   };
 }

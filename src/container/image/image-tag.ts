@@ -13,13 +13,21 @@ export interface ImageOwner {
    * `[image]`: its image is its own.
    */
   readonly repository?: string;
+  /** What stands before its name: the registry that has it, with a path. */
+  readonly registry?: string | undefined;
 }
 
-/** The tag of an agent's image: `containai:<agent>`, where the name is fit for one. */
-export function imageTagOf({ agent, repository }: ImageOwner): string {
+/** The name of an agent's image: `containai:<agent>`, where that is fit for a tag, and the registry before it. */
+export function imageTagOf({ agent, repository, registry }: ImageOwner): string {
   const isFit = /^\w[\w.-]{0,63}$/.test(agent) && !agent.endsWith(baseSuffix);
   const name = isFit ? agent : `${agent.replace(/\W+/g, '-').slice(0, 40)}-${shortHash([agent])}`;
-  return `containai:${name.replace(/^-+/, '')}${repository === undefined ? '' : `-${shortHash([repository])}`}`;
+  const prefix = registry === undefined ? '' : `${registry}/`;
+  return `${prefix}containai:${name.replace(/^-+/, '')}${repository === undefined ? '' : `-${shortHash([repository])}`}`;
+}
+
+/** How an image is shown to people: the first digits of its id. */
+export function shortId(id: string): string {
+  return id.replace(/^.*sha256:/, '').slice(0, 12);
 }
 
 /** Tells values apart that can be JSON: 12 hex digits. */

@@ -6,9 +6,10 @@ import type { HostNetwork } from '../../config/config';
 import { ProcessLocks } from '../../system/process-lock';
 import { quoted } from '../../system/quoted';
 import { folderContext, textContext } from './build-context';
-import type { BuildEvent, ImageStore } from '../engine/engine';
+import type { BuildEvent, Engine, ImageStore } from '../engine/engine';
 import type { ImageInfo } from '../engine/engine-info';
 import { checkPossible, newest, readRecipe, readSetting, type ImageRequest } from './image-request';
+import type { Registry } from '../registry/registry';
 import { baseSuffix, imageTagOf } from './image-tag';
 import { withStepName } from './step-names';
 import type { Progress } from './progress';
@@ -36,16 +37,19 @@ export async function findImage(
  * cannot be built.
  */
 export async function provideImage(
-  images: ImageStore,
+  engine: Pick<Engine, 'images' | 'about'>,
   request: ImageRequest,
   progress: Progress,
 ): Promise<ImageInfo> {
+  const { images } = engine;
   const found = await findImage(images, request);
   if (found !== undefined) {
     const notice = imageNotice(request, found);
     if (notice !== undefined) progress.say(notice);
     return found;
   }
+  if (!(await engine.about()).can.build)
+    throw new CaiError('IMAGE', Object.values(lackOf(request)).join(': '));
   if (!request.image.autoBuild) {
     const what = `there is no image ${imageTagOf(request)}, and "image.auto_build" is off`;
     throw new CaiError('IMAGE', `${what}: ${remedy(request)}`);
@@ -81,8 +85,53 @@ export async function buildImage(
   return await locked(request, progress, () => build(images, request, options, progress));
 }
 
-function remedy({ agent, repository }: ImageRequest): string {
-  return `cai build ${agent}${repository === undefined ? '' : ` --workspace ${quoted(repository)}`}`;
+/** Gives the image that was built to the registry that its name begins with. Resolves with its name by digest. */
+export async function pushImage(
+  images: Pick<ImageStore, 'push'>,
+  request: ImageRequest,
+  registry: Pick<Registry, 'find' | 'login'>,
+  progress: Progress,
+): Promise<string> {
+  const tag = imageTagOf(request);
+  try {
+    const login = await registry.login(tag);
+    progress.begin(`pushing ${tag}`);
+    await images.push(tag, login, (event) => progress.report(event));
+  } catch (reason) {
+    throw withLoginAdvice(reason, tag);
+  } finally {
+    progress.end();
+  }
+  const pushed = await registry.find(tag);
+  if (pushed === undefined)
+    throw new CaiError('IMAGE', `${tag} was pushed, but the registry does not have it`);
+  return pushed.id;
+}
+
+/** Registries only say that they refuse. */
+function withLoginAdvice(reason: unknown, tag: string): unknown {
+  const isRefused = /\b(?:unauthorized|denied|forbidden|no basic auth|authentication required)\b/i;
+  if (!(reason instanceof CaiError) || !isRefused.test(reason.message)) return reason;
+  const advice = `See whether "registry" in [image] of your config.toml is right, and run: docker login ${tag.replace(/\/.*/, '')}`;
+  return new CaiError('IMAGE', `${reason.message}\n${advice}`, undefined, { cause: reason });
+}
+
+/** What to say of a missing image where the engine takes images from a registry alone. */
+export function lackOf(request: ImageRequest): Readonly<Record<'detail' | 'remedy', string>> {
+  const { registry = 'REGISTRY' } = request;
+  const push = `on a machine with Docker or podman, run: ${remedy({ ...request, registry })}`;
+  if (request.registry === undefined)
+    return {
+      detail: `the image ${imageTagOf(request)} is in no registry`,
+      remedy: `name one from which the cluster can pull as "registry" in [image] of your config.toml, and ${push}`,
+    };
+  return { detail: `there is no image ${imageTagOf(request)} in the registry`, remedy: push };
+}
+
+/** Where there is a registry, what it has is to be what is used. */
+function remedy({ agent, repository, registry }: ImageRequest): string {
+  const push = registry === undefined ? '' : ' --push';
+  return `cai build ${agent}${push}${repository === undefined ? '' : ` --workspace ${quoted(repository)}`}`;
 }
 
 /** One build of an image at a time. */
@@ -96,7 +145,7 @@ async function locked<T>(request: ImageRequest, progress: Progress, work: () => 
   };
   try {
     const locks = new ProcessLocks(folder);
-    const lock = await locks.take(tag.replace(':', '-'), { pollMs: 100, onWait }).catch(cannotLock);
+    const lock = await locks.take(tag.replaceAll(/[/:]/g, '-'), { pollMs: 100, onWait }).catch(cannotLock);
     return await work().finally(() => lock?.release());
   } finally {
     progress.end();

@@ -98,7 +98,8 @@ class ShownProgress implements Progress {
     // The first event names the tag in place of a layer.
     if (!/^[0-9a-f]{12}$/.test(id)) return false;
     const wasDone = this.#layers.get(id) === true;
-    const isDone = wasDone || /^(Pull complete|Already exists)/.test(text);
+    const isDone =
+      wasDone || /^(Pull complete|Already exists|Pushed|Layer already exists|Mounted from)/.test(text);
     this.#layers.set(id, isDone);
     this.#place = `${[...this.#layers.values()].filter(Boolean).length} of ${this.#layers.size} layers`;
     this.#detail = plain(text);

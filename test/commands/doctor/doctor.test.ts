@@ -281,7 +281,15 @@ function factsOf(settings: object, about: object, acp = {}): Facts {
 }
 
 describe('engine', () => {
-  const all = { memory: true, pids: true, cpus: true, systemCalls: true, pause: false, restart: true };
+  const all = {
+    memory: true,
+    pids: true,
+    cpus: true,
+    systemCalls: true,
+    pause: false,
+    restart: true,
+    build: true,
+  };
 
   /** What is said of an engine that can do all but this. */
   async function said(lacking: object, osType = 'linux') {

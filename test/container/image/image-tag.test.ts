@@ -1,4 +1,4 @@
-import { imageTagOf } from '../../../src/container/image/image-tag';
+import { imageTagOf, shortId } from '../../../src/container/image/image-tag';
 
 describe('imageTagOf', () => {
   test.each([
@@ -15,6 +15,10 @@ describe('imageTagOf', () => {
     },
   );
 
+  test('has the registry before it', () => {
+    expect(imageTagOf({ agent: 'claude', registry: 'ghcr.io/team' })).toBe('ghcr.io/team/containai:claude');
+  });
+
   test('keeps the image of a repository apart, from the usual one and from those of others', () => {
     const tags = [undefined, '/one', '/two'].map((repository) =>
       imageTagOf({ agent: 'claude', ...(repository !== undefined && { repository }) }),
@@ -22,4 +26,8 @@ describe('imageTagOf', () => {
 
     expect(new Set(tags).size).toBe(3);
   });
+});
+
+test.each([`sha256:${'ab'.repeat(32)}`, `ghcr.io/x@sha256:${'ab'.repeat(32)}`])('%s is shown short', (id) => {
+  expect(shortId(id)).toBe('abababababab');
 });

@@ -6,8 +6,14 @@ import { extract } from 'tar-stream';
 import { Host } from '../../../src/system/host';
 import { catalog } from '../../../src/agent/catalog';
 import type { ImageStore } from '../../../src/container/engine/engine';
-import type { ImageInfo } from '../../../src/container/engine/engine-info';
-import { buildImage, findImage, imageNotice, provideImage } from '../../../src/container/image/image';
+import type { EngineAbout, ImageInfo } from '../../../src/container/engine/engine-info';
+import {
+  buildImage,
+  findImage,
+  imageNotice,
+  provideImage,
+  pushImage,
+} from '../../../src/container/image/image';
 import type { ImageRequest } from '../../../src/container/image/image-request';
 import { CaiError } from '../../../src/errors';
 import type { Progress } from '../../../src/container/image/progress';
@@ -34,7 +40,18 @@ class FakeEngine implements ImageStore {
   readonly removed: string[] = [];
   readonly builds: (BuildArguments & { files: Record<string, string> })[] = [];
   readonly pulls: string[] = [];
+  readonly pushes: unknown[] = [];
   canPull = true;
+  canBuild = true;
+
+  about(): Promise<EngineAbout> {
+    return Promise.resolve({ can: { build: this.canBuild } } as unknown as EngineAbout);
+  }
+
+  push(...pushed: Parameters<ImageStore['push']>): Promise<void> {
+    this.pushes.push(pushed.slice(0, 2));
+    return Promise.resolve();
+  }
 
   find(ref: string): Promise<ImageInfo | undefined> {
     const nameless = this.builds.map((_, index) => image(`sha256:built${index + 1}`));
@@ -101,7 +118,8 @@ function file(name: string, content: string): string {
   return join(folder, name);
 }
 
-const provide = (changes?: Partial<ImageRequest>) => provideImage(engine, request(changes), progress);
+const provide = (changes?: Partial<ImageRequest>) =>
+  provideImage({ images: engine, about: () => engine.about() }, request(changes), progress);
 const build = (changes?: Partial<ImageRequest>, upgrade = false) =>
   buildImage(engine, request(changes), { noCache: false, upgrade }, progress);
 
@@ -170,6 +188,68 @@ describe('provideImage', () => {
       expectedError('IMAGE', /containai:claude.*cai build claude$/),
     );
     expect(engine.builds).toEqual([]);
+  });
+});
+
+describe('an image for a registry', () => {
+  const registry = '127.0.0.1:5000/team/cai';
+  const name = `${registry}/containai:claude`;
+  const login = { username: 'me', password: 'secret' };
+  const push = (has: boolean) =>
+    pushImage(
+      engine,
+      request({ registry }),
+      {
+        login: (ref) => Promise.resolve(ref === name ? login : undefined),
+        find: (ref) =>
+          Promise.resolve(
+            has ? { id: `${ref}@sha256:1`, env: [], labels: {}, created: undefined } : undefined,
+          ),
+      },
+      progress,
+    );
+
+  test('is built by its name there, and pushed with the login for it', async () => {
+    await build({ registry });
+
+    expect(await push(true)).toBe(`${name}@sha256:1`);
+
+    expect(engine.builds.map(({ tag }) => tag)).toEqual([name]);
+    expect(engine.pushes).toEqual([[name, login]]);
+    expect(progress.begun.at(-1)).toBe(`pushing ${name}`);
+  });
+
+  test('has not got there if the registry does not have it', async () => {
+    await expect(push(false)).rejects.toMatchObject(expectedError('IMAGE', /the registry does not have it$/));
+  });
+
+  test('is not built where the engine builds none: the error says what to do', async () => {
+    engine.canBuild = false;
+
+    await expect(provide({ registry, repository: '/w' })).rejects.toMatchObject(
+      expectedError('IMAGE', `there is no image ${registry}/containai:claude-`),
+    );
+    await expect(provide({ registry })).rejects.toMatchObject(
+      expectedError(
+        'IMAGE',
+        /^there is no image \S+ in the registry: on a machine with Docker or podman, run: cai build claude --push$/,
+      ),
+    );
+    await expect(provide()).rejects.toMatchObject(
+      expectedError(
+        'IMAGE',
+        /^the image containai:claude is in no registry: name one .* as "registry" in \[image\] .* cai build claude --push$/,
+      ),
+    );
+    expect(engine.builds).toEqual([]);
+  });
+
+  test('is to be pushed again when it is built again', async () => {
+    await build({ registry });
+
+    await provide({ registry, packages: [] });
+
+    expect(progress.said).toEqual([expect.stringMatching(/: cai build claude --push$/)]);
   });
 });
 

@@ -40,6 +40,19 @@ describe('openProgress, without a terminal', () => {
     ]);
   });
 
+  test('writes a line for each layer that a registry has', () => {
+    const { progress, lines } = opened({ isTTY: false });
+
+    progress.begin('pushing x');
+    for (const id of ['a', 'b', 'c']) progress.report(layer(id, 'Preparing'));
+    progress.report(layer('a', 'Pushing [==>  ] 5B/10B'));
+    progress.report(layer('a', 'Pushed'));
+    progress.report(layer('b', 'Layer already exists'));
+    progress.report(layer('c', 'Mounted from team/other'));
+
+    expect(lines().slice(1)).toEqual([1, 2, 3].map((count) => `cai: pushing x: ${count} of 3 layers`));
+  });
+
   test('writes a line for each layer that is there', () => {
     const { progress, lines } = opened({ isTTY: false });
 

@@ -71,6 +71,7 @@ export function aboutOf(answer: unknown, greeting: Greeting, state: string, podm
       // Without root on version 1 of cgroups it is known that it cannot.
       pause: !isRootless || info.CgroupVersion !== '1',
       restart: true,
+      build: true,
     },
   };
 }

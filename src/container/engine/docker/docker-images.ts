@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import { CaiError, messageOf, type FailureCode } from '../../../errors';
+import type { Login } from '../../registry/registry';
 import type { BuildEvent, BuildOptions, ImageStore } from '../engine';
 import type { ImageInfo } from '../engine-info';
 import { imageInfoOf } from './answers';
@@ -61,5 +62,16 @@ export class DockerImages implements ImageStore {
   async pull(ref: string, onEvent: (event: BuildEvent) => void): Promise<void> {
     const what = `pull the image ${ref}`;
     await this.ask(what, async () => followBuild(await this.docker.pull(ref), what, onEvent), 'IMAGE');
+  }
+
+  /** As of `ImageStore`. */
+  async push(ref: string, login: Login | undefined, onEvent: (event: BuildEvent) => void): Promise<void> {
+    const what = `push the image ${ref}`;
+    // Docker wants the header also where there is nothing to say. Source: Docker Engine API, "Authentication".
+    const authconfig =
+      login !== undefined && 'identityToken' in login ? { identitytoken: login.identityToken } : { ...login };
+    const [, name = ref, tag = 'latest'] = /^(.*?)(?::([^:/]+))?$/.exec(ref) ?? [];
+    const push = () => this.docker.getImage(name).push({ tag, authconfig });
+    await this.ask(what, async () => followBuild(await push(), what, onEvent), 'IMAGE');
   }
 }

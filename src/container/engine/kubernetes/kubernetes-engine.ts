@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Config } from '../../../config/config';
 import { CaiError } from '../../../errors';
+import type { Registry } from '../../registry/registry';
 import { engineProfile, type ContainerInfo } from '../container-info';
 import type { ContainerProcess } from '../container-processes';
 import type { EngineAbout } from '../engine-info';
@@ -45,7 +46,7 @@ export type KubernetesSettings = Config['kubernetes'];
 /** A cluster that has answered. */
 export class KubernetesEngine implements Engine {
   /** As of `Engine`. */
-  readonly images: ImageStore = new KubernetesImages();
+  readonly images: ImageStore;
   /** As of `Engine`. */
   readonly allowances: Allowances;
   readonly #namespace: Namespace;
@@ -58,7 +59,9 @@ export class KubernetesEngine implements Engine {
     private readonly version: string,
     private readonly wanted: KubernetesSettings,
     private readonly imageFolder: string,
+    registry: Registry,
   ) {
+    this.images = new KubernetesImages(registry);
     this.#namespace = new Namespace(api);
     this.#policies = new NetworkPolicies(api);
     this.#pods = new Pods(this.#namespace);
@@ -66,16 +69,17 @@ export class KubernetesEngine implements Engine {
     this.allowances = allowancesOf(api);
   }
 
-  /** Finds out whether it is there. `state`: folder of our own. Rejects with `NO_ENGINE`. */
+  /** Finds out whether it is there. `state`: folder of our own; `registry` tells of images. Rejects with `NO_ENGINE`. */
   static async connect(
     cluster: Cluster,
     wanted: KubernetesSettings,
     state: string,
+    registry: Registry,
   ): Promise<KubernetesEngine> {
     const api = new KubernetesApi(cluster);
     try {
       const { gitVersion } = (await api.get('/version')) as { readonly gitVersion: string };
-      return new KubernetesEngine(api, gitVersion, wanted, join(state, 'images'));
+      return new KubernetesEngine(api, gitVersion, wanted, join(state, 'images'), registry);
     } catch (reason) {
       throw kubernetesError(reason, { cluster, what: 'tell its version', code: 'NO_ENGINE' });
     }
@@ -85,7 +89,15 @@ export class KubernetesEngine implements Engine {
   about(): Promise<EngineAbout> {
     return Promise.resolve({
       name: `Kubernetes ${this.version.replace(/^v/, '')}, namespace ${this.api.cluster.namespace}`,
-      can: { memory: true, pids: false, cpus: true, systemCalls: false, pause: false, restart: false },
+      can: {
+        memory: true,
+        pids: false,
+        cpus: true,
+        systemCalls: false,
+        pause: false,
+        restart: false,
+        build: false,
+      },
       isRootless: false,
       // Of one node, nobody knows which: the usual limit holds.
       memoryBytes: Number.MAX_SAFE_INTEGER,

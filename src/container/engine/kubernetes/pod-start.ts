@@ -74,8 +74,7 @@ export class PodStart {
     if (name !== mainContainer && terminated !== undefined && terminated.exitCode !== 0) {
       const { exitCode, message = '' } = terminated;
       const said = printableLine(message.trim());
-      if (exitCode === reachedStatus)
-        throw new NoWall(`cannot start the pod ${this.name}: ${unwalled(said)}`);
+      if (exitCode === reachedStatus) throw new NoWall(`${this.#cannot}: ${unwalled(said)}`);
       throw this.#failure(`its files could not be made: status ${exitCode}${said && `: ${said}`}`);
     }
     if (terminated?.reason === 'StartError' || terminated?.reason === 'ContainerCannotRun')

@@ -284,6 +284,50 @@ describe('Engine.pull', () => {
   });
 });
 
+describe('Engine.push', () => {
+  const ref = '127.0.0.1:5000/team/containai:claude';
+  const path = '/images/127.0.0.1:5000/team/containai/push';
+  const authOf = (shown: string | undefined): unknown =>
+    JSON.parse(Buffer.from(shown ?? '', 'base64url').toString());
+
+  test.each([
+    ['nothing', undefined, {}],
+    ['a name and a password', { username: 'ü', password: '?>' }, { username: 'ü', password: '?>' }],
+    ['an identity token', { identityToken: 't' }, { identitytoken: 't' }],
+  ])('shows the registry %s, and tells how far each layer is', async (_, login, shown) => {
+    const lines = [
+      { status: 'The push refers to repository [127.0.0.1:5000/team/containai]' },
+      { status: 'Pushing', progressDetail: { current: 5, total: 10 }, progress: '[>  ]', id: 'abc' },
+      { status: 'Pushed', progressDetail: {}, id: 'abc' },
+      { progressDetail: {}, aux: { Tag: 'claude', Digest: 'sha256:1', Size: 1 } },
+    ];
+    const { engine, requests, headers } = await connected({
+      ...docker20,
+      ...answerLines(`POST ${path}`, lines),
+    });
+    const events: unknown[] = [];
+
+    await engine.images.push(ref, login, (event) => events.push(event));
+
+    expect(requests.at(-1)).toBe(`POST /v1.41${path}?tag=claude`);
+    expect(authOf(headers.at(-1)!['x-registry-auth'] as string)).toEqual(shown);
+    expect(events.slice(1)).toEqual([
+      { kind: 'pull', id: 'abc', text: 'Pushing [>  ]' },
+      { kind: 'pull', id: 'abc', text: 'Pushed' },
+    ]);
+  });
+
+  test('fails as the registry does', async () => {
+    const lines = [{ errorDetail: { message: 'denied: not yours' }, error: 'denied: not yours' }];
+    const { engine } = await connected({ ...docker20, ...answerLines(`POST ${path}`, lines) });
+
+    expect(await failure(engine.images.push(ref, undefined, () => undefined))).toEqual({
+      code: 'IMAGE',
+      message: `cannot push the image ${ref}: denied: not yours`,
+    });
+  });
+});
+
 describe('Engine.about', () => {
   test('asks once, and only when it is wanted', async () => {
     const { engine, requests } = await connected({
@@ -309,7 +353,15 @@ describe('Engine.about', () => {
       isRootless: true,
       memoryBytes: 1024,
       osType: 'linux',
-      can: { memory: false, pids: true, cpus: false, systemCalls: false, pause: true, restart: true },
+      can: {
+        memory: false,
+        pids: true,
+        cpus: false,
+        systemCalls: false,
+        pause: true,
+        restart: true,
+        build: true,
+      },
     });
     expect(second).toBe(first);
     expect(requests).toEqual(['GET /_ping', 'GET /v1.41/info', 'GET /v1.41/libpod/info']);

@@ -1,0 +1,143 @@
+/** Requests to registries and to what they send us on to: over TLS, through the user's proxies, within a time. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import http, { type IncomingMessage, type RequestOptions } from 'node:http';
+import https from 'node:https';
+import { isIP, type Socket } from 'node:net';
+import { connect, rootCertificates } from 'node:tls';
+import type { HostNetwork } from '../../config/config';
+import { placeOfUrl, placeText, type Place } from '../../config/host-rules';
+import { isLoopback } from '../../config/serve-places';
+import { CaiError, messageOf } from '../../errors';
+import { proxyFor, tunnelRequest } from '../../network/own-proxy';
+
+/** What is asked for. */
+export interface Request {
+  /** Default: `GET`. */
+  readonly method?: 'GET' | 'POST';
+  /** Of HTTP. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Default: nothing. */
+  readonly body?: string;
+}
+
+/** What was answered, whatever its status. */
+export interface Answer {
+  /** Of HTTP. */
+  readonly status: number;
+  /** Of HTTP. */
+  readonly headers: http.IncomingHttpHeaders;
+  /** All of it. */
+  readonly body: Buffer;
+}
+
+/** How long one request may take, in milliseconds. */
+const usualLimitMs = 20_000;
+/** What registries must take for a manifest; nothing that is read here is longer. Source: OCI, distribution-spec. */
+const maxBytes = 4 * 2 ** 20;
+/** How often we are sent on; blobs are elsewhere. */
+const maxRedirects = 5;
+
+/** Ways to registries; connections are not kept. */
+export class Requests {
+  #ca: readonly string[] | undefined;
+
+  /** Nothing is asked yet. */
+  constructor(
+    private readonly network: HostNetwork,
+    private readonly limitMs = usualLimitMs,
+  ) {}
+
+  /**
+   * Asks, and follows where it is sent on. Credentials go to the first place alone. Rejects with `CaiError('CONFIG')` for
+   * certificates that cannot be read, else with the error of the connection.
+   */
+  async ask(first: URL, request: Request): Promise<Answer> {
+    let [url, asked] = [first, request];
+    for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+      const answer = await this.#once(url, asked);
+      const { location } = answer.headers;
+      if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return answer;
+      url = new URL(location, url);
+      const { authorization, ...others } = request.headers;
+      const isSame = url.origin === first.origin && authorization !== undefined;
+      asked = { headers: { ...others, ...(isSame && { authorization }) } };
+    }
+    throw new Error(`it sends us on more than ${maxRedirects} times`);
+  }
+
+  async #once(url: URL, { method = 'GET', headers, body }: Request): Promise<Answer> {
+    const signal = AbortSignal.timeout(this.limitMs);
+    try {
+      const isPlain = url.protocol === 'http:';
+      if (isPlain ? !isLoopback(url.hostname) : url.protocol !== 'https:')
+        throw new Error(`it names ${url.origin}, which is not asked, because there is no TLS`);
+      const options = {
+        method,
+        headers,
+        signal,
+        ...(isPlain ? { agent: false as const } : await this.#secure(url, signal)),
+      };
+      const asking = (isPlain ? http : https).request(url, options);
+      const answered = once(asking, 'response') as Promise<[IncomingMessage]>;
+      asking.on('error', ignore).end(body);
+      const [answer] = await answered;
+      return { status: answer.statusCode ?? 0, headers: answer.headers, body: await bodyOf(answer) };
+    } catch (reason) {
+      throw signal.aborted ? new Error(`no answer for ${this.limitMs / 1000} s`) : reason;
+    }
+  }
+
+  /** How to speak TLS, and to whom. */
+  async #secure(url: URL, signal: AbortSignal): Promise<RequestOptions> {
+    const ca = this.#certificates();
+    const tls = ca && { ca: [...ca] };
+    const place = placeOfUrl(url.href);
+    const proxy = place && !isLoopback(url.hostname) ? proxyFor(this.network, place, 'https') : undefined;
+    if (place === undefined || proxy === undefined) return { ...tls, agent: false };
+    const options = { ...tls, ...(await tunnelTo(place, proxy, signal)) };
+    return { createConnection: () => connect(options) };
+  }
+
+  /** Those of the user's configuration besides the usual ones; `undefined`: only these. */
+  #certificates(): readonly string[] | undefined {
+    const { caFile } = this.network;
+    if (caFile === undefined) return undefined;
+    try {
+      return (this.#ca ??= [...rootCertificates, readFileSync(caFile, 'utf8')]);
+    } catch (reason) {
+      throw new CaiError('CONFIG', `network.ca_file: ${caFile} cannot be read: ${messageOf(reason)}`);
+    }
+  }
+}
+
+/** A tunnel through a proxy, for TLS in it. */
+async function tunnelTo(place: Place, proxy: URL, signal: AbortSignal) {
+  const asking = tunnelRequest(proxy, place);
+  const answered = once(asking, 'connect', { signal }) as Promise<[IncomingMessage, Socket]>;
+  asking.on('error', ignore).end();
+  try {
+    const [{ statusCode }, socket] = await answered;
+    if (statusCode === 200) return { socket, servername: isIP(place.host) === 0 ? place.host : '' };
+    throw new Error(`the proxy of this machine answers with status ${statusCode} for ${placeText(place)}`);
+  } catch (reason) {
+    asking.destroy();
+    throw reason;
+  }
+}
+
+/** Errors that come when another has been told. */
+function ignore(): void {
+  // Nobody waits any more.
+}
+
+async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBytes) throw new Error(`its answer has more than ${maxBytes / 2 ** 20} MiB`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
