@@ -208,6 +208,7 @@ describe('the sources', () => {
         'commands/run/exec',
         'credentials/secret',
         'credentials/keyring',
+        'container/engine/docker/elsewhere/ssh-agent',
       ]),
     ).toEqual([]);
   });
@@ -215,6 +216,7 @@ describe('the sources', () => {
   test('write to streams only through the writer, to agents, to the log, and for commands', () => {
     const ofCommands = [
       'container/image/progress',
+      'container/engine/docker/elsewhere/ssh-agent',
       'container/engine/docker/exec-stream',
       'container/ssh/relay',
       'container/ssh/remote-process',

@@ -96,6 +96,7 @@ const tables = {
   },
   engine: {
     context: key('context', text, 'never'),
+    shares: key('shares', folders, 'never'),
   },
   // Addresses of proxies may hold a password.
   network: {

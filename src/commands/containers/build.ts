@@ -40,7 +40,7 @@ async function build(options: Options, host: Host, named: string | undefined): P
   const progress = openProgress(process.stderr, options.quiet === true);
   for (const notice of briefly(found)) progress.say(notice);
   const { name: agent } = chosenAgent(named, config, host, root);
-  const engine = await findEngine(host, options.context, config.engine.context).connect();
+  const engine = await findEngine(host, config.engine, options.context).connect();
   const request = imageRequestOf(host, config, root, agent);
   const how = { noCache: !options.cache, upgrade: options.upgrade === true };
   const beganAt = Date.now();

@@ -32,7 +32,7 @@ export const selectionOptions = [
 
 /** The engine of the user's environment and configuration. Rejects with `CaiError`. */
 export async function connectEngine(host: Host, context: string | undefined): Promise<Engine> {
-  return await findEngine(host, context, loadConfig(host).engine.context).connect();
+  return await findEngine(host, loadConfig(host).engine, context).connect();
 }
 
 /**

@@ -106,7 +106,7 @@ export class Target {
     for (const notice of [foreign ?? [], briefly(found)].flat()) voice.tell(notice);
     const { name: agent } = chosenAgent(options.agent, config, host, root);
     // It answers while we look at files.
-    const connecting = findEngine(host, options.context, config.engine.context).connect();
+    const connecting = findEngine(host, config.engine, options.context).connect();
     connecting.catch(() => undefined);
     const { publicKey: authorizedKey } = await clientKey(host.folders.state);
     const { rootIdentity = workspace?.identity } = options;

@@ -5,7 +5,7 @@ import { common, declare } from '../support/command';
 import { confirm, writeJson } from '../support/terminal';
 import { runChecks, type Check, type Facts, type Look } from './checks';
 import { agent, asMade, container, data, ssh } from './container';
-import { context, engine, files, image, memory, user } from './engine';
+import { context, engine, files, image, memory, shares, user } from './engine';
 import {
   configuration,
   credentials,
@@ -32,6 +32,7 @@ const looks: readonly (readonly [name: string, look: Look])[] = [
   ['editor', editor],
   ['context', context],
   ['engine', engine],
+  ['shares', shares],
   ['user', user],
   ['memory', memory],
   ['files', files],

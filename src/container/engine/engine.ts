@@ -121,6 +121,9 @@ export interface Engine {
   /** Its images. */
   readonly images: ImageStore;
 
+  /** Whether it is on another machine, where only folders can be mounted that are the same there. */
+  readonly isElsewhere?: boolean;
+
   /** What the engine is and can do; the engine is asked once. */
   about(): Promise<EngineAbout>;
 

@@ -1,4 +1,5 @@
 /** Which engine is meant: the one door to all kinds of them. */
+import type { Config } from '../../config/config';
 import type { Host } from '../../system/host';
 import { originOf, resolveEngine } from './docker/context';
 import { DockerEngine } from './docker/docker-engine';
@@ -13,13 +14,17 @@ export interface NamedEngine {
 }
 
 /**
- * The engine of this environment: `wanted` is named on the command line, `configured` in the user's configuration. Fails
- * with `CaiError('NO_ENGINE')` where there can be none.
+ * The engine of this environment, as the user's configuration has it; `context` is named on the command line. Fails with
+ * `CaiError('NO_ENGINE')` where there can be none.
  */
-export function findEngine(host: Host, wanted?: string, configured?: string): NamedEngine {
-  const address = resolveEngine(host, wanted, configured);
+export function findEngine(
+  host: Host,
+  configured: Partial<Config['engine']> = {},
+  context = undefined as string | undefined,
+): NamedEngine {
+  const address = resolveEngine(host, context, configured.context);
   return {
     shown: `${address.endpoint} (${originOf(address)})`,
-    connect: () => DockerEngine.connect(address, host),
+    connect: () => DockerEngine.connect(address, host, configured.shares),
   };
 }
