@@ -8,8 +8,8 @@
 #   machines.sh start-engine N starts it again
 #   machines.sh stop           ends all of it; images stay
 #
-# A machine is N at the address 10.211.48.(4N+2). $CAI_TEST_USER (its first name) can sign in there with the key in
-# $state/key; the engine also listens on port 2376, for who has a certificate of $state/tls. Folders are the same
+# Machine N is at 10.211.48.(4N+2), and ssh knows it as cai-machine-N. $CAI_TEST_USER (its first name) and root can sign
+# in there; the engine also listens on port 2376, for who has a certificate of $state/tls. Folders are the same
 # everywhere, but for $state/other, which is another one on each machine. All files are in one folder: $CAI_TEST_MACHINES,
 # else /var/lib/containai-test-machines.
 set -euo pipefail
@@ -19,6 +19,7 @@ user=${CAI_TEST_USER:-cai-test}
 user=${user%% *}
 group=cai-test
 limit_s=60
+ssh_config=/etc/ssh/ssh_config.d/containai-test-machines.conf
 machines=(1 2)
 
 say() { printf 'machines: %s\n' "$1" >&2; }
@@ -42,7 +43,7 @@ on() {
   local pid
   pid=$(holder "$1") || fail "machine $1 does not run"
   shift
-  nsenter --target "$pid" --mount --net -- "$@"
+  nsenter --target "$pid" --mount --net --uts -- "$@"
 }
 
 # until SENTENCE COMMAND...: waits for its success.
@@ -100,8 +101,8 @@ start_sshd() {
 
 start_engine() {
   local own=$state/$1 tls=$state/tls
-  # Its own would else count as running.
-  on "$1" rm -rf /run/docker.pid /run/docker
+  # Of one that was killed.
+  on "$1" rm -f /run/docker.pid /run/docker/containerd/containerd.pid
   on "$1" setsid dockerd "--group=$group" --config-file="$state/daemon.json" --host=unix:///run/docker.sock \
     --host=tcp://0.0.0.0:2376 --tlsverify --tlscacert="$tls/ca.pem" --tlscert="$tls/server.pem" --tlskey="$tls/server-key.pem" \
     </dev/null >"$own/dockerd.log" 2>&1 9>&- &
@@ -121,6 +122,16 @@ make_certificates() {
       -extfile <(printf 'subjectAltName=IP:%s,IP:%s\nextendedKeyUsage=%sAuth\n' "$(address 1)" "$(address 2)" "$who")
   done
   chmod 644 "$tls"/{ca,client,client-key}.pem
+}
+
+# For everybody on this machine.
+tell_ssh() {
+  local n
+  for n in "${machines[@]}"; do printf '%s %s\n' "$(address "$n")" "$(cut -d ' ' -f 1,2 "$state/host_key.pub")"; done >"$state/known_hosts"
+  for n in "${machines[@]}"; do
+    printf 'Host cai-machine-%s\n  HostName %s\n  IdentityFile %s/key\n  UserKnownHostsFile %s/known_hosts\n' \
+      "$n" "$(address "$n")" "$state" "$state"
+  done >"$ssh_config"
 }
 
 start() {
@@ -143,6 +154,7 @@ start() {
     start_engine "$n"
   done
   firewall -C 2>/dev/null || firewall -I
+  tell_ssh
   say "ready: machines at $(address 1) and $(address 2)"
 }
 
@@ -176,6 +188,7 @@ stop() {
     ip link delete "cai-m$n" 2>/dev/null || true
   done
   firewall -D 2>/dev/null || true
+  rm -f "$ssh_config"
 }
 
 if ((EUID != 0)); then fail 'only root can make machines'; fi

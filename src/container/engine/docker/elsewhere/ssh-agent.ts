@@ -93,7 +93,7 @@ class SshConnection extends Duplex {
   }
 
   override _final(done: () => void): void {
-    this.ssh.stdin.end(done);
+    this.ssh.stdin.end(() => done());
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
@@ -116,8 +116,11 @@ class SshConnection extends Duplex {
     // Another ssh, which goes on for everybody, may hold it.
     await within(lastWordsMs, saidAll);
     if (!this.#hasAnswered) this.destroy(sshFailure(this.target, status, this.#said));
-    else if (status === 0) this.push(null);
-    else this.destroy(Object.assign(new Error('ssh broke off'), { code: 'ECONNRESET' }));
+    else if (status === 0) {
+      // As when the engine has gone: what it said last is read first, and nothing more is taken.
+      this.once('end', () => this.destroy());
+      this.push(null);
+    } else this.destroy(Object.assign(new Error('ssh broke off'), { code: 'ECONNRESET' }));
   }
 
   #handles() {

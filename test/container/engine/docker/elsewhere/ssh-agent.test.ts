@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { greet, engineClient } from '../../../../../src/container/engine/docker/client';
 import { SshAgent } from '../../../../../src/container/engine/docker/elsewhere/ssh-agent';
@@ -67,6 +68,21 @@ test('an ssh that is killed in an answer fails the request at once, and the next
   await expect(get(agent)).rejects.toMatchObject({ code: 'ECONNRESET' });
   expect(await get(agent)).toBe('OK');
   agent.destroy();
+});
+
+test('a stream is closed, with all that was said, when the engine there has gone', async () => {
+  playSsh(
+    String.raw`read -r line; printf 'HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\nlast words'`,
+  );
+  const headers = { Connection: 'Upgrade', Upgrade: 'tcp' };
+  const asked = request({ agent: new SshAgent(target, host), path: '/', headers }).end();
+
+  const [, stream, head] = (await once(asked, 'upgrade')) as [IncomingMessage, Duplex, Buffer];
+  stream.unshift(head);
+  const closed = once(stream, 'close');
+
+  expect(await text(stream)).toBe('last words');
+  await closed;
 });
 
 test('one that goes on for others holds up nothing', async () => {
