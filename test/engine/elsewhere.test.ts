@@ -1,6 +1,6 @@
 /** Engines on other machines, which `machines.sh` makes: by ssh and by TLS, and what comes of their ends. */
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -9,7 +9,7 @@ import { agent, hostileAgent } from '../escape/hostile-agent';
 import { Editor } from './editor';
 import { provideImages } from './model';
 import { buildTimeoutMs, Place } from './place';
-import { Cai, docker, folder, newWorkspace, ownFolder, user } from './support';
+import { Cai, docker, folder, newWorkspace, ownFile, ownFolder, user } from './support';
 
 const state = process.env.CAI_TEST_MACHINES;
 const isThere = state !== undefined && process.getuid?.() === 0;
@@ -118,16 +118,17 @@ const machines = (...args: string[]): void => {
     const endpoint = 'tcp://10.211.48.6:2376';
     const cai = userOf(endpoint);
     const certificates = join(cai.home, '.docker');
-    ownFolder(certificates);
     const files = { 'ca.pem': 'ca.pem', 'cert.pem': 'client.pem', 'key.pem': 'client-key.pem' };
+    ownFolder(certificates);
+    chmodSync(certificates, 0o700);
     for (const [name, from] of Object.entries(files))
-      writeFileSync(join(certificates, name), readFileSync(join(state!, 'tls', from)));
+      ownFile(join(certificates, name), readFileSync(join(state!, 'tls', from)));
     const place = placeOf(cai);
 
     const plain = await place.run(['true']);
     cai.env.DOCKER_TLS_VERIFY = '1';
     const id = await place.prints(['id', '-u']);
-    writeFileSync(join(certificates, 'cert.pem'), '');
+    ownFile(join(certificates, 'cert.pem'), '');
     const without = await place.run(['true']);
 
     expect(plain.stderr).toContain('whoever is on the way there could read and change everything');

@@ -8,15 +8,14 @@
 #   machines.sh start-engine N starts it again
 #   machines.sh stop           ends all of it; images stay
 #
-# Machine N is at 10.211.48.(4N+2), and ssh knows it as cai-machine-N. $CAI_TEST_USER (its first name) and root can sign
-# in there; the engine also listens on port 2376, for who has a certificate of $state/tls. Folders are the same
+# Machine N is at 10.211.48.(4N+2), and ssh knows it as cai-machine-N. Who $CAI_TEST_USER names can sign in there, and
+# root; the engine also listens on port 2376, for who has a certificate of $state/tls. Folders are the same
 # everywhere, but for $state/other, which is another one on each machine. All files are in one folder: $CAI_TEST_MACHINES,
 # else /var/lib/containai-test-machines.
 set -euo pipefail
 
 state=${CAI_TEST_MACHINES:-/var/lib/containai-test-machines}
-user=${CAI_TEST_USER:-cai-test}
-user=${user%% *}
+read -ra users <<<"${CAI_TEST_USER:-cai-test}"
 group=cai-test
 limit_s=60
 ssh_config=/etc/ssh/ssh_config.d/containai-test-machines.conf
@@ -76,9 +75,8 @@ firewall() {
 start_holder() {
   local own=$state/$1
   install -d -m 711 "$own" "$own/data" "$own/other"
-  chown "$user" "$own/other"
   # sshd lets nobody in whose account is locked, as it is without a password.
-  (umask 077 && sed "s/^\($user:\)!/\1*/" /etc/shadow >"$own/shadow")
+  (umask 077 && sed "$(printf 's/^\(%s:\)!/\\1*/;' "${users[@]}")" /etc/shadow >"$own/shadow")
   CAI_MACHINE=$own setsid nsenter "--net=/run/netns/cai-machine-$1" unshare --mount --uts --propagation private bash -c "
     set -e
     hostname 'cai-machine-$1'
@@ -95,7 +93,7 @@ start_holder() {
 
 start_sshd() {
   on "$1" setsid /usr/sbin/sshd -f /dev/null -h "$state/host_key" -o "ListenAddress=$(address "$1")" -o UsePAM=no \
-    -o StrictModes=no -o "AuthorizedKeysFile=$state/key.pub" -o PidFile=none -o MaxStartups=100 -E "$state/$1/sshd.log" \
+    -o StrictModes=no -o "AuthorizedKeysFile=$state/keys.pub" -o PidFile=none -o MaxStartups=100 -E "$state/$1/sshd.log" \
     </dev/null >/dev/null 2>&1 9>&-
 }
 
@@ -114,14 +112,13 @@ engine_pid() { on "$1" cat /run/docker.pid; }
 # An authority, a certificate for both engines, and one for who uses them.
 make_certificates() {
   local tls=$state/tls who
-  install -d -m 711 "$tls"
+  install -d -m 700 "$tls"
   openssl req -x509 -newkey rsa:2048 -nodes -days 365 -subj /CN=machines -keyout "$tls/ca-key.pem" -out "$tls/ca.pem"
   for who in server client; do
     openssl req -newkey rsa:2048 -nodes -subj "/CN=$who" -keyout "$tls/$who-key.pem" -out "$tls/$who.csr"
     openssl x509 -req -in "$tls/$who.csr" -CA "$tls/ca.pem" -CAkey "$tls/ca-key.pem" -CAcreateserial -days 365 -out "$tls/$who.pem" \
       -extfile <(printf 'subjectAltName=IP:%s,IP:%s\nextendedKeyUsage=%sAuth\n' "$(address 1)" "$(address 2)" "$who")
   done
-  chmod 644 "$tls"/{ca,client,client-key}.pem
 }
 
 # For everybody on this machine.
@@ -129,7 +126,7 @@ tell_ssh() {
   local n
   for n in "${machines[@]}"; do printf '%s %s\n' "$(address "$n")" "$(cut -d ' ' -f 1,2 "$state/host_key.pub")"; done >"$state/known_hosts"
   for n in "${machines[@]}"; do
-    printf 'Host cai-machine-%s\n  HostName %s\n  IdentityFile %s/key\n  UserKnownHostsFile %s/known_hosts\n' \
+    printf 'Host cai-machine-%s\n  HostName %s\n  IdentityFile %s/key-%%u\n  UserKnownHostsFile %s/known_hosts\n' \
       "$n" "$(address "$n")" "$state" "$state"
   done >"$ssh_config"
 }
@@ -138,12 +135,12 @@ start() {
   local n
   command -v sshd >/dev/null || fail 'sshd is missing: install openssh-server'
   install -d -m 711 "$state" "$state/other"
-  chown "$user" "$state/other"
   exec 9>"$state/lock"
   flock 9
   printf '{}\n' >"$state/daemon.json"
-  for n in host_key key; do [[ -e $state/$n ]] || ssh-keygen -q -t ed25519 -N '' -f "$state/$n"; done
-  chown "$user" "$state/key"
+  for n in host_key "${users[@]/#/key-}" key-root; do [[ -e $state/$n ]] || ssh-keygen -q -t ed25519 -N '' -f "$state/$n"; done
+  for n in "${users[@]}"; do chown "$n" "$state/key-$n"; done
+  cat "$state"/key-*.pub >"$state/keys.pub"
   [[ -e $state/tls/client.pem ]] || make_certificates >"$state/tls.log" 2>&1 || fail "openssl makes no certificates: see $state/tls.log"
   for n in "${machines[@]}"; do
     if holder "$n" >/dev/null; then continue; fi
