@@ -218,6 +218,7 @@ describe('the sources', () => {
         'credentials/keyring',
         'container/engine/kubernetes/api/exec-plugin',
         'container/registry/docker-login',
+        'container/engine/docker/elsewhere/ssh-agent',
       ]),
     ).toEqual([]);
   });
@@ -225,6 +226,7 @@ describe('the sources', () => {
   test('write to streams only through the writer, to agents, to the log, and for commands', () => {
     const ofCommands = [
       'container/image/progress',
+      'container/engine/docker/elsewhere/ssh-agent',
       'container/engine/docker/exec-stream',
       'container/ssh/relay',
       'container/ssh/remote-process',

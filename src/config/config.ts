@@ -87,6 +87,7 @@ const tables = {
   engine: {
     kind: key('kind', oneOf('docker', 'kubernetes'), 'never', 'docker'),
     context: key('context', text, 'never'),
+    shares: key('shares', folders, 'never'),
     kubeconfig: key('kubeconfig', path, 'never'),
     namespace: key('namespace', text, 'never'),
   },

@@ -58,6 +58,7 @@ export class Freezer {
   async freeze(): Promise<void> {
     await this.#next(async () => {
       // An engine that cannot do it is not tried again.
+      if (this.engine.isElsewhere === true) this.#refusal = notElsewhere;
       if (this.#refusal !== undefined) throw this.#refusal;
       await this.#thaw();
       const deadline = performance.now() + freezeMs;
@@ -129,6 +130,12 @@ export class Freezer {
     for (const each of await Promise.allSettled(thawing)) if (each.status === 'rejected') throw each.reason;
   }
 }
+
+/** What agents have changed on another machine may be seen here some time after they stand still. */
+const notElsewhere = new CaiError(
+  'CONTAINER_START',
+  'agents on another machine get no files of the editor: they use those on the disk',
+);
 
 /** Resolves after a short time, at random: those that wait for each other do not meet again. */
 async function aMoment(): Promise<void> {

@@ -8,6 +8,7 @@ import type { Engine, InnerEntry, InnerFiles } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import { containerFiles, mountIdentities } from './spec/files';
 import { planOf } from './spec/plan';
+import { identifiedFor, notShared, notSharedStatus } from './spec/shared-folders';
 import {
   allBinds,
   containerUser,
@@ -93,8 +94,8 @@ async function filesFor(
 
 /** The keeper in it ends it if something else is mounted than what was looked at. */
 async function startWith(engine: Engine, id: string, settings: Settings): Promise<void> {
-  const { sharesKernel } = await engine.about();
-  await engine.startContainer(id, mountIdentities(allBinds(settings), sharesKernel));
+  const binds = await identifiedFor(await engine.about(), allBinds(settings));
+  await engine.startContainer(id, mountIdentities(binds));
 }
 
 /** Starts a container again. Returns also if somebody else has removed it meanwhile. Rejects with `CaiError`. */
@@ -126,8 +127,10 @@ async function failureOf(
 }
 
 /** What to tell of a container that has ended before anything could run in it. */
-export async function endedAtOnce(engine: Engine, { id, name, exitCode }: ContainerInfo): Promise<CaiError> {
+export async function endedAtOnce(engine: Engine, info: ContainerInfo): Promise<CaiError> {
+  const { id, name, exitCode } = info;
   const log = (await engine.logsTail(id, 5)).trim();
+  if (exitCode === notSharedStatus) return notShared((await engine.about()).machine, info, log);
   const what = `the container ${name} ended with status ${exitCode} as soon as it was started`;
   const why = log === '' ? '; ' : `:\n${log}\n`;
   const remedy = 'recreate it with --fresh; if that does not help, "cai build" rebuilds the image';

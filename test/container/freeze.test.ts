@@ -77,6 +77,13 @@ describe('while files are served', () => {
     expect(locks.holders()).toEqual([]);
   });
 
+  test('none is served where the containers are on another machine', async () => {
+    const far = new Freezer({ ...engine, isElsewhere: true }, locks, { container: 'a1', hostUser: 1000 });
+
+    await expect(far.freeze()).rejects.toThrow('agents on another machine get no files of the editor');
+    expect(done).toEqual([]);
+  });
+
   test('one that begins to run meanwhile stands still, too', async () => {
     states.b2 = 'created';
     // It has been listed once.

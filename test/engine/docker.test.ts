@@ -8,7 +8,7 @@ import { newFolder } from '../support/temp-folder';
 
 const image = process.env.CAI_TEST_IMAGE ?? 'node:22-bookworm-slim';
 const host = new Host(process.env);
-const docker = engineClient(resolveEngine(host));
+const docker = engineClient(resolveEngine(host), host);
 const made: string[] = [];
 let engine: Engine;
 

@@ -43,6 +43,10 @@ describe('Engine', () => {
       cpus: expect.any(Number) as number,
       osType: 'linux',
       ...expectedAbout,
+      ...(engine.isElsewhere === true && {
+        sharesKernel: false,
+        machine: expect.any(String) as string,
+      }),
     });
     expect(about.memoryBytes).toBeGreaterThan(2 ** 28);
   });

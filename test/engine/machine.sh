@@ -61,6 +61,8 @@ install_packages() (
   if is_missing debootstrap; then packages+=(debootstrap); fi
   if is_missing ip; then packages+=(iproute2); fi
   if is_missing pgrep; then packages+=(procps); fi
+  # For the machines of machines.sh.
+  if is_missing sshd; then packages+=(openssh-server); fi
   # On a kernel with AppArmor the engine cannot start a container without its parser.
   if grep -qs Y /sys/module/apparmor/parameters/enabled && is_missing apparmor_parser; then
     packages+=(apparmor)

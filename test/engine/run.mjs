@@ -23,6 +23,11 @@ function addressOf(host) {
 
 /** Which engine answers, or why none can be used. Source: Docker Engine API, SystemPing; podman, PingGet. */
 async function ping(host) {
+  // Only Docker's own client knows the way there.
+  if (host.startsWith('ssh:') || process.env.DOCKER_TLS_VERIFY) {
+    const { status, stderr } = spawnSync('docker', ['--host', host, 'version'], { encoding: 'utf8' });
+    return status === 0 ? { engine: 'docker' } : { defect: stderr };
+  }
   try {
     const asked = request({ ...addressOf(host), path: '/_ping' }).end();
     asked.setTimeout(answerTimeoutMs, () => asked.destroy(new Error('no answer in time')));

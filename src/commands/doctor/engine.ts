@@ -5,7 +5,8 @@ import { findEngine } from '../../container/engine/find-engine';
 import { findImage, imageNotice, lackOf } from '../../container/image/image';
 import { imageTagOf, shortId } from '../../container/image/image-tag';
 import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
-import { containerUser, rightsOf } from '../../container/spec/spec';
+import { notShared, notSharedStatus } from '../../container/spec/shared-folders';
+import { containerName, containerUser, rightsOf } from '../../container/spec/spec';
 import { need, type Facts, type Finding } from './checks';
 
 /** Below this, agents that are known to us end for want of memory in the middle of their work. */
@@ -40,7 +41,9 @@ export async function engine(facts: Facts): Promise<Finding> {
   const client = await need(facts, 'named').connect();
   const about = await client.about();
   facts.engine = { client, about };
-  const { name, osType, can } = about;
+  const { osType, can } = about;
+  const name =
+    about.machine === undefined ? about.name : `${about.name}, on another machine: ${about.machine}`;
   if (osType !== 'linux') {
     const remedy = 'switch it to Linux containers';
     return { status: 'fail', detail: `${name}: its containers are ${osType}`, remedy };
@@ -54,6 +57,22 @@ export async function engine(facts: Facts): Promise<Finding> {
     detail: `${name}: it cannot ${lacking.map((each) => capabilities[each]).join(', ')}`,
     remedy: [...all].join('; '),
   };
+}
+
+/** Whether folders can be the same on the engine's machine; said only where that is another one. */
+export async function shares(facts: Facts): Promise<Finding | undefined> {
+  if (facts.engine?.about.machine === undefined) return undefined;
+  const { client, about } = facts.engine;
+  const { settings } = need(facts, 'configured');
+  await client.checkBinds(settings.binds);
+  const info = await client.inspectContainer(containerName(settings));
+  if (info?.exitCode === notSharedStatus && !info.isRunning)
+    throw notShared(about.machine, info, await client.logsTail(info.id, 5));
+  const isCompared = info?.isRunning === true;
+  const detail = isCompared
+    ? `the container's folders are the same on ${about.machine} as here`
+    : `whether the container's folders are the same on ${about.machine} is seen when it starts`;
+  return { status: 'ok', detail };
 }
 
 /** Whom commands run as, and where `cai` runs as root, whether they can write in the workspace. */
@@ -88,8 +107,13 @@ export function memory(facts: Facts): Finding {
 
 /** What stands against the files of the editor; said only where something does. */
 export function files({ configured, engine }: Facts): Finding | undefined {
-  if (configured?.config.acp.fs !== 'editor' || engine === undefined || engine.about.can.pause)
-    return undefined;
+  if (configured?.config.acp.fs !== 'editor' || engine === undefined) return undefined;
+  const { machine, can } = engine.about;
+  if (machine === undefined && can.pause) return undefined;
+  if (machine !== undefined) {
+    const detail = `agents on another machine (${machine}) get no files of the editor`;
+    return { status: 'warn', detail, remedy: 'remove acp.fs = "editor"' };
+  }
   return {
     status: 'warn',
     detail: 'agents in containers get no files of the editor: this engine cannot pause containers',

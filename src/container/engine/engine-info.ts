@@ -30,6 +30,8 @@ export interface EngineAbout {
   readonly osType: string;
   /** Whether its containers run on the kernel of this very system, where files have the same numbers. */
   readonly sharesKernel: boolean;
+  /** Name of the other machine that it is on; absent: it is on this one, or in a virtual machine of it. */
+  readonly machine?: string;
   /** Which system calls its containers may make, as `ContainerRights.seccomp`. */
   readonly seccomp: string;
   /** What follows where that is not our profile; undefined: it is. */

@@ -166,6 +166,8 @@ export interface Engine {
 
   /** Absent: whoever reaches the engine may do everything, and nobody else keeps containers from the network. */
   readonly allowances?: Allowances;
+  /** Whether it is on another machine, where only folders can be mounted that are the same there. */
+  readonly isElsewhere?: boolean;
 
   /** What the engine is and can do; the engine is asked once. */
   about(): Promise<EngineAbout>;

@@ -28,7 +28,7 @@ export function findEngine(host: Host, settings?: EngineSettings, context?: stri
     const address = resolveEngine(host, context, settings?.engine.context);
     return {
       shown: `${address.endpoint} (${originOf(address)})`,
-      connect: () => DockerEngine.connect(address, host),
+      connect: () => DockerEngine.connect(address, host, settings?.engine.shares),
     };
   }
   const { kubeconfig, namespace, context: configured } = settings.engine;

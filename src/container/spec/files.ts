@@ -89,11 +89,10 @@ export function containerFiles(
 }
 
 /**
- * What is to be mounted, for each start: the engine mounts anew then. Empty for an engine in a machine of its own, which
- * numbers files otherwise.
+ * What is to be mounted, for each start: the engine mounts anew then.
  */
-export function mountIdentities(binds: readonly Bind[], sharesKernel: boolean): InnerEntry[] {
-  const known = sharesKernel ? binds.filter(({ identity }) => identity !== '') : [];
+export function mountIdentities(binds: readonly Pick<Bind, 'identity' | 'target'>[]): InnerEntry[] {
+  const known = binds.filter(({ identity }) => identity !== '');
   const text = known.map(({ identity, target }) => `${identity}\0${target}\0`).join('');
   return [file(mountsFile, text, 0o644)];
 }

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import type { Facts, Check } from '../../../src/commands/doctor/checks';
-import { engine, files, installedBy, user } from '../../../src/commands/doctor/engine';
+import { engine, files, installedBy, user, shares } from '../../../src/commands/doctor/engine';
 import { recordName } from '../../../src/system/state-folder';
 import { record } from '../../../src/workspace/records';
 import { cai, runCli, userWith, type CliOptions } from '../../support/cli';
@@ -314,6 +314,38 @@ describe('engine', () => {
       status: 'fail',
       detail: 'Docker 29.0, API 1.52: its containers are windows',
     });
+  });
+});
+
+describe('shares', () => {
+  const bind = { source: '/srv/app', target: '/srv/app' };
+
+  /** What is said of an engine on another machine with such a container. */
+  async function said(info: object | undefined) {
+    const client = {
+      checkBinds: () => Promise.resolve(),
+      inspectContainer: () => Promise.resolve(info && { mounts: [bind], ...info }),
+      logsTail: () => Promise.resolve('cai: /srv/app is not the same there as here\n'),
+    };
+    const settings = { binds: [bind], hostUser: root, agent: 'claude' };
+    const facts = { configured: { settings }, engine: { client, about: { machine: 'far' } } };
+    return await shares(facts as unknown as Facts);
+  }
+
+  test('are not looked at with an engine here', async () => {
+    expect(await shares(factsOf({}, {}))).toBeUndefined();
+  });
+
+  test('are the same once a container runs, and not known before', async () => {
+    expect((await said({ isRunning: true, exitCode: 0 }))?.detail).toMatch(/ are the same on far as here$/);
+    expect((await said({ isRunning: false, exitCode: 0 }))?.detail).toMatch(/ is seen when it starts$/);
+    expect((await said(undefined))?.detail).toMatch(/ is seen when it starts$/);
+  });
+
+  test('are not the same where the container has ended for that', async () => {
+    await expect(said({ isRunning: false, exitCode: 116 })).rejects.toThrow(
+      '"/srv/app" is not the same on the machine of the engine, far, as here',
+    );
   });
 });
 

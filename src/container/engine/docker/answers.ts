@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
 import type { ContainerProcess } from '../container-processes';
+import type { Labels } from '../engine';
 import type { EngineAbout, ImageInfo, InnerFile } from '../engine-info';
 import { profileFor, profileName } from '../seccomp';
 
@@ -16,6 +17,7 @@ export interface Greeting {
 }
 
 interface SystemInfo {
+  readonly Name?: string;
   readonly ServerVersion: string;
   readonly MemTotal: number;
   readonly NCPU: number;
@@ -38,9 +40,14 @@ interface PodmanInfo {
 
 /**
  * From the answer of SystemInfo, and on podman from that of its own API, which knows more. `state`: our folder, in which
- * podman finds our profile of system calls.
+ * podman finds our profile of system calls; `isElsewhere`: the engine is on another machine.
  */
-export function aboutOf(answer: unknown, greeting: Greeting, state: string, podman?: unknown): EngineAbout {
+export function aboutOf(
+  answer: unknown,
+  greeting: Greeting,
+  { state, isElsewhere = false }: { readonly state: string; readonly isElsewhere?: boolean | undefined },
+  podman?: unknown,
+): EngineAbout {
   const info = answer as SystemInfo;
   const { host } = (podman ?? {}) as PodmanInfo;
   const { isPodman, apiVersion } = greeting;
@@ -50,7 +57,8 @@ export function aboutOf(answer: unknown, greeting: Greeting, state: string, podm
   // One of several in a text: `name=seccomp,profile=default`.
   const security = (info.SecurityOptions ?? []).flatMap((option) => option.split(','));
   const isRootless = isRootlessPodman || security.includes('name=rootless');
-  const sharesKernel = info.KernelVersion === release();
+  // Two machines can have the same version of a kernel.
+  const sharesKernel = !isElsewhere && info.KernelVersion === release();
   const hasSeccomp = security.includes('name=seccomp');
   const { seccomp, lacking } = profileFor({ isPodman, hasSeccomp, sharesKernel }, state);
   const product = `${isPodman ? 'podman' : 'Docker'} ${info.ServerVersion}`;
@@ -61,6 +69,7 @@ export function aboutOf(answer: unknown, greeting: Greeting, state: string, podm
     cpus: info.NCPU,
     osType: info.OSType,
     sharesKernel,
+    ...(isElsewhere && { machine: info.Name ?? 'elsewhere' }),
     seccomp: profileName(seccomp),
     seccompNotice: lacking,
     can: {
@@ -87,6 +96,16 @@ export function imageInfoOf(answer: unknown): ImageInfo {
     } | null;
   };
   return { id: Id, tags: RepoTags ?? [], labels: Config?.Labels ?? {}, env: Config?.Env ?? [] };
+}
+
+/** Labels in a list; there may be none. */
+export function labelsIn(labels: Labels | null | undefined): Labels {
+  return labels ?? {};
+}
+
+/** Whether all those labels are there. Engines differ in how they combine filters: for podman one label is enough. */
+export function hasAll(wanted: Labels): (listed: { readonly labels: Labels }) => boolean {
+  return ({ labels }) => Object.entries(wanted).every(([name, value]) => labels[name] === value);
 }
 
 /** The columns that are asked for, and read below. */

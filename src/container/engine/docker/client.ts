@@ -4,8 +4,11 @@ import { buffer } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import Docker from 'dockerode';
 import { CaiError, messageOf } from '../../../errors';
+import type { Host } from '../../../system/host';
 import type { EngineAddress } from './context';
-import { engineError, noEngineThere, pingTimeoutMs, sentenceOf, statusOf } from './engine-error';
+import { SshAgent } from './elsewhere/ssh-agent';
+import { SshFailure } from './elsewhere/ssh-failure';
+import { engineError, noEngineThere, patienceWith, sentenceOf, statusOf } from './engine-error';
 import type { Greeting } from './answers';
 import { get, watchRequests, type Modem } from './watch';
 
@@ -22,9 +25,13 @@ const nothing = {
 } as const;
 
 /** dockerode for one engine, and no other. Fails with `CaiError('NO_ENGINE')` for an environment that it cannot read. */
-export function engineClient({ options }: EngineAddress): Docker {
+export function engineClient(
+  { options, ssh }: EngineAddress,
+  host: Pick<Host, 'env' | 'folders' | 'home'>,
+): Docker {
+  const agent = ssh && { agent: new SshAgent(ssh, host) };
   try {
-    const docker = new Docker({ ...nothing, ...ofSocket(options), ...options });
+    const docker = new Docker({ ...nothing, ...ofSocket(options), ...options, ...agent });
     describeNothing(docker.modem as object as Parameters<typeof describeNothing>[0]);
     watchRequests(docker.modem);
     readBodiesHere(docker.modem);
@@ -97,13 +104,16 @@ const newestApi = '1.56';
  */
 export async function greet(modem: Modem, address: EngineAddress): Promise<Greeting> {
   try {
-    const answer = await get(modem, '/_ping', AbortSignal.timeout(pingTimeoutMs));
+    const answer = await get(modem, '/_ping', AbortSignal.timeout(patienceWith(address)));
     answer.resume();
     const version = answer.headers['api-version'];
     if (typeof version !== 'string') throw noEngineThere(address, 'it tells no API version');
     const isPodman = 'libpod-api-version' in answer.headers;
     return { apiVersion: commonVersion(version, address), isPodman };
   } catch (reason) {
+    const isMissing = reason instanceof SshFailure && reason.isProgramMissing;
+    if (isMissing && modem.agent instanceof SshAgent && modem.agent.useNextProgram())
+      return await greet(modem, address);
     const status = statusOf(reason);
     if (status !== undefined) throw noEngineThere(address, `HTTP status ${status}: ${sentenceOf(reason)}`);
     throw engineError(reason, { address, what: 'tell that it is there', code: 'NO_ENGINE' });

@@ -11,8 +11,9 @@ import { CaiError, messageOf } from '../../../errors';
 import { isInside } from '../../../paths/path-map';
 import { quoted } from '../../../system/quoted';
 import { unlessFails } from '../../../system/state-folder';
+import { sshTargetOf, type SshTarget } from './elsewhere/ssh-program';
 
-/** An engine on this machine. */
+/** Where an engine is. */
 export interface EngineAddress {
   /** Name of the Docker context; `default` for the one that `DOCKER_HOST` or nothing at all names. */
   readonly context: string;
@@ -20,12 +21,16 @@ export interface EngineAddress {
   readonly endpoint: string;
   /** Whether `DOCKER_HOST` names it, and no context. */
   readonly isFromHost?: boolean;
-  /** How to connect: to a socket, or to a port of this machine. */
+  /** Whether that is another machine, by its address alone. */
+  readonly isElsewhere?: boolean;
+  /** The machine to which ssh leads; the rest of how to connect is in `options`. */
+  readonly ssh?: SshTarget;
+  /** How to connect: to a socket, or to a port. */
   readonly options: Docker.DockerOptions & { readonly agent?: Agent };
 }
 
 /** What names an engine, for messages: `Docker context "default"`, or `from DOCKER_HOST`. */
-export function originOf({ context, isFromHost }: Omit<EngineAddress, 'options'>): string {
+export function originOf({ context, isFromHost }: Pick<EngineAddress, 'context' | 'isFromHost'>): string {
   return isFromHost === true ? 'from DOCKER_HOST' : `Docker context "${context}"`;
 }
 
@@ -33,7 +38,7 @@ export function originOf({ context, isFromHost }: Omit<EngineAddress, 'options'>
  * The engine for this environment. The first of these counts: `wanted` (from the command line), `DOCKER_HOST`,
  * `DOCKER_CONTEXT`, `configured` (from the user's configuration), `currentContext` in Docker's own
  * configuration, the standard socket. Fails with `NO_ENGINE` for a context that does not exist, and for an
- * engine on another machine.
+ * engine on another machine that anybody could take the place of.
  */
 export function resolveEngine(host: Host, wanted?: string, configured?: string): EngineAddress {
   const folder = given(host.env.DOCKER_CONFIG) ?? join(host.home, '.docker');
@@ -114,13 +119,13 @@ function readCertificates(folder: string): Certificates {
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
 }
 
-const form = 'the address has to be unix:///PATH or tcp://127.0.0.1:PORT';
+const form = 'the address has to be unix:///PATH, ssh://[USER@]HOST[:PORT] or tcp://HOST:PORT';
 
-const elsewhere =
-  'it is on another machine, and cai mounts folders of this one: name an engine here with --context, or run cai there';
+const unsafe =
+  'it is on another machine, and whoever is on the way there could read and change everything: use ssh://, or TLS with certificates that are verified';
 
 /** An engine that nobody has looked for yet. */
-type Named = Omit<EngineAddress, 'options'>;
+type Named = Pick<EngineAddress, 'context' | 'endpoint' | 'isFromHost'>;
 
 function addressOf(named: Named, tls?: Certificates & { readonly isVerified: boolean }): EngineAddress {
   const { endpoint } = named;
@@ -128,21 +133,27 @@ function addressOf(named: Named, tls?: Certificates & { readonly isVerified: boo
   const refuse = (why: string) =>
     noEngine(`the engine ${endpoint} (${originOf(named)}) cannot be used: ${why}`);
   if (scheme === 'unix') return { ...named, options: { socketPath: rest === '' ? standardSocket : rest } };
-  if (scheme === 'ssh') throw refuse(elsewhere);
+  if (scheme === 'ssh') {
+    const ssh = sshTargetOf(endpoint);
+    if (ssh === undefined) throw refuse('the address has to be ssh://[USER@]HOST[:PORT][/SOCKET]');
+    return { ...named, isElsewhere: true, ssh, options: { protocol: 'http', host: 'localhost' } };
+  }
   if (scheme === 'npipe')
     throw refuse('cai does not speak to Windows pipes: run cai inside WSL, with an engine there');
   if (scheme !== undefined && scheme !== 'tcp') throw refuse(form);
   const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:/]*))(?::(\d+))?\/?$/.exec(rest) ?? [];
   const host = bracketed ?? (plain === '' ? 'localhost' : plain);
-  if (host === undefined) throw refuse('the address has to be tcp://127.0.0.1:PORT');
+  if (host === undefined) throw refuse('the address has to be tcp://HOST:PORT');
+  const isElsewhere = !/^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host);
   // Docker takes any word for a host name; whoever wrote no scheme may have meant none.
-  if (!/^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host))
-    throw refuse(scheme === undefined ? form : elsewhere);
-  if (tls === undefined) return { ...named, options: { protocol: 'http', host, port: Number(port ?? 2375) } };
+  if (isElsewhere && scheme === undefined) throw refuse(form);
+  if (isElsewhere && tls?.isVerified !== true) throw refuse(unsafe);
+  const place = { ...named, ...(isElsewhere && { isElsewhere }) };
+  if (tls === undefined) return { ...place, options: { protocol: 'http', host, port: Number(port ?? 2375) } };
   const { isVerified, ...certificates } = tls;
   const agent = isVerified ? {} : { agent: new Agent({ keepAlive: true, rejectUnauthorized: false }) };
   const options = { protocol: 'https', host, port: Number(port ?? 2376), ...certificates, ...agent } as const;
-  return { ...named, options };
+  return { ...place, options };
 }
 
 /** An empty setting is none. */

@@ -17,11 +17,12 @@ import type {
   ListedContainer,
   ListedVolume,
 } from '../engine';
-import { aboutOf, fileIn, processColumns, processesOf, textOfFrames, type Greeting } from './answers';
+import { aboutOf, fileIn, hasAll, labelsIn, processColumns, processesOf, textOfFrames, type Greeting } from './answers'; // prettier-ignore
 import { engineClient, greet } from './client';
 import { keepFromEngine, type EngineAddress } from './context';
 import { createBody } from './create-body';
 import { DockerImages } from './docker-images';
+import { checkShared, explainMissing } from './elsewhere/shares';
 import { engineError, isNameTaken, isNotRunning, isRemovalUnderWay, unless } from './engine-error';
 import { ExecStream } from './exec-stream';
 import { containerInfoOf } from './inspected';
@@ -33,37 +34,49 @@ import { wayInto } from './way-in';
 export class DockerEngine implements Engine {
   /** As of `Engine`. */
   readonly images: ImageStore;
+  /** As of `Engine`. */
+  readonly isElsewhere: boolean;
   #about: Promise<EngineAbout> | undefined;
 
   private constructor(
     private readonly docker: Docker,
     private readonly address: EngineAddress,
     private readonly greeting: Greeting,
-    private readonly host: Pick<Host, 'env' | 'folders'>,
+    private readonly host: Pick<Host, 'env' | 'folders' | 'home'>,
+    private readonly shares: readonly string[],
   ) {
+    this.isElsewhere = address.isElsewhere === true;
     this.images = new DockerImages(docker, (...request) => this.#ask(...request));
   }
 
-  /** Finds out whether it is there, and which version of the API to speak. Rejects with `NO_ENGINE`. */
-  static async connect(address: EngineAddress, host: Pick<Host, 'env' | 'folders'>): Promise<DockerEngine> {
-    const docker = engineClient(address);
+  /**
+   * Finds out whether it is there, and which version of the API to speak. `shares`: what is the same on its machine, if
+   * that is another one. Rejects with `NO_ENGINE`.
+   */
+  static async connect(
+    address: EngineAddress,
+    host: Pick<Host, 'env' | 'folders' | 'home'>,
+    shares: readonly string[] = [],
+  ): Promise<DockerEngine> {
+    const docker = engineClient(address, host);
     const modem: Modem = docker.modem;
     const greeting = await greet(modem, address);
     modem.version = `v${greeting.apiVersion}`;
-    return new DockerEngine(docker, address, greeting, host);
+    return new DockerEngine(docker, address, greeting, host, shares);
   }
 
   /** As of `Engine`. */
   async about(): Promise<EngineAbout> {
     const ask = async () => {
-      const { state } = this.host.folders;
-      return aboutOf(await this.docker.info(), this.greeting, state, await this.#ofPodman('info'));
+      const place = { state: this.host.folders.state, isElsewhere: this.isElsewhere };
+      return aboutOf(await this.docker.info(), this.greeting, place, await this.#ofPodman('info'));
     };
     return await (this.#about ??= this.#ask('tell what the engine is', ask, 'NO_ENGINE'));
   }
 
   /** As of `Engine`. */
   async checkBinds(binds: readonly { readonly source: string }[]): Promise<void> {
+    if (this.isElsewhere) checkShared(this.address, this.shares, binds);
     await keepFromEngine(this.address, binds);
   }
 
@@ -101,7 +114,7 @@ export class DockerEngine implements Engine {
     // Not apart they would both be sent twice, in the address, too.
     const parts = { _query: { name }, _body: createBody(plan) } as Docker.ContainerCreateOptions;
     const made = await this.#ask(`create the container ${name}`, () =>
-      this.docker.createContainer(parts).catch(unless(isNameTaken)),
+      this.docker.createContainer(parts).catch(unless(isNameTaken)).catch(explainMissing(this.address)),
     );
     if (made === undefined) return undefined;
     try {
@@ -141,7 +154,9 @@ export class DockerEngine implements Engine {
   /** As of `Engine`. */
   async connectTo(container: { readonly id: string; readonly pid: number }): Promise<Duplex> {
     const exec = (argv: readonly string[]) => this.#exec(container.id, argv);
-    return await wayInto(exec, container.pid, this.host.env);
+    // The ids of another machine's processes mean others here.
+    const pid = this.isElsewhere ? undefined : container.pid;
+    return await wayInto(exec, pid, this.host.env);
   }
 
   /** As of `Engine`. */
@@ -275,15 +290,6 @@ export class DockerEngine implements Engine {
       throw engineError(reason, { address: this.address, what, code });
     }
   }
-}
-
-function labelsIn(labels: Labels | null | undefined): Labels {
-  return labels ?? {};
-}
-
-/** Engines differ in how they combine filters: for podman one label is enough. */
-function hasAll(wanted: Labels): (listed: { readonly labels: Labels }) => boolean {
-  return ({ labels }) => Object.entries(wanted).every(([name, value]) => labels[name] === value);
 }
 
 function filterOf(labels: Labels): { label: string[] } {

@@ -1,6 +1,7 @@
 /** What people are told when the engine cannot be reached or refuses something. */
 import { CaiError, messageOf, type FailureCode } from '../../../errors';
 import { originOf, type EngineAddress } from './context';
+import { SshFailure } from './elsewhere/ssh-failure';
 
 /** The failure of a request that the engine leaves without an answer. */
 export class EngineSilent extends Error {
@@ -96,17 +97,26 @@ function nameOf(address: EngineAddress): string {
   return `the engine at ${address.endpoint} (${originOf(address)})`;
 }
 
-/** How long an engine may take to say that it is there, in milliseconds. */
-export const pingTimeoutMs = 5_000;
+/** How long an engine may take to say that it is there, in milliseconds; elsewhere there is a login before. */
+export const patienceWith = ({ isElsewhere }: EngineAddress): number =>
+  isElsewhere === true ? 30_000 : 5_000;
 
 /** `cai --acp` has no option for it. */
 const nameAnother = 'name another with --context, DOCKER_HOST, or "context" in [engine] of your config.toml';
 
 const start = `start it ("sudo systemctl start docker", or Docker Desktop), or ${nameAnother}`;
 
+/** As with a shell that greets, or one that runs nothing. */
+const notHttp =
+  'cannot be reached: what comes by ssh is no answer of an engine: the account there must run commands, and print nothing by itself when it does';
+
 /** The connection failed, or ended before the answer did. Source: Node, error codes of TLS and of OpenSSL. */
 function unreachable(reason: unknown, address: EngineAddress, what: string): CaiError {
+  if (reason instanceof SshFailure)
+    return new CaiError('NO_ENGINE', `${nameOf(address)} ${reason.message}`, undefined, { cause: reason });
   const { code = '' } = reason as NodeJS.ErrnoException;
+  if (address.ssh !== undefined && code.startsWith('HPE_'))
+    return unreachable(new SshFailure(notHttp), address, what);
   const notLetIn = `does not let you in: join the group of the socket ("sudo usermod -aG docker $USER", then sign in again), or use a rootless engine`;
   const brokeOff = `broke off while it was to ${what}: see whether it still runs ("docker version")`;
   const said: Readonly<Record<string, string>> = {
@@ -114,7 +124,7 @@ function unreachable(reason: unknown, address: EngineAddress, what: string): Cai
     ECONNREFUSED: `is not running, for nothing listens there: ${start}`,
     EACCES: notLetIn,
     EPERM: notLetIn,
-    ABORT_ERR: `has not answered for ${pingTimeoutMs / 1000} s: restart it, or ${nameAnother}`,
+    ABORT_ERR: `has not answered for ${patienceWith(address) / 1000} s: restart it, or ${nameAnother}`,
     ECONNRESET: brokeOff,
     EPIPE: brokeOff,
   };

@@ -11,6 +11,8 @@ import { EngineSilent } from './engine-error';
 export interface Modem {
   /** Prefix of all paths: `v1.41`; none if absent. */
   version?: string;
+  /** Makes its connections; `undefined`: Node's own. */
+  readonly agent?: unknown;
   /** Sends a request; `done` gets the answer, or its body if `isStream` is not set. */
   dial(options: DialOptions, done: Done): void;
 }

@@ -19,16 +19,16 @@ const enter = ['/usr/sbin/sshd', '-i', '-e', '-f', '/run/cai/sshd_config'] as co
 const asSuch = 0o10000000 | constants.O_NOFOLLOW;
 
 /**
- * A new stream to the sshd of a container whose first process has that id, as the engine's machine counts. `exec` has the
- * engine start a program inside; `undefined`: the container stands still, does not run, or is gone. Rejects with `NotYet`,
+ * A new stream to the sshd of a container whose first process has that id, as the engine's machine counts; `pid` is
+ * undefined where that is another one. `exec` has the engine start a program inside; `undefined`: the container stands still, does not run, or is gone. Rejects with `NotYet`,
  * as `exec`, and as sockets do.
  */
 export async function wayInto(
   exec: (argv: readonly string[]) => Promise<Duplex | undefined>,
-  pid: number,
+  pid: number | undefined,
   env: NodeJS.ProcessEnv,
 ): Promise<Duplex> {
-  const door = env.CAI_WAY_IN === 'exec' ? undefined : await doorOf(pid);
+  const door = env.CAI_WAY_IN === 'exec' || pid === undefined ? undefined : await doorOf(pid);
   if (door !== undefined) return await connectTo(door);
   const stream = await exec(enter);
   if (stream === undefined) throw new NotYet('the container stands still or does not run');

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { release } from 'node:os';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pack, type Header } from 'tar-stream';
@@ -18,7 +19,21 @@ test.each([
 ])('an engine with %s on version %s of cgroups can pause containers: %s', (option, CgroupVersion, pause) => {
   const info = { ServerVersion: '29', SecurityOptions: [option], CgroupVersion };
 
-  expect(aboutOf(info, { apiVersion: '1.41', isPodman: false }, '/state').can).toMatchObject({ pause });
+  expect(aboutOf(info, { apiVersion: '1.41', isPodman: false }, { state: '/state' }).can).toMatchObject({
+    pause,
+  });
+});
+
+test('an engine on another machine shares no kernel, whatever version that has there', () => {
+  const info = { Name: 'far', ServerVersion: '29', KernelVersion: release() };
+  const greeting = { apiVersion: '1.41', isPodman: false };
+
+  expect(aboutOf(info, greeting, { state: '/state' })).toMatchObject({ sharesKernel: true });
+  expect(aboutOf(info, greeting, { state: '/state' })).not.toHaveProperty('machine');
+  expect(aboutOf(info, greeting, { state: '/state', isElsewhere: true })).toMatchObject({
+    sharesKernel: false,
+    machine: 'far',
+  });
 });
 
 describe('what an engine leaves out', () => {
@@ -26,10 +41,12 @@ describe('what an engine leaves out', () => {
     const info = { ServerVersion: '29', MemTotal: 1, NCPU: 2, OSType: 'linux', SecurityOptions: null, MemoryLimit: true, PidsLimit: true, CpuCfsQuota: true }; // prettier-ignore
 
     const podman = { host: { security: { rootless: true } } };
-    const about = aboutOf(info, { apiVersion: '1.41', isPodman: true }, '/state', podman);
+    const about = aboutOf(info, { apiVersion: '1.41', isPodman: true }, { state: '/state' }, podman);
     expect(about).toMatchObject({ name: 'podman 29, API 1.41, rootless', isRootless: true, cpus: 2 });
     expect(about.can).toMatchObject({ memory: false, pids: false, cpus: false, systemCalls: false });
-    expect(aboutOf(info, { apiVersion: '1.52', isPodman: false }, '/state').isRootless).toBe(false);
+    expect(aboutOf(info, { apiVersion: '1.52', isPodman: false }, { state: '/state' }).isRootless).toBe(
+      false,
+    );
     // Docker from API 1.52 on, and an image of nothing.
     const nothing = { id: '1', tags: [], labels: {}, env: [] };
     expect(imageInfoOf({ Id: '1', Config: {} })).toEqual(nothing);

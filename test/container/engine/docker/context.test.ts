@@ -128,31 +128,44 @@ describe('resolveEngine', () => {
 
   test.each(['garbage', 'garbage:2375'])('does not guess what %s is to be', (endpoint) => {
     expect(failure(() => resolveEngine(new Host({ ...env, DOCKER_HOST: endpoint })))).toBe(
-      `the engine ${endpoint} (from DOCKER_HOST) cannot be used: the address has to be unix:///PATH or tcp://127.0.0.1:PORT`,
+      `the engine ${endpoint} (from DOCKER_HOST) cannot be used: the address has to be unix:///PATH, ssh://[USER@]HOST[:PORT] or tcp://HOST:PORT`,
     );
   });
 
-  test.each([
-    'ssh://me@build.example',
-    'tcp://192.0.2.7:2376',
-    'tcp://127.0.0.1.example:1',
-    'tcp://[fe80::1]:1',
-  ])('refuses %s, for it is on another machine', (endpoint) => {
-    storeContext('far', { Host: endpoint });
+  test('knows that ssh leads to another machine', () => {
+    storeContext('far', { Host: 'ssh://me@build.example:2222' });
 
-    expect(failure(() => resolveEngine(new Host(env), 'far'))).toBe(
-      `the engine ${endpoint} (Docker context "far") cannot be used: it is on another machine, and cai mounts folders of this one: name an engine here with --context, or run cai there`,
-    );
+    expect(resolveEngine(new Host(env), 'far')).toEqual({
+      context: 'far',
+      endpoint: 'ssh://me@build.example:2222',
+      isElsewhere: true,
+      ssh: { host: 'build.example', user: 'me', port: '2222' },
+      options: { protocol: 'http', host: 'localhost' },
+    });
   });
+
+  test.each(['tcp://192.0.2.7:2376', 'tcp://127.0.0.1.example:1', 'tcp://[fe80::1]:1'])(
+    'refuses %s without TLS that is verified, for it is on another machine',
+    (endpoint) => {
+      storeContext('far', { Host: endpoint });
+      storeContext('unverified', { Host: endpoint, SkipTLSVerify: true });
+
+      for (const name of ['far', 'unverified'])
+        expect(failure(() => resolveEngine(new Host(env), name))).toBe(
+          `the engine ${endpoint} (Docker context "${name}") cannot be used: it is on another machine, and whoever is on the way there could read and change everything: use ssh://, or TLS with certificates that are verified`,
+        );
+    },
+  );
 
   test.each([
     [
       'npipe:////./pipe/docker_engine',
       /cai does not speak to Windows pipes: run cai inside WSL, with an engine there$/,
     ],
-    ['fd://', /the address has to be unix:\/\/\/PATH or tcp:\/\/127\.0\.0\.1:PORT$/],
+    ['fd://', /the address has to be unix:\/\/\/PATH, ssh:\/\/\[USER@\]HOST\[:PORT\] or tcp:\/\/HOST:PORT$/],
+    ['ssh://me:secret@build', /the address has to be ssh:\/\/\[USER@\]HOST\[:PORT\]\[\/SOCKET\]$/],
     ['http://127.0.0.1:1', /the address has to be unix/],
-    ['tcp://127.0.0.1:port', /the address has to be tcp:\/\/127\.0\.0\.1:PORT$/],
+    ['tcp://127.0.0.1:port', /the address has to be tcp:\/\/HOST:PORT$/],
   ])('refuses %s', (endpoint, why) => {
     expect(failure(() => resolveEngine(new Host({ ...env, DOCKER_HOST: endpoint })))).toMatch(why);
   });
@@ -167,6 +180,16 @@ describe('resolveEngine, with TLS', () => {
     certificatesIn(join(home, '.docker/contexts/tls', idOf('tls'), 'docker'));
 
     expect(resolveEngine(new Host(env), 'tls').options).toEqual({ ...local, ca, cert, key });
+  });
+
+  test('takes them for another machine, too', () => {
+    storeContext('tls', { Host: 'tcp://192.0.2.7' });
+    certificatesIn(join(home, '.docker/contexts/tls', idOf('tls'), 'docker'));
+
+    const { isElsewhere, options } = resolveEngine(new Host(env), 'tls');
+
+    expect(isElsewhere).toBe(true);
+    expect(options).toEqual({ ...local, host: '192.0.2.7', ca, cert, key });
   });
 
   test('does not verify where the context says so', () => {

@@ -9,6 +9,7 @@ describe('wayInto', () => {
     ['has no such process', 4_194_305],
     ['counts this process as its first', process.pid],
     ['tells no process', 0],
+    ['is not the engine’s', undefined],
   ])('has the engine start sshd, where this system %s', async (_, pid) => {
     const exec = jest.fn<Promise<PassThrough>, [readonly string[]]>(() => Promise.resolve(stream));
     expect(await wayInto(exec, pid, {})).toBe(stream);

@@ -1,0 +1,264 @@
+/** Engines on other machines, which `machines.sh` makes: by ssh and by TLS, and what comes of their ends. */
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { killIfThere } from '../agents/leftovers';
+import { agent, hostileAgent } from '../escape/hostile-agent';
+import { Editor } from './editor';
+import { provideImages } from './model';
+import { buildTimeoutMs, Place } from './place';
+import { Cai, docker, folder, newWorkspace, ownFile, ownFolder, user } from './support';
+
+const state = process.env.CAI_TEST_MACHINES;
+const isThere = state !== undefined && process.getuid?.() === 0;
+const [first, second] = ['ssh://cai-machine-1', 'ssh://cai-machine-2'];
+const image = `containai:${agent}`;
+
+/** Docker's own command line, for the engine of a machine. */
+const dockerAt = (host: string, ...args: string[]): Promise<string> => docker('--host', host, ...args);
+
+/** A user whose engine is on another machine. */
+function userOf(host: string, shares: readonly string[] = [folder], more = ''): Cai {
+  const cai = new Cai(`${hostileAgent()}[engine]\nshares = ${JSON.stringify(shares)}\n${more}`);
+  cai.env.DOCKER_HOST = host;
+  return cai;
+}
+
+const placeOf = (cai: Cai, workspace = newWorkspace()): Place =>
+  new Place(cai, workspace, ['--agent', agent]);
+
+/** Ids of the containers of a workspace there. */
+async function containersAt(host: string, workspace: string): Promise<string[]> {
+  const filter = `label=containai.workspace=${workspace}`;
+  return (await dockerAt(host, 'ps', '--all', '--quiet', '--filter', filter)).split('\n').filter(Boolean);
+}
+
+/** The processes that `ssh` was started as by this user: for a request, and the one that all share. */
+function sshOf(cai: Cai): { pid: number; isShared: boolean }[] {
+  const commands = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((pid) => [Number(pid), commandOf(pid)] as const); // prettier-ignore
+  const own = commands.filter(([, command]) => /^ssh\b/.test(command) && command.includes(`${cai.home}/`));
+  return own.map(([pid, command]) => ({ pid, isShared: command.includes('[mux]') }));
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return '';
+  }
+}
+
+const machines = (...args: string[]): void => {
+  execFileSync(join(__dirname, 'machines.sh'), args, { stdio: 'inherit' });
+};
+
+(isThere ? describe : describe.skip)('an engine on another machine (needs machines.sh, and root)', () => {
+  beforeAll(async () => {
+    await provideImages(agent);
+    for (const host of [first, second]) {
+      const [here, there] = await Promise.all([
+        docker('image', 'inspect', '--format', '{{.Id}}', image),
+        dockerAt(host, 'image', 'inspect', '--format', '{{.Id}}', image).catch(() => undefined),
+      ]);
+      if (here === there) continue;
+      const script = 'docker save "$1" node:22-bookworm-slim | docker --host "$2" load';
+      await promisify(execFile)('sh', ['-c', script, 'sh', image, host]);
+    }
+  }, buildTimeoutMs);
+
+  afterAll(async () => {
+    for (const host of [first, second]) {
+      const ids = (await dockerAt(host, 'ps', '--all', '--quiet')).split('\n').filter(Boolean);
+      if (ids.length > 0) await dockerAt(host, 'rm', '--force', '--volumes', ...ids);
+    }
+  });
+
+  test('runs commands with their streams, in a folder of here', async () => {
+    const place = placeOf(userOf(first));
+    const { status, stdout, stderr } = await place.run(
+      ['sh', '-c', 'cat; echo bad >&2; pwd > file; exit 7'],
+      {
+        input: 'in',
+      },
+    );
+
+    expect({ status, stdout: stdout.toString(), stderr }).toEqual({
+      status: 7,
+      stdout: 'in',
+      stderr: 'bad\n',
+    });
+    expect(readFileSync(join(place.workspace, 'file'), 'utf8')).toBe(`${place.workspace}\n`);
+    expect(await containersAt(first, place.workspace)).toHaveLength(1);
+    expect(await place.containers()).toEqual([]);
+  });
+
+  test('moves much in both directions', async () => {
+    const place = await placeOf(userOf(first)).opened();
+    const much = Buffer.alloc(16 * 2 ** 20, 'x');
+
+    const { stdout } = await place.run(['cat'], { input: much });
+
+    expect(stdout.equals(much)).toBe(true);
+  });
+
+  test('is reached by one ssh for all, and by none after that but the one that is shared', async () => {
+    const cai = userOf(first);
+    const places = [placeOf(cai), placeOf(cai)];
+    await Promise.all(places.map((place) => place.prints(['true'])));
+
+    while (sshOf(cai).some(({ isShared }) => !isShared)) await pause(20);
+    expect(sshOf(cai)).toHaveLength(1);
+    expect(await places[0]!.prints(['echo', 'again'])).toBe('again');
+    expect(sshOf(cai).filter(({ isShared }) => isShared)).toHaveLength(1);
+  });
+
+  test('is reached by TLS, for who has a certificate', async () => {
+    const endpoint = 'tcp://10.211.48.6:2376';
+    const cai = userOf(endpoint);
+    const certificates = join(cai.home, '.docker');
+    const files = { 'ca.pem': 'ca.pem', 'cert.pem': 'client.pem', 'key.pem': 'client-key.pem' };
+    ownFolder(certificates);
+    chmodSync(certificates, 0o700);
+    for (const [name, from] of Object.entries(files))
+      ownFile(join(certificates, name), readFileSync(join(state!, 'tls', from)));
+    const place = placeOf(cai);
+
+    const plain = await place.run(['true']);
+    cai.env.DOCKER_TLS_VERIFY = '1';
+    const id = await place.prints(['id', '-u']);
+    ownFile(join(certificates, 'cert.pem'), '');
+    const without = await place.run(['true']);
+
+    expect(plain.stderr).toContain('whoever is on the way there could read and change everything');
+    expect(id).toBe(String(user.uid));
+    expect(without.status).not.toBe(0);
+    expect(without.stderr).toMatch(/^cai: the engine at tcp:\/\/10\.211\.48\.6:2376 /);
+  });
+
+  test('builds images there', async () => {
+    const dockerfile = join(folder, 'Dockerfile');
+    writeFileSync(dockerfile, 'ARG CAI_IMAGE\nFROM ${CAI_IMAGE}\nRUN echo built > /built\n');
+    const cai = userOf(second, [folder], `[image]\ndockerfile = ${JSON.stringify(dockerfile)}\n`);
+
+    const built = await cai.run(['build', agent], { limitMs: buildTimeoutMs });
+
+    expect(built).toMatchObject({ status: 0 });
+    expect(await placeOf(cai).prints(['cat', '/built'])).toBe('built');
+  }, buildTimeoutMs); // prettier-ignore
+
+  test('is told by doctor, with its machine', async () => {
+    const place = await placeOf(userOf(first)).opened();
+    const { stdout } = await place.cai.run(['doctor', '--workspace', place.workspace, '--agent', agent]);
+
+    expect(stdout.toString()).toMatch(/^ok +engine .*, on another machine: cai-machine-1$/m);
+    expect(stdout.toString()).toMatch(/^ok +shares .* are the same on cai-machine-1 as here$/m);
+  });
+
+  describe('has no folder', () => {
+    test('outside of the shares', async () => {
+      const place = placeOf(userOf(first, [join(folder, 'other')]));
+      const { status, stderr } = await place.run(['true']);
+
+      expect(status).toBe(2);
+      expect(stderr).toContain('is on another machine, where that may be another folder');
+      expect(await containersAt(first, place.workspace)).toEqual([]);
+    });
+
+    test('that is another one there, where nothing is written', async () => {
+      const [here, there] = [join(state!, 'other/app'), join(state!, '1/other/app')];
+      for (const each of [here, there]) mkdirSync(each, { recursive: true });
+      execFileSync('chown', [String(user.uid), here, there]);
+      const place = placeOf(userOf(first, [join(state!, 'other')]), here);
+      const { status, stderr } = await place.run(['touch', 'file']);
+
+      expect(status).toBe(2);
+      expect(stderr).toContain(
+        `"${here}" is not the same on the machine of the engine, cai-machine-1, as here`,
+      );
+      expect(readdirSync(there)).toEqual([]);
+    });
+
+    test('that is not there', async () => {
+      const here = join(state!, 'other/new');
+      mkdirSync(here, { recursive: true });
+      execFileSync('chown', [String(user.uid), here]);
+      const { status, stderr } = await placeOf(userOf(first, [join(state!, 'other')]), here).run(['true']);
+
+      expect(status).toBe(2);
+      expect(stderr).toContain(`"${here}" is not on the machine of the engine at ${first}`);
+    });
+  });
+
+  describe('has agents', () => {
+    const steps = (...scripts: string[]): string => JSON.stringify(scripts.map((sh) => ({ sh })));
+
+    /** What a turn says when it runs a script. */
+    async function says(editor: Editor, session: string, script: string): Promise<string> {
+      const { error } = await editor.prompt(session, steps(script));
+      if (error !== undefined) throw new Error(JSON.stringify(error));
+      return editor.said(session);
+    }
+
+    /** A turn in which something happens while its script runs. */
+    async function during(editor: Editor, session: string, cwd: string, action: () => void) {
+      const turn = editor.prompt(session, steps('touch begun; sleep 600'));
+      while (!readdirSync(cwd).includes('begun')) await pause(20);
+      action();
+      const beganAt = performance.now();
+      const { error } = await turn;
+      return { error, tookMs: performance.now() - beganAt };
+    }
+
+    test('in two workspaces at once, on each of two machines', async () => {
+      for (const host of [first, second]) {
+        const [one, other] = [newWorkspace(), newWorkspace()];
+        const editor = await Editor.open(userOf(host), agent, { cwd: one });
+        const sessions = await Promise.all([one, other].map((cwd) => editor.newSession(cwd)));
+
+        const said = await Promise.all(sessions.map((session) => says(editor, session, 'pwd; touch mine')));
+
+        expect(said.map((text, index) => text.includes([one, other][index]!))).toEqual([true, true]);
+        for (const cwd of [one, other]) {
+          expect(readdirSync(cwd)).toContain('mine');
+          expect(await containersAt(host, cwd)).toHaveLength(1);
+        }
+        editor.proxy.child.stdin.end();
+        await editor.proxy.ends();
+      }
+    });
+
+    const killAgent = (_: Cai, id: string): void => {
+      spawnSync('docker', ['--host', first, 'exec', id, 'pkill', '-KILL', 'node']);
+    };
+    const killSsh = (cai: Cai): void => {
+      for (const { pid } of sshOf(cai)) killIfThere(pid);
+    };
+    const killEngine = (): void => {
+      machines('kill-engine', '1');
+      machines('start-engine', '1');
+    };
+
+    test.each([
+      ['the agent is killed', killAgent],
+      ['every ssh is killed', killSsh],
+      ['the engine is killed, and started again', killEngine],
+    ])('whose turn fails once when %s, and whose next one goes on', async (_, damage) => {
+      const cwd = newWorkspace();
+      const cai = userOf(first);
+      const editor = await Editor.open(cai, agent, { cwd });
+      const session = await editor.newSession(cwd);
+      await says(editor, session, 'true');
+      const [id] = await containersAt(first, cwd);
+
+      const { error, tookMs } = await during(editor, session, cwd, () => damage(cai, id!));
+
+      expect(error).toMatchObject({ code: -32603 });
+      expect(tookMs).toBeLessThan(10_000);
+      expect(await says(editor, session, 'echo back')).toContain('back');
+      editor.proxy.child.stdin.end();
+      await editor.proxy.ends();
+    });
+  });
+});
