@@ -62,6 +62,7 @@ const doors = {
   'rpc/json/': 'rpc/json',
   'rpc/webassembly/': 'rpc/webassembly/repeated-lines',
   'container/engine/docker/': 'container/engine/docker/docker-engine',
+  'container/engine/kubernetes/': 'container/engine/kubernetes/kubernetes-engine',
   'container/registry/': 'container/registry/registry',
 };
 
@@ -142,6 +143,15 @@ const withoutTest: Readonly<Record<string, string>> = {
   'container/engine/container-info': 'types',
   'container/engine/docker/docker-images': 'test/container/engine/docker/docker-engine.test.ts',
   'container/engine/docker/tar': 'test/engine/engine.test.ts',
+  ...Object.fromEntries(
+    [
+      ...['claims', 'kubernetes-engine', 'namespace', 'pods', 'api/exec', 'pod/labels', 'pod/pod-files'],
+      ...['pod/pod-inside', 'pod/pod-mounts', 'pod/pod-info', 'pod/pod'],
+    ].map((path) => [
+      `container/engine/kubernetes/${path}`,
+      'test/engine/engine.test.ts on a cluster; what a pod is asked for: pod/pod-body.test.ts',
+    ]),
+  ),
   'container/engine/kubernetes/api/kubeconfig-file':
     'test/container/engine/kubernetes/api/kubeconfig.test.ts',
   'container/engine/find-engine': 'test/container/engine/docker/context.test.ts',

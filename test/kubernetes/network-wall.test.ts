@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Engine } from '../../src/container/engine/engine';
 import { networkPolicies } from '../../src/container/engine/kubernetes/network-policy';
-import { doorPort } from '../../src/container/engine/kubernetes/pod-body';
+import { doorPort } from '../../src/container/engine/kubernetes/pod/pod-body';
 import { connect, nodePlan, Place } from './place';
 
 /** Where every pod of ours listens, at all its addresses. */

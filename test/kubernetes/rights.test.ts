@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Engine } from '../../src/container/engine/engine';
-import { doorPort } from '../../src/container/engine/kubernetes/pod-body';
+import { doorPort } from '../../src/container/engine/kubernetes/pod/pod-body';
 import { neededRights } from '../../src/container/engine/kubernetes/rights';
 import { connect, nodePlan, Place, type Rule } from './place';
 

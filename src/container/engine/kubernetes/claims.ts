@@ -3,10 +3,10 @@ import type { Config } from '../../../config/config';
 import { CaiError } from '../../../errors';
 import type { Labels, ListedVolume } from '../engine';
 import { unless } from './api/api-error';
-import { annotationsOf, labelsIn, selectableOf } from './labels';
+import { annotationsOf, labelsIn, selectableOf } from './pod/labels';
 import type { Namespace } from './namespace';
-import { nameOfObject, objectName } from './object-name';
-import type { Pod } from './pod';
+import { nameOfObject, objectName } from './pod/object-name';
+import type { Pod } from './pod/pod';
 
 const kind = 'persistentvolumeclaims';
 

@@ -28,15 +28,15 @@ import { withImageFiles, type Look } from './image-files';
 import { KubernetesImages } from './kubernetes-images';
 import { Namespace } from './namespace';
 import { NetworkPolicies } from './network-policy';
-import { objectName } from './object-name';
-import type { Pod } from './pod';
-import { doorPort, podBody } from './pod-body';
-import { containerInfoOf, endOf, partsOf } from './pod-info';
-import { filesOf, processesIn } from './pod-inside';
+import { objectName } from './pod/object-name';
+import type { Pod } from './pod/pod';
+import { doorPort, podBody } from './pod/pod-body';
+import { containerInfoOf, endOf, partsOf } from './pod/pod-info';
+import { filesOf, processesIn } from './pod/pod-inside';
 import { allowancesOf } from './rights';
-import { PodStart } from './pod-start';
+import { PodStart } from './pod/pod-start';
 import { Pods } from './pods';
-import { sharedPlace } from './shared-folders';
+import { sharedPlace } from './pod/shared-folders';
 
 /** How long a pod may take to end that nobody waits for, in seconds. */
 const removalSeconds = 1;

@@ -3,7 +3,7 @@ import type { FailureCode } from '../../../errors';
 import type { Labels } from '../engine';
 import { withQuery, type KubernetesApi } from './api/api';
 import { kubernetesError } from './api/api-error';
-import { selectableOf } from './labels';
+import { selectableOf } from './pod/labels';
 
 /** The namespace of a cluster. */
 export class Namespace {

@@ -2,10 +2,10 @@
 import type { Labels } from '../engine';
 import { refusalOf, unless } from './api/api-error';
 import type { Namespace } from './namespace';
-import { objectName } from './object-name';
-import type { Pod } from './pod';
-import type { podBody } from './pod-body';
-import { endOf, idOf, partsOf } from './pod-info';
+import { objectName } from './pod/object-name';
+import type { Pod } from './pod/pod';
+import type { podBody } from './pod/pod-body';
+import { endOf, idOf, partsOf } from './pod/pod-info';
 
 /** For how long what an ended pod has printed can be of interest, in milliseconds. */
 const endedMs = 10 * 60_000;

@@ -1,10 +1,10 @@
 /** How Kubernetes is asked for a container: a bare pod, which nothing restarts or moves. */
-import type { Config } from '../../../config/config';
-import { agentHome } from '../../../workspace/mount';
-import { engineProfile } from '../container-info';
-import type { ContainerPlan, InnerEntry, Labels } from '../engine';
+import type { Config } from '../../../../config/config';
+import { agentHome } from '../../../../workspace/mount';
+import { engineProfile } from '../../container-info';
+import type { ContainerPlan, InnerEntry, Labels } from '../../engine';
 import { annotationsOf, selectableOf } from './labels';
-import { networkLabel } from './network-policy';
+import { networkLabel } from '../network-policy';
 import { objectName } from './object-name';
 import { mainContainer, type PodContainer, type SecurityContext } from './pod';
 import { podFiles } from './pod-files';
@@ -25,7 +25,9 @@ export interface PodRequest {
   readonly secretName: string;
   /** Its image has this environment: `NAME=value`. */
   readonly imageEnv: readonly string[];
+  /** What the container is to be. */
   readonly plan: ContainerPlan;
+  /** What is put in. */
   readonly entries: readonly InnerEntry[];
   /** Of the user's configuration. */
   readonly wanted: Config['kubernetes'];

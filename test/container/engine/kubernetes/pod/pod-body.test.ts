@@ -1,8 +1,8 @@
-import { noRights } from '../../../../src/container/engine/container-info';
-import type { ContainerPlan, InnerEntry } from '../../../../src/container/engine/engine';
-import type { Pod } from '../../../../src/container/engine/kubernetes/pod';
-import { podBody } from '../../../../src/container/engine/kubernetes/pod-body';
-import { containerInfoOf, idOf, partsOf } from '../../../../src/container/engine/kubernetes/pod-info';
+import { noRights } from '../../../../../src/container/engine/container-info';
+import type { ContainerPlan, InnerEntry } from '../../../../../src/container/engine/engine';
+import type { Pod } from '../../../../../src/container/engine/kubernetes/pod/pod';
+import { podBody } from '../../../../../src/container/engine/kubernetes/pod/pod-body';
+import { containerInfoOf, idOf, partsOf } from '../../../../../src/container/engine/kubernetes/pod/pod-info';
 
 const plan: ContainerPlan = {
   image: 'registry.test/containai@sha256:1',

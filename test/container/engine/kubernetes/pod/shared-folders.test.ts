@@ -1,4 +1,4 @@
-import { sharedPlace, sourceOf } from '../../../../src/container/engine/kubernetes/shared-folders';
+import { sharedPlace, sourceOf } from '../../../../../src/container/engine/kubernetes/pod/shared-folders';
 
 const shared = [
   { folder: '/srv', from: { claim: 'all', path: '' } },

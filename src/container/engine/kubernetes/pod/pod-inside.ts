@@ -1,8 +1,8 @@
 /** What is in a pod that runs, as programs in it tell: for the little that is wanted there besides the way in. */
-import type { ContainerProcess } from '../container-processes';
-import type { InnerEntry, InnerFiles } from '../engine';
-import type { InnerFile } from '../engine-info';
-import type { KubernetesApi } from './api/api';
+import type { ContainerProcess } from '../../container-processes';
+import type { InnerEntry, InnerFiles } from '../../engine';
+import type { InnerFile } from '../../engine-info';
+import type { KubernetesApi } from '../api/api';
 import { mainContainer } from './pod';
 
 const perl = '/usr/bin/perl';

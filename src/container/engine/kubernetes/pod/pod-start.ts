@@ -1,7 +1,7 @@
 /** What is waited for after a pod was made: that it runs, or that it never will. */
-import { CaiError } from '../../../errors';
-import { printableLine } from '../../../system/quoted';
-import { NoWall } from '../engine';
+import { CaiError } from '../../../../errors';
+import { printableLine } from '../../../../system/quoted';
+import { NoWall } from '../../engine';
 import { mainContainer, type ContainerStatus, type Pod } from './pod';
 import { endOf } from './pod-info';
 import { reachedStatus, unwalled } from './pod-network';

@@ -1,6 +1,6 @@
 /** What the program in a pod finds, `test/kubernetes/network-wall.test.ts` tries on a cluster. */
 import { spawnSync } from 'node:child_process';
-import { podWall, unwalled } from '../../../../src/container/engine/kubernetes/pod-network';
+import { podWall, unwalled } from '../../../../../src/container/engine/kubernetes/pod/pod-network';
 
 const wall = podWall(false);
 

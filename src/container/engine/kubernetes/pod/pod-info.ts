@@ -1,12 +1,12 @@
 /** A pod as a container in our own words. */
-import type { Config } from '../../../config/config';
-import { engineProfile, type ContainerInfo, type ContainerRights } from '../container-info';
+import type { Config } from '../../../../config/config';
+import { engineProfile, type ContainerInfo, type ContainerRights } from '../../container-info';
 import { nameOfObject } from './object-name';
 import { labelsIn } from './labels';
-import { networkLabel } from './network-policy';
+import { networkLabel } from '../network-policy';
 import { literalText } from './pod-body';
 import { mountsIn } from './pod-mounts';
-import { quantity } from './rights';
+import { quantity } from '../rights';
 import { mainContainer, type ContainerStatus, type Pod, type PodContainer } from './pod';
 
 /** How `cai` names a pod: another pod of the same name is another container. */

@@ -2,7 +2,7 @@
  * That a pod which is to have no network has none. Every pod has an address, and a cluster takes a NetworkPolicy also where
  * nothing acts on it, so the first container of each such pod tries to connect before anything of an agent runs.
  */
-import type { InnerEntry } from '../engine';
+import type { InnerEntry } from '../../engine';
 import type { EnvironmentVariable } from './pod';
 
 /** Status of the first container where it got through; the last line of its log says to what. */

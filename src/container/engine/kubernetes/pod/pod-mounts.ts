@@ -1,6 +1,6 @@
 /** What of a container's mounts a pod has as volumes. */
-import type { Config } from '../../../config/config';
-import type { ContainerMount } from '../container-info';
+import type { Config } from '../../../../config/config';
+import type { ContainerMount } from '../../container-info';
 import { nameOfObject, objectName } from './object-name';
 import type { Pod, PodVolume, VolumeMount } from './pod';
 import { sharedPlace, sourceOf } from './shared-folders';

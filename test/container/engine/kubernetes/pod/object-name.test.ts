@@ -1,4 +1,4 @@
-import { nameOfObject, objectName } from '../../../../src/container/engine/kubernetes/object-name';
+import { nameOfObject, objectName } from '../../../../../src/container/engine/kubernetes/pod/object-name';
 
 test.each([
   ['cai-app-1', 'cai-app-1'],

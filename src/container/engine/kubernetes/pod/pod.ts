@@ -1,30 +1,46 @@
-/** What is used of a Pod. Source: Kubernetes API, core/v1, from 1.20 on. */
+/** What is used of a Pod, in Kubernetes' own words. Source: Kubernetes API, core/v1, from 1.20 on. */
 
 /** One volume of a pod: exactly one of the kinds is set. */
 export interface PodVolume {
+  /** By which mounts name it. */
   readonly name: string;
-  readonly emptyDir?: { readonly sizeLimit?: string };
+  /** A folder that ends with the pod. */
+  readonly emptyDir?: object;
+  /** A folder of the node. */
   readonly hostPath?: { readonly path: string; readonly type?: string };
+  /** What a claim has got. */
   readonly persistentVolumeClaim?: { readonly claimName: string };
+  /** A file for each key of a Secret. */
   readonly secret?: { readonly secretName: string; readonly defaultMode?: number };
 }
 
 /** Where a volume, or a part of it, is in a container. */
 export interface VolumeMount {
+  /** Of the volume. */
   readonly name: string;
+  /** Absolute. */
   readonly mountPath: string;
+  /** The part; absent: all of it. */
   readonly subPath?: string;
+  /** Whether nothing can be written there. */
   readonly readOnly?: boolean;
 }
 
-/** What a container may do beyond nothing. */
+/** Whom processes run as, and what they may do beyond nothing. */
 export interface SecurityContext {
+  /** Number of the user. */
   readonly runAsUser?: number;
+  /** Number of the user's group. */
   readonly runAsGroup?: number;
+  /** Whether a container that would run as root is refused. */
   readonly runAsNonRoot?: boolean;
+  /** Whether it is the node's root in all but name. */
   readonly privileged?: boolean;
+  /** Whether a process can get more rights than the one that started it. */
   readonly allowPrivilegeEscalation?: boolean;
+  /** Without the prefix `CAP_`. */
   readonly capabilities?: { readonly add?: readonly string[]; readonly drop?: readonly string[] };
+  /** Which system calls are allowed. */
   readonly seccompProfile?: { readonly type: string; readonly localhostProfile?: string };
 }
 
@@ -40,36 +56,50 @@ export interface EnvironmentVariable {
 
 /** A container of a pod. */
 export interface PodContainer {
+  /** Which of the pod's it is. */
   readonly name: string;
+  /** Where its image is fetched. */
   readonly image: string;
+  /** In place of what the image starts. */
   readonly command?: readonly string[];
+  /** Where that starts. */
   readonly workingDir?: string;
+  /** Besides what the image has. */
   readonly env?: readonly EnvironmentVariable[];
+  /** What a node must have free, and what may be used, by resource. */
   readonly resources?: Readonly<Partial<Record<'requests' | 'limits', Readonly<Record<string, string>>>>>;
+  /** Wins over that of the pod. */
   readonly securityContext?: SecurityContext;
+  /** What it finds where. */
   readonly volumeMounts?: readonly VolumeMount[];
+  /** Whether its last lines tell why it failed. */
   readonly terminationMessagePolicy?: 'File' | 'FallbackToLogsOnError';
+}
+
+/** How a container has ended. */
+interface Terminated {
+  readonly exitCode: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly startedAt?: string;
+  readonly finishedAt?: string;
 }
 
 /** As which a container is told. */
 export interface ContainerStatus {
+  /** Which of the pod's it is. */
   readonly name: string;
-  readonly imageID?: string;
+  /** One of them is set; none: it is waiting. */
   readonly state?: {
     readonly waiting?: { readonly reason?: string; readonly message?: string };
     readonly running?: { readonly startedAt?: string };
-    readonly terminated?: {
-      readonly exitCode: number;
-      readonly reason?: string;
-      readonly message?: string;
-      readonly startedAt?: string;
-      readonly finishedAt?: string;
-    };
+    readonly terminated?: Terminated;
   };
 }
 
 /** A pod, as far as it is used. */
 export interface Pod {
+  /** Which it is. */
   readonly metadata: {
     readonly name: string;
     readonly uid: string;
@@ -78,25 +108,24 @@ export interface Pod {
     readonly annotations?: Readonly<Record<string, string>>;
     readonly labels?: Readonly<Record<string, string>>;
   };
+  /** What it was asked for. */
   readonly spec: {
     readonly hostname?: string;
     readonly hostNetwork?: boolean;
     readonly hostPID?: boolean;
     readonly hostIPC?: boolean;
     readonly shareProcessNamespace?: boolean;
-    readonly nodeName?: string;
     readonly securityContext?: SecurityContext & { readonly supplementalGroups?: readonly number[] };
     readonly volumes?: readonly PodVolume[];
-    readonly initContainers?: readonly PodContainer[];
     readonly containers: readonly PodContainer[];
   };
+  /** What has become of it. */
   readonly status?: {
     readonly phase?: string;
     readonly reason?: string;
     readonly message?: string;
     readonly conditions?: readonly {
       readonly type: string;
-      readonly status: string;
       readonly reason?: string;
       readonly message?: string;
     }[];

@@ -1,9 +1,9 @@
 /** Which folders of this machine pods find in a volume, as the user's configuration says. */
 import { posix } from 'node:path';
-import type { Config } from '../../../config/config';
-import { CaiError } from '../../../errors';
-import { isInside } from '../../../paths/path-map';
-import { quoted } from '../../../system/quoted';
+import type { Config } from '../../../../config/config';
+import { CaiError } from '../../../../errors';
+import { isInside } from '../../../../paths/path-map';
+import { quoted } from '../../../../system/quoted';
 import type { PodVolume } from './pod';
 
 type Shared = Config['kubernetes']['volumes'];

@@ -3,8 +3,8 @@
  * there; those of the user are made by a container that runs first, as the user.
  */
 import { posix } from 'node:path';
-import { isInside } from '../../../paths/path-map';
-import type { InnerEntry } from '../engine';
+import { isInside } from '../../../../paths/path-map';
+import type { InnerEntry } from '../../engine';
 import type { PodVolume, VolumeMount } from './pod';
 
 /** What a pod needs for its files. */

@@ -1,0 +1,87 @@
+import type { Pod } from '../../../../../src/container/engine/kubernetes/pod/pod';
+import { reachedStatus } from '../../../../../src/container/engine/kubernetes/pod/pod-network';
+import { PodStart } from '../../../../../src/container/engine/kubernetes/pod/pod-start';
+
+type Status = NonNullable<Pod['status']>;
+const main = (state: object) => ({ containerStatuses: [{ name: 'agent', state }] });
+const files = (exitCode: number, message = '') => ({
+  initContainerStatuses: [{ name: 'files', state: { terminated: { exitCode, message } } }],
+});
+
+function look(status: Status, start = new PodStart('cai-app')) {
+  return start.look({ metadata: { name: 'cai-app', uid: '1' }, spec: { containers: [] }, status });
+}
+
+test.each<[string, Status]>([
+  ['it runs', main({ running: {} })],
+  ['it has run, and has ended', { phase: 'Failed', ...main({ terminated: { exitCode: 3 } }) }],
+])('nothing is waited for if %s', (_, status) => expect(look(status)).toBe(true));
+
+test.each<[string, Status]>([
+  ['nobody has looked at it', {}],
+  ['its image is being fetched', main({ waiting: { reason: 'ContainerCreating' } })],
+  ['its files were made', files(0)],
+  ['no node takes it now', { conditions: [{ type: 'PodScheduled', reason: 'Unschedulable' }] }],
+])('it may still run if %s', (_, status) => expect(look(status)).toBeUndefined());
+
+test.each<[string, string, Status]>([
+  [
+    'ErrImagePull: not found',
+    'its image is not there',
+    main({ waiting: { reason: 'ErrImagePull', message: 'not found' } }),
+  ],
+  ['its files could not be made: status 1: disk full', 'its files fail', files(1, 'disk full\n')],
+  [
+    'the cluster does not keep pods from the network: it could connect to x',
+    'its network is open',
+    files(reachedStatus, 'x'),
+  ],
+  [
+    'exec: "/x": no such file',
+    'its program is not there',
+    main({ terminated: { exitCode: 128, reason: 'StartError', message: 'exec: "/x": no such file' } }),
+  ],
+  [
+    'The node was low on resource: memory.',
+    'it was evicted',
+    { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
+  ],
+])('tells "%s" if %s', (why, _, status) => {
+  expect(() => look(status)).toThrow(`cannot start the container cai-app: ${why}`);
+});
+
+test('tells that it was removed', () => {
+  expect(() => new PodStart('cai-app').look(undefined)).toThrow(
+    'cannot start the container cai-app: no such container',
+  );
+});
+
+describe('a pod that no node takes', () => {
+  const wait = (signal: AbortSignal): Promise<never> =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  test('is given up after a minute, with what the scheduler says', async () => {
+    const start = new PodStart('cai-app');
+    const message = '0/2 nodes are available: 2 Insufficient memory.';
+    look({ conditions: [{ type: 'PodScheduled', reason: 'Unschedulable', message }] }, start);
+    const failing = expect(start.within(wait)).rejects.toThrow(
+      `cannot start the container cai-app: no node takes it: ${message}`,
+    );
+    await jest.advanceTimersByTimeAsync(60_000);
+    await failing;
+  });
+
+  test('is given up much later if a node has it', async () => {
+    const start = new PodStart('cai-app');
+    let isOver = false;
+    const failing = expect(start.within(wait).finally(() => (isOver = true))).rejects.toThrow(
+      'it does not run after 15 minutes: see "kubectl describe pod"',
+    );
+    await jest.advanceTimersByTimeAsync(14 * 60_000);
+    expect(isOver).toBe(false);
+    await jest.advanceTimersByTimeAsync(60_000);
+    await failing;
+  });
+});
