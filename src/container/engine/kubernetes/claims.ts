@@ -58,9 +58,6 @@ export class Claims {
         throw new CaiError('CONTAINER_START', what);
       }
       await api.remove(this.namespace.path(kind, objectName(name))).catch(unless(404));
-      await this.namespace.follow(kind, objectName(name), (claim) =>
-        claim === undefined ? true : undefined,
-      );
     });
   }
 }
