@@ -146,7 +146,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
       ...['claims', 'kubernetes-engine', 'namespace', 'pods', 'api/exec', 'pod/labels', 'pod/pod-files'],
-      ...['pod/pod-inside', 'pod/pod-mounts', 'pod/pod-info', 'pod/pod'],
+      ...['pod/pod-inside', 'pod/pod-mounts', 'pod/pod'],
     ].map((path) => [
       `container/engine/kubernetes/${path}`,
       'test/engine/engine.test.ts on a cluster; what a pod is asked for: pod/pod-body.test.ts',

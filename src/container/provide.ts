@@ -34,9 +34,6 @@ export interface RunningContainer extends Pick<
   readonly authority: string | undefined;
 }
 
-/** How long another process may take from creating a container to starting it. */
-const makerPatienceMs = 30_000;
-
 /**
  * The running container for the request. Its unique name is the lock between processes: of several that
  * create it at once one succeeds, and the others wait for that one to start it. Rejects with `CaiError`
@@ -193,7 +190,7 @@ export function replacedRemedy(workspace: string): string {
 
 /** A container that stays half made, or whose maker has died, is removed. */
 async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> {
-  const end = Date.now() + makerPatienceMs;
+  const end = Date.now() + (await engine.about()).startMs;
   const maker = info.labels[label.maker] ?? '';
   for (
     let pauseMs = 20;

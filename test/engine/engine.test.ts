@@ -42,6 +42,7 @@ describe('Engine', () => {
       memoryBytes: expect.any(Number) as number,
       cpus: expect.any(Number) as number,
       osType: 'linux',
+      startMs: expect.any(Number) as number,
       ...expectedAbout,
       ...(engine.isElsewhere === true && {
         sharesKernel: false,

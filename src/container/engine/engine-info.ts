@@ -32,6 +32,8 @@ export interface EngineAbout {
   readonly sharesKernel: boolean;
   /** Name of the other machine that it is on; absent: it is on this one, or in a virtual machine of it. */
   readonly machine?: string;
+  /** How long it can take until a container runs that was made, in milliseconds: after that it never will. */
+  readonly startMs: number;
   /** Which system calls its containers may make, as `ContainerRights.seccomp`. */
   readonly seccomp: string;
   /** What follows where that is not our profile; undefined: it is. */

@@ -69,6 +69,8 @@ export function aboutOf(
     cpus: info.NCPU,
     osType: info.OSType,
     sharesKernel,
+    // Its image is there.
+    startMs: 30_000,
     ...(isElsewhere && { machine: info.Name ?? 'elsewhere' }),
     seccomp: profileName(seccomp),
     seccompNotice: lacking,

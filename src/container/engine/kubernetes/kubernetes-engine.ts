@@ -34,7 +34,7 @@ import { doorPort, podBody } from './pod/pod-body';
 import { containerInfoOf, endOf, partsOf } from './pod/pod-info';
 import { filesOf, processesIn } from './pod/pod-inside';
 import { allowancesOf } from './rights';
-import { PodStart } from './pod/pod-start';
+import { PodStart, startMs } from './pod/pod-start';
 import { Pods } from './pods';
 import { sharedPlace } from './pod/shared-folders';
 
@@ -104,6 +104,7 @@ export class KubernetesEngine implements Engine {
       cpus: Number.MAX_SAFE_INTEGER,
       osType: 'linux',
       sharesKernel: false,
+      startMs,
       seccomp: engineProfile,
       seccompNotice:
         'Kubernetes filters system calls by its own profile, with which agents can make files with the setuid bit',
@@ -273,10 +274,7 @@ export class KubernetesEngine implements Engine {
   }
 
   async #end(id: string, seconds: number): Promise<void> {
-    await this.#ask(`end the container ${id}`, async () => {
-      await this.#pods.remove(id, seconds);
-      await this.#pods.follow(id, (pod) => (pod === undefined ? true : undefined));
-    });
+    await this.#ask(`end the container ${id}`, () => this.#pods.end(id, seconds));
   }
 
   #infoOf(pod: Pod): ContainerInfo {

@@ -5,7 +5,7 @@ import type { Namespace } from './namespace';
 import { objectName } from './pod/object-name';
 import type { Pod } from './pod/pod';
 import type { podBody } from './pod/pod-body';
-import { endOf, idOf, partsOf } from './pod/pod-info';
+import { endOf, idOf, isLost, partsOf } from './pod/pod-info';
 
 /** For how long what an ended pod has printed can be of interest, in milliseconds. */
 const endedMs = 10 * 60_000;
@@ -52,6 +52,14 @@ export class Pods {
     const { name, uid } = partsOf(id);
     const options = { gracePeriodSeconds: seconds, ...(uid !== undefined && { uid }) };
     await this.namespace.api.remove(this.#path(name), options).catch(unless(404, 409));
+  }
+
+  /** As `remove`, and resolves when it is gone. Nobody waits for what a lost node would have to say. */
+  async end(id: string, seconds: number): Promise<void> {
+    const pod = await this.find(id);
+    if (pod === undefined) return;
+    await this.remove(id, isLost(pod) ? 0 : seconds);
+    await this.follow(id, (found) => (found === undefined ? true : undefined));
   }
 
   /** Nothing else removes those that have ended by themselves. */

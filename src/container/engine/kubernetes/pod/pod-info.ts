@@ -24,14 +24,13 @@ export function partsOf(idOrName: string): { readonly name: string; readonly uid
 export function containerInfoOf(pod: Pod, shared: Config['kubernetes']['volumes']): ContainerInfo {
   const { metadata, spec, status } = pod;
   const main = spec.containers.find(({ name }) => name === mainContainer) ?? spec.containers[0]!;
-  const told = status?.containerStatuses?.find(({ name }) => name === main.name);
-  const { running, terminated } = told?.state ?? {};
+  const { running, terminated } = statusIn(status, main.name)?.state ?? {};
   const startedAt = Date.parse(running?.startedAt ?? terminated?.startedAt ?? '');
   return {
     id: idOf(pod),
     name: nameOfObject(metadata.name),
-    state: stateOf(pod, told),
-    isRunning: running !== undefined && metadata.deletionTimestamp === undefined,
+    state: stateOf(pod),
+    isRunning: stateOf(pod) === 'running',
     exitCode: endOf(pod)?.exitCode ?? 0,
     isOomKilled: terminated?.reason === 'OOMKilled',
     startedAt: Number.isNaN(startedAt) ? undefined : startedAt,
@@ -47,22 +46,40 @@ export function containerInfoOf(pod: Pod, shared: Config['kubernetes']['volumes'
 }
 
 /** How the main container of a pod has ended; `undefined`: it has not. One that a node gave up has no status. */
-export function endOf({
-  status,
-}: Pod): { readonly exitCode: number; readonly finishedAt?: string } | undefined {
-  const told = status?.containerStatuses?.find(({ name }) => name === mainContainer);
-  if (told?.state?.terminated !== undefined) return told.state.terminated;
-  return status?.phase === 'Failed' ? { exitCode: killedStatus } : undefined;
+export function endOf(pod: Pod): { readonly exitCode: number; readonly finishedAt?: string } | undefined {
+  const { status } = pod;
+  const { terminated } = statusIn(status, mainContainer)?.state ?? {};
+  if (terminated !== undefined) return terminated;
+  return status?.phase === 'Failed' || isLost(pod) ? { exitCode: killedStatus } : undefined;
 }
 
 /** Status of a process that was killed. */
 const killedStatus = 137;
 
+/**
+ * Whether its node has not been heard of for so long that the cluster no longer counts on the pod: nobody will tell of its
+ * end. Without probes, a pod is ready as long as it runs. Source: Kubernetes, node lifecycle controller.
+ */
+export function isLost({ metadata: { deletionTimestamp }, status }: Pod): boolean {
+  const isReady = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  const isToldToRun = statusIn(status, mainContainer)?.state?.running !== undefined;
+  const isEnding = deletionTimestamp !== undefined && Date.parse(deletionTimestamp) + lateMs > Date.now();
+  return isToldToRun && isReady === 'False' && !isEnding;
+}
+
+/** How late a node may tell that a pod has ended, in milliseconds. */
+const lateMs = 30_000;
+
 /** In the engine's words of `ContainerInfo`. */
-export function stateOf({ metadata, status }: Pod, told: ContainerStatus | undefined): string {
-  if (metadata.deletionTimestamp !== undefined) return 'removing';
-  if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return 'exited';
-  return told?.state?.running === undefined ? 'created' : 'running';
+function stateOf(pod: Pod): string {
+  if (isLost(pod)) return 'exited';
+  if (pod.metadata.deletionTimestamp !== undefined) return 'removing';
+  if (endOf(pod) !== undefined) return 'exited';
+  return statusIn(pod.status, mainContainer)?.state?.running === undefined ? 'created' : 'running';
+}
+
+function statusIn(status: Pod['status'], container: string): ContainerStatus | undefined {
+  return status?.containerStatuses?.find(({ name }) => name === container);
 }
 
 function rightsOf({ metadata, spec }: Pod, main: PodContainer): ContainerRights {
@@ -71,7 +88,9 @@ function rightsOf({ metadata, spec }: Pod, main: PodContainer): ContainerRights 
   const { type, localhostProfile } = context.seccompProfile ?? ofPod.seccompProfile ?? {};
   return {
     capabilities: [...(context.capabilities?.add ?? [])].sort(),
+    // Another container would share its network and volumes.
     isConfined:
+      spec.containers.length === 1 &&
       (context.capabilities?.drop ?? []).includes('ALL') &&
       context.allowPrivilegeEscalation === false &&
       context.privileged !== true &&

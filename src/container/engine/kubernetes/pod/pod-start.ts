@@ -19,8 +19,8 @@ const hopeless = new Set([
 
 /** How long a pod may wait for a node, which a cluster may have to make room on first. */
 const nodeMs = 60_000;
-/** How long all of it may take: a large image has to be fetched. */
-const startMs = 15 * 60_000;
+/** How long all of it may take, in milliseconds: a large image has to be fetched. */
+export const startMs = 15 * 60_000;
 
 /** The start of one pod. */
 export class PodStart {

@@ -126,6 +126,7 @@ export interface Pod {
     readonly message?: string;
     readonly conditions?: readonly {
       readonly type: string;
+      readonly status?: string;
       readonly reason?: string;
       readonly message?: string;
     }[];
