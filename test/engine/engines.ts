@@ -18,9 +18,10 @@ export const isPodman = process.env.CAI_TEST_ENGINE === 'podman';
 export const isKubernetes = process.env.CAI_TEST_ENGINE === 'kubernetes';
 
 /** What the configuration of a user says of the cluster for tests; its nodes have the folders of this machine. */
-export const kubernetesConfig = `
+export const kubernetesConfig = (namespace = 'default'): string => `
 [engine]
 kind = "kubernetes"
+namespace = ${JSON.stringify(namespace)}
 
 [kubernetes]
 storage = "64MiB"
@@ -35,7 +36,7 @@ export async function engineForTests(): Promise<Engine> {
   if (!isKubernetes) return await findEngine(new Host(process.env)).connect();
   const folder = newFolder();
   mkdirSync(join(folder, 'containai'));
-  writeFileSync(join(folder, 'containai/config.toml'), kubernetesConfig);
+  writeFileSync(join(folder, 'containai/config.toml'), kubernetesConfig());
   const host = new Host({ ...process.env, XDG_CONFIG_HOME: folder, XDG_STATE_HOME: folder });
   return await findEngine(host, loadConfig(host)).connect();
 }
