@@ -54,8 +54,9 @@ export function podFiles(
     const isRootOfVolume = path === inVolume?.mountPath;
     if (isRootOfVolume || inVolume === undefined)
       script.push(...making(posix.join(place.made, part), { is, mode }, key));
+    // What the agent has put in its place stays, and keeps nothing from starting.
     if (inVolume !== undefined && !isRootOfVolume)
-      script.push(...making(placeIn(inVolume, path), { is, mode }, key));
+      script.push(...making(placeIn(inVolume, path), { is, mode }, key).map((line) => `{ ${line}; } || :`));
     if (inVolume === undefined && !inHome) mounts.push({ name: volume.made, mountPath: path, subPath: part });
   }
   if (script.length > 0 && entries.some(({ path }) => isInside(path, home)))
