@@ -8,7 +8,7 @@ import type { Engine, InnerEntry, InnerFiles } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import { containerFiles, mountIdentities } from './spec/files';
 import { planOf } from './spec/plan';
-import { identifiedFor, notShared, notSharedStatus } from './spec/shared-folders';
+import { identifiedByInode, identifiedFor, notShared, notSharedStatus } from './spec/shared-folders';
 import {
   allBinds,
   containerUser,
@@ -49,9 +49,12 @@ export async function makeContainer(
   // podman makes one with the container, but without labels.
   await engine.createVolume(dataVolumeName(settings, user), ownerLabels(settings));
   const plan = planOf(settings, circumstances, fingerprint);
-  const id = await engine.createContainer(name, plan, async (inside) =>
-    inside.put(await filesFor(inside, { user, hostKey: privateKey }, request)),
-  );
+  const id = await engine.createContainer(name, plan, async (inside) => {
+    const files = await filesFor(inside, { user, hostKey: privateKey }, request);
+    // Other engines get them with each start.
+    const identities = about.can.restart ? [] : mountIdentities(identifiedByInode(allBinds(settings)));
+    await inside.put([...files, ...identities]);
+  });
   if (id === undefined) {
     // The engine may take a moment to know of the container whose name it has given away.
     await sleep(20);

@@ -21,6 +21,13 @@ export async function identifiedFor(
   return machine === undefined ? [] : await Promise.all(binds.map(asShared));
 }
 
+/** The same where a container gets all its files when it is made, and may start much later: by the inode numbers alone. */
+export function identifiedByInode(binds: readonly Bind[]): readonly Bind[] {
+  return binds
+    .filter(({ identity }) => identity !== '')
+    .map((bind) => ({ ...bind, identity: `:${bind.identity.split(':')[1]}` }));
+}
+
 async function asShared(bind: Bind): Promise<Bind> {
   const [, inode] = bind.identity.split(':');
   if (inode === undefined) return bind;

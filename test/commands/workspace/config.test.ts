@@ -46,7 +46,7 @@ describe('cai config', () => {
   });
 
   test('shows the same as JSON', async () => {
-    const user = userWith('[network]\nhttp_proxy = "http://me:secret@proxy.example:3128"');
+    const user = userWith('[network]\nhttp_proxy = "http://me:hunter2@proxy.example:3128"');
     writeFileSync(file, 'acp.terminal = "off"');
 
     const { status, stdout, stderr } = await runCli(['config', '--json', '--workspace', root], user);
@@ -59,7 +59,7 @@ describe('cai config', () => {
       value: 'http://***@proxy.example:3128',
       from: [`${user.file}:2`],
     });
-    expect(stdout).not.toContain('secret');
+    expect(stdout).not.toContain('hunter2');
     expect(keys).toHaveLength(configKeys.filter(({ path }) => path.length === 2).length);
     expect(notices).toEqual([
       `${file}:1: "acp.terminal" is ignored, because a repository cannot set it: if you want it, put it into ${user.file}`,

@@ -47,6 +47,8 @@ export class NumberedEditor {
   readonly sessions: Held[] = [];
   /** What must never be. */
   readonly faults: string[] = [];
+  /** Why sessions could not be opened at first. */
+  readonly unopened: string[] = [];
   #lastId = 0;
   readonly #open = new Map<unknown, (answer: Json) => void>();
 
@@ -64,14 +66,22 @@ export class NumberedEditor {
     await this.request('initialize', { protocolVersion: 1 });
     await Promise.all(
       Array.from({ length: sessions }, async (_, number) => {
-        const { result } = await this.request('session/new', { cwd, mcpServers: [] });
-        const id = (result as Json).sessionId as string;
+        const id = await this.#openSession(cwd);
         const held: Held = { name: `${this.name}-${number}`, id, turns: [] };
         this.sessions.push(held);
         this.wire.opened?.(id);
         while (!isOver() || held.turns.at(-1)?.answer?.result === undefined) await this.#turn(held);
       }),
     );
+  }
+
+  /** Tries again as long as it fails. */
+  async #openSession(cwd: string): Promise<string> {
+    for (;;) {
+      const { result, error } = await this.request('session/new', { cwd, mcpServers: [] });
+      if (result !== undefined) return (result as Json).sessionId as string;
+      this.unopened.push(JSON.stringify(error));
+    }
   }
 
   /** Sends a request; resolves with its answer. */

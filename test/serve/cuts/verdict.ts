@@ -16,7 +16,7 @@ export function recordOf(file: string): readonly Entry[] {
 
 /** Of turns none of which may have failed. */
 export function faultsOf(editors: readonly NumberedEditor[], record: readonly Entry[]): string[] {
-  const faults = editors.flatMap((each) => each.faults);
+  const faults = editors.flatMap((each) => [...each.faults, ...each.unopened]);
   const sessions = editors.flatMap((each) => each.sessions);
   faults.push(...record.filter((entry) => 'unasked' in entry).map((entry) => JSON.stringify(entry)));
   for (const { name, turns } of sessions) {

@@ -44,26 +44,21 @@ function policy(name: string, spec: NetworkPolicy['spec']): NetworkPolicy & obje
   return { ...{ apiVersion, kind: 'NetworkPolicy' }, metadata: { name }, spec };
 }
 
-/** Those of one namespace, which are looked at once. */
+/** Those of one namespace. */
 export class NetworkPolicies {
-  #others: Promise<readonly NetworkPolicy[]> | undefined;
-
   /** Nothing is asked yet. */
   constructor(private readonly api: KubernetesApi) {}
 
   /**
    * Makes and mends ours, if we may: else the administrator has, or the pod finds out. Rejects for a pod with these labels
-   * to which another policy gives a network that it is not to have.
+   * to which another policy gives a network that it is not to have: what policies allow adds up.
    */
   async keep(labels: Labels): Promise<void> {
-    this.#others ??= this.#provide().catch((reason: unknown) => {
-      this.#others = undefined;
-      throw reason;
-    });
-    const others = await this.#others;
+    const all = await this.#provide();
     if (labels[networkLabel] !== undefined) return;
-    const opening = others.find(
-      ({ spec }) => (spec.egress ?? []).length > 0 && selects(spec.podSelector, labels),
+    const opening = all.find(
+      ({ spec: { egress = [], ingress = [], podSelector } }) =>
+        egress.length + ingress.length > 0 && selects(podSelector, labels),
     );
     if (opening === undefined) return;
     const what = `the NetworkPolicy ${quoted(opening.metadata.name)} gives all pods a network that this one is not to have`;
@@ -86,10 +81,13 @@ export class NetworkPolicies {
       const { name } = wanted.metadata;
       const there = found.get(name);
       if (there !== undefined && isDeepStrictEqual(rulesOf(there), rulesOf(wanted))) continue;
+      // A patch adds to what is there, so that it has to take away what is too much.
+      const podSelector = { matchLabels: null, ...wanted.spec.podSelector };
+      const spec = { ...wanted.spec, podSelector, ingress: null, egress: null };
       const asked =
         there === undefined
           ? api.create(path, wanted).catch(unless(409))
-          : api.patch(`${path}/${name}`, { spec: { ...wanted.spec, ingress: null, egress: null } });
+          : api.patch(`${path}/${name}`, { spec });
       await asked.then(() => found.set(name, wanted), mayNot);
     }
     return [...found.values()];

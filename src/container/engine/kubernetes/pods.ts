@@ -10,6 +10,9 @@ import { endOf, idOf, isLost, partsOf } from './pod/pod-info';
 /** For how long what an ended pod has printed can be of interest, in milliseconds. */
 const endedMs = 10 * 60_000;
 
+/** So much is read of a log. */
+const logBytes = 64 * 1024;
+
 /** Those of one namespace. */
 export class Pods {
   /** Nothing is asked yet. */
@@ -65,8 +68,9 @@ export class Pods {
   /** Nothing else removes those that have ended by themselves. */
   async removeEnded(labels: Labels): Promise<void> {
     const ended = (await this.list(labels)).filter((pod) => {
-      const { finishedAt } = endOf(pod) ?? {};
-      return finishedAt !== undefined && Date.now() - Date.parse(finishedAt) > endedMs;
+      const end = endOf(pod);
+      const { finishedAt = pod.metadata.creationTimestamp ?? '' } = end ?? {};
+      return end !== undefined && Date.now() - Date.parse(finishedAt) > endedMs;
     });
     await Promise.all(ended.map((pod) => this.remove(idOf(pod), 0)));
   }
@@ -85,7 +89,9 @@ export class Pods {
 
   /** What a pod has printed: its last lines. */
   async log(id: string, lines: number): Promise<string> {
-    return await this.namespace.api.text(`${this.#path(partsOf(id).name)}/log?tailLines=${lines}`);
+    return await this.namespace.api.text(
+      `${this.#path(partsOf(id).name)}/log?tailLines=${lines}&limitBytes=${logBytes}`,
+    );
   }
 
   #path(name?: string): string {

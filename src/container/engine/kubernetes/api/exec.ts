@@ -41,21 +41,26 @@ function outputOf(webSocket: WebSocket): Promise<string> {
       webSocket.terminate();
     };
     const timer = setTimeout(() => fail(new Error(`no answer for ${limitMs / 1_000} s`)), limitMs);
+    let isDone = false;
     webSocket.on('message', (message: Buffer) => {
       const content = message.subarray(1);
-      if (message[0] === stdoutChannel && (bytes += content.length) <= maxBytes) printed.push(content);
+      if (message[0] === stdoutChannel) printed.push(content);
+      if (message[0] === stdoutChannel && (bytes += content.length) > maxBytes)
+        fail(new Error(`it prints more than ${maxBytes} bytes`));
       if (message[0] !== statusChannel) return;
       const { status, message: said } = JSON.parse(content.toString()) as {
         readonly status?: string;
         readonly message?: string;
       };
-      if (status !== 'Success') fail(new Error(said ?? 'the program has failed'));
+      if (status === 'Success') isDone = true;
+      else fail(new Error(said ?? 'the program has failed'));
     });
     webSocket.on('unexpected-response', (_request, answer: IncomingMessage) => {
       text(answer).then((body) => fail(new ApiRefusal(answer.statusCode ?? 0, body)), fail);
     });
     webSocket.on('error', fail);
     webSocket.on('close', () => {
+      if (!isDone) fail(new Error('the connection broke off'));
       clearTimeout(timer);
       resolve(Buffer.concat(printed).toString());
     });

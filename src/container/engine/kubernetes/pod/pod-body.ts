@@ -6,7 +6,7 @@ import type { ContainerPlan, InnerEntry, Labels } from '../../engine';
 import { annotationsOf, selectableOf } from './labels';
 import { networkLabel } from '../network-policy';
 import { objectName } from './object-name';
-import { mainContainer, type PodContainer, type SecurityContext } from './pod';
+import { firstContainer, mainContainer, type PodContainer, type SecurityContext } from './pod';
 import { podFiles } from './pod-files';
 import { podMounts } from './pod-mounts';
 import { podWall } from './pod-network';
@@ -60,7 +60,7 @@ export function podBody({ name, secretName, imageEnv, plan, entries, wanted }: P
   };
   const first: PodContainer & object = {
     ...shared,
-    name: 'files',
+    name: firstContainer,
     command: ['/bin/sh', '-c', literal(['set -e', ...wall.script, ...files.script].join('\n'))],
     env: wall.env,
     volumeMounts: files.initMounts,

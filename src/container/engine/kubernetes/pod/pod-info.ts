@@ -7,7 +7,7 @@ import { networkLabel } from '../network-policy';
 import { literalText } from './pod-body';
 import { mountsIn } from './pod-mounts';
 import { quantity } from '../rights';
-import { mainContainer, type ContainerStatus, type Pod, type PodContainer } from './pod';
+import { firstContainer, mainContainer, type ContainerStatus, type Pod, type PodContainer } from './pod';
 
 /** How `cai` names a pod: another pod of the same name is another container. */
 export function idOf({ metadata: { name, uid } }: Pod): string {
@@ -88,9 +88,14 @@ function rightsOf({ metadata, spec }: Pod, main: PodContainer): ContainerRights 
   const { type, localhostProfile } = context.seccompProfile ?? ofPod.seccompProfile ?? {};
   return {
     capabilities: [...(context.capabilities?.add ?? [])].sort(),
-    // Another container would share its network and volumes.
+    // Another container would share its network and volumes. One that runs before it is restricted by its namespace.
     isConfined:
       spec.containers.length === 1 &&
+      (spec.ephemeralContainers ?? []).length === 0 &&
+      (spec.initContainers ?? []).every(
+        ({ name, restartPolicy }) => name === firstContainer && !restartPolicy,
+      ) &&
+      context.runAsUser === undefined &&
       (context.capabilities?.drop ?? []).includes('ALL') &&
       context.allowPrivilegeEscalation === false &&
       context.privileged !== true &&
@@ -98,7 +103,7 @@ function rightsOf({ metadata, spec }: Pod, main: PodContainer): ContainerRights 
         (each) => each !== true,
       ) &&
       (ofPod.supplementalGroups ?? []).length === 0,
-    hasNetwork: metadata.labels?.[networkLabel] === 'open',
+    hasNetwork: metadata.labels?.[networkLabel] !== undefined,
     seccomp: type === 'RuntimeDefault' ? engineProfile : (localhostProfile ?? 'unconfined'),
     cgroups: 'private',
     memoryBytes: quantity(main.resources?.limits?.memory ?? '0'),

@@ -6,7 +6,7 @@ import type { KubernetesApi } from '../api/api';
 import { mainContainer } from './pod';
 
 const perl = '/usr/bin/perl';
-const listing = String.raw`for my $stat (glob '/proc/[0-9]*/stat') { open my $f, '<', $stat or next; my ($pid, $parent) = (readline($f) // '') =~ /^(\d+) \(.*\) \S (\d+)/s or next; open my $c, '<', "/proc/$pid/cmdline" or next; my $line = do { local $/; <$c> } // ''; $line =~ s/\0$//; $line =~ tr/\0\n/  /; print "$pid $parent $line\n" }`;
+const listing = String.raw`for my $stat (glob '/proc/[0-9]*/stat') { open my $f, '<', $stat or next; my ($pid, $parent) = (do { local $/; <$f> } // '') =~ /^(\d+) \(.*\) \S (\d+)/s or next; open my $c, '<', "/proc/$pid/cmdline" or next; read $c, my $line, 4096; $line //= ''; $line =~ s/\0$//; $line =~ tr/\0\n/  /; print "$pid $parent $line\n" }`;
 
 /** All of them, but for the one that tells. */
 export async function processesIn(api: KubernetesApi, pod: string): Promise<readonly ContainerProcess[]> {

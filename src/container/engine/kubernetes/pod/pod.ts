@@ -118,6 +118,8 @@ export interface Pod {
     readonly securityContext?: SecurityContext & { readonly supplementalGroups?: readonly number[] };
     readonly volumes?: readonly PodVolume[];
     readonly containers: readonly PodContainer[];
+    readonly initContainers?: readonly { readonly name: string; readonly restartPolicy?: string }[];
+    readonly ephemeralContainers?: readonly object[];
   };
   /** What has become of it. */
   readonly status?: {
@@ -137,3 +139,6 @@ export interface Pod {
 
 /** Name of the container in which everything runs. */
 export const mainContainer = 'agent';
+
+/** Name of the one that runs before it. */
+export const firstContainer = 'files';
