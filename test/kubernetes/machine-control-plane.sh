@@ -92,7 +92,10 @@ start_volume_opener() {
 class_of_volumes='{"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "kubernetes.io/host-path",
   "metadata": {"name": "folders", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}}'
 
-offer_volumes() { logged 'volumes cannot be offered' kubectl apply --filename - <<<"$class_of_volumes"; }
+offer_volumes() {
+  echo "$class_of_volumes" >"$run/volumes.json"
+  logged 'volumes cannot be offered' kubectl apply --filename "$run/volumes.json"
+}
 
 start_scheduler() {
   local conf=$run/scheduler.conf
