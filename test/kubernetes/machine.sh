@@ -15,9 +15,9 @@
 # Each node has a network, mounts, control groups and a containerd of its own; all that runs is in one control
 # group, by which `stop` finds it. Images come from the engine that `test/engine/machine.sh` runs: CAI_TEST_IMAGES
 # names those that `start` imports, and pushes to a registry that this machine and both nodes know by the same name
-# (`env` tells it as CAI_TEST_REGISTRY, and the first image in it as CAI_TEST_K8S_IMAGE). The programs of Kubernetes are in $CAI_TEST_K8S_DIST, else in `dist` below; where
-# there are none, `build.sh` makes them, once. All else is in $CAI_TEST_K8S_STATE, else in
-# /var/lib/containai-test-kubernetes.
+# (`env` tells it as CAI_TEST_REGISTRY, and the first image in it as CAI_TEST_K8S_IMAGE). The programs of Kubernetes are
+# in $CAI_TEST_K8S_DIST, else in `dist` below; where there are none, `build.sh` makes them, once. All else is in
+# $CAI_TEST_K8S_STATE, else in /var/lib/containai-test-kubernetes.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -31,6 +31,8 @@ bin=$state/bin
 run=$state/run
 # Which images the nodes have: "NAME ID", one a line.
 imported=$run/imported
+# Is there once a start has done all of its steps.
+whole=$run/whole
 nodes=(1 2)
 processes=(registry registry-nodes etcd api-server controller-manager volume-opener scheduler)
 for node in "${nodes[@]}"; do processes+=("containerd-node$node" "kubelet-node$node"); done
@@ -130,6 +132,7 @@ is_ready() {
 
 is_running() {
   local process node
+  [[ -e $whole ]] || return
   for process in "${processes[@]}"; do process_id "$process" >/dev/null || return; done
   api_answers || return
   for node in "${nodes[@]}"; do is_ready "node$node" || return; done
@@ -160,6 +163,7 @@ start_cluster() {
   offer_volumes
   # No pod can be made before.
   awaited controller-manager kubectl get serviceaccount default
+  touch "$whole"
 }
 
 # Also takes away what is left of a cluster that ended with the machine, or whose start failed.

@@ -76,7 +76,7 @@ test('two workspaces at once have an agent each, which reads, writes and runs a 
 
   for (const [index, transcript] of (await Promise.all(turns)).entries()) {
     expect(agentAnswers(transcript, 'session/prompt')).toMatchObject([endTurn]);
-    expect(readFileSync(join(workspaces[index]!, 'note.txt'), 'utf8')).toBe('by the agent');
+    expect(readFileSync(join(workspaces[index]!, 'note.txt'), 'utf8').trimEnd()).toBe('by the agent');
     expect(readFileSync(join(workspaces[index]!, 'made-by-shell'), 'utf8')).toBe('');
   }
   const pods = await Promise.all(workspaces.map(podOf));

@@ -74,8 +74,9 @@ export class Registry {
   }
 
   /**
-   * The image of that name, which has a tag or a digest. `undefined`: the registry has none, or the name is of none. Of an index, the digest is
-   * that of the index, and the rest is of this kind of machine if it is there. Rejects with `CaiError('IMAGE')`.
+   * The image of that name, which has a tag or a digest. `undefined`: the registry has none, or the name is of none. Of an
+   * index, the digest is that of the index, and the rest is of this kind of machine if it is there. Rejects with
+   * `CaiError('IMAGE')`.
    */
   async find(ref: string): Promise<RegistryImage | undefined> {
     const reference = parseReference(ref);

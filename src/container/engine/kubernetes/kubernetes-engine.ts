@@ -63,10 +63,10 @@ export class KubernetesEngine implements Engine {
   ) {
     this.images = new KubernetesImages(registry);
     this.#namespace = new Namespace(api);
-    this.#policies = new NetworkPolicies(api);
+    this.#policies = new NetworkPolicies(this.#namespace);
     this.#pods = new Pods(this.#namespace);
     this.#claims = new Claims(this.#namespace, wanted);
-    this.allowances = allowancesOf(api);
+    this.allowances = allowancesOf(this.#namespace);
   }
 
   /** Finds out whether it is there. `state`: folder of our own; `registry` tells of images. Rejects with `NO_ENGINE`. */

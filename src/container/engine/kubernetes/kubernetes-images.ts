@@ -6,15 +6,21 @@ import type { ImageInfo } from '../engine-info';
 
 /** One cluster's. */
 export class KubernetesImages implements ImageStore {
+  readonly #found = new Map<string, ImageInfo>();
+
   /** Nothing is asked yet. */
   constructor(private readonly registry: Pick<Registry, 'find'>) {}
 
-  /** As of `ImageStore`: by its digest, so that every node has the same. */
+  /** As of `ImageStore`: by its digest, so that every node has the same. What has a digest is asked for once. */
   async find(ref: string): Promise<ImageInfo | undefined> {
+    const known = this.#found.get(ref);
+    if (known !== undefined) return known;
     const found = await this.registry.find(ref);
-    return (
-      found && { id: found.id, tags: ref === found.id ? [] : [ref], labels: found.labels, env: found.env }
-    );
+    if (found === undefined) return undefined;
+    const { id, labels, env } = found;
+    const image = { id, tags: [], labels, env };
+    this.#found.set(id, image);
+    return ref === id ? image : { ...image, tags: [ref] };
   }
 
   /** As of `ImageStore`: nodes clear away what they do not use, and what a registry has is not ours. */

@@ -22,32 +22,6 @@ export class Namespace {
     return withQuery(this.path(kind), wanted.length === 0 ? {} : { labelSelector: wanted.join() });
   }
 
-  /**
-   * Looks at an object whenever it changes, until `look` tells something; `undefined`: it is not there. Rejects with what
-   * `look` throws, or with the reason of `signal`.
-   */
-  async follow<T>(
-    kind: string,
-    object: string,
-    look: (found: unknown) => T | undefined,
-    signal?: AbortSignal,
-  ): Promise<T> {
-    const path = withQuery(this.path(kind), { fieldSelector: `metadata.name=${object}` });
-    const done = new AbortController();
-    let found: T | undefined;
-    await this.api.watch(
-      path,
-      (event) => {
-        const told = event.type === 'LISTED' ? event.objects[0] : event.object;
-        found = look(event.type === 'DELETED' ? undefined : told);
-        if (found !== undefined) done.abort();
-      },
-      signal === undefined ? done.signal : AbortSignal.any([done.signal, signal]),
-    );
-    if (found === undefined) throw signal!.reason;
-    return found;
-  }
-
   /** Rejects with `CaiError`: `what` was tried, as in "cannot ...". */
   async ask<T>(what: string, request: () => Promise<T>, code: FailureCode = 'CONTAINER_START'): Promise<T> {
     try {

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { quoted } from '../../../system/quoted';
 import { NoWall, type Labels } from '../engine';
-import type { KubernetesApi } from './api/api';
 import { unless } from './api/api-error';
+import type { Namespace } from './namespace';
 
 /** On pods that may reach a network. */
 export const networkLabel = 'containai.network';
@@ -47,7 +47,7 @@ function policy(name: string, spec: NetworkPolicy['spec']): NetworkPolicy & obje
 /** Those of one namespace. */
 export class NetworkPolicies {
   /** Nothing is asked yet. */
-  constructor(private readonly api: KubernetesApi) {}
+  constructor(private readonly namespace: Namespace) {}
 
   /**
    * Makes and mends ours, if we may: else the administrator has, or the pod finds out. Rejects for a pod with these labels
@@ -69,8 +69,8 @@ export class NetworkPolicies {
 
   /** Resolves with the policies as they are then; with none if we may not look. */
   async #provide(): Promise<readonly NetworkPolicy[]> {
-    const { api } = this;
-    const path = `/apis/${apiVersion}/namespaces/${encodeURIComponent(api.cluster.namespace)}/networkpolicies`;
+    const { api } = this.namespace;
+    const path = this.namespace.path('networkpolicies', undefined, `/apis/${apiVersion}`);
     const mayNot = unless(403);
     const listed = await api.list(path).catch(mayNot);
     if (listed === undefined) return [];

@@ -1,5 +1,6 @@
 /** The pods of a namespace, by the ids and names of their containers. Methods reject as those of `KubernetesApi`. */
 import type { Labels } from '../engine';
+import { withQuery } from './api/api';
 import { refusalOf, unless } from './api/api-error';
 import type { Namespace } from './namespace';
 import { objectName } from './pod/object-name';
@@ -75,16 +76,31 @@ export class Pods {
     await Promise.all(ended.map((pod) => this.remove(idOf(pod), 0)));
   }
 
-  /** As `Namespace.follow`; another one of that name is none. */
+  /**
+   * Looks at a pod whenever it changes, until `look` tells something; `undefined`: it is not there, or it is another one of
+   * that name. Rejects with what `look` throws, or with the reason of `signal`.
+   */
   async follow<T>(
     id: string,
     look: (pod: Pod | undefined) => T | undefined,
     signal?: AbortSignal,
   ): Promise<T> {
     const { name, uid } = partsOf(id);
-    const isIt = (pod: Pod | undefined) => uid === undefined || pod?.metadata.uid === uid;
-    const lookAt = (found: unknown) => look(isIt(found as Pod) ? (found as Pod) : undefined);
-    return await this.namespace.follow('pods', objectName(name), lookAt, signal);
+    const path = withQuery(this.#path(), { fieldSelector: `metadata.name=${objectName(name)}` });
+    const done = new AbortController();
+    let told: T | undefined;
+    await this.namespace.api.watch(
+      path,
+      (event) => {
+        const pod = (event.type === 'LISTED' ? event.objects[0] : event.object) as Pod | undefined;
+        const isIt = event.type !== 'DELETED' && (uid === undefined || pod?.metadata.uid === uid);
+        told = look(isIt ? pod : undefined);
+        if (told !== undefined) done.abort();
+      },
+      signal === undefined ? done.signal : AbortSignal.any([done.signal, signal]),
+    );
+    if (told === undefined) throw signal!.reason;
+    return told;
   }
 
   /** What a pod has printed: its last lines. */

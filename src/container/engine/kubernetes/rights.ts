@@ -1,7 +1,7 @@
 /** What a cluster has to allow in the namespace, and what of it we have. */
 import type { Allowances, MissingRight, QuotaUse } from '../engine';
-import type { KubernetesApi } from './api/api';
-import { refusalOf } from './api/api-error';
+import { unless } from './api/api-error';
+import type { Namespace } from './namespace';
 
 /** The same verbs on some kinds of objects. */
 export interface NeededRight {
@@ -65,12 +65,12 @@ export const neededRights: readonly NeededRight[] = [
   },
 ];
 
-/** Asks one cluster. */
-export function allowancesOf(api: KubernetesApi): Allowances {
-  return { missingRights: () => missingRights(api), quotas: () => quotas(api) };
+/** Asks for one namespace. */
+export function allowancesOf(namespace: Namespace): Allowances {
+  return { missingRights: () => missingRights(namespace), quotas: () => quotas(namespace) };
 }
 
-async function missingRights(api: KubernetesApi): Promise<readonly MissingRight[]> {
+async function missingRights({ api }: Namespace): Promise<readonly MissingRight[]> {
   const { namespace } = api.cluster;
   const each = neededRights.flatMap(({ group, resources, verbs, ...rest }) =>
     resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb, ...rest }))),
@@ -95,13 +95,9 @@ interface Quota {
 }
 
 /** Rights to see quotas are no needed ones: without them nothing is told. */
-async function quotas(api: KubernetesApi): Promise<readonly QuotaUse[]> {
-  const path = `/api/v1/namespaces/${encodeURIComponent(api.cluster.namespace)}/resourcequotas`;
-  const { items } = await api.list(path).catch((reason: unknown) => {
-    if (refusalOf(reason) !== 403) throw reason;
-    return { items: [] };
-  });
-  return (items as readonly Quota[]).flatMap(({ status: { hard = {}, used = {} } = {} }) =>
+async function quotas(namespace: Namespace): Promise<readonly QuotaUse[]> {
+  const listed = await namespace.api.list(namespace.path('resourcequotas')).catch(unless(403));
+  return ((listed?.items ?? []) as readonly Quota[]).flatMap(({ status: { hard = {}, used = {} } = {} }) =>
     Object.entries(hard).map(([what, limit]) => {
       const now = used[what] ?? '0';
       return { what, used: now, limit, isUsedUp: quantity(now) >= quantity(limit) };

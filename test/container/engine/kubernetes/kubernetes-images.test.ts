@@ -3,9 +3,8 @@ import { expectedError } from '../../../expected-error';
 
 const id = `ghcr.io/team/containai@sha256:${'a1'.repeat(32)}`;
 const image = { id, env: ['A=1'], labels: { a: 'b' }, created: undefined };
-const images = new KubernetesImages({
-  find: (ref) => Promise.resolve(ref.endsWith(':none') ? undefined : image),
-});
+const find = jest.fn((ref: string) => Promise.resolve(ref.endsWith(':none') ? undefined : image));
+const images = new KubernetesImages({ find });
 
 describe('the images of a cluster', () => {
   test('are those of the registry, by their digests', async () => {
@@ -16,6 +15,7 @@ describe('the images of a cluster', () => {
       tags: ['ghcr.io/team/containai:claude'],
     });
     expect(await images.find(id)).toEqual({ ...info, tags: [] });
+    expect(find).toHaveBeenCalledTimes(1);
     expect(await images.find('ghcr.io/team/containai:none')).toBeUndefined();
   });
 

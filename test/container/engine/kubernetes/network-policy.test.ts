@@ -1,4 +1,5 @@
 import { KubernetesApi } from '../../../../src/container/engine/kubernetes/api/api';
+import { Namespace } from '../../../../src/container/engine/kubernetes/namespace';
 import {
   NetworkPolicies,
   networkLabel,
@@ -26,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => api.end());
 
 function policies(): NetworkPolicies {
-  return new NetworkPolicies(new KubernetesApi(api.cluster));
+  return new NetworkPolicies(new Namespace(new KubernetesApi(api.cluster)));
 }
 
 function other(spec: NetworkPolicy['spec']): NetworkPolicy {

@@ -1,5 +1,6 @@
 /** That rights which are missing are found, `test/kubernetes/rights.test.ts` tries on a cluster. */
 import { KubernetesApi } from '../../../../src/container/engine/kubernetes/api/api';
+import { Namespace } from '../../../../src/container/engine/kubernetes/namespace';
 import { allowancesOf, quantity } from '../../../../src/container/engine/kubernetes/rights';
 import { json, PlayedApi, status } from './api/played-api';
 
@@ -27,7 +28,7 @@ describe('quotas', () => {
     };
     api.answer = (response) => json(response, { items: [one, { status: { hard: { secrets: '1' } } }, {}] });
 
-    expect(await allowancesOf(new KubernetesApi(api.cluster)).quotas()).toEqual([
+    expect(await allowancesOf(new Namespace(new KubernetesApi(api.cluster))).quotas()).toEqual([
       { what: 'pods', used: '4', limit: '4', isUsedUp: true },
       { what: 'requests.cpu', used: '100m', limit: '2', isUsedUp: false },
       { what: 'secrets', used: '0', limit: '1', isUsedUp: false },
@@ -36,7 +37,7 @@ describe('quotas', () => {
 
   test('that we may not see are none, and other failures are told', async () => {
     api.answer = (response) => json(response, status(403, 'Forbidden', 'no'), 403);
-    const allowances = allowancesOf(new KubernetesApi(api.cluster));
+    const allowances = allowancesOf(new Namespace(new KubernetesApi(api.cluster)));
 
     expect(await allowances.quotas()).toEqual([]);
     api.answer = (response) => json(response, status(500, 'InternalError', 'broken'), 500);

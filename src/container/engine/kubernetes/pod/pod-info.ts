@@ -25,12 +25,13 @@ export function containerInfoOf(pod: Pod, shared: Config['kubernetes']['volumes'
   const { metadata, spec, status } = pod;
   const main = spec.containers.find(({ name }) => name === mainContainer) ?? spec.containers[0]!;
   const { running, terminated } = statusIn(status, main.name)?.state ?? {};
+  const state = stateOf(pod);
   const startedAt = Date.parse(running?.startedAt ?? terminated?.startedAt ?? '');
   return {
     id: idOf(pod),
     name: nameOfObject(metadata.name),
-    state: stateOf(pod),
-    isRunning: stateOf(pod) === 'running',
+    state,
+    isRunning: state === 'running',
     exitCode: endOf(pod)?.exitCode ?? 0,
     isOomKilled: terminated?.reason === 'OOMKilled',
     startedAt: Number.isNaN(startedAt) ? undefined : startedAt,
