@@ -1,5 +1,4 @@
 /** The running container of a workspace and an agent: looks at what is there, has `decide` say what to do, does it. */
-import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError } from '../errors';
 import { quoted } from '../system/quoted';
@@ -192,9 +191,7 @@ export function replacedRemedy(workspace: string): string {
 /** A container that stays half made, or whose maker has died, is removed. */
 async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> {
   const end = Date.now() + (await engine.about()).startMs;
-  const [maker = '', machine = hostname()] = (info.labels[label.maker] ?? '').split(' ');
-  // Of processes on another machine nothing is known.
-  const isGone = () => machine === hostname() && isRunning(maker) === false;
+  const isGone = () => isRunning(info.labels[label.maker] ?? '') === false;
   for (let pauseMs = 20; Date.now() < end && !isGone(); pauseMs = Math.min(2 * pauseMs, 500)) {
     await sleep(pauseMs);
     const now = await engine.inspectContainer(info.id);

@@ -1,15 +1,32 @@
-/** Which process: its id and when it was started, which no other process of this machine ever has. */
-import { readFileSync } from 'node:fs';
+/** Which process: its id, when it was started, and where its id counts, which no other process ever has together. */
+import { readFileSync, readlinkSync } from 'node:fs';
 
-/** `PID.START` of this process. */
+/** `PID.START@PLACE` of this process; without a place on a system that does not tell. Fit for a file name. */
 export function ownIdentity(): string {
-  return `${process.pid}.${startOf(process.pid) ?? 0}`;
+  return `${process.pid}.${startOf(process.pid) ?? 0}${ownPlace()}`;
 }
 
-/** Whether the process of that identity runs; `undefined` for a text that is none. */
+/**
+ * Whether the process of that identity runs. `undefined` for a text that is none, and for a process whose id counts
+ * elsewhere: on another machine, or in another container of this one.
+ */
 export function isRunning(identity: string): boolean | undefined {
-  const [, pid, start] = /^(\d+)\.(\d+)$/.exec(identity) ?? [];
-  return pid === undefined ? undefined : startOf(Number(pid)) === Number(start);
+  const [, pid, start, place] = /^(\d+)\.(\d+)(@[\w-]+)?$/.exec(identity) ?? [];
+  if (pid === undefined || (place !== undefined && place !== ownPlace())) return undefined;
+  return startOf(Number(pid)) === Number(start);
+}
+
+let place: string | undefined;
+
+/** Process ids are those of a namespace, and of a machine from its start to its end. Source: pid_namespaces(7). */
+function ownPlace(): string {
+  try {
+    place ??= `@${readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()}-${/\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0]}`;
+  } catch {
+    // Not Linux: its state folders are not in containers.
+    place = '';
+  }
+  return place;
 }
 
 /**

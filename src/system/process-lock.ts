@@ -1,8 +1,12 @@
-/** Locks between processes of this machine, which a process that dies does not keep. */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** Locks between all processes that have the folder, which a process that dies does not keep. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRunning, ownIdentity } from './process-identity';
+
+/** Of a process in another container or on another machine, nothing is known but the time of its file: in milliseconds. */
+const renewMs = 5_000;
+const leaseMs = 30_000;
 
 /** A process that has a lock, is about to take it, or had it when it died. */
 interface LockHolder {
@@ -28,8 +32,10 @@ export interface Lock {
 
 /**
  * The locks of one folder, which may have other files. Each process that has a lock has a file of its own there, named
- * after the lock, its process id and the time it was started. No other process ever has that name: whoever finds the
- * file of a dead process can remove it without the danger of removing the one of a new owner.
+ * after the lock and the process. No other process ever has that name: whoever finds the file of a dead process can remove
+ * it without the danger of removing the one of a new owner. A process that does not count here, because it is in another
+ * container or on another machine, is taken for dead when it has not renewed its file for half a minute: clocks of
+ * machines that share the folder must not differ by more.
  */
 export class ProcessLocks {
   /** `folder` is made when it is needed. */
@@ -38,10 +44,10 @@ export class ProcessLocks {
   /** All holders of all locks; none if the folder cannot be read. */
   holders(): LockHolder[] {
     return (unlessFailed(() => readdirSync(this.folder)) ?? []).flatMap((file) => {
-      const [, name, identity] = /^([^.].*)\.(\d+\.\d+)\.lock$/.exec(file) ?? [];
+      const [, name, identity] = /^([^.].*)\.(\d+\.\d+(?:@[\w-]+)?)\.lock$/.exec(file) ?? [];
       if (name === undefined || identity === undefined) return [];
       const path = join(this.folder, file);
-      const isAlive = isRunning(identity) === true;
+      const isAlive = isRunning(identity) ?? isRenewed(path);
       const note = isAlive ? unlessFailed(() => readFileSync(path, 'utf8')) : undefined;
       return [{ name, pid: Number.parseInt(identity, 10), isAlive, note: note ?? '', path }];
     });
@@ -60,7 +66,9 @@ export class ProcessLocks {
       rmSync(path, { force: true });
       return undefined;
     }
+    const renewal = setInterval(() => renew(path), renewMs).unref();
     const release = (isSettled = true): void => {
+      clearInterval(renewal);
       // Ours last: whoever takes it after us finds it as it is.
       for (const dead of isSettled ? others : []) rmSync(dead.path, { force: true });
       rmSync(path, { force: true });
@@ -113,6 +121,16 @@ export class ProcessLocks {
       throw reason;
     }
   }
+}
+
+function isRenewed(path: string): boolean {
+  const renewedAt = unlessFailed(() => statSync(path).mtimeMs) ?? 0;
+  return Math.abs(Date.now() - renewedAt) < leaseMs;
+}
+
+function renew(path: string): void {
+  const now = new Date();
+  unlessFailed(() => utimesSync(path, now, now));
 }
 
 /** `undefined` for what cannot be read: nobody has taken a lock yet, or it has just been given back. */

@@ -4,7 +4,7 @@ import { isRunning, ownIdentity } from '../../src/system/process-identity';
 
 describe('a process', () => {
   it('runs, as far as it is this one', () => {
-    expect(ownIdentity()).toMatch(new RegExp(`^${process.pid}\\.\\d+$`));
+    expect(ownIdentity()).toMatch(new RegExp(`^${process.pid}\\.\\d+(@[\\w-]+)?$`));
     expect(isRunning(ownIdentity())).toBe(true);
   });
 
@@ -19,7 +19,13 @@ describe('a process', () => {
     expect(isRunning(other)).toBe(false);
   });
 
-  it.each(['', '1', 'a.b', '1.2.3', '-1.5'])('is not named by %j', (text) => {
+  it('is not known when its id counts elsewhere', () => {
+    const elsewhere = ownIdentity().replace(/\d$/, (digit) => String((Number(digit) + 1) % 10));
+
+    expect(isRunning(elsewhere)).toBeUndefined();
+  });
+
+  it.each(['', '1', 'a.b', '1.2.3', '-1.5', '1.2@', '1.2@a/b'])('is not named by %j', (text) => {
     expect(isRunning(text)).toBeUndefined();
   });
 });

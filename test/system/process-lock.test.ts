@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ProcessLocks } from '../../src/system/process-lock';
 import { compiled, run } from '../support/program';
@@ -95,6 +95,39 @@ describe('a lock', () => {
     expect(locks.tryTake('a')).toMatchObject({ isLeft: true });
 
     other.kill('SIGKILL');
+  });
+
+  test('is kept by a process of another container as long as that renews its file, and half a minute longer', () => {
+    const file = join(folder, `a.1.5@elsewhere.lock`);
+    mkdirSync(folder);
+    writeFileSync(file, '');
+    expect(locks.tryTake('a')).toBeUndefined();
+
+    const long = Date.now() / 1_000 - 31;
+    utimesSync(file, long, long);
+    const lock = locks.tryTake('a');
+
+    expect(lock).toMatchObject({ isLeft: true });
+    lock!.release();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('is renewed for those in other containers until it is given back', () => {
+    jest.useFakeTimers();
+    try {
+      const lock = locks.tryTake('a');
+      const [name = ''] = readdirSync(folder);
+      const long = Date.now() / 1_000 - 31;
+      utimesSync(join(folder, name), long, long);
+
+      jest.advanceTimersByTime(5_000);
+
+      expect(statSync(join(folder, name)).mtimeMs).toBeGreaterThan(Date.now() - 6_000);
+      lock!.release();
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   test('is had by one process at a time, however many want it at once', async () => {

@@ -1,5 +1,4 @@
 /** What the container of a workspace and an agent is to be, as an engine is asked for it. */
-import { hostname } from 'node:os';
 import { ownIdentity } from '../../system/process-identity';
 import { agentHome } from '../../workspace/mount';
 import type { ContainerPlan } from '../engine/engine';
@@ -39,7 +38,7 @@ export function planOf(settings: Settings, circumstances: Circumstances, hostKey
       [label.roots]: rootsText(settings.binds),
       [label.hostKey]: hostKey,
       ...(settings.authority !== undefined && { [label.authority]: settings.authority }),
-      [label.maker]: `${ownIdentity()} ${hostname()}`,
+      [label.maker]: ownIdentity(),
     },
     volumeLabels: ownerLabels(settings),
     mounts: mountsOf(settings, circumstances.user),

@@ -29,7 +29,7 @@ export const label = {
   authority: 'containai.authority',
   // Fingerprint of its SSH host key, `SHA256:...`.
   hostKey: 'containai.host-key',
-  // Process that made it, until it has been started, and the name of its machine.
+  // Process that made it, as `ownIdentity` names it.
   maker: 'containai.maker',
   // Id of the host's user that made it.
   user: 'containai.user',
