@@ -31,6 +31,7 @@ const layers: Layers = [
   ['container/engine/'],
   ['container/spec/'],
   ['container/image/', 'container/ssh/'],
+  ['container/copy/'],
   ['container/'],
   ['serve/door/'],
   ['page/'],
@@ -64,6 +65,7 @@ const doors = {
   'container/engine/docker/': 'container/engine/docker/docker-engine',
   'container/engine/kubernetes/': 'container/engine/kubernetes/kubernetes-engine',
   'container/registry/': 'container/registry/registry',
+  'container/copy/': 'container/copy/copy',
 };
 
 /** Source files without a test file of the same name, each with the reason. */

@@ -39,6 +39,9 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   'Files that agents have left and your programs would run': [
     ['review', 'show them; --restore puts them aside', () => import('./workspace/review')],
   ],
+  'Work of agents that have a copy of the workspace in a cluster': [
+    ['pull', 'bring their commits into your repository', () => import('./run/pull')],
+  ],
   'Signing in to agents': [
     ['login AGENT', "sign in by the agent's own command", () => import('./run/login')],
     ['logout AGENT', 'sign out again', () => import('./run/logout')],

@@ -98,6 +98,7 @@ const tables = {
     tolerations: key('tolerations', tolerations, 'never', []),
     runtime_class: key('runtimeClass', text, 'never'),
     pull_secrets: key('pullSecrets', objectNames, 'never', []),
+    copy: key('copy', oneOf('off', 'git'), 'never', 'off'),
   },
   'kubernetes.volumes.[]': {
     folder: required(key('folder', absolutePath, 'never')),

@@ -12,6 +12,8 @@ import { identifiedByInode, identifiedFor, notShared, notSharedStatus } from './
 import {
   allBinds,
   containerUser,
+  copyLabels,
+  copyVolumeName,
   dataVolumeName,
   ownerLabels,
   type ContainerUser,
@@ -48,6 +50,7 @@ export async function makeContainer(
   const { privateKey, fingerprint } = newHostKey();
   // podman makes one with the container, but without labels.
   await engine.createVolume(dataVolumeName(settings, user), ownerLabels(settings));
+  if (settings.isCopied === true) await engine.createVolume(copyVolumeName(settings), copyLabels(settings));
   const plan = planOf(settings, circumstances, fingerprint);
   const id = await engine.createContainer(name, plan, async (inside) => {
     const files = await filesFor(inside, { user, hostKey: privateKey }, request);

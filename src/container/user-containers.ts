@@ -1,6 +1,6 @@
 /** The containers and volumes that `cai` has made for one user. Others do not exist for it. */
 import type { Engine } from './engine/engine';
-import { dataFolder, label, type Recorded } from './spec/spec';
+import { dataFolder, isCopyVolume, label, type Recorded } from './spec/spec';
 import { objectIn } from '../system/state-folder';
 
 /** A container of ours. */
@@ -19,10 +19,12 @@ export interface OwnContainer {
   readonly createdAt: number;
   /** Name of the volume with its agent's data; `undefined`: its record cannot be read. */
   readonly dataVolume: string | undefined;
+  /** Name of the volume with the copy of its workspace; `undefined`: it has none. */
+  readonly copyVolume: string | undefined;
 }
 
-/** A volume of ours, with the data of an agent of that name. */
-export type OwnVolume = Pick<OwnContainer, 'name' | 'agent'>;
+/** A volume of ours: with the data of an agent of that name, or with the copy of a workspace. */
+export type OwnVolume = Pick<OwnContainer, 'name' | 'agent' | 'workspace'>;
 
 /** The containers of the host's user with that id, running or not, sorted by workspace, then agent. */
 export async function ownContainers(engine: Engine, hostUser: number): Promise<OwnContainer[]> {
@@ -31,7 +33,7 @@ export async function ownContainers(engine: Engine, hostUser: number): Promise<O
     ...each,
     workspace: labels[label.workspace] === '' ? undefined : labels[label.workspace],
     agent: labels[label.agent] ?? '',
-    dataVolume: dataVolumeIn(labels[label.spec]),
+    ...volumesIn(labels[label.spec]),
   }));
   const key = ({ workspace = '', agent, name }: OwnContainer) => [workspace, agent, name].join('\0');
   return containers.sort((one, other) => (key(one) < key(other) ? -1 : 1));
@@ -40,7 +42,9 @@ export async function ownContainers(engine: Engine, hostUser: number): Promise<O
 /** The volumes of the host's user with that id, sorted by name. */
 export async function ownVolumes(engine: Engine, hostUser: number): Promise<OwnVolume[]> {
   const listed = await engine.listVolumes(labelsOf(hostUser));
-  const volumes = listed.map(({ name, labels }) => ({ name, agent: labels[label.agent] ?? '' }));
+  const volumes = listed.map(({ name, labels }) => {
+    return { name, agent: labels[label.agent] ?? '', workspace: labels[label.workspace] };
+  });
   return volumes.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
@@ -49,8 +53,14 @@ function labelsOf(hostUser: number): Record<string, string> {
 }
 
 /** In the record of what a container was made with, which has a line for each mount. */
-function dataVolumeIn(record: string | undefined): string | undefined {
+function volumesIn(record: string | undefined): Pick<OwnContainer, 'dataVolume' | 'copyVolume'> {
   const { mounts = [] } = (objectIn(record) ?? {}) as Partial<Recorded>;
-  const found = mounts.map((line) => /^volume (\S+) (.*) rw$/.exec(line));
-  return found.find((each) => each?.[2] === dataFolder)?.[1];
+  const found = mounts.flatMap((line) => {
+    const [, name, target] = /^volume (\S+) (.*) rw$/.exec(line) ?? [];
+    return name === undefined ? [] : [{ name, target }];
+  });
+  return {
+    dataVolume: found.find(({ target }) => target === dataFolder)?.name,
+    copyVolume: found.find(({ name }) => isCopyVolume(name))?.name,
+  };
 }

@@ -1,8 +1,11 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { posix } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import type { Host } from '../system/host';
-import { CaiError } from '../errors';
+import { CaiError, messageOf } from '../errors';
+import { printableLine } from '../system/quoted';
 import { readRegularFile } from '../paths/read-regular-file';
 import { safeProgram } from '../paths/safe-program';
 
@@ -21,20 +24,74 @@ const harmless = ['-c', 'core.fsmonitor=', '-c', 'core.hooksPath=/dev/null'];
 
 /** What git prints. Rejects if there is no git, if it fails or takes too long. `GIT_DIR` and its like do not count. */
 export async function askGit(args: readonly string[], options: GitOptions): Promise<string> {
-  const { git = safeProgram('git', options.host), gitTimeoutMs: timeout = 2_000 } = options;
-  if (git === undefined)
-    throw new CaiError('WORKSPACE', 'no git was found outside of what agents can change');
-  const env = Object.fromEntries(
-    Object.entries(options.host.env).filter(([name]) => !name.startsWith('GIT_')),
-  );
-  // What it complains of is read by `foreignRepositoryIn`.
-  const asking = promisify(execFile)(git, [...harmless, ...args], {
-    env: { ...env, LANGUAGE: 'C' },
+  const { gitTimeoutMs: timeout = 2_000 } = options;
+  const asking = promisify(execFile)(programOf(options), [...harmless, ...args], {
+    env: environmentOf(options.host),
     timeout,
     killSignal: 'SIGKILL',
   });
   asking.child.stdin?.end();
   return (await asking).stdout;
+}
+
+/** A git that may work for long. */
+export interface WorkingGit {
+  /** What it reads. */
+  readonly stdin: Writable;
+  /** What it prints: it has to be read. */
+  readonly stdout: Readable;
+  /** Rejects with `CaiError('WORKSPACE')` and its last words if it fails. */
+  readonly ended: Promise<void>;
+}
+
+/**
+ * Starts git as `askGit` does, for as long as it takes. It fetches nothing, and leaves the index alone. `config` is what it
+ * is told besides what the repository says: `NAME=value`.
+ */
+export function startGit(
+  args: readonly string[],
+  options: GitOptions & { readonly config?: readonly string[] },
+): WorkingGit {
+  const settings = (options.config ?? []).flatMap((each) => ['-c', each]);
+  const alone = { GIT_ALLOW_PROTOCOL: '', GIT_OPTIONAL_LOCKS: '0', GIT_NO_REPLACE_OBJECTS: '1' };
+  const git = spawn(programOf(options), [...harmless, ...settings, ...args], {
+    env: { ...environmentOf(options.host), ...alone },
+  });
+  // Who writes to one that has ended hears why by `ended`.
+  git.stdin.on('error', () => undefined);
+  const said: Buffer[] = [];
+  git.stderr.on('data', (chunk: Buffer) => {
+    said.push(chunk);
+    if (said.length > 8) said.shift();
+  });
+  const ended = once(git, 'close').then(
+    ([status]) => {
+      if (status === 0) return;
+      const last = printableLine(Buffer.concat(said).toString()).slice(-maxLastWords);
+      throw new CaiError('WORKSPACE', `git failed: ${last}`);
+    },
+    (reason: unknown) => {
+      throw new CaiError('WORKSPACE', `git cannot be started: ${messageOf(reason)}`);
+    },
+  );
+  ended.catch(() => undefined);
+  return { stdin: git.stdin, stdout: git.stdout, ended };
+}
+
+/** So much of what git complains of is told, in characters. */
+const maxLastWords = 300;
+
+function programOf({ git, host }: GitOptions): string {
+  const program = git ?? safeProgram('git', host);
+  if (program === undefined)
+    throw new CaiError('WORKSPACE', 'no git was found outside of what agents can change');
+  return program;
+}
+
+function environmentOf({ env }: Host): NodeJS.ProcessEnv {
+  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_')));
+  // What it complains of is read by `foreignRepositoryIn`.
+  return { ...own, LANGUAGE: 'C' };
 }
 
 /** The other user's repository that git refused, by what `askGit` threw. Source: git 2.35.2 to 2.50, setup.c. */

@@ -1,7 +1,7 @@
 /** `cai rm`: removes containers, and their agents' data only when that is asked for. */
 import type { Host } from '../../system/host';
 import type { Engine } from '../../container/engine/engine';
-import { isOfOneWorkspace } from '../../container/spec/spec';
+import { isCopyVolume, isOfOneWorkspace } from '../../container/spec/spec';
 import {
   ownContainers,
   ownVolumes,
@@ -24,16 +24,16 @@ interface Options extends SelectionOptions {
 export const run = declare<Options>({
   name: 'rm',
   description: `Removes the containers of a workspace, or those that you name. The agents' data (settings, history, some
-sign-ins) is kept in volumes. The workspace itself is not touched.`,
+sign-ins) is kept in volumes, and so are copies of workspaces in a cluster. The workspace itself is not touched.`,
   arguments: selectionArguments,
   options: [
     ...selectionOptions,
     ['-f, --force', 'even if commands run in them, which this ends; asks nothing'],
     [
       '--volumes',
-      "also remove the agents' data, unless other containers use it; with --all, also data that no container uses",
+      "also remove the agents' data and the copy of the workspace, unless other containers use them; with --all, also those that no container uses",
     ],
-    ['-y, --yes', "remove the agents' data without asking"],
+    ['-y, --yes', 'remove these without asking'],
   ],
   footer: `
 Images are kept, too. To remove one: docker rmi containai:AGENT`,
@@ -41,9 +41,9 @@ Images are kept, too. To remove one: docker rmi containai:AGENT`,
 });
 
 async function remove(options: Options, host: Host, names: readonly string[]): Promise<number> {
-  const { engine, containers, none } = await select(names, options, host);
+  const { engine, containers, none, root } = await select(names, options, host);
   const isForced = options.force === true;
-  const volumes = await volumesOf(engine, containers, options, host.user.uid);
+  const volumes = await volumesOf(engine, { containers, root }, options, host.user.uid);
   const going = volumes.filter(({ users }) => users.length === 0);
   if (going.length > 0 && !isForced && options.yes !== true && !(await mayRemove(going))) return 1;
   const end = ({ id }: OwnContainer) => engine.removeContainer(id);
@@ -52,13 +52,15 @@ async function remove(options: Options, host: Host, names: readonly string[]): P
     if (users.length === 0) await engine.removeVolume(name);
     tell(
       users.length === 0
-        ? `removed the volume ${name}, with what the agent kept`
+        ? `removed the volume ${name}, with ${isCopyVolume(name) ? 'the copy of the workspace' : 'what the agent kept'}`
         : `kept the volume ${name}: it serves ${users.map((user) => user.name).join(', ')}, too`,
     );
   }
   if (options.volumes !== true) {
     const kept = new Set(containers.flatMap(({ dataVolume }) => dataVolume ?? []));
     for (const name of kept) tell(`what the agent keeps stays in the volume ${name}`);
+    const copies = new Set(containers.flatMap(({ copyVolume }) => copyVolume ?? []));
+    for (const name of copies) tell(`the copy of the workspace stays in the volume ${name}`);
   }
   if (containers.length === 0 && volumes.length === 0) tell(`nothing to remove: ${whatIsNot(none, options)}`);
   return 0;
@@ -75,24 +77,39 @@ function whatIsNot(none: string, { volumes, all, agent }: Options): string {
 /** What is to go and carries our label, each volume with the containers that stay and need it. */
 async function volumesOf(
   engine: Engine,
-  containers: readonly OwnContainer[],
+  { containers, root }: { readonly containers: readonly OwnContainer[]; readonly root: string | undefined },
   { volumes, all, agent }: Options,
   uid: number,
 ): Promise<(OwnVolume & { readonly users: readonly OwnContainer[] })[]> {
   if (volumes !== true) return [];
   const going = new Set(containers.map(({ id }) => id));
-  const named = new Set(containers.map(({ dataVolume }) => dataVolume));
+  const named = new Set(containers.flatMap(volumesUsed));
   const own = await ownVolumes(engine, uid);
   const staying = (await ownContainers(engine, uid)).filter(({ id }) => !going.has(id));
   return own
-    .filter(({ name, agent: its }) => named.has(name) || (all === true && (agent ?? its) === its))
-    .map((volume) => ({ ...volume, users: staying.filter(({ dataVolume }) => dataVolume === volume.name) }));
+    .filter(({ name, agent: its, workspace }) => {
+      const isOfRoot = root !== undefined && workspace === root && isCopyVolume(name);
+      return named.has(name) || isOfRoot || (all === true && (agent ?? its) === its);
+    })
+    .map((volume) => ({
+      ...volume,
+      users: staying.filter((each) => volumesUsed(each).includes(volume.name)),
+    }));
+}
+
+function volumesUsed({ dataVolume, copyVolume }: OwnContainer): string[] {
+  return [dataVolume ?? [], copyVolume ?? []].flat();
 }
 
 /** Whether the user agrees. Rejects with `CaiError('USAGE')` where nobody can be asked. */
 async function mayRemove(volumes: readonly OwnVolume[]): Promise<boolean> {
-  const agents = [...new Set(volumes.map(({ agent }) => agent))].join(', ');
-  const where = volumes.every(({ name }) => isOfOneWorkspace(name)) ? '' : ' for all workspaces';
-  const what = `This removes the data of ${agents}${where}: settings, history, and sign-ins that are kept there.`;
+  const ofAgents = volumes.filter(({ name }) => !isCopyVolume(name));
+  const agents = [...new Set(ofAgents.map(({ agent }) => agent))].join(', ');
+  const where = ofAgents.every(({ name }) => isOfOneWorkspace(name)) ? '' : ' for all workspaces';
+  const data = `the data of ${agents}${where}: settings, history, and sign-ins that are kept there`;
+  const copies = volumes.flatMap(({ name, workspace }) => (isCopyVolume(name) ? quoted(workspace) : []));
+  const copy = `the copy of ${copies.join(', ')}, with all that "cai pull" has not brought back`;
+  const all = [ofAgents.length > 0 ? data : [], copies.length > 0 ? copy : []].flat();
+  const what = `This removes ${all.join('; and ')}.`;
   return await confirm(`${what} Go on?`, `${what} Use --yes to agree, or leave out --volumes.`);
 }

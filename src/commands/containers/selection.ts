@@ -37,13 +37,18 @@ export async function connectEngine(host: Host, context: string | undefined): Pr
 
 /**
  * The containers of these names, or without names those that the options are about, in the order of `cai ps`; `none`
- * says that there is none. Rejects with `CONTAINER_NOT_FOUND` for a name that no container of this user has.
+ * says that there is none; `root` is of the workspace that is meant, if it is one. Rejects with `CONTAINER_NOT_FOUND` for a name that no container of this user has.
  */
 export async function select(
   names: readonly string[],
   options: SelectionOptions,
   host: Host,
-): Promise<{ engine: Engine; containers: readonly OwnContainer[]; none: string }> {
+): Promise<{
+  engine: Engine;
+  containers: readonly OwnContainer[];
+  none: string;
+  root: string | undefined;
+}> {
   const { workspace: folder, agent, all, context } = options;
   if (names.length > 0 && (folder ?? agent ?? all) !== undefined)
     throw new CaiError(
@@ -69,6 +74,7 @@ export async function select(
   return {
     engine,
     containers: own.filter(isMeant),
+    root,
     none: `there is no container${all === true ? '' : some}${whose}`,
   };
 }

@@ -19,6 +19,7 @@ import { provideContainer, type RunningContainer } from '../../container/provide
 import { settingsForUse } from '../../container/spec/settings';
 import type { Settings } from '../../container/spec/spec';
 import { SshConnection } from '../../container/ssh/ssh';
+import { WorkspaceCopy } from '../../container/copy/copy';
 import { CaiError } from '../../errors';
 import { configFileOf, type Config } from '../../config/config';
 import { loadWorkspaceConfig, placeOfValue, type WorkspaceConfig } from '../../config/effective-config';
@@ -77,6 +78,8 @@ export interface Wanted {
   readonly engine: Engine;
   /** Whether a container that is there is replaced. */
   readonly isFresh: boolean;
+  /** Of the workspace, where the container has a copy of it. */
+  readonly copy: WorkspaceCopy | undefined;
 }
 
 /** What of a repository's configuration is ignored, in one sentence at most: `cai config` has all of it. */
@@ -119,12 +122,14 @@ export class Target {
       host,
       isWritable: options.writable === true,
     });
+    const isCopied = settings.isCopied === true && root !== undefined;
+    const copy = isCopied ? await WorkspaceCopy.of(root, settings.workingFolder, host) : undefined;
     const engine = await connecting;
     await engine.checkBinds(settings.binds);
     for (const notice of settings.notices) voice.tell(notice);
     const image = imageRequestOf(host, config, root, agent);
     const isFresh = options.fresh === true;
-    return new Target({ workspace, config, settings, image, engine, isFresh }, host, voice);
+    return new Target({ workspace, config, settings, image, engine, isFresh, copy }, host, voice);
   }
 
   /** Name of its image. */
@@ -157,8 +162,20 @@ export class Target {
     });
   }
 
-  /** The container may end for want of work just when it is wanted, so connecting is tried twice. */
+  /** Its container, entered; a copy of the workspace is there then. */
   async connect(): Promise<{ container: RunningContainer; connection: SshConnection }> {
+    const entered = await this.#enter();
+    try {
+      await this.wanted.copy?.provide(entered.connection, this.voice);
+      return entered;
+    } catch (reason) {
+      entered.connection.end();
+      throw await this.explain(reason, entered.container);
+    }
+  }
+
+  /** The container may end for want of work just when it is wanted, so connecting is tried twice. */
+  async #enter(): Promise<{ container: RunningContainer; connection: SshConnection }> {
     const { engine } = this.wanted;
     const first = await this.open();
     try {

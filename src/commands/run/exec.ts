@@ -179,12 +179,17 @@ export function startFolder(
   {
     workspace,
     settings,
-  }: { workspace: Workspace | undefined; settings: Pick<Settings, 'binds' | 'workingFolder'> },
+  }: {
+    workspace: Workspace | undefined;
+    settings: Pick<Settings, 'binds' | 'workingFolder' | 'isCopied'>;
+  },
   cwd = '.',
 ): string {
   if (workspace === undefined || posix.isAbsolute(cwd)) return posix.resolve(settings.workingFolder, cwd);
   const folder = posix.resolve(workspace.realCwd, cwd);
-  const holders = settings.binds.filter(({ source }) => isInside(folder, source));
+  const { binds, isCopied, workingFolder: target } = settings;
+  const copied = isCopied === true ? [{ source: workspace.root, target }] : [];
+  const holders = [...binds, ...copied].filter(({ source }) => isInside(folder, source));
   const [bind] = holders.sort((one, other) => other.source.length - one.source.length);
   if (bind !== undefined) return posix.join(bind.target, posix.relative(bind.source, folder));
   throw new CaiError(

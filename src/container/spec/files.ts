@@ -18,7 +18,7 @@ export const userName = 'agent';
 const keptFolders = ['.claude', '.codex', '.config', '.copilot', '.cursor', '.gemini', '.local', '.qwen'];
 
 /** From our package: programs, and the settings of sshd. */
-const programs = ['keeper', 'disk', 'supervisor', 'join', 'ports', 'watch'];
+const programs = ['keeper', 'disk', 'supervisor', 'join', 'ports', 'watch', 'copy'];
 const sshdConfig = 'sshd_config';
 
 /** What the keeper compares before anything else runs: pairs of `device:inode` and path, ended by NUL. */
@@ -46,6 +46,7 @@ export function containerFiles(
   settings: Pick<
     Settings,
     | 'workingFolder'
+    | 'isCopied'
     | 'authorizedKey'
     | 'agentSettings'
     | 'protection'
@@ -76,7 +77,7 @@ export function containerFiles(
     file(`${ownFolder}/disk-use`, '', 0o600, user),
     file('/etc/passwd', withUser(request.passwd, user), 0o644),
     file('/etc/group', withGroup(request.group, user), 0o644),
-    file('/etc/gitconfig', gitConfig(request.gitIdentity, settings.protection !== undefined), 0o644),
+    file('/etc/gitconfig', gitConfig(request.gitIdentity, settings), 0o644),
     ...(settings.hasNetwork ? [] : [file('/etc/ssh/ssh_config.d/cai.conf', sshConfig, 0o644)]),
     ...(extra === undefined
       ? []
@@ -135,10 +136,15 @@ function withGroup(group: string, { gid }: ContainerUser): string {
   return hasNumber ? group : [`${userName}:x:${gid}:`, ...others].join('\n');
 }
 
-function gitConfig(gitIdentity: FilesRequest['gitIdentity'], isProtected: boolean): string {
+function gitConfig(
+  gitIdentity: FilesRequest['gitIdentity'],
+  { protection, isCopied, workingFolder }: Pick<Settings, 'protection' | 'isCopied' | 'workingFolder'>,
+): string {
   const lines = Object.entries(gitIdentity).map(([key, value]) => `\t${key} = ${gitString(value)}\n`);
   const user = lines.length === 0 ? '' : `[user]\n${lines.join('')}`;
-  return isProtected ? user + withoutWrites : user;
+  // The root of a volume may belong to root, and git then asks for this.
+  const safe = isCopied === true ? `[safe]\n\tdirectory = ${gitString(workingFolder)}\n` : '';
+  return user + safe + (protection === undefined ? '' : withoutWrites);
 }
 
 /** A new branch and a push then need no entry in the repository's configuration. */

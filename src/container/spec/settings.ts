@@ -69,7 +69,8 @@ export async function settingsForUse(request: SettingsRequest): Promise<Settings
   const given = await givenTo(request, authority);
   const { outer, writable } = given;
   const sources = writable.map(({ source }) => source);
-  if (workspace !== undefined && outer.refused === undefined) recordOuterGit(workspace, host, outer.git);
+  if (workspace !== undefined && outer.refused === undefined && !isCopied(request))
+    recordOuterGit(workspace, host, outer.git);
   rememberAgentFolders(host.folders.state, sources);
   if (!isUnprotected(request))
     for (const source of sources)
@@ -83,7 +84,8 @@ async function givenTo(request: SettingsRequest, authority: Identity | undefined
   const { workspace, host } = request;
   const folders = await foldersOf(request);
   const certificates = await certificatesOf(request, folders, authority);
-  const outer = workspace === undefined ? { git: undefined } : await findOuterGit(workspace, host);
+  const isMounted = workspace !== undefined && !isCopied(request);
+  const outer = isMounted ? await findOuterGit(workspace, host) : { git: undefined };
   const binds = [...(await ofWorkspace(request, outer.git)), ...(await chosenMounts(request, folders))];
   const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
   return {
@@ -107,6 +109,7 @@ function settingsWith(request: SettingsRequest, given: Given): Settings {
     ...(agentSettings !== undefined && { agentSettings }),
     workspace,
     workingFolder: workspace === undefined ? agentHome : mountOf(workspace, host),
+    ...(isCopied(request) && { isCopied: true }),
     hostUser: host.user,
     binds,
     protection: protection?.binds,
@@ -119,6 +122,12 @@ function settingsWith(request: SettingsRequest, given: Given): Settings {
     authorizedKey,
     filesHash: packagedFilesHash(),
   };
+}
+
+/** Whether pods get a copy of the workspace: they can mount no folder that it lies in, and the user wants that. */
+function isCopied({ config: { engine, kubernetes }, workspace }: SettingsRequest): boolean {
+  if (workspace === undefined || engine.kind !== 'kubernetes' || kubernetes.copy === 'off') return false;
+  return !kubernetes.volumes.some(({ folder }) => isInside(workspace, folder));
 }
 
 /** Whether it is to take us for hosts that get keys or tokens. */
@@ -135,9 +144,11 @@ function recordBaselines(
   state: string,
   workspace: string,
   { outer, writable, patterns }: Given,
-  { protection = [] }: Settings,
+  { protection = [], isCopied }: Settings,
 ): void {
-  const readOnly = protection.filter((bind) => bind.isReadOnly).map(({ source }) => source);
+  const protectedPaths = protection.filter((bind) => bind.isReadOnly).map(({ source }) => source);
+  // Agents write in the copy, and never here.
+  const readOnly = isCopied === true ? [workspace] : protectedPaths;
   recordBaseline(state, workspace, { readOnly, patterns: patterns.get(workspace) });
   const beside = writable
     .filter(({ source, isRoot }) => isRoot && source !== workspace)
@@ -160,10 +171,8 @@ export function mountOf(root: string, host: Host): string {
   );
 }
 
-async function ofWorkspace(
-  { workspace: root, rootIdentity, host }: SettingsRequest,
-  git: OuterGitFolder | undefined,
-): Promise<Bind[]> {
+async function ofWorkspace(request: SettingsRequest, git: OuterGitFolder | undefined): Promise<Bind[]> {
+  const { workspace: root, rootIdentity, host } = request;
   if (root === undefined) return [];
   const sources = git === undefined || !isMountable(git.folder) ? [root] : [root, git.folder];
   const binds = await Promise.all(
@@ -175,7 +184,7 @@ async function ofWorkspace(
     })),
   );
   if (rootIdentity !== undefined && binds[0]!.identity !== rootIdentity) throw replaced(root);
-  return binds;
+  return isCopied(request) ? [] : binds;
 }
 
 /** What is protected besides the list in each folder that the container can write. */

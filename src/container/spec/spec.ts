@@ -67,6 +67,8 @@ export interface Settings extends LimitSettings {
   readonly workspace: string | undefined;
   /** Where commands start: where the workspace is mounted, or the home folder. */
   readonly workingFolder: string;
+  /** Whether the workspace is copied into a volume of its own, in place of being mounted. */
+  readonly isCopied?: boolean;
   /** The host's user that `cai` runs as. */
   readonly hostUser: ContainerUser;
   /** What is mounted of the host: the workspace, and what belongs to git or was chosen by the user. */
@@ -112,6 +114,16 @@ export function containerName(settings: Settings): string {
   // A user with several state folders has a key in each, which does not open the containers of the others.
   return nameOf(settings, [settings.authorizedKey]);
 }
+
+const copyVolumeEnd = '-copy';
+
+/** Name of the volume with the copy of a workspace. */
+export function copyVolumeName(settings: Settings): string {
+  return `${nameOf({ ...settings, agent: '' }, [])}${copyVolumeEnd}`;
+}
+
+/** Whether `copyVolumeName` has given that name. */
+export const isCopyVolume = (volume: string): boolean => volume.endsWith(copyVolumeEnd);
 
 function nameOf({ workspace = '', agent, hostUser }: Settings, more: readonly string[]): string {
   const folder = posix
@@ -175,12 +187,20 @@ export function mountText({ type, source, target, isReadOnly }: ContainerMount):
 export function mountsOf(settings: Settings, user: ContainerUser): ContainerMount[] {
   const source = dataVolumeName(settings, user);
   const binds = allBinds(settings).map((bind) => ({ type: 'bind', ...bind }));
-  return [{ type: 'volume', source, target: dataFolder, isReadOnly: false }, ...binds];
+  const { workingFolder: target, isCopied } = settings;
+  const copy = { type: 'volume', source: copyVolumeName(settings), target, isReadOnly: false };
+  const data = { type: 'volume', source, target: dataFolder, isReadOnly: false };
+  return [data, ...(isCopied === true ? [copy] : []), ...binds];
 }
 
 /** On all that is made for a user. */
 export function ownerLabels({ agent, hostUser }: Settings): Record<string, string> {
   return { [label.managed]: 'true', [label.agent]: agent, [label.user]: String(hostUser.uid) };
+}
+
+/** On the volume with the copy of a workspace, which all agents there share. */
+export function copyLabels({ workspace = '', hostUser }: Settings): Record<string, string> {
+  return { [label.managed]: 'true', [label.workspace]: workspace, [label.user]: String(hostUser.uid) };
 }
 
 /** Where an agent keeps sign-ins and history: outlives the container. */

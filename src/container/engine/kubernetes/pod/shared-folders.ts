@@ -23,7 +23,8 @@ export function sharedPlace(source: string, shared: Shared): SharedPlace {
     .sort((one, other) => other.folder.length - one.folder.length);
   if (best === undefined) {
     const what = `${quoted(source)} is in no folder that pods can mount`;
-    const remedy = 'name the folder and its volume in [[kubernetes.volumes]] of your config.toml';
+    const remedy =
+      'name the folder and its volume in [[kubernetes.volumes]] of your config.toml, or, for a workspace, have it copied with copy = "git" in [kubernetes]';
     throw new CaiError('WORKSPACE', `${what}: ${remedy}`);
   }
   const { claim, path } = best.from;

@@ -34,7 +34,14 @@ const entries: InnerEntry[] = [
   { path: "/home/agent/it's", is: { link: '.data/x' }, mode: 0o777, ...own },
 ];
 const volumes = [{ folder: '/srv', from: { claim: 'src', path: 'team' } }];
-const wanted = { volumes, storageBytes: 2 ** 30, nodeSelector: [], tolerations: [], pullSecrets: [] };
+const wanted = {
+  volumes,
+  copy: 'off' as const,
+  storageBytes: 2 ** 30,
+  nodeSelector: [],
+  tolerations: [],
+  pullSecrets: [],
+};
 const request = {
   name: 'cai-app-1',
   secretName: 'cai-app-1-ab',

@@ -24,7 +24,7 @@ test.each([
 
 test.each(['/', '/srv2', '/home/x'])('%s is in none', (source) => {
   expect(() => sharedPlace(source, shared)).toThrow(
-    `"${source}" is in no folder that pods can mount: name the folder and its volume in [[kubernetes.volumes]] of your config.toml`,
+    `"${source}" is in no folder that pods can mount: name the folder and its volume in [[kubernetes.volumes]] of your config.toml, or, for a workspace, have it copied with copy = "git" in [kubernetes]`,
   );
 });
 
