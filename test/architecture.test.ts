@@ -140,6 +140,10 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/support/command': 'every command; test/commands/registry.test.ts has the usage errors of all',
   'paths/look-inside': 'test/protect/protected-paths.test.ts',
   'protect/protected-git': 'test/protect/protected-paths.test.ts',
+  ...Object.fromEntries(
+    ['difference', 'records'].map((path) => [`container/copy/${path}`, 'test/container/copy/copy.test.ts']),
+  ),
+  'commands/run/pull': 'needs a cluster: test/kubernetes/copy.test.ts',
   'container/engine/engine': 'types; test/engine/engine.test.ts has what every engine must do',
   'container/engine/engine-info': 'test/docs.test.ts',
   'container/engine/container-info': 'types',

@@ -34,6 +34,7 @@ const defaults = {
     storageBytes: 10 * 2 ** 30,
     nodeSelector: [],
     tolerations: [],
+    copy: 'off',
     pullSecrets: [],
     volumes: [],
   },
@@ -140,6 +141,7 @@ describe('loadConfig', () => {
       tolerations = ["agents=only:NoSchedule", "spot:NoExecute"]
       runtime_class = "gvisor"
       pull_secrets = ["registry"]
+      copy = "git"
       [[kubernetes.volumes]]
       folder = "/srv/src"
       from = "claim:src/team//a/"
@@ -233,6 +235,7 @@ describe('loadConfig', () => {
         nodeSelector: ['disk=ssd'],
         tolerations: ['agents=only:NoSchedule', 'spot:NoExecute'],
         runtimeClass: 'gvisor',
+        copy: 'git',
         pullSecrets: ['registry'],
         volumes: [
           { folder: '/srv/src', from: { claim: 'src', path: 'team/a' } },

@@ -78,7 +78,10 @@ export class WorkspaceCopy {
     giving.stdin.end();
     const said = lastWordsOf(giving);
     try {
-      return await takeBundle(this.repository, giving.stdout.pipe(atMost(maxBytes)), maxBytes);
+      const limited = giving.stdout.pipe(atMost(maxBytes));
+      // Whoever reads it is told, also where nobody does at that moment.
+      limited.on('error', () => undefined);
+      return await takeBundle(this.repository, limited, maxBytes);
     } finally {
       giving.stdout.resume();
       // What failed inside is the cause of what did not arrive; it may also never end.

@@ -63,13 +63,12 @@ export class Repository {
   /** What git prints on that input, a character for each byte. Rejects as `WorkingGit.ended`. */
   async ask(args: readonly string[], input: string | Readable = ''): Promise<string> {
     const git = this.start(args);
-    let loss: unknown;
-    pipeline(typeof input === 'string' ? Readable.from([input]) : input, git.stdin).catch(
-      (reason: unknown) => (loss = reason),
-    );
+    const giving = pipeline(typeof input === 'string' ? Readable.from([input]) : input, git.stdin);
+    // What was wrong shows in how git ends.
+    giving.catch(() => undefined);
     const said = await text(git.stdout.setEncoding('latin1'));
     await git.ended.catch((reason: unknown) => {
-      // What it lacked then has a cause.
+      const loss = typeof input === 'string' ? undefined : input.errored;
       throw loss instanceof CaiError ? loss : reason;
     });
     return said.replace(/\n$/, '');
