@@ -33,6 +33,14 @@ describe('ownContainers', () => {
     ]);
   });
 
+  test('tells the copy of a workspace', async () => {
+    const spec = record('volume cai-w-1-copy /w rw', 'volume cai-w-2-data /home/agent/.data rw');
+
+    const [found] = await ownContainers(engineWith([labels({ 'containai.spec': spec })]), 1000);
+
+    expect(found).toMatchObject({ copyVolume: 'cai-w-1-copy', dataVolume: 'cai-w-2-data' });
+  });
+
   test('sorts by workspace, those without one first, then by agent', async () => {
     const engine = engineWith([
       labels({ 'containai.workspace': '/b' }),
