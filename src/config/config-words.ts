@@ -101,6 +101,9 @@ export const keyHeader = matching(
   /^[\w-]+:( *[\w-]+)?$/,
 );
 
+/** Name of a header, in any case. */
+export const headerName = matching('the name of a header, such as "X-Auth-Request-Email"', /^[\w-]+$/);
+
 const nodeLabel = /^[\w./-]{1,317}=[\w.-]{0,63}$/;
 
 /** Labels that a node of Kubernetes must have. */

@@ -5,7 +5,7 @@ import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
 import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber, type Kind } from './config-kinds'; // prettier-ignore
 import { assemble, readSettings, type Key, type Setting } from './config-reader';
-import { extraHosts, hostRules, keyed, keyHeader, keySource, imageName, imageRegistry, nodeLabels, objectNames, packages, pathsBelow, serverNames, tolerations, variables, volumeSource } from './config-words'; // prettier-ignore
+import { extraHosts, headerName, hostRules, keyed, keyHeader, keySource, imageName, imageRegistry, nodeLabels, objectNames, packages, pathsBelow, serverNames, tolerations, variables, volumeSource } from './config-words'; // prettier-ignore
 import { placesIn } from './toml-places';
 import { errorCodeOf } from '../system/real-path';
 import * as rules from './repository-rules';
@@ -131,6 +131,7 @@ const tables = {
     tls_cert: key('tlsCert', path, 'never'),
     tls_key: key('tlsKey', path, 'never'),
     client_ca: key('clientCa', path, 'never'),
+    identity_header: key('identityHeader', headerName, 'never'),
   },
   // Nobody is let in to everything by leaving something out.
   'serve.users.[]': {

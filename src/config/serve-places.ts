@@ -23,12 +23,12 @@ export function serveSocket({ folders: { runtime, state } }: Host): string {
   return posix.join(runtime ?? posix.join(state, 'serve'), 'serve.sock');
 }
 
-/** The folder of the tokens, which is the user's alone. */
-export function tokenFolder({ folders: { state } }: Host): string {
+/** What servers keep: tokens, and which of them has a session open. It is the user's alone. */
+export function serveFolder({ folders: { state } }: Host): string {
   return posix.join(state, 'serve');
 }
 
 /** The user's own token. */
 export function ownTokenFile(host: Host): string {
-  return posix.join(tokenFolder(host), 'token');
+  return posix.join(serveFolder(host), 'token');
 }

@@ -1,5 +1,5 @@
 /** `cai serve token`: who may come in to `cai serve` besides the user, each with a token. */
-import { configFileOf, loadConfig } from '../../config/config';
+import { configFileOf, loadConfig, type Config } from '../../config/config';
 import { isPersonName, ownerName } from '../../config/serve-words';
 import { nearest } from '../../config/nearest';
 import { CaiError } from '../../errors';
@@ -12,7 +12,10 @@ import { table, tell, writeJson } from '../support/terminal';
 
 interface Options {
   readonly json?: true;
+  readonly proxy?: true;
 }
+
+type Serve = Config['serve'];
 
 const words = ['add', 'list', 'revoke'];
 
@@ -25,11 +28,19 @@ says. Your own token is made when the server first starts. A running server noti
     ['[word]', '"list" (default), "add" or "revoke"'],
     ['[name]', 'for add and revoke: whose; revoke "owner" replaces your own token'],
   ],
-  options: [['--json', 'list as JSON: tokens, each with name and created']],
-  action: async ({ json }, host, [word = 'list', name]) => {
+  options: [
+    ['--json', 'list as JSON: tokens, each with name and created, and isProxy'],
+    [
+      '--proxy',
+      'for add: of a proxy that signs people in, and names them in the header "serve.identity_header"',
+    ],
+  ],
+  action: async ({ json, proxy }, host, [word = 'list', name]) => {
     if (!words.includes(word)) throw new CaiError('USAGE', unknownWord(word));
     if (json === true && word !== 'list')
       throw new CaiError('USAGE', `--json is for list: leave it out of "cai serve token ${word}"`);
+    if (proxy === true && word !== 'add')
+      throw new CaiError('USAGE', `--proxy is for add: leave it out of "cai serve token ${word}"`);
     const tokens = new Tokens(host);
     if (word === 'list') {
       if (name !== undefined)
@@ -37,7 +48,10 @@ says. Your own token is made when the server first starts. A running server noti
       return list(tokens, json === true);
     }
     if (name === undefined) throw new CaiError('USAGE', `say whose: cai serve token ${word} NAME`);
-    return word === 'add' ? await add(name, tokens, host) : await revoke(name, tokens);
+    if (word === 'revoke') return await revoke(name, tokens);
+    checkName(name);
+    const { serve } = loadConfig(host);
+    return proxy === true ? await addProxy(name, tokens, serve, host) : await add(name, tokens, serve, host);
   },
 });
 
@@ -47,8 +61,7 @@ function unknownWord(word: string): string {
   return `${quoted(word)} is none of ${words.join(', ')}${hint}: see "cai serve token --help"`;
 }
 
-/** The token goes to stdout alone, so that a program can take it from there. */
-async function add(name: string, tokens: Tokens, host: Host): Promise<number> {
+function checkName(name: string): void {
   if (name === ownerName)
     throw new CaiError(
       'USAGE',
@@ -56,7 +69,11 @@ async function add(name: string, tokens: Tokens, host: Host): Promise<number> {
     );
   if (!isPersonName(name))
     throw new CaiError('USAGE', `${quoted(name)} is no name: use letters, digits and "._@-", at most 64`);
-  const user = new Users(loadConfig(host).serve.users).visitor(name);
+}
+
+/** The token goes to stdout alone, so that a program can take it from there. */
+async function add(name: string, tokens: Tokens, { users }: Serve, host: Host): Promise<number> {
+  const user = new Users(users).visitor(name);
   if (user === undefined)
     throw new CaiError(
       'USAGE',
@@ -76,10 +93,31 @@ with the agents and folders that you choose, or "all" instead of a list`,
   return 0;
 }
 
+async function addProxy(
+  name: string,
+  tokens: Tokens,
+  { users, identityHeader }: Serve,
+  host: Host,
+): Promise<number> {
+  if (identityHeader === undefined)
+    throw new CaiError(
+      'USAGE',
+      `your configuration does not say in which header the proxy names people: put identity_header = "X-Auth-Request-Email", or whichever it is, below [serve] of ${configFileOf(host)}`,
+    );
+  if (users.some((each) => each.name === name))
+    throw new CaiError('USAGE', `${name} is somebody in [[serve.users]]: choose another name for the proxy`);
+  process.stdout.write(`${await tokens.add(name, true)}\n`);
+  tell(
+    `this token is shown once. Whoever has it comes in as anybody in [[serve.users]], by the header "${identityHeader}"`,
+  );
+  return 0;
+}
+
 function list(tokens: Tokens, isJson: boolean): number {
-  const all = tokens.list().map(({ name, created }) => ({ name, created }));
+  const all = tokens.list().map(({ name, created, isProxy = false }) => ({ name, created, isProxy }));
+  const rows = all.map(({ name, created, isProxy }) => [name, created, isProxy ? 'a proxy' : 'a user']);
   if (isJson) writeJson({ tokens: all });
-  else process.stdout.write(table([['NAME', 'CREATED'], ...all.map(({ name, created }) => [name, created])]));
+  else process.stdout.write(table([['NAME', 'CREATED', 'OF'], ...rows]));
   if (all.length === 0) tell('nobody but you has a token: "cai serve token add NAME" makes one');
   return 0;
 }

@@ -2,7 +2,7 @@
 import type { TLSSocket } from 'node:tls';
 import type { Config } from '../../config/config';
 import { normalHost } from '../../config/host-rules';
-import { ownerName } from '../../config/serve-words';
+import { isPersonName, ownerName } from '../../config/serve-words';
 import { messageOf } from '../../errors';
 import type { Host } from '../../system/host';
 import { Failures } from './failures';
@@ -49,7 +49,9 @@ export class Door {
   constructor(options: DoorOptions) {
     const { host, serve, isBehindProxy, now = () => performance.now() } = options;
     this.#users = new Users(serve.users, host);
-    this.#names = { listens: this.#listens, hosts: serve.hosts, origins: serve.origins, isBehindProxy };
+    const identityHeader = serve.identityHeader?.toLowerCase();
+    const { hosts, origins } = serve;
+    this.#names = { listens: this.#listens, hosts, origins, isBehindProxy, identityHeader };
     this.#isBehindProxy = isBehindProxy;
     this.#onProblem = options.onProblem ?? (() => undefined);
     this.#tickets = new Tickets(now);
@@ -67,8 +69,8 @@ export class Door {
   }
 
   /**
-   * Who sends a request, also for an upgrade. What counts is the token, else the certificate of the client, else the Unix
-   * socket (`isLocal`: only the user can open it), else the cookie.
+   * Who sends a request, also for an upgrade. What counts is the token, and with that of a proxy the person whom it names,
+   * else the certificate of the client, else the Unix socket (`isLocal`: only the user can open it), else the cookie.
    */
   admit(request: Request, isLocal: boolean): Visitor | Refusal {
     const facts = factsOf(request, this.#names, isLocal);
@@ -87,12 +89,13 @@ export class Door {
     return this.#isBehindProxy ? unauthorized() : this.#remember({ name: ownerName }, withoutToken);
   }
 
-  /** Who sends a token as the first line of a plain connection; `address`: where from. */
-  admitToken(token: string, address: string): Visitor | Refusal {
+  /** Who sends a token, also as the first line of a plain connection; `address`: where from. `person`: whom a proxy names. */
+  admitToken(token: string, address: string, person?: string): Visitor | Refusal {
     return this.#unlessUnreadable(() => {
       const holder = this.#tokens.holderOf(token);
       // Whoever has the right one comes in, however many wrong ones others have sent from the same address.
-      return holder === undefined ? this.#failed(address) : this.#visitorFor(holder);
+      if (holder === undefined) return this.#failed(address);
+      return holder.isProxy === true ? this.#named(person, holder) : this.#visitorFor(holder);
     });
   }
 
@@ -121,6 +124,8 @@ export class Door {
     const redeemed = this.#tickets.redeem(ticket, facts.place);
     if (redeemed === undefined || !this.isStillAdmitted(redeemed.visitor))
       return this.#failed(request.socket.remoteAddress ?? '');
+    // The cookie would be good for longer than the proxy lets them in.
+    if (this.#isByProxy(redeemed.visitor)) return { status: 403, text: 'You are signed in by a proxy.' };
     return { cookie: this.#setCookie(request, redeemed.cookie, cookieSeconds) };
   }
 
@@ -128,7 +133,7 @@ export class Door {
   visitorNamed(name: string): Visitor | Refusal {
     return this.#unlessUnreadable(() => {
       const holder = this.#tokens.holderNamed(name);
-      if (holder !== undefined) return this.#visitorFor(holder);
+      if (holder !== undefined && holder.isProxy !== true) return this.#visitorFor(holder);
       return { status: 404, text: 'nobody of that name has a token of this server' };
     });
   }
@@ -146,9 +151,11 @@ export class Door {
   }
 
   /** Source: RFC 6750, sections 2.1 and 3. */
-  #admitHeader(header: string, { socket }: Request): Visitor | Refusal {
+  #admitHeader(header: string, { socket, headers }: Request): Visitor | Refusal {
     const token = /^Bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
-    if (token !== undefined) return this.admitToken(token, socket.remoteAddress ?? '');
+    // There is but one, which the rules for requests see to.
+    const person = headers[this.#names.identityHeader ?? ''] as string | undefined;
+    if (token !== undefined) return this.admitToken(token, socket.remoteAddress ?? '', person);
     return { status: 400, text: 'The header "Authorization" must be "Bearer TOKEN".' };
   }
 
@@ -190,6 +197,25 @@ export class Door {
   /** Browsers take a `__Host-` cookie only by TLS, and from this very host. */
   #cookieName(request: Request): string {
     return this.#isSecure(request) ? '__Host-cai' : 'cai';
+  }
+
+  /** Never the user: a proxy that goes wrong gives nobody all rights. */
+  #named(person: string | undefined, proxy: TokenHolder): Visitor | Refusal {
+    if (person === undefined)
+      return unauthorized(
+        'This is the token of a proxy, which has to say who comes in: see "identity_header" in [serve].',
+      );
+    const visitor = isPersonName(person) ? this.#users.visitor(person) : undefined;
+    if (visitor !== undefined) return this.#remember(visitor, proxy);
+    return {
+      status: 403,
+      text: "The server's configuration has no [[serve.users]] for whom the proxy names.",
+    };
+  }
+
+  #isByProxy(visitor: Visitor): boolean {
+    const by = this.#admitted.get(visitor);
+    return by !== undefined && by !== withoutToken && by.isProxy === true;
   }
 
   #visitorFor(holder: TokenHolder): Visitor | Refusal {

@@ -22,6 +22,8 @@ export interface Names {
   readonly origins: readonly string[];
   /** A proxy before it speaks TLS with clients. */
   readonly isBehindProxy: boolean;
+  /** The header in which a proxy says who comes in, in lower case; undefined: there is none. */
+  readonly identityHeader?: string | undefined;
 }
 
 /** What is known of a request that is in order. */
@@ -41,7 +43,7 @@ const localNames = ['localhost', 'cai.localhost'];
 
 /** What a request tells of itself, or why it is refused. `isLocal`: by a Unix socket. */
 export function factsOf(request: Request, names: Names, isLocal: boolean): Facts | Refusal {
-  const malformed = whyMalformed(request);
+  const malformed = whyMalformed(request, names);
   if (malformed !== undefined) return { status: 400, text: malformed };
   const isTls = isEncrypted(request) || (names.isBehindProxy && !isLocal);
   const place = placeOf(hostHeader(request), isTls ? 443 : 80);
@@ -61,9 +63,14 @@ export function factsOf(request: Request, names: Names, isLocal: boolean): Facts
 }
 
 /** A sentence; `undefined`: everybody reads the request in one way. */
-function whyMalformed({ rawHeaders, headers, url = '' }: Request): string | undefined {
+function whyMalformed(
+  { rawHeaders, headers, url = '' }: Request,
+  { identityHeader }: Names,
+): string | undefined {
   const sent = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-  const doubled = single.find((name) => sent.indexOf(name) !== sent.lastIndexOf(name));
+  const doubled = [...single, identityHeader ?? ''].find(
+    (name) => sent.indexOf(name) !== sent.lastIndexOf(name),
+  );
   if (doubled !== undefined) return `The request has two headers "${doubled}".`;
   if (headers['content-length'] !== undefined && headers['transfer-encoding'] !== undefined)
     return 'The request has two lengths.';

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { ownerName } from '../../config/serve-words';
-import { ownTokenFile, tokenFolder } from '../../config/serve-places';
+import { ownTokenFile, serveFolder } from '../../config/serve-places';
 import { CaiError, messageOf } from '../../errors';
 import type { Host } from '../../system/host';
 import { withFile } from '../../system/open-file';
@@ -35,10 +35,12 @@ export interface TokenRecord {
   readonly sha256: string;
   /** When it was made, as ISO 8601. */
   readonly created: string;
+  /** Whether it is a proxy's, which says who comes in; else that is whose it is. */
+  readonly isProxy?: boolean;
 }
 
 /** What a token stands for as long as it is not revoked. */
-export type TokenHolder = Pick<TokenRecord, 'name' | 'sha256'>;
+export type TokenHolder = Pick<TokenRecord, 'name' | 'sha256' | 'isProxy'>;
 
 /** Files that only the user can have written or read, or everything here fails with `CaiError('CONFIG')`. */
 export class Tokens {
@@ -50,7 +52,7 @@ export class Tokens {
 
   /** Reads nothing yet. */
   constructor(host: Host) {
-    this.#folder = tokenFolder(host);
+    this.#folder = serveFolder(host);
     this.#ownerFile = ownTokenFile(host);
     this.#file = join(this.#folder, 'tokens.json');
     this.#uid = host.user.uid;
@@ -100,12 +102,13 @@ export class Tokens {
   }
 
   /** A new token, which is kept nowhere. Rejects with `CaiError('USAGE')` for a name that has one. */
-  async add(name: string): Promise<string> {
+  async add(name: string, isProxy = false): Promise<string> {
     const token = newToken();
     await this.#change((records) => {
       if (records.some((each) => each.name === name))
         throw new CaiError('USAGE', `${name} has a token: run "cai serve token revoke ${name}" first`);
-      return [...records, { name, sha256: digestOf(token), created: new Date().toISOString() }];
+      const record = { name, sha256: digestOf(token), created: new Date().toISOString() };
+      return [...records, { ...record, ...(isProxy && { isProxy }) }];
     });
     return token;
   }
@@ -228,10 +231,11 @@ export function digestOf(secret: string): string {
 }
 
 function isRecord(value: unknown): value is TokenRecord {
-  const { name, sha256, created } = value as Partial<Record<keyof TokenRecord, unknown>>;
+  const { name, sha256, created, isProxy = true } = value as Partial<Record<keyof TokenRecord, unknown>>;
   return (
     [name, sha256, created].every((each) => typeof each === 'string') &&
-    /^[\da-f]{64}$/.test(sha256 as string)
+    /^[\da-f]{64}$/.test(sha256 as string) &&
+    isProxy === true
   );
 }
 

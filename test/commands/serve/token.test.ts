@@ -59,9 +59,29 @@ describe('cai serve token', () => {
       const { status, stdout, stderr } = await run(...args);
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
       for (const secret of [own, given, sha256]) expect(stdout).not.toContain(secret);
-      if (args.length < 2) expect(stdout).toBe(`NAME  CREATED\nann   ${created}\n`);
-      else expect(JSON.parse(stdout)).toEqual({ tokens: [{ name: 'ann', created }] });
+      const head = `NAME  CREATED${' '.repeat(created.length - 'CREATED'.length)}  OF`;
+      if (args.length < 2) expect(stdout).toBe(`${head}\nann   ${created}  a user\n`);
+      else expect(JSON.parse(stdout)).toEqual({ tokens: [{ name: 'ann', created, isProxy: false }] });
     }
+  });
+
+  test('gives a proxy a token that is kept apart from those of people', async () => {
+    const { host, run } = userIn(`${people}[serve]\nidentity_header = "X-Auth-Request-Email"`);
+
+    const { status, stdout, stderr } = await run('add', 'sso', '--proxy');
+
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^cai_[\w-]{43}\n$/);
+    expect(stderr).toBe(
+      'cai: this token is shown once. Whoever has it comes in as anybody in [[serve.users]], by the header "X-Auth-Request-Email"\n',
+    );
+    expect(new Tokens(host).holderOf(stdout.trim())).toMatchObject({ name: 'sso', isProxy: true });
+    expect((await run('list')).stdout).toMatch(/^sso +\S+ +a proxy$/m);
+    expect(await run('add', 'ann', '--proxy')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('ann is somebody in [[serve.users]]') as string,
+    });
+    expect((await run('add', 'sso', '--proxy')).stderr).toContain('revoke sso" first');
   });
 
   test('takes a token back, also of somebody whom the configuration no longer has', async () => {
@@ -98,6 +118,9 @@ describe('cai serve token', () => {
     [['list', 'ann'], '"cai serve token list" takes no name: leave out "ann"'],
     [['add', 'ann', '--json'], '--json is for list'],
     [['add', 'owner'], 'choose another name'],
+    [['add', 'owner', '--proxy'], 'choose another name'],
+    [['add', 'sso', '--proxy'], 'does not say in which header the proxy names people'],
+    [['revoke', 'sso', '--proxy'], '--proxy is for add'],
     [['add', '../ann'], '"../ann" is no name'],
     [['add', ''], '"" is no name'],
     [['add', 'a\nb'], 'is no name'],
