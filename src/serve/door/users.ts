@@ -24,7 +24,7 @@ export class Users {
     users: Entries,
     private readonly host?: Host,
   ) {
-    this.#stamp = host && stampOf(configFileOf(host));
+    this.#stamp = host && stampOfConfig(host);
     this.#users = this.#read(users);
   }
 
@@ -48,7 +48,7 @@ export class Users {
 
   #current(): ReadonlyMap<string, Visitor> {
     if (this.host === undefined) return this.#users;
-    const stamp = stampOf(configFileOf(this.host));
+    const stamp = stampOfConfig(this.host);
     if (stamp !== this.#stamp) {
       this.#users = this.#read(loadConfig(this.host).serve.users);
       this.#stamp = stamp;
@@ -84,4 +84,9 @@ export class Users {
     this.#real.set(path, known);
     return known;
   }
+}
+
+/** The file may be a link, as a ConfigMap of Kubernetes is, which changes by what it leads to. */
+function stampOfConfig(host: Host): string {
+  return stampOf(realOrSame(configFileOf(host)));
 }

@@ -80,6 +80,24 @@ describe('Users', () => {
       expect(known.visitor('bob')).toBeUndefined();
     });
 
+    test('are as it is now where the file is a link to one in a folder that is replaced, as a ConfigMap is', () => {
+      const folder = join(file, '..');
+      for (const each of ['one', 'two']) mkdirSync(join(folder, each));
+      writeFileSync(join(folder, 'one/config.toml'), entry('ann', '"all"'));
+      writeFileSync(join(folder, 'two/config.toml'), entry('bob', '"all"'));
+      rmSync(file);
+      symlinkSync('one', join(folder, 'data'));
+      symlinkSync('data/config.toml', file);
+      const known = users();
+      expect(known.visitor('bob')).toBeUndefined();
+
+      symlinkSync('two', join(folder, 'next'));
+      renameSync(join(folder, 'next'), join(folder, 'data'));
+
+      expect(known.visitor('bob')).toEqual({ name: 'bob' });
+      expect(known.visitor('ann')).toBeUndefined();
+    });
+
     test('let nobody in while it cannot be read, and who is in stays', () => {
       const known = users();
       const ann = known.visitor('ann')!;
