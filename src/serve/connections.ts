@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { resolveAgent } from '../agent/catalog';
 import { ownProgram } from '../agent/cai-program';
 import { configFileOf, type Config } from '../config/config';
+import { serveFolder } from '../config/serve-places';
 import { ownerName } from '../config/serve-words';
 import { CaiError } from '../errors';
 import { servedVariable, workspacesVariable, type Host } from '../system/host';
@@ -11,6 +12,7 @@ import type { Closing } from './client-stream';
 import { ServedConnection } from './served-connection';
 import type { Visitor } from './door/visitor';
 import type { LiveSession } from './traffic/live-session';
+import { SessionClaims } from './traffic/session-claims';
 import type { Metrics } from './metrics';
 
 /** How often it is looked for connections that are idle, or whose visitors may not come in any more; in milliseconds. */
@@ -41,11 +43,13 @@ export class Connections {
   readonly #byId = new Map<string, ServedConnection>();
   /** Sessions of all connections of one visitor to one agent, by both names. */
   readonly #sessions = new Map<string, Map<string, LiveSession>>();
+  readonly #claims: SessionClaims;
   readonly #sweep: NodeJS.Timeout;
 
   /** None is open. Fails with `CaiError` if an agent that is served does not exist. */
   constructor(private readonly options: ConnectionsOptions) {
     for (const name of options.agents) this.#resolve(name);
+    this.#claims = new SessionClaims(serveFolder(options.host));
     this.#sweep = setInterval(() => this.#endUnwanted(), sweepMs).unref();
   }
 
@@ -97,6 +101,7 @@ export class Connections {
       graceMs: serve.graceMs,
       stallMs: serve.stallMs,
       sessions,
+      claims: this.#claims,
       answered: (method, ms) => metrics.answered(method, ms),
       onEnd: (isExpected) => {
         this.#byId.delete(id);

@@ -10,6 +10,7 @@ import { ClientStream, type Closing, type Outlet } from './client-stream';
 import { Keeper, type KeepLimits } from './outbox';
 import type { LiveSession } from './traffic/live-session';
 import type { Visitor } from './door/visitor';
+import type { SessionClaims } from './traffic/session-claims';
 import { Traffic } from './traffic/traffic';
 
 /** Bytes that the process has not read yet, above which the client is not read. */
@@ -36,6 +37,8 @@ export interface ConnectionOptions {
   readonly stallMs: number;
   /** The sessions of all connections of the visitor to the same agent. */
   readonly sessions: Map<string, LiveSession>;
+  /** Of the server. */
+  readonly claims: SessionClaims;
   /** As of `TrafficPorts`. */
   answered(method: string, ms: number): void;
   /** The process has ended, once; `isExpected`: because the connection was over. */
@@ -60,7 +63,7 @@ export class ServedConnection {
 
   /** Starts the process; the client has the grace time to attach. */
   constructor(private readonly options: ConnectionOptions) {
-    const { keep, sessions } = options;
+    const { keep, sessions, claims } = options;
     this.#keeper = new Keeper(keep);
     this.#traffic = new Traffic(
       {
@@ -72,6 +75,7 @@ export class ServedConnection {
         answered: (method, ms) => options.answered(method, ms),
       },
       sessions,
+      claims,
       new Keeper(keep),
     );
     this.#process = new AgentProcess({

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import type { LiveSession } from '../../src/serve/traffic/live-session';
 import type { Closing, Outlet } from '../../src/serve/client-stream';
 import { ServedConnection, type ConnectionOptions } from '../../src/serve/served-connection';
+import { SessionClaims } from '../../src/serve/traffic/session-claims';
 import { noLog, program } from '../agent/agent-run';
 import { codeOf } from '../support/code-of';
+import { newFolder } from '../support/temp-folder';
 
 /** Says `count` notifications of `size` bytes for each call of `say`; answers every request. */
 const script = `
@@ -79,6 +81,7 @@ function connect(options: Partial<ConnectionOptions> = {}): Made {
     graceMs: 600_000,
     stallMs: 600_000,
     sessions: new Map<string, LiveSession>(),
+    claims: new SessionClaims(newFolder()),
     answered: () => undefined,
     onEnd: (isExpected) => end(isExpected),
     ...options,

@@ -19,11 +19,19 @@ import type { Home, LiveSession } from './live-session';
 import { endingMethods, joiningMethods, type CallOfSession, type Participant } from './transitions';
 import { OwnSessions } from './own-sessions';
 import type { Keeper } from '../outbox';
+import type { SessionClaims } from './session-claims';
 
 /** Calls that make a session, which their answers name. */
 const makingMethods: ReadonlySet<string> = new Set(['session/new', 'session/fork']);
 /** Calls after which the client has a session. */
 const openingMethods: ReadonlySet<string> = new Set([...makingMethods, ...joiningMethods]);
+
+/** Why a session is not opened here. */
+const isElsewhere = {
+  code: rpcCode.internalError,
+  message:
+    'the session is open in another server with the same state folder: come in there, or, if that one has ended, try again in half a minute',
+};
 
 const callPlan = planOf({
   sessionId: 'session',
@@ -70,13 +78,17 @@ export class Traffic implements Home {
   isStopping = false;
   #isClientGone = false;
 
-  /** `sessions`: of all connections of the visitor to this agent, by id; `keeper`: for the histories of its own. */
+  /**
+   * `sessions`: of all connections of the visitor to this agent, by id; `claims`: of the server; `keeper`: for the
+   * histories of its own.
+   */
   constructor(
     private readonly ports: TrafficPorts,
     private readonly sessions: Map<string, LiveSession>,
+    claims: Pick<SessionClaims, 'take'>,
     keeper: Keeper,
   ) {
-    this.#own = new OwnSessions(sessions, this, keeper);
+    this.#own = new OwnSessions(sessions, claims, this, keeper);
   }
 
   /** The sessions that are open in the process. */
@@ -101,7 +113,14 @@ export class Traffic implements Home {
     if (id !== undefined) this.#known.add(id);
     if (message.method === '$/cancel_request' && this.#guest.cancel(message)) return;
     if (session !== undefined && session.home !== this && this.#guest.pass(session, message)) return;
-    if (message.kind === 'request') this.#call(message, id);
+    if (message.kind === 'request') {
+      const isOpened = id !== undefined && session === undefined && joiningMethods.has(message.method);
+      if (isOpened && !this.#own.claim(id)) {
+        this.deliver(joined(errorLine(message.id!, isElsewhere)), '');
+        return;
+      }
+      this.#call(message, id);
+    }
     this.toAgent(ended(line));
   }
 

@@ -102,7 +102,7 @@ export class Connection {
       lastGuestLeft: () => (this.traffic.isStopping ||= this.isClientGone),
       answered: () => undefined,
     };
-    this.traffic = new Traffic(ports, sessions, this.keeper);
+    this.traffic = new Traffic(ports, sessions, { take: () => () => undefined }, this.keeper);
   }
 
   get isStopping(): boolean {

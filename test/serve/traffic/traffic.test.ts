@@ -2,7 +2,10 @@
 import type { Line } from '../../../src/rpc/splice';
 import type { LiveSession } from '../../../src/serve/traffic/live-session';
 import { Keeper } from '../../../src/serve/outbox';
+import { SessionClaims } from '../../../src/serve/traffic/session-claims';
 import { Traffic } from '../../../src/serve/traffic/traffic';
+
+import { newFolder } from '../../support/temp-folder';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -15,7 +18,11 @@ class Side {
   #toClient: string[] = [];
   #toProcess: string[] = [];
 
-  constructor(sessions: Map<string, LiveSession>, limits = { bytes: Infinity, lines: Infinity }) {
+  constructor(
+    sessions: Map<string, LiveSession>,
+    limits = { bytes: Infinity, lines: Infinity },
+    claims = new SessionClaims(newFolder()),
+  ) {
     this.keeper = new Keeper(limits);
     this.traffic = new Traffic(
       {
@@ -26,6 +33,7 @@ class Side {
         answered: (method) => this.answered.push(method),
       },
       sessions,
+      claims,
       this.keeper,
     );
   }
@@ -865,4 +873,43 @@ test('an agent that answers with a session that it has does not end the telling 
   home.process(says('past'));
 
   expect(home.got()).toEqual([]);
+});
+
+describe('a session that another server has open', () => {
+  test.each(['session/load', 'session/resume'])(
+    'is not opened by %s, which says so, until that server gives it back',
+    (method) => {
+      const folder = newFolder();
+      const elsewhere = new Side(new Map(), undefined, new SessionClaims(folder));
+      const here = new Side(new Map(), undefined, new SessionClaims(folder));
+      elsewhere.client(loads(1));
+      elsewhere.process({ id: 1, result: {} });
+
+      here.client(loads('a', method));
+
+      expect(here.sent()).toEqual([]);
+      expect(here.got()).toMatchObject([
+        { id: 'a', error: { message: expect.stringContaining('open in another server') as string } },
+      ]);
+      elsewhere.client({ id: 2, method: 'session/close', params: { sessionId: 's' } });
+      elsewhere.process({ id: 2, result: {} });
+      here.client(loads('b', method));
+      here.process({ id: 'b', result: {} });
+      expect(here.got()).toEqual([rpc({ id: 'b', result: {} })]);
+    },
+  );
+
+  test('is given back when its process ends, or cannot open it', () => {
+    const folder = newFolder();
+    const [first, second] = [1, 2].map(() => new Side(new Map(), undefined, new SessionClaims(folder)));
+    first!.client(loads(1));
+    first!.process({ id: 1, error: { code: -32_603, message: 'no' } });
+    second!.client(loads(1));
+    expect(second!.sent()).toHaveLength(1);
+    second!.traffic.end();
+
+    first!.client(loads(2));
+
+    expect(first!.sent().map(({ id }) => id)).toEqual([1, 2]);
+  });
 });
