@@ -1,13 +1,11 @@
 /** `cai serve` with agents in containers, and `cai connect` as the editor's end. */
-import { execFileSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { statSync } from 'node:fs';
 import { Editor } from './editor';
 import { containerOf, processesIn, untilOnly } from './inside';
 import { modelConfig, modelEnv, provideImages, startModel } from './model';
 import { buildTimeoutMs, Place } from './place';
 import { patienceMs, type Running } from './running';
+import { buildServeImage } from './serve-image';
 import { Cai, docker, folder, newWorkspace, user } from './support';
 
 const agent = 'claude';
@@ -75,7 +73,7 @@ test(
     const workspace = await workspaceWithModel();
     const tag = `cai-serve-test-${process.pid}`;
     try {
-      buildImage(tag);
+      buildServeImage(tag);
       const editor = await Editor.connect(cai, await startImage(tag));
       const session = await editor.newSession(workspace);
       expect(await editor.prompt(session, 'hello')).toMatchObject({ result: { stopReason: 'end_turn' } });
@@ -87,21 +85,6 @@ test(
   },
   buildTimeoutMs,
 );
-
-/** As the head of deploy/Dockerfile says. */
-function buildImage(tag: string): void {
-  const packed = mkdtempSync(join(tmpdir(), 'cai-pack-'));
-  const options = ['--silent', '--ignore-scripts', '--pack-destination', packed];
-  const name = execFileSync('npm', ['pack', ...options], {
-    cwd: resolve(__dirname, '../..'),
-    encoding: 'utf8',
-  });
-  const context = openSync(join(packed, name.trim()), 'r');
-  const args = ['build', '--network', 'host', '--tag', tag, '--file', 'package/deploy/Dockerfile', '-'];
-  execFileSync('docker', args, { stdio: [context, 'ignore', 'inherit'] });
-  closeSync(context);
-  rmSync(packed, { recursive: true });
-}
 
 /** Resolves with the address of a server in a container, which has the folders of the test at their places. */
 async function startImage(tag: string): Promise<string> {

@@ -15,7 +15,7 @@
 # Each node has a network, mounts, control groups and a containerd of its own; all that runs is in one control
 # group, by which `stop` finds it. Images come from the engine that `test/engine/machine.sh` runs: CAI_TEST_IMAGES
 # names those that `start` imports, and pushes to a registry that this machine and both nodes know by the same name
-# (`env` tells it as CAI_TEST_REGISTRY, and the first image in it as CAI_TEST_K8S_IMAGE). The programs of Kubernetes are
+# (`env` tells it as CAI_TEST_REGISTRY, where the nodes find it as CAI_TEST_REGISTRY_OF_NODES, and the first image in it as CAI_TEST_K8S_IMAGE). The programs of Kubernetes are
 # in $CAI_TEST_K8S_DIST, else in `dist` below; where there are none, `build.sh` makes them, once. All else is in
 # $CAI_TEST_K8S_STATE, else in /var/lib/containai-test-kubernetes.
 set -euo pipefail
@@ -214,7 +214,7 @@ print_env() {
   if ! is_running; then fail 'no cluster answers: run "machine.sh start" first'; fi
   printf 'export %s=%q\n' CAI_TEST_K8S 1 CAI_TEST_K8S_STATE "$state" KUBECONFIG "$KUBECONFIG" \
     CAI_TEST_K8S_NODES "${nodes[*]/#/node}" CAI_TEST_K8S_KUBECTL "$bin/kubectl" \
-    CAI_TEST_REGISTRY "$registry" CAI_TEST_K8S_IMAGE "$registry/$(head -n 1 "$pushed")"
+    CAI_TEST_REGISTRY "$registry" CAI_TEST_REGISTRY_OF_NODES "$host_address:$registry_port" CAI_TEST_K8S_IMAGE "$registry/$(head -n 1 "$pushed")"
   # shellcheck disable=SC2016 # whoever evaluates it has the PATH
   printf 'export PATH="$PATH":%q\n' "$bin"
 }
