@@ -213,7 +213,7 @@ async function nameAt(port: number, headers: Record<string, string>): Promise<un
   return response.ok ? ((await response.json()) as { name: unknown }).name : response.status;
 }
 
-test('a session is open at one replica, and at another once it is given back, or its replica was killed', async () => {
+test('a session is open at one replica, and at another once it is given back, or its replica is gone', async () => {
   const [first, second] = (await replicas()) as [string, string];
   await Promise.all([lead(ports[0]!, first), lead(ports[1]!, second)]);
   const cwd = await newWorkspace('one', first);
