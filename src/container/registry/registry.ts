@@ -142,7 +142,7 @@ export class Registry {
       const challenge = first.headers['www-authenticate'];
       if (first.status !== 401 || challenge === undefined) return first;
       const login = await dockerLogin(this.host, registry);
-      const ask: Requests['ask'] = (realm, request) => this.#requests.ask(realm, request);
+      const ask: Requests['ask'] = (realm, request) => this.#requests.ask(realm, request, url);
       const authorization = await authorizationFor(challenge, repository, login, ask);
       if (authorization === undefined) return first;
       this.#authorizations.set(name, authorization);

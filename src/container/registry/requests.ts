@@ -49,12 +49,16 @@ export class Requests {
   ) {}
 
   /**
-   * Asks, and follows where it is sent on. Credentials go to the first place alone. Rejects with `CaiError('CONFIG')` for
-   * certificates that cannot be read, else with the error of the connection.
+   * Asks, and follows where it is sent on. Credentials go to the first place alone. Only a registry on this machine, which
+   * `registry` is if it has no TLS, sends us to servers of this machine. Rejects with `CaiError('CONFIG')` for certificates
+   * that cannot be read, else with the error of the connection.
    */
-  async ask(first: URL, request: Request): Promise<Answer> {
+  async ask(first: URL, request: Request, registry = first): Promise<Answer> {
+    const isLocal = registry.protocol === 'http:' && isLoopback(registry.hostname);
     let [url, asked] = [first, request];
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+      if (!isLocal && isLoopback(url.hostname))
+        throw new Error(`it names ${url.origin}, which is this machine, and is not asked`);
       const answer = await this.#once(url, asked);
       const { location } = answer.headers;
       if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return answer;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { createServer as secureServer } from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -237,11 +237,13 @@ describe('a registry elsewhere', () => {
   });
 
   /** The network in which a proxy leads to one, whatever it is asked for. */
-  async function network(status = 200): Promise<{ network: HostNetwork; asked: string[] }> {
+  async function network(
+    status = 200,
+    answer: RequestListener = (_from, to) => to.writeHead(404).end(),
+  ): Promise<{ network: HostNetwork; asked: string[] }> {
     const asked: string[] = [];
-    const server = secureServer({ cert: made.cert, key: readFileSync(made.keyFile) }, (_from, to) =>
-      to.writeHead(404).end(),
-    ).listen(0, '127.0.0.1');
+    const server = secureServer({ cert: made.cert, key: readFileSync(made.keyFile) }, answer);
+    server.listen(0, '127.0.0.1');
     const proxy = createServer().on('connect', (from, socket: Socket) => {
       asked.push(`${from.url} ${from.headers['proxy-authorization']}`);
       socket.write(`HTTP/1.1 ${status} It\r\n\r\n`);
@@ -265,6 +267,27 @@ describe('a registry elsewhere', () => {
 
     expect(await registryOf({}, { ...own, caFile }).find('registry.invalid/x:1')).toBeUndefined();
     expect(asked).toEqual([`registry.invalid:443 Basic ${Buffer.from('u:p').toString('base64')}`]);
+  });
+
+  test.each([
+    ['sends us on', (at: string) => ({ location: at }), 307],
+    ['says that it gives tokens', (at: string) => ({ 'www-authenticate': `Bearer realm="${at}"` }), 401],
+  ] as const)('has nothing asked of this machine where it %s', async (_, headers, status) => {
+    let isAsked = false;
+    const place = await serving((_from, to) => {
+      isAsked = true;
+      to.end();
+    });
+    const { network: own } = await network(200, (_from, to) =>
+      to.writeHead(status, headers(`http://${place}/`)).end(),
+    );
+    const caFile = join(home, 'ca.pem');
+    writeFileSync(caFile, made.cert);
+
+    expect(await failure(registryOf({}, { ...own, caFile }).find('registry.invalid/x:1'))).toMatchObject(
+      expectedError('IMAGE', /which is this machine, and is not asked/),
+    );
+    expect(isAsked).toBe(false);
   });
 
   test('is not trusted with another certificate', async () => {
