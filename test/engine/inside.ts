@@ -1,7 +1,10 @@
 /** What runs in the containers, as the engine sees it. */
+import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { patienceMs } from './running';
+import { inNamespace, inOwnNamespace, kubectlProgram, podsOf } from './cluster';
+import { isKubernetes } from './engines';
+import { patienceMs, Running } from './running';
 import { docker } from './support';
 
 const lookEveryMs = 50;
@@ -16,18 +19,49 @@ export interface InnerProcess {
 
 /** Name of the container of a workspace (its real path) and an agent, whether it runs or not. */
 export async function containerOf(workspace: string, agent: string): Promise<string> {
+  if (isKubernetes) return podsOf(workspace)[0]!.metadata.name;
   const labels = { 'containai.workspace': workspace, 'containai.agent': agent };
   const filters = Object.entries(labels).flatMap(([key, value]) => ['--filter', `label=${key}=${value}`]);
   return await docker('ps', '--all', ...filters, '--format', '{{.Names}}');
 }
 
+/** Has the engine start a command in a container, besides what `cai` runs there. */
+export function startedByEngine(container: string, ...command: readonly string[]): Running {
+  const [program, args] = isKubernetes
+    ? [kubectlProgram, [...inOwnNamespace(), 'exec', container, '--', ...command]]
+    : ['docker', ['exec', container, ...command]];
+  return new Running(command.join(' '), spawn(program, args));
+}
+
 /** All that runs in a container: `docker top` asks podman's containers for a `ps` of their own, within their limits. */
 export async function processesIn(container: string): Promise<InnerProcess[]> {
-  const first = await docker('inspect', '--format', '{{.State.Pid}}', container);
+  const first = isKubernetes
+    ? firstOfPod(container)
+    : await docker('inspect', '--format', '{{.State.Pid}}', container);
   const namespace = readlinkSync(`/proc/${first}/ns/pid`);
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && namespaceOf(name) === namespace)
     .map((name) => ({ pid: Number(name), command: commandOf(name) }));
+}
+
+/** The nodes of the cluster for tests are on this machine: their processes are in control groups named by the pod's id. */
+function firstOfPod(pod: string): string {
+  const uid = inNamespace('get', 'pod', pod, '--output', 'jsonpath={.metadata.uid}');
+  const keepers = readdirSync('/proc').filter(
+    (name) => /^\d+$/.test(name) && commandOf(name) === 'keeper' && controlGroupsOf(name).includes(uid),
+  );
+  const first = keepers.find((pid) => !keepers.includes(String(parentOf(pid))));
+  if (first === undefined) throw new Error(`nothing runs in the pod ${pod}`);
+  return first;
+}
+
+function controlGroupsOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cgroup`, 'utf8');
+  } catch {
+    // It has ended in between.
+    return '';
+  }
 }
 
 function namespaceOf(pid: string): string | undefined {
@@ -59,8 +93,8 @@ export async function untilEnded(container: string, command: string): Promise<vo
 
 /**
  * Resolves when a container has nothing but what it had `before`, a porter, which may be another by now, and what watches
- * an agent that runs, which begins some seconds after it; rejects after `limitMs` with what is left. The engine tells nobody of such ends, so this looks
- * again and again.
+ * an agent that runs, which begins some seconds after it; rejects after `limitMs` with what is left. The engine tells
+ * nobody of such ends, so this looks again and again.
  */
 export async function untilOnly(
   container: string,

@@ -1,6 +1,8 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ProcessLocks } from '../../src/system/process-lock';
+import { podsOf } from './cluster';
+import { isKubernetes } from './engines';
 import type { Ended, Running } from './running';
 import { Cai, docker, newWorkspace, type RunOptions } from './support';
 
@@ -13,6 +15,17 @@ export interface PlaceRun extends RunOptions {
   readonly options?: readonly string[];
   /** Its whole stdin; default: none. */
   readonly input?: string | Buffer;
+}
+
+/** A container of a place. */
+export interface PlaceContainer {
+  /** As the engine knows it. */
+  readonly id: string;
+  /** In the engine's words. */
+  readonly startedAt: string;
+  readonly isRunning: boolean;
+  /** Its IP address; empty: it has none. */
+  readonly address: string;
 }
 
 /** A workspace and the `cai` that works in it. */
@@ -31,6 +44,8 @@ export class Place {
     // The image is not built twice by two test files that run at the same time.
     const lock = await new ProcessLocks(join(tmpdir(), 'cai-test-images')).take('open', { pollMs: 100 });
     try {
+      // Nothing builds images on a cluster.
+      if (isKubernetes) await this.cai.start(['build', '--push', ...this.options]).succeeds(buildTimeoutMs);
       await this.start(['true']).succeeds(buildTimeoutMs);
     } finally {
       lock?.release();
@@ -67,6 +82,20 @@ export class Place {
     const filter = `label=containai.workspace=${this.workspace}`;
     const ids = await docker('ps', '--all', '--quiet', '--no-trunc', '--filter', filter);
     return ids.split('\n').filter((id) => id !== '');
+  }
+
+  /** What whichever engine tells of its only container. */
+  async container(): Promise<PlaceContainer> {
+    if (!isKubernetes) {
+      const fields =
+        '{{.ID}} {{.State.StartedAt}} {{.State.Running}} {{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}';
+      const [id, startedAt, isRunning, address = ''] = (await this.inspect(fields)).split(' ');
+      return { id: id!, startedAt: startedAt!, isRunning: isRunning === 'true', address };
+    }
+    const [pod, ...more] = podsOf(this.workspace);
+    if (pod === undefined || more.length > 0) throw new Error(`not one pod, but ${more.length + 1}`);
+    const { phase, startTime = '', podIP = '' } = pod.status;
+    return { id: pod.metadata.name, startedAt: startTime, isRunning: phase === 'Running', address: podIP };
   }
 
   /** Its only container, as `docker inspect` tells it with a Go template. */

@@ -21,6 +21,8 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { serviceOf } from '../../src/credentials/services';
 import { isInternal } from '../../src/egress/addresses';
+import { kubeconfig, onCluster, removeNamespace } from './cluster';
+import { isKubernetes } from './engines';
 import { Running, type Ended } from './running';
 
 const repository = resolve(__dirname, '../..');
@@ -83,13 +85,18 @@ export class Cai {
     ownFolder(this.home);
     ownFolder(join(this.home, 'run'));
     chmodSync(join(this.home, 'run'), 0o700);
+    if (isKubernetes) {
+      this.env.KUBECONFIG = join(this.home, 'kubeconfig');
+      ownFile(this.env.KUBECONFIG, kubeconfig());
+    }
     this.configure(config);
   }
 
   /** Replaces what else the user has configured. */
   configure(config: string): void {
     const allow = /^allow = /m.test(config) ? '' : `allow = ${JSON.stringify(registryAddresses)}\n`;
-    ownFile(this.configFile, `${networkSettings()}${allow}${config}`);
+    const whole = `${networkSettings()}${allow}${config}`;
+    ownFile(this.configFile, isKubernetes ? onCluster(whole) : whole);
   }
 
   /** Starts `cai`; its stdin is open. */
@@ -162,6 +169,10 @@ export async function docker(...args: readonly string[]): Promise<string> {
  * user's volumes that no container uses then.
  */
 export async function removeEverything(): Promise<void> {
+  if (isKubernetes) {
+    removeNamespace();
+    return;
+  }
   const ours = ['--filter', 'label=containai.managed=true', '--filter', `label=containai.user=${user.uid}`];
   const format = '{{.ID}}:{{.Label "containai.workspace"}}';
   const containers = linesOf(await docker('ps', '--all', '--no-trunc', ...ours, '--format', format))

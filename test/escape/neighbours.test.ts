@@ -14,17 +14,13 @@ const token = 'TOKEN-OF-THE-USER';
 const cai = new Cai(`${hostileConfig()}[env]\nimport = ["USERS_TOKEN"]\n`);
 cai.env.USERS_TOKEN = token;
 const scene = sceneFor({ cai });
+/** Another workspace of the same user, with a container that has nothing to do with the hostile agent. */
 let neighbour: Place;
 
 beforeAll(async () => {
   neighbour = await new Place(cai).opened();
   ownFile(join(neighbour.workspace, 'secret'), 'SECRET OF THE NEIGHBOUR\n');
 });
-
-/** Another workspace of the same user, with a container that has nothing to do with the hostile agent. */
-
-const addressOf = async (place: Place): Promise<string> =>
-  await place.inspect('{{.NetworkSettings.IPAddress}}');
 
 describe('an agent, of the container of another workspace,', () => {
   attempt('an agent reads the workspace of a neighbour', async () => {
@@ -40,7 +36,7 @@ describe('an agent, of the container of another workspace,', () => {
   });
 
   attempt('an agent connects to the sshd of a neighbour', async () => {
-    const address = await addressOf(neighbour);
+    const { address } = await neighbour.container();
     const { stdout = '', stderr = '' } = await scene.tries(`python3 - <<'EOF'
 import socket
 def answer(port):

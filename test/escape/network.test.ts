@@ -143,7 +143,7 @@ describe('an agent, of containers of others,', () => {
     const neighbours = [await new Place(cai).opened(), open];
     const servers = neighbours.map((each) => each.start(['python3', '-c', serve]));
     for (const server of servers) await server.says('begun');
-    const address = await open.inspect('{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}');
+    const { address } = await open.container();
     const read = `for address in ('127.0.0.1', '::1', *'${address}'.split()):
     if 'SERVICE' in say('', (address, 9981)): print('REACHED', address)`;
     const isServed = await reachedBy(read, open);

@@ -129,7 +129,7 @@ harmless = {'null', 'zero', 'full', 'random', 'urandom', 'tty', 'ptmx', 'console
 for folder, _, names in os.walk('/dev'):
     for name in names:
         path = os.path.join(folder, name)
-        if name in harmless or not folder == '/dev' or os.path.islink(path): continue
+        if name in harmless or not folder == '/dev' or os.path.islink(path) or os.path.isfile(path): continue
         opens(path)
 `);
   });

@@ -1,7 +1,7 @@
 /** Attacks on the end of things: what outlives its session, what takes all there is, what silences others. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { containerOf, processesIn, untilOnly } from '../engine/inside';
+import { containerOf, processesIn, startedByEngine, untilOnly } from '../engine/inside';
 import { provideImages } from '../engine/model';
 import { buildTimeoutMs, Place } from '../engine/place';
 import { Cai } from '../engine/support';
@@ -32,7 +32,7 @@ async function leftBy(script: string, end: (scene: Scene) => Promise<void>): Pro
     return undefined;
   } catch (error) {
     // A container that has ended has nothing left.
-    const isRunning = (await place.inspect('{{.State.Running}}')) === 'true';
+    const { isRunning } = await place.container();
     return reachedIf(isRunning, String(error));
   }
 }
@@ -87,6 +87,23 @@ describe('an agent and its end', () => {
       },
     );
   });
+});
+
+attempt('an agent stops what the engine has started in its container, which then never ends', async () => {
+  const place = await new Place(cai).opened();
+  const { id } = await place.container();
+  const started = startedByEngine(id, 'sh', '-c', 'echo begun; exec sleep 876');
+  await started.says('begun');
+  const stopper = place.start(['sh', '-c', 'while pkill -STOP -x -f "sleep 876"; do sleep 0.05; done']);
+  try {
+    await started.ends(goneMs);
+    await stopper.ends();
+    return undefined;
+  } catch (error) {
+    return String(error);
+  } finally {
+    started.child.kill('SIGKILL');
+  }
 });
 
 describe('an agent that takes all there is', () => {

@@ -1,6 +1,7 @@
 /*
  * `npm run test:kubernetes`: the tests of this folder, and those that every engine has to pass, on the cluster of
- * `machine.sh env`. The arguments are jest's. Exit status 2 if there is no cluster; `machine.sh start` provides one.
+ * `machine.sh env`; with `--escape` as the first argument, the attacks in `test/escape` instead. The other arguments
+ * are jest's. Exit status 2 if there is no cluster; `machine.sh start` provides one.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -22,13 +23,15 @@ function findDefect() {
 const defect = findDefect();
 if (defect === undefined) {
   const jest = join(import.meta.dirname, '../../node_modules/jest/bin/jest.js');
+  const isEscape = process.argv[2] === '--escape';
+  const files = isEscape ? ['escape/**/*'] : ['kubernetes/**/*', 'engine/engine'];
   const own = [
     '--testPathIgnorePatterns=/node_modules/',
-    '--testMatch=**/test/kubernetes/**/*.test.ts',
-    '--testMatch=**/test/engine/engine.test.ts',
+    ...files.map((each) => `--testMatch=**/test/${each}.test.ts`),
   ];
   const options = ['--runInBand', '--verbose', `--testTimeout=${testTimeoutMs}`];
-  const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...process.argv.slice(2)], {
+  const jestArgs = process.argv.slice(isEscape ? 3 : 2);
+  const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...jestArgs], {
     stdio: 'inherit',
     env: { ...process.env, CAI_TEST_ENGINE: 'kubernetes' },
   });

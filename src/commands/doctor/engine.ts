@@ -26,7 +26,6 @@ const remedies = {
 /** The same of an engine that others run. */
 const remediesOfOthers: Partial<Record<keyof typeof remedies, string>> = {
   pids: 'have the administrator set podPidsLimit on the nodes, so that an agent cannot take all processes of one',
-  systemCalls: 'nothing to do: the filter of Kubernetes applies',
 };
 
 /** The engine that is meant. */

@@ -18,7 +18,7 @@ export const userName = 'agent';
 const keptFolders = ['.claude', '.codex', '.config', '.copilot', '.cursor', '.gemini', '.local', '.qwen'];
 
 /** From our package: programs, and the settings of sshd. */
-const programs = ['keeper', 'disk', 'supervisor', 'join', 'ports', 'watch', 'copy'];
+const programs = ['keeper', 'disk', 'filter', 'supervisor', 'join', 'ports', 'watch', 'copy'];
 const sshdConfig = 'sshd_config';
 
 /** What the keeper compares before anything else runs: pairs of `device:inode` and path, ended by NUL. */

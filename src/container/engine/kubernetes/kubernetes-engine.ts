@@ -93,7 +93,7 @@ export class KubernetesEngine implements Engine {
         memory: true,
         pids: false,
         cpus: true,
-        systemCalls: false,
+        systemCalls: true,
         pause: false,
         restart: false,
         build: false,
@@ -105,9 +105,9 @@ export class KubernetesEngine implements Engine {
       osType: 'linux',
       sharesKernel: false,
       startMs,
+      // The keeper sets ours.
       seccomp: engineProfile,
-      seccompNotice:
-        'Kubernetes filters system calls by its own profile, with which agents can make files with the setuid bit',
+      seccompNotice: undefined,
     });
   }
 

@@ -55,7 +55,7 @@ export function podBody({ name, secretName, imageEnv, plan, entries, wanted }: P
     name: mainContainer,
     command: plan.command.map(literal),
     workingDir: plan.workingFolder,
-    env: environmentOf(imageEnv, { ...plan.env, CAI_PORT: String(doorPort) }),
+    env: environmentOf(imageEnv, { ...plan.env, CAI_PORT: String(doorPort), CAI_FILTER: '1' }),
     volumeMounts: byDepth([...files.mounts, ...own.mounts]),
   };
   const first: PodContainer & object = {

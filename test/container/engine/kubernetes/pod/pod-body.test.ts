@@ -141,7 +141,7 @@ describe('podBody', () => {
     );
     expect(command).toEqual(['$$(A)']);
     const told = containerInfoOf({ ...changed, metadata: made.metadata } as unknown as Pod, volumes);
-    expect(told.env).toEqual(['A=$(B)$$', 'B=$x', 'CAI_PORT=2222']);
+    expect(told.env).toEqual(['A=$(B)$$', 'B=$x', 'CAI_PORT=2222', 'CAI_FILTER=1']);
   });
 
   test('goes to the nodes that the user wants, with what that takes', () => {

@@ -1,0 +1,72 @@
+/** A namespace of the cluster for tests, for the containers of one test file; and what a user configures to work there. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { kubernetesConfig } from './engines';
+
+/** The cluster's own client. */
+export const kubectlProgram = process.env.CAI_TEST_K8S_KUBECTL ?? 'kubectl';
+let made: string | undefined;
+
+/** What `kubectl` prints, in the namespace of this test file. Throws if it fails. */
+export function inNamespace(...args: readonly string[]): string {
+  return kubectl(...inOwnNamespace(), ...args);
+}
+
+/** The arguments that make `kubectl` work in the namespace of this test file. */
+export function inOwnNamespace(): readonly string[] {
+  return ['--namespace', namespace()];
+}
+
+function kubectl(...args: readonly string[]): string {
+  return execFileSync(kubectlProgram, args, { encoding: 'utf8', maxBuffer: 64 * 2 ** 20 });
+}
+
+/** The namespace, made when it is first asked for. */
+function namespace(): string {
+  if (made === undefined) {
+    made = `cai-test-${process.pid}-${process.env.JEST_WORKER_ID}-${Date.now()}`;
+    kubectl('create', 'namespace', made);
+    // No pod can be made before the cluster has done this, a moment later; then it is told that there is one.
+    spawnSync(kubectlProgram, ['create', 'serviceaccount', 'default', '--namespace', made]);
+  }
+  return made;
+}
+
+/** Removes it with all that is in it; does not wait until that is done. */
+export function removeNamespace(): void {
+  if (made !== undefined) kubectl('delete', 'namespace', made, '--wait=false');
+}
+
+/** `config` with the words by which `cai` finds the cluster and its images, unless it has some. */
+export function onCluster(config: string): string {
+  if (config.includes('kind = "kubernetes"')) return config;
+  const images = `registry = "${process.env.CAI_TEST_REGISTRY}/cai"`;
+  const withImages = /^\[image\]$/m.test(config)
+    ? config.replace(/^\[image\]$/m, `[image]\n${images}`)
+    : `${config}\n[image]\n${images}\n`;
+  return `${withImages}${kubernetesConfig(namespace())}`;
+}
+
+/** What the administrator has given the user to find the cluster by. */
+export const kubeconfig = (): string => readFileSync(process.env.KUBECONFIG!, 'utf8');
+
+/** As far as tests look at it. Source: Kubernetes API, core/v1. */
+export interface TestPod {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly status: { readonly podIP?: string; readonly phase: string; readonly startTime?: string };
+}
+
+/** The pods of a workspace (its real path). */
+export function podsOf(workspace: string): readonly TestPod[] {
+  const { items } = JSON.parse(inNamespace('get', 'pods', '--output', 'json')) as {
+    readonly items: TestPod[];
+  };
+  return items.filter(({ metadata }) => {
+    const labels = JSON.parse(metadata.annotations?.['containai.labels'] ?? '{}') as Record<string, string>;
+    return labels['containai.workspace'] === workspace;
+  });
+}
