@@ -48,7 +48,10 @@ export async function processesIn(container: string): Promise<InnerProcess[]> {
 function firstOfPod(pod: string): string {
   const uid = inNamespace('get', 'pod', pod, '--output', 'jsonpath={.metadata.uid}');
   const keepers = readdirSync('/proc').filter(
-    (name) => /^\d+$/.test(name) && commandOf(name) === 'keeper' && controlGroupsOf(name).includes(uid),
+    (name) =>
+      /^\d+$/.test(name) &&
+      commandOf(name).endsWith(' /run/cai/keeper') &&
+      controlGroupsOf(name).includes(uid),
   );
   const first = keepers.find((pid) => !keepers.includes(String(parentOf(pid))));
   if (first === undefined) throw new Error(`nothing runs in the pod ${pod}`);
