@@ -32,7 +32,8 @@ export const exceptions = [
   {
     ways: ['websocket', 'http', 'connect'],
     tests: /S1 S2 two proxies at once/,
-    reason: 'a session that one server has open is refused by others with the same state, until it is closed there',
+    reason:
+      'a session that one server has open is refused by others with the same state, until it is closed there',
   },
   {
     ways: ['websocket', 'http', 'connect'],
