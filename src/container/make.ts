@@ -50,7 +50,7 @@ export async function makeContainer(
   const { privateKey, fingerprint } = newHostKey();
   // podman makes one with the container, but without labels.
   await engine.createVolume(dataVolumeName(settings, user), ownerLabels(settings));
-  if (settings.isCopied === true) await engine.createVolume(copyVolumeName(settings), copyLabels(settings));
+  if (settings.isCopied) await engine.createVolume(copyVolumeName(settings), copyLabels(settings));
   const plan = planOf(settings, circumstances, fingerprint);
   const id = await engine.createContainer(name, plan, async (inside) => {
     const files = await filesFor(inside, { user, hostKey: privateKey }, request);

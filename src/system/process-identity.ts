@@ -16,17 +16,17 @@ export function isRunning(identity: string): boolean | undefined {
   return startOf(Number(pid)) === Number(start);
 }
 
-let place: string | undefined;
+let known: string | undefined;
 
 /** Process ids are those of a namespace, and of a machine from its start to its end. Source: pid_namespaces(7). */
 function ownPlace(): string {
   try {
-    place ??= `@${readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()}-${/\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0]}`;
+    known ??= `@${readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()}-${/\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0]}`;
   } catch {
     // Not Linux: its state folders are not in containers.
-    place = '';
+    known = '';
   }
-  return place;
+  return known;
 }
 
 /**

@@ -11,6 +11,7 @@ export function settings(changes: Partial<Settings> = {}): Settings {
     agent: 'claude',
     workspace: '/home/u/app',
     workingFolder: '/home/u/app',
+    isCopied: false,
     hostUser: { uid: 1000, gid: 1000 },
     binds: [
       { source: '/home/u/app', target: '/home/u/app', isReadOnly: false, isRoot: true, identity: '1:2' },

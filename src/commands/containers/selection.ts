@@ -37,7 +37,8 @@ export async function connectEngine(host: Host, context: string | undefined): Pr
 
 /**
  * The containers of these names, or without names those that the options are about, in the order of `cai ps`; `none`
- * says that there is none; `root` is of the workspace that is meant, if it is one. Rejects with `CONTAINER_NOT_FOUND` for a name that no container of this user has.
+ * says that there is none; `root` is the root of the workspace that the options are about, if they are about one.
+ * Rejects with `CONTAINER_NOT_FOUND` for a name that no container of this user has.
  */
 export async function select(
   names: readonly string[],

@@ -122,7 +122,7 @@ export class Target {
       host,
       isWritable: options.writable === true,
     });
-    const isCopied = settings.isCopied === true && root !== undefined;
+    const isCopied = settings.isCopied && root !== undefined;
     const copy = isCopied ? await WorkspaceCopy.of(root, settings.workingFolder, host) : undefined;
     const engine = await connecting;
     await engine.checkBinds(settings.binds);

@@ -188,7 +188,7 @@ export function startFolder(
   if (workspace === undefined || posix.isAbsolute(cwd)) return posix.resolve(settings.workingFolder, cwd);
   const folder = posix.resolve(workspace.realCwd, cwd);
   const { binds, isCopied, workingFolder: target } = settings;
-  const copied = isCopied === true ? [{ source: workspace.root, target }] : [];
+  const copied = isCopied ? [{ source: workspace.root, target }] : [];
   const holders = [...binds, ...copied].filter(({ source }) => isInside(folder, source));
   const [bind] = holders.sort((one, other) => other.source.length - one.source.length);
   if (bind !== undefined) return posix.join(bind.target, posix.relative(bind.source, folder));

@@ -143,7 +143,7 @@ function gitConfig(
   const lines = Object.entries(gitIdentity).map(([key, value]) => `\t${key} = ${gitString(value)}\n`);
   const user = lines.length === 0 ? '' : `[user]\n${lines.join('')}`;
   // The root of a volume may belong to root, and git then asks for this.
-  const safe = isCopied === true ? `[safe]\n\tdirectory = ${gitString(workingFolder)}\n` : '';
+  const safe = isCopied ? `[safe]\n\tdirectory = ${gitString(workingFolder)}\n` : '';
   return user + safe + (protection === undefined ? '' : withoutWrites);
 }
 

@@ -109,7 +109,7 @@ function settingsWith(request: SettingsRequest, given: Given): Settings {
     ...(agentSettings !== undefined && { agentSettings }),
     workspace,
     workingFolder: workspace === undefined ? agentHome : mountOf(workspace, host),
-    ...(isCopied(request) && { isCopied: true }),
+    isCopied: isCopied(request),
     hostUser: host.user,
     binds,
     protection: protection?.binds,
@@ -148,7 +148,7 @@ function recordBaselines(
 ): void {
   const protectedPaths = protection.filter((bind) => bind.isReadOnly).map(({ source }) => source);
   // Agents write in the copy, and never here.
-  const readOnly = isCopied === true ? [workspace] : protectedPaths;
+  const readOnly = isCopied ? [workspace] : protectedPaths;
   recordBaseline(state, workspace, { readOnly, patterns: patterns.get(workspace) });
   const beside = writable
     .filter(({ source, isRoot }) => isRoot && source !== workspace)

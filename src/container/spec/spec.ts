@@ -68,7 +68,7 @@ export interface Settings extends LimitSettings {
   /** Where commands start: where the workspace is mounted, or the home folder. */
   readonly workingFolder: string;
   /** Whether the workspace is copied into a volume of its own, in place of being mounted. */
-  readonly isCopied?: boolean;
+  readonly isCopied: boolean;
   /** The host's user that `cai` runs as. */
   readonly hostUser: ContainerUser;
   /** What is mounted of the host: the workspace, and what belongs to git or was chosen by the user. */
@@ -190,7 +190,7 @@ export function mountsOf(settings: Settings, user: ContainerUser): ContainerMoun
   const { workingFolder: target, isCopied } = settings;
   const copy = { type: 'volume', source: copyVolumeName(settings), target, isReadOnly: false };
   const data = { type: 'volume', source, target: dataFolder, isReadOnly: false };
-  return [data, ...(isCopied === true ? [copy] : []), ...binds];
+  return [data, ...(isCopied ? [copy] : []), ...binds];
 }
 
 /** On all that is made for a user. */

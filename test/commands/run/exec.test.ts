@@ -48,7 +48,8 @@ describe('startFolder', () => {
     return { source, target, isReadOnly: false, identity: '', isRoot: true };
   };
   const workspace = { root: '/w', spelledRoot: '/w', cwd: '/w/src', realCwd: '/w/src', identity: '' };
-  const settings = { workingFolder: '/inside', binds: [bind('/w', '/inside'), bind('/data', '/mnt/data')] };
+  const binds = [bind('/w', '/inside'), bind('/data', '/mnt/data')];
+  const settings = { workingFolder: '/inside', isCopied: false, binds };
   const folderOf = (cwd?: string) => startFolder({ workspace, settings }, cwd);
 
   test.each([
@@ -68,7 +69,10 @@ describe('startFolder', () => {
   });
 
   test('begins in the home folder of a container without a workspace', () => {
-    const without = { workspace: undefined, settings: { workingFolder: '/home/agent', binds: [] } };
+    const without = {
+      workspace: undefined,
+      settings: { workingFolder: '/home/agent', isCopied: false, binds: [] },
+    };
 
     expect(startFolder(without)).toBe('/home/agent');
     expect(startFolder(without, 'x')).toBe('/home/agent/x');

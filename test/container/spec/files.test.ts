@@ -3,6 +3,7 @@ import { containerFiles, packagedFilesHash } from '../../../src/container/spec/f
 
 const settings = {
   workingFolder: '/home/u/app',
+  isCopied: false,
   authorizedKey: 'ssh-ed25519 AAAA cai',
   protection: [],
   certificates: undefined,

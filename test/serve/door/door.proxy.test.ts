@@ -1,11 +1,10 @@
 /** A proxy that signs people in names them in a header: nobody else can. */
 import { once } from 'node:events';
-import * as http2 from 'node:http2';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Visitor } from '../../../src/serve/door/visitor';
 import { newFolder } from '../../support/temp-folder';
-import { newDoor, outcome, serve, users } from './served';
+import { newDoor, outcome, serve, serveHttp2, users } from './served';
 
 const ann = { name: 'ann', agents: ['claude'], workspaces: ['/srv/shop'] };
 
@@ -113,31 +112,13 @@ describe('the token of a proxy', () => {
 
   test('counts in HTTP/2, too', async () => {
     const { door, proxy, annsOwn } = await behindProxy();
-    const answers: object[] = [];
-    const server = http2.createServer((request, response) => {
-      answers.push(door.admit(request, false));
-      response.end();
-    });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
-    const client = http2.connect(`http://127.0.0.1:${port}`);
-    const ask = async (token: string, email: string | string[]) => {
-      const headers = { authorization: `Bearer ${token}`, 'x-auth-request-email': email };
-      await once(
-        client
-          .request({ ':authority': `localhost:${port}`, ...headers })
-          .resume()
-          .end(),
-        'end',
-      );
-      return outcome(answers.at(-1)!);
-    };
+    const http2 = await serveHttp2((request) => door.admit(request, false));
+    const ask = async (token: string, email: string | string[]) =>
+      outcome(await http2.ask({ authorization: `Bearer ${token}`, 'x-auth-request-email': email }));
 
     expect(await ask(proxy, 'bot')).toBe('bot');
     expect(await ask(annsOwn, 'bot')).toBe('ann');
     expect(await ask(proxy, ['ann', 'bot'])).toBe(400);
-    client.close();
-    server.close();
   });
 });
 

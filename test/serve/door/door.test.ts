@@ -1,11 +1,9 @@
 import { chmodSync } from 'node:fs';
-import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import * as http2 from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { OutgoingHttpHeaders } from 'node:http2';
 import { join } from 'node:path';
 import type { Refusal, Visitor } from '../../../src/serve/door/visitor';
-import { newDoor, outcome, serve, socketPath, users, type Given } from './served';
+import { newDoor, outcome, serve, serveHttp2, socketPath, users, type Given } from './served';
 
 /** A door that knows `users`, behind a server. */
 async function knocking(given: Given = {}, path?: string) {
@@ -187,35 +185,17 @@ describe('the Unix socket', () => {
 describe('HTTP/2', () => {
   test('is held to the same rules', async () => {
     const { door, owner } = newDoor();
-    const answers: (Visitor | Refusal)[] = [];
-    const server = http2.createServer((request, response) => {
-      answers.push(door.admit(request, false));
-      response.end();
-    });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
-    const client = http2.connect(`http://127.0.0.1:${port}`);
-    const ask = async (headers: http2.OutgoingHttpHeaders) => {
-      await once(client.request(headers).resume().end(), 'end');
-      return outcome(answers.at(-1)!);
-    };
-    const authorization = `Bearer ${owner}`;
+    const { port, ask } = await serveHttp2((request) => door.admit(request, false));
+    const withToken = async (headers: OutgoingHttpHeaders) =>
+      outcome(await ask({ authorization: `Bearer ${owner}`, ...headers }));
 
-    expect(await ask({ ':authority': `localhost:${port}`, authorization })).toBe('owner');
-    expect(await ask({ ':authority': `localhost:${port}` })).toBe(401);
-    expect(await ask({ ':authority': 'evil.example', authorization })).toBe(421);
-    expect(await ask({ ':authority': `localhost:${port}`, host: 'evil.example', authorization })).toBe(400);
-    expect(
-      await ask({ ':authority': `localhost:${port}`, origin: 'http://evil.example', authorization }),
-    ).toBe(403);
-    expect(
-      await ask({ ':authority': `localhost:${port}`, origin: `http://localhost:${port}`, authorization }),
-    ).toBe('owner');
-    expect(await ask({ ':authority': `localhost:${port}`, ':path': `/?x=${owner}`, authorization })).toBe(
-      400,
-    );
-    client.close();
-    server.close();
+    expect(outcome(await ask({}))).toBe(401);
+    expect(await withToken({})).toBe('owner');
+    expect(await withToken({ ':authority': 'evil.example' })).toBe(421);
+    expect(await withToken({ host: 'evil.example' })).toBe(400);
+    expect(await withToken({ origin: 'http://evil.example' })).toBe(403);
+    expect(await withToken({ origin: `http://localhost:${port}` })).toBe('owner');
+    expect(await withToken({ ':path': `/?x=${owner}` })).toBe(400);
   });
 });
 

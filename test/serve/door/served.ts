@@ -1,5 +1,6 @@
 /** A door behind a real server, and requests to it byte by byte. */
 import { createServer, type IncomingMessage } from 'node:http';
+import * as http2 from 'node:http2';
 import { connect, type AddressInfo, type Server } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -60,6 +61,26 @@ export async function serve(answer: (request: IncomingMessage) => object, path?:
     return { status: Number(text.split(' ')[1]), answer: JSON.parse(body) as Visitor | Refusal };
   };
   return { server, port, send };
+}
+
+/** The same over HTTP/2, as far as only headers count; `ask` sends a request and gives the answer to it. */
+export async function serveHttp2(answer: (request: http2.Http2ServerRequest) => object) {
+  let last: object = {};
+  const server = http2.createServer((request, response) => {
+    last = answer(request);
+    response.end();
+  });
+  open.push(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const ask = async (headers: http2.OutgoingHttpHeaders): Promise<object> => {
+    const client = http2.connect(`http://127.0.0.1:${port}`);
+    const stream = client.request({ ':authority': `localhost:${port}`, ...headers });
+    await once(stream.resume().end(), 'end');
+    client.close();
+    return last;
+  };
+  return { port, ask };
 }
 
 /** A path for a Unix socket. */
