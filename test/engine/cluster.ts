@@ -1,10 +1,10 @@
 /** A namespace of the cluster for tests, for the containers of one test file; and what a user configures to work there. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { kubernetesConfig } from './engines';
+import type { Pod } from '../../src/container/engine/kubernetes/pod/pod';
+import { program } from '../kubernetes/kubectl';
+import { engineConfig, filesConfig } from './engines';
 
-/** The cluster's own client. */
-export const kubectlProgram = process.env.CAI_TEST_K8S_KUBECTL ?? 'kubectl';
 let made: string | undefined;
 
 /** What `kubectl` prints, in the namespace of this test file. Throws if it fails. */
@@ -18,7 +18,7 @@ export function inOwnNamespace(): readonly string[] {
 }
 
 function kubectl(...args: readonly string[]): string {
-  return execFileSync(kubectlProgram, args, { encoding: 'utf8', maxBuffer: 64 * 2 ** 20 });
+  return execFileSync(program, args, { encoding: 'utf8', maxBuffer: 64 * 2 ** 20 });
 }
 
 /** The namespace, made when it is first asked for. */
@@ -27,7 +27,7 @@ function namespace(): string {
     made = `cai-test-${process.pid}-${process.env.JEST_WORKER_ID}-${Date.now()}`;
     kubectl('create', 'namespace', made);
     // No pod can be made before the cluster has done this, a moment later; then it is told that there is one.
-    spawnSync(kubectlProgram, ['create', 'serviceaccount', 'default', '--namespace', made]);
+    spawnSync(program, ['create', 'serviceaccount', 'default', '--namespace', made]);
   }
   return made;
 }
@@ -37,26 +37,26 @@ export function removeNamespace(): void {
   if (made !== undefined) kubectl('delete', 'namespace', made, '--wait=false');
 }
 
-/** `config` with the words by which `cai` finds the cluster and its images, unless it has some. */
+/**
+ * `config` with the words by which `cai` finds the cluster, its images and, unless the user has a table `kubernetes`,
+ * the user's files; as it is, if it names an engine.
+ */
 export function onCluster(config: string): string {
   if (config.includes('kind = "kubernetes"')) return config;
   const images = `registry = "${process.env.CAI_TEST_REGISTRY}/cai"`;
   const withImages = /^\[image\]$/m.test(config)
     ? config.replace(/^\[image\]$/m, `[image]\n${images}`)
     : `${config}\n[image]\n${images}\n`;
-  return `${withImages}${kubernetesConfig(namespace())}`;
+  const files = /^\[kubernetes\]$/m.test(config) ? '' : filesConfig;
+  return `${withImages}${engineConfig(namespace())}${files}`;
 }
 
 /** What the administrator has given the user to find the cluster by. */
 export const kubeconfig = (): string => readFileSync(process.env.KUBECONFIG!, 'utf8');
 
 /** As far as tests look at it. Source: Kubernetes API, core/v1. */
-export interface TestPod {
-  readonly metadata: {
-    readonly name: string;
-    readonly uid: string;
-    readonly annotations?: Readonly<Record<string, string>>;
-  };
+export interface TestPod extends Pod {
+  readonly spec: Pod['spec'] & { readonly nodeName: string };
   readonly status: { readonly podIP?: string; readonly phase: string; readonly startTime?: string };
 }
 

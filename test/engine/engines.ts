@@ -17,12 +17,15 @@ export const isPodman = process.env.CAI_TEST_ENGINE === 'podman';
 /** Whether it is a cluster. `test/kubernetes/run.mjs` says so. */
 export const isKubernetes = process.env.CAI_TEST_ENGINE === 'kubernetes';
 
-/** What the configuration of a user says of the cluster for tests; its nodes have the folders of this machine. */
-export const kubernetesConfig = (namespace = 'default'): string => `
+/** What the configuration of a user says of the cluster for tests. */
+export const engineConfig = (namespace = 'default'): string => `
 [engine]
 kind = "kubernetes"
 namespace = ${JSON.stringify(namespace)}
+`;
 
+/** What it says of files: the nodes have the folders of this machine. */
+export const filesConfig = `
 [kubernetes]
 storage = "64MiB"
 
@@ -36,7 +39,7 @@ export async function engineForTests(): Promise<Engine> {
   if (!isKubernetes) return await findEngine(new Host(process.env)).connect();
   const folder = newFolder();
   mkdirSync(join(folder, 'containai'));
-  writeFileSync(join(folder, 'containai/config.toml'), kubernetesConfig());
+  writeFileSync(join(folder, 'containai/config.toml'), engineConfig() + filesConfig);
   const host = new Host({ ...process.env, XDG_CONFIG_HOME: folder, XDG_STATE_HOME: folder });
   return await findEngine(host, loadConfig(host)).connect();
 }

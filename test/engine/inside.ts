@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { inNamespace, inOwnNamespace, kubectlProgram, podsOf } from './cluster';
+import { program as kubectl } from '../kubernetes/kubectl';
+import { inNamespace, inOwnNamespace, podsOf } from './cluster';
 import { isKubernetes } from './engines';
 import { patienceMs, Running } from './running';
 import { docker } from './support';
@@ -28,7 +29,7 @@ export async function containerOf(workspace: string, agent: string): Promise<str
 /** Has the engine start a command in a container, besides what `cai` runs there. */
 export function startedByEngine(container: string, ...command: readonly string[]): Running {
   const [program, args] = isKubernetes
-    ? [kubectlProgram, [...inOwnNamespace(), 'exec', container, '--', ...command]]
+    ? [kubectl, [...inOwnNamespace(), 'exec', container, '--', ...command]]
     : ['docker', ['exec', container, ...command]];
   return new Running(command.join(' '), spawn(program, args));
 }

@@ -1,40 +1,17 @@
 /** A workspace that the cluster has no folder of: agents work in a copy, and their work is brought back. */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, lstatSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
-import { Cai, folder, newWorkspace, ownFile, user } from '../engine/support';
-import { Place } from './place';
+import { chmodSync, lstatSync, rmSync, symlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { inNamespace } from '../engine/cluster';
+import { provideImages } from '../engine/model';
+import { buildTimeoutMs } from '../engine/place';
+import { Cai, newWorkspace, ownFile, user } from '../engine/support';
 
-const registry = process.env.CAI_TEST_REGISTRY!;
-const buildMs = 900_000;
 const binary = Buffer.from(Array.from({ length: 5_000_000 }, (_, index) => (index * index) % 251));
+const cai = new Cai('[kubernetes]\nstorage = "64MiB"\ncopy = "git"\n');
 
-let place: Place;
-let cai: Cai;
-
-beforeAll(async () => {
-  place = await Place.make('cai-copy');
-  ownFile(join(folder, 'kubeconfig'), readFileSync(process.env.KUBECONFIG!));
-  cai = new Cai(`
-[engine]
-kind = "kubernetes"
-namespace = ${JSON.stringify(place.namespace)}
-
-[kubernetes]
-storage = "64MiB"
-copy = "git"
-
-[image]
-registry = "${registry}/cai"
-`);
-  cai.env.KUBECONFIG = join(folder, 'kubeconfig');
-  const built = cai.start(['build', '--push', '--agent', 'claude']);
-  built.child.stdin.end();
-  await built.succeeds(buildMs);
-}, buildMs);
-
-afterAll(() => place.remove());
+beforeAll(() => provideImages('claude'), buildTimeoutMs);
 
 function git(workspace: string, ...args: readonly string[]): string {
   const author = ['-c', 'user.name=t', '-c', 'user.email=t@t'];
@@ -126,8 +103,10 @@ test('what is committed and what is not arrives, and the work in the copy comes 
   const asked = await cai.run(['rm', '--volumes'], { cwd: workspace });
   expect(asked.status).toBe(2);
   expect(asked.stderr).toContain('with all that "cai pull" has not brought back');
+  const claims = () => inNamespace('get', 'pvc', '--output', 'name');
+  expect(claims()).toContain(basename(workspace));
   await run(workspace, 'rm', '--force', '--volumes');
-  expect(await place.kubectl(['get', 'pvc', '--output', 'name'])).toBe('');
+  expect(claims()).not.toContain(basename(workspace));
 });
 
 test('a copy that broke off is made anew before a command runs', async () => {

@@ -9,7 +9,6 @@ import { Cai, docker, folder, ownFile, ownFolder } from '../engine/support';
 import { Place } from './place';
 
 const buildTimeoutMs = 600_000;
-const shared = `${process.env.CAI_TEST_REGISTRY}/test-${process.pid}`;
 /** Of a registry of our own: the password is "s3cret". */
 const passwords = 'me:$2b$05$abcdefghijklmnopqrstuuLK7U1u6pVRmL7L1BBM2aS35PSZnDXlK\n';
 const registries: ChildProcess[] = [];
@@ -98,9 +97,7 @@ test(
 test(
   'a pod runs the image that was pushed, by its digest',
   async () => {
-    const cai = new Cai(`[image]\nregistry = "${shared}"\n`);
-    tags.push(`${shared}/containai:claude`);
-    const { stderr } = await cai.run(['build', 'claude', '--push'], { limitMs: buildTimeoutMs });
+    const { stderr } = await new Cai().run(['build', 'claude', '--push'], { limitMs: buildTimeoutMs });
     const [, id = ''] = /the registry has it: (\S+)/.exec(stderr) ?? [];
     const place = await Place.make('cai-push');
     try {

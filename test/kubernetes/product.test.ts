@@ -5,52 +5,25 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { agentAnswers } from '../agents/transcript';
 import { acpx, AcpxSession, provideClients } from '../engine/clients';
-import { kubernetesConfig } from '../engine/engines';
-import { modelConfig, startModel } from '../engine/model';
-import { Cai, folder, newWorkspace, ownFile } from '../engine/support';
-import { Place } from './place';
+import { inNamespace, podsOf, type TestPod } from '../engine/cluster';
+import { modelConfig, provideImages, startModel } from '../engine/model';
+import { buildTimeoutMs } from '../engine/place';
+import { Cai, newWorkspace, ownFile } from '../engine/support';
 
 const machine = join(__dirname, 'machine.sh');
-const registry = process.env.CAI_TEST_REGISTRY!;
-const buildMs = 900_000;
 const endTurn = { result: { stopReason: 'end_turn' } };
-
-let place: Place;
-let cai: Cai;
+const cai = new Cai(modelConfig);
 
 beforeAll(async () => {
   provideClients();
-  place = await Place.make('cai-product');
-  ownFile(join(folder, 'kubeconfig'), readFileSync(process.env.KUBECONFIG!));
-  cai = newCai();
-  const built = cai.start(['build', '--push', '--agent', 'claude']);
-  built.child.stdin.end();
-  await built.succeeds(buildMs);
-}, buildMs);
+  await provideImages('claude');
+}, buildTimeoutMs);
 
-afterAll(() => place.remove());
-
-function newCai(): Cai {
-  const image = `[image]\nregistry = "${registry}/cai"\n`;
-  const made = new Cai(`${modelConfig}${kubernetesConfig(place.namespace)}${image}`);
-  made.env.KUBECONFIG = join(folder, 'kubeconfig');
-  return made;
-}
-
-/** The pod of a workspace, and the node that has it. */
-async function podOf(workspace: string): Promise<{ readonly name: string; readonly node: string }> {
-  const { items } = JSON.parse(await place.kubectl(['get', 'pods', '--output', 'json'])) as {
-    readonly items: readonly {
-      readonly metadata: { readonly name: string; readonly annotations?: Record<string, string> };
-      readonly spec: { readonly nodeName: string };
-    }[];
-  };
-  const labels = (annotations: Record<string, string> = {}) =>
-    JSON.parse(annotations['containai.labels'] ?? '{}') as Record<string, string>;
-  const [found] = items.filter(
-    ({ metadata }) => labels(metadata.annotations)['containai.workspace'] === workspace,
-  );
-  return { name: found!.metadata.name, node: found!.spec.nodeName };
+/** The pod of a workspace. */
+function podOf(workspace: string): TestPod {
+  const [pod, ...more] = podsOf(workspace);
+  if (pod === undefined || more.length > 0) throw new Error(`not one pod, but ${more.length + 1}`);
+  return pod;
 }
 
 /** An editor whose first turn is over. */
@@ -79,15 +52,14 @@ test('two workspaces at once have an agent each, which reads, writes and runs a 
     expect(readFileSync(join(workspaces[index]!, 'note.txt'), 'utf8').trimEnd()).toBe('by the agent');
     expect(readFileSync(join(workspaces[index]!, 'made-by-shell'), 'utf8')).toBe('');
   }
-  const pods = await Promise.all(workspaces.map(podOf));
-  expect(new Set(pods.map(({ name }) => name)).size).toBe(2);
+  const pods = workspaces.map((each) => podOf(each).metadata.name);
+  expect(new Set(pods).size).toBe(2);
 });
 
 test('the pod is gone: the next prompt goes on in another one', async () => {
   const workspace = newWorkspace();
   const session = await begun(workspace);
-  const { name } = await podOf(workspace);
-  await place.kubectl(['delete', 'pod', name]);
+  inNamespace('delete', 'pod', podOf(workspace).metadata.name);
   await startModel(cai, workspace, 'claude');
 
   await session.prompt('two').succeeds();
@@ -99,35 +71,34 @@ test('the pod is gone: the next prompt goes on in another one', async () => {
 test('the node is gone: what fails is told, and when the cluster has noticed, the next prompt goes on elsewhere', async () => {
   const workspace = newWorkspace();
   const session = await begun(workspace);
-  const { name, node } = await podOf(workspace);
-  await promisify(execFile)(machine, ['kill', `kubelet-${node}`]);
+  const { metadata, spec } = podOf(workspace);
+  await promisify(execFile)(machine, ['kill', `kubelet-${spec.nodeName}`]);
   try {
-    await place.kubectl(['wait', '--for=condition=Ready=false', '--timeout=100s', `pod/${name}`]);
+    inNamespace('wait', '--for=condition=Ready=false', '--timeout=100s', `pod/${metadata.name}`);
     await startModel(cai, workspace, 'claude');
     await session.prompt('two').succeeds();
 
-    expect((await podOf(workspace)).node).not.toBe(node);
+    expect(podOf(workspace).spec.nodeName).not.toBe(spec.nodeName);
   } finally {
-    await promisify(execFile)(machine, ['revive', `kubelet-${node}`]);
+    await promisify(execFile)(machine, ['revive', `kubelet-${spec.nodeName}`]);
     await session.close();
   }
 });
 
 test('nothing of a workspace is left after cai rm --volumes', async () => {
   const workspace = newWorkspace();
-  const own = newCai();
   const run = async (...args: string[]) => {
-    const running = own.start(args, { cwd: workspace });
+    const running = cai.start(args, { cwd: workspace });
     running.child.stdin.end();
-    return await running.succeeds();
+    await running.succeeds();
   };
-  const objects = () => place.kubectl(['get', 'pods,secrets,pvc', '--output', 'name']);
-  const before = await objects();
+  const objects = () => inNamespace('get', 'pods,secrets,pvc', '--output', 'name');
+  const before = objects();
   await run('exec', '--', 'true');
-  expect(await objects()).not.toBe(before);
+  expect(objects()).not.toBe(before);
 
   await run('rm', '--force', '--volumes');
 
   // The cluster takes away what belongs to a pod a moment later.
-  while ((await objects()) !== before) await place.kubectl(['get', 'pods']);
+  while (objects() !== before) inNamespace('get', 'pods');
 });

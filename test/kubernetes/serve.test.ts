@@ -6,14 +6,14 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { Editor } from '../engine/editor';
-import { modelConfig, modelEnv, modelPort } from '../engine/model';
+import { modelConfig, modelEnv, modelPort, provideImages } from '../engine/model';
+import { buildTimeoutMs } from '../engine/place';
 import { Running } from '../engine/running';
 import { buildServeImage } from '../engine/serve-image';
 import { Cai, docker } from '../engine/support';
 import { program } from './kubectl';
 import { Place } from './place';
 
-const buildMs = 900_000;
 const registry = process.env.CAI_TEST_REGISTRY!;
 const image = `${registry}/cai-serve:${process.pid}`;
 const deploy = join(__dirname, '../../deploy');
@@ -30,14 +30,7 @@ let ports: readonly number[];
 
 beforeAll(async () => {
   place = await Place.make('cai-serve');
-  const built = new Cai(`[image]\nregistry = "${registry}/cai"\n`).start([
-    'build',
-    '--push',
-    '--agent',
-    'claude',
-  ]);
-  built.child.stdin.end();
-  await built.succeeds(buildMs);
+  await provideImages('claude');
   buildServeImage(image);
   await docker('push', image);
   ports = [await freePort(), await freePort()];
@@ -45,7 +38,7 @@ beforeAll(async () => {
   const [replica] = await replicas();
   cai = new Cai();
   cai.env.CAI_CONNECT_TOKEN = (await run(replica!, ['cat', '/state/containai/serve/token'])).trim();
-}, buildMs);
+}, buildTimeoutMs);
 
 afterAll(async () => {
   for (const each of started) each.child.kill();
@@ -160,7 +153,7 @@ async function lead(port: number, replica: string): Promise<void> {
 
 /** An agent for a new workspace on the claim, which has a model for as long as that replica lives. */
 async function newWorkspace(name: string, replica: string): Promise<string> {
-  const workspace = `/work/${name}`;
+  const workspace = `/workspaces/${name}`;
   await run(replica, ['sh', '-c', 'mkdir "$1" && cat >"$1/fake-model.mjs"', 'sh', workspace], fakeModel);
   const inContainer = ['-e', `FAKE_MODEL_PORT=${modelPort}`, '--', 'node', 'fake-model.mjs'];
   const exec = ['cai', 'exec', '--workspace', workspace, '--agent', 'claude', ...inContainer];
@@ -199,10 +192,10 @@ test('two replicas work side by side, and of two that ask for the same workspace
     return editor;
   });
   const editors = await Promise.all(clients);
-  await run(both[0], ['mkdir', '/work/common']);
+  await run(both[0], ['mkdir', '/workspaces/common']);
   const before = await agents();
 
-  await Promise.all(editors.map((editor) => editor.newSession('/work/common')));
+  await Promise.all(editors.map((editor) => editor.newSession('/workspaces/common')));
 
   expect((await agents()).length).toBe(before.length + 1);
 });
