@@ -95,6 +95,21 @@ export function testUnless(exception: keyof typeof exceptions | undefined) {
     test.skip(`${name} (podman: ${exceptions[exception]})`, action, timeoutMs);
 }
 
+/** What attacks need that pods do not have, or that cannot be shown on the cluster for tests, and why. */
+const missingOnPods = {
+  'files of the editor': 'nothing pauses a pod, so that its agent gets no files of the editor',
+  'a limit of processes': 'nodes limit processes, and pods have no limit of their own',
+  'a socket as the way in':
+    'the way in is a port of the pod\'s loopback address, which "an agent connects to the sshd of a neighbour" tries',
+  'a container with a network':
+    'the nodes drop all that pods send, so that no control can succeed; network-wall.test.ts opens the wall and tries it',
+} as const;
+
+/** Why something cannot be tried on this engine; undefined: it can. */
+export function missing(what: keyof typeof missingOnPods): string | undefined {
+  return isKubernetes ? `Kubernetes: ${missingOnPods[what]}` : undefined;
+}
+
 /** Name of an exception. */
 export type Exception = keyof typeof exceptions;
 

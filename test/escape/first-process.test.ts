@@ -52,7 +52,10 @@ describe('the first process', () => {
   });
 
   const testOfDocker = isKubernetes ? test.skip : test;
-  testOfDocker('ends when Docker asks for it, at once and with 0', async () => {
+  const reason = isKubernetes
+    ? ' (Kubernetes: a pod that is stopped is removed, and no status of it is left)'
+    : '';
+  testOfDocker(`ends when Docker asks for it, at once and with 0${reason}`, async () => {
     const other = await new Place(place.cai).opened();
     const [id] = await other.containers();
     const from = performance.now();

@@ -8,8 +8,9 @@ import { join } from 'node:path';
 const page = join(import.meta.dirname, '../../docs/attacks.md');
 const mark = '<!-- The list below is written by: node test/escape/list.mjs --write -->\n';
 
-/** A call of `attempt` with the literal that follows. */
-const call = /\battempt\(\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`$\\]*)`|(?=.))/g;
+/** A call of `attempt`, or of what `attemptWith` gives, with the literal that follows. */
+const call =
+  /\battempt(?:With\('[^']*'\))?\(\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`$\\]*)`|(?=.))/g;
 
 function namesIn(file) {
   const source = readFileSync(join(import.meta.dirname, file), 'utf8');

@@ -1,7 +1,7 @@
 /** Attacks by what an agent writes: hostile lines and ids, sessions of others, words that an editor acts on. */
 import { ownFile } from '../engine/support';
 import type { Json } from '../support/inbox';
-import { attempt, reachedIf } from './attempt';
+import { attempt, attemptWith, reachedIf } from './attempt';
 import { Canary } from './canary';
 import { Scene, sceneFor } from './hostile-agent';
 
@@ -54,7 +54,7 @@ describe('an agent and the session of another agent', () => {
     return await seenBy(() => scene.take({ ask: 'session/request_permission', params }), isOfVictim);
   });
 
-  attempt('an agent reads a file by the session of another', async () => {
+  attemptWith('files of the editor')('an agent reads a file by the session of another', async () => {
     const params = { sessionId: victim.session, path: `${victim.workspace}/secret` };
     const { error, result } = await scene.ask('fs/read_text_file', params);
     return reachedIf(error === undefined, JSON.stringify(result));
@@ -167,7 +167,7 @@ describe('an agent and the lines that it writes', () => {
     return await seenBy(() => scene.take(...texts.map((each) => ({ line: each }))), isRun);
   });
 
-  attempt(
+  attemptWith('files of the editor')(
     'an agent writes what is no UTF-8, and the editor reads another path than was checked',
     async () => {
       const [start, end] = [`{"jsonrpc":"2.0","id":"u","method":"fs/write_text_file","params":{"sessionId":"${scene.session}","content":"x","path":"${scene.workspace}/`, `${canary.path}"}}\n`]; // prettier-ignore
@@ -183,7 +183,7 @@ describe('an agent and the lines that it writes', () => {
     },
   );
 
-  attempt(
+  attemptWith('files of the editor')(
     'an agent gives the path of a file twice, and the editor reads another than was checked',
     async () => {
       const inside = `${scene.workspace}/file`;

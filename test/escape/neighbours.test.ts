@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { doorOf, whatHears } from '../engine/door';
 import { Place } from '../engine/place';
 import { Cai, folder, newWorkspace, ownFile, ownFolder, user } from '../engine/support';
-import { attempt, reachedIf } from './attempt';
+import { attempt, attemptWith, reachedIf } from './attempt';
 import { Canary } from './canary';
 import { hostileConfig, Scene, sceneFor } from './hostile-agent';
 import { asOther, idsOfOther } from './other-user';
@@ -30,20 +30,25 @@ describe('an agent, of the container of another workspace,', () => {
     return reachedIf(stdout !== '', stdout);
   });
 
-  attempt('an agent has the editor read the workspace of a neighbour', async () => {
-    const read = await scene.ask('fs/read_text_file', { path: `${neighbour.workspace}/secret` });
-    return reachedIf(read.error === undefined, JSON.stringify(read));
-  });
+  attemptWith('files of the editor')(
+    'an agent has the editor read the workspace of a neighbour',
+    async () => {
+      const read = await scene.ask('fs/read_text_file', { path: `${neighbour.workspace}/secret` });
+      return reachedIf(read.error === undefined, JSON.stringify(read));
+    },
+  );
 
   attempt('an agent connects to the sshd of a neighbour', async () => {
     const { address } = await neighbour.container();
     const { stdout = '', stderr = '' } = await scene.tries(`python3 - <<'EOF'
 import socket
+from concurrent.futures import ThreadPoolExecutor
 def answer(port):
   with socket.socket() as s:
     s.settimeout(2)
     return s.connect_ex(('${address}', port))
-answers = {port: answer(port) for port in [*range(1, 1024), 2222, 8022]}
+ports = [*range(1, 1024), 2222, 8022]
+with ThreadPoolExecutor(100) as all: answers = dict(zip(ports, all.map(answer, ports)))
 print(len(answers), [port for port, error in answers.items() if error == 0])
 EOF`);
     if (!stdout.startsWith('1025 ')) throw new Error(`nothing was tried: ${stdout}${stderr}`);
@@ -115,7 +120,7 @@ describe('another user of the machine', () => {
     return reachedIf(found.length > 0, found.join('\n'));
   });
 
-  attempt('another user connects to the way into a container', async () => {
+  attemptWith('a socket as the way in')('another user connects to the way into a container', async () => {
     const door = await doorOf(neighbour);
     if (!(await whatHears(user, door)).startsWith('SSH-2.0')) throw new Error('nobody answers');
     const heard = await whatHears(idsOfOther(), door);

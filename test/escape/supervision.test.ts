@@ -5,7 +5,7 @@ import { containerOf, processesIn, startedByEngine, untilOnly } from '../engine/
 import { provideImages } from '../engine/model';
 import { buildTimeoutMs, Place } from '../engine/place';
 import { Cai } from '../engine/support';
-import { attempt, reachedIf } from './attempt';
+import { attempt, attemptWith, reachedIf } from './attempt';
 import { agent, hostileConfig, Scene } from './hostile-agent';
 
 /** What is left of a session may need that long to end, in milliseconds: twice what it needs. */
@@ -107,9 +107,11 @@ attempt('an agent stops what the engine has started in its container, which then
 });
 
 describe('an agent that takes all there is', () => {
-  attempt('an agent starts more processes than its container may have', async () => {
-    const place = await new Place(new Cai('[container]\npids = 128\n')).opened();
-    const script = `import os, sys, time
+  attemptWith('a limit of processes')(
+    'an agent starts more processes than its container may have',
+    async () => {
+      const place = await new Place(new Cai('[container]\npids = 128\n')).opened();
+      const script = `import os, sys, time
 count = 0
 try:
     while count < 4000:
@@ -117,9 +119,10 @@ try:
         count += 1
 except OSError: pass
 print(count)`;
-    const { stdout } = await place.run(['python3', '-c', script]);
-    return reachedIf(Number(stdout.toString()) > 128, `${stdout.toString()} processes`);
-  });
+      const { stdout } = await place.run(['python3', '-c', script]);
+      return reachedIf(Number(stdout.toString()) > 128, `${stdout.toString()} processes`);
+    },
+  );
 
   attempt('an agent takes more memory than its container may have', async () => {
     const place = await new Place(new Cai('[container]\nmemory = "256MiB"\n')).opened();
