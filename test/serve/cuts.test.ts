@@ -13,6 +13,7 @@ import { Random, randomCut, seed } from './cuts/random';
 import { faultsBesideLoss, faultsOf, lostTurns, recordOf } from './cuts/verdict';
 
 const cuts = Number(process.env.CAI_CUTS ?? 200);
+jest.setTimeout(600_000);
 const sessions = 3;
 
 let server: Served;
