@@ -6,7 +6,7 @@ import { packageFile } from '../../system/package-file';
 import { replaceFile } from '../../system/replace-file';
 import { engineProfile } from './container-info';
 
-/** Our profile as one line of JSON. The bundle of a command and this file are both two folders below the package's root. */
+/** Our profile as one line of JSON. */
 export function seccompProfile(): string {
   return JSON.stringify(JSON.parse(seccompFile()));
 }
