@@ -15,10 +15,10 @@ import {
   copyLabels,
   copyVolumeName,
   dataVolumeName,
-  ownerLabels,
   type ContainerUser,
   type Settings,
   systemCaFile,
+  volumeLabels,
 } from './spec/spec';
 import { newHostKey } from './ssh/keys';
 
@@ -49,7 +49,7 @@ export async function makeContainer(
   const circumstances = { image: image.id, user, engine: about };
   const { privateKey, fingerprint } = newHostKey();
   // podman makes one with the container, but without labels.
-  await engine.createVolume(dataVolumeName(settings, user), ownerLabels(settings));
+  await engine.createVolume(dataVolumeName(settings, user), volumeLabels(settings));
   if (settings.isCopied) await engine.createVolume(copyVolumeName(settings), copyLabels(settings));
   const plan = planOf(settings, circumstances, fingerprint);
   const id = await engine.createContainer(name, plan, async (inside) => {

@@ -6,6 +6,8 @@ import { promisify } from 'node:util';
 import type { Engine } from '../../src/container/engine/engine';
 import { networkPolicies } from '../../src/container/engine/kubernetes/network-policy';
 import { doorPort } from '../../src/container/engine/kubernetes/pod/pod-body';
+import { podWall, reachedStatus } from '../../src/container/engine/kubernetes/pod/pod-network';
+import { newFolder } from '../support/temp-folder';
 import { connect, nodePlan, Place } from './place';
 
 /** Where every pod of ours listens, at all its addresses. */
@@ -150,6 +152,43 @@ test('who may not make policies relies on those that are there', async () => {
   expect(await echoed(id)).toBe('hello');
   await engine.removeContainer(id);
 });
+
+test('what is open over IPv6 alone is found as well', async () => {
+  // Of this place nothing else is reached: a metadata service of clouds.
+  const address = 'fd00:ec2::254';
+  const greets = `require('node:net').createServer((socket) => socket.end()).listen(80, '${address}', () => console.log('there'))`;
+  const inside = [
+    `ip link set lo up && ip address add ${address}/128 dev lo nodad`,
+    `mkfifo "$1/there" && { "$2" --eval "${greets}" >"$1/there" & }`,
+    'read -r line <"$1/there"',
+    podWall(false).script.join('\n'),
+  ].join('\n');
+  const env = {
+    ...process.env,
+    KUBERNETES_SERVICE_HOST: '10.0.0.1',
+    KUBERNETES_SERVICE_PORT: '443',
+    CAI_NODE: '10.0.0.2',
+  };
+  const args = [
+    '--net',
+    '--pid',
+    '--fork',
+    '--kill-child',
+    'sh',
+    '-c',
+    inside,
+    'sh',
+    newFolder(),
+    process.execPath,
+  ];
+
+  const tried = promisify(execFile)('unshare', args, { env });
+
+  await expect(tried).rejects.toMatchObject({
+    code: reachedStatus,
+    stderr: `the metadata service at ${address}, port 80\n`,
+  });
+}, 60_000);
 
 test('no pod without a network is made where a policy of somebody else gives it one', async () => {
   await place.create({

@@ -44,7 +44,7 @@ async function list({ all, json, context }: Options, host: Host): Promise<number
   else {
     const head = ['NAME', 'AGENT', 'WORKSPACE', 'STATE', 'AGE', 'COMMANDS'];
     const lines = rows.map(({ name, agent, workspace, state, ageMs, commands }) => {
-      return [name, agent, workspace ?? '-', state, ageOf(ageMs), String(commands)];
+      return [name, agent, workspace ?? '-', state, ageOf(ageMs), String(commands ?? '?')];
     });
     process.stdout.write(table([head, ...lines], ['WORKSPACE']));
   }
@@ -57,11 +57,11 @@ function hint(hidden: number): string {
   return `no container runs: "cai ps --all" lists the ${hidden} that ${hidden === 1 ? 'is' : 'are'} there`;
 }
 
-/** How many commands of ours run in it. It may end meanwhile. */
-async function commandsIn(engine: Engine, id: string, state: string): Promise<number> {
+/** How many commands of ours run in it, which may end meanwhile; `null`: it does not tell, as its machine is gone. */
+async function commandsIn(engine: Engine, id: string, state: string): Promise<number | null> {
   if (state !== 'running' && state !== 'paused') return 0;
   return await countCommands(engine, id).catch((reason: unknown) => {
-    if (reason instanceof CaiError && reason.code !== 'NO_ENGINE') return 0;
-    throw reason;
+    if (!(reason instanceof CaiError) || reason.code === 'NO_ENGINE') throw reason;
+    return reason.code === 'CONTAINER_NOT_FOUND' ? 0 : null;
   });
 }

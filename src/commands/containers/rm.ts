@@ -86,11 +86,12 @@ async function volumesOf(
   const named = new Set(containers.flatMap(volumesUsed));
   const own = await ownVolumes(engine, uid);
   const staying = (await ownContainers(engine, uid)).filter(({ id }) => !going.has(id));
+  const isMeant = ({ name, agent: its, workspace }: OwnVolume): boolean => {
+    const isOfRoot = root !== undefined && workspace === root;
+    return (isOfRoot && isCopyVolume(name)) || ((isOfRoot || all === true) && (agent ?? its) === its);
+  };
   return own
-    .filter(({ name, agent: its, workspace }) => {
-      const isOfRoot = root !== undefined && workspace === root && isCopyVolume(name);
-      return named.has(name) || isOfRoot || (all === true && (agent ?? its) === its);
-    })
+    .filter((volume) => named.has(volume.name) || isMeant(volume))
     .map((volume) => ({
       ...volume,
       users: staying.filter((each) => volumesUsed(each).includes(volume.name)),

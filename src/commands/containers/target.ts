@@ -63,6 +63,8 @@ const killedStatus = 137;
 const removalMs = 500;
 /** How long after a connection was lost the end of its container may become known, in milliseconds. */
 const endNoticeMs = 2_000;
+/** How long the engine may take to tell why it has ended, in milliseconds: what hangs is told within 30 s in all. */
+const explainMs = 8_000;
 
 /** What a container is to be, and where; without a workspace, one of its own. */
 export interface Wanted {
@@ -193,28 +195,27 @@ export class Target {
     }
   }
 
-  /** What was thrown while a command ran; if its container has ended, that and why. */
+  /** What was thrown while a command ran; if its container has ended and the engine is still there, that and why. */
   async explain(reason: unknown, { name, id }: RunningContainer): Promise<unknown> {
     if (!isLost(reason)) return reason;
-    const { engine } = this.wanted;
-    // The engine may hear later than we do that it has ended.
-    await Promise.race([engine.waitContainer(id).catch(() => undefined), sleep(endNoticeMs)]);
-    let info: ContainerInfo | undefined;
-    try {
-      info = await engine.inspectContainer(id);
-      // One that is removed is killed first.
-      if (info?.exitCode === killedStatus && !info.isOomKilled) {
-        await sleep(removalMs);
-        info = await engine.inspectContainer(id);
-      }
-    } catch {
-      // The engine is gone, too.
-      return reason;
-    }
-    if (info?.isRunning === true) return (await noRoomIn(engine, info, reason)) ?? reason;
+    const unknown = sleep(explainMs, 'unknown' as const, { ref: false });
+    const info = await Promise.race([this.#ended(id).catch(() => 'unknown' as const), unknown]);
+    if (info === 'unknown') return reason;
+    if (info?.isRunning === true) return (await noRoomIn(this.wanted.engine, info, reason)) ?? reason;
     const code = info === undefined ? 'CONTAINER_NOT_FOUND' : 'CONTAINER_START';
     const why = info === undefined ? 'was removed' : endingOf(info);
     return new CaiError(code, `the container ${name} ${why}`, undefined, { cause: reason });
+  }
+
+  /** A container that no longer answers, as it is once the engine has had time to hear that it has ended. */
+  async #ended(id: string): Promise<ContainerInfo | undefined> {
+    const { engine } = this.wanted;
+    await Promise.race([engine.waitContainer(id).catch(() => undefined), sleep(endNoticeMs)]);
+    const info = await engine.inspectContainer(id);
+    if (info?.exitCode !== killedStatus || info.isOomKilled) return info;
+    // One that is removed is killed first.
+    await sleep(removalMs);
+    return await engine.inspectContainer(id);
   }
 
   /** The container that is there does not need the registry from which its image came. */
@@ -238,7 +239,8 @@ export class Target {
     const { privateKey } = await clientKey(this.host.folders.state);
     const { hostKey, name } = container;
     const connect = () => this.wanted.engine.connectTo(container);
-    const opening = SshConnection.open({ connect, hostKey, privateKey, container: name });
+    const lookCommand = this.wanted.engine.lookCommand(name);
+    const opening = SshConnection.open({ connect, hostKey, privateKey, container: name, lookCommand });
     const watch = new AbortController();
     try {
       return await Promise.race([opening, this.#endOf(container, watch.signal)]);
@@ -265,7 +267,9 @@ function isLost(reason: unknown): reason is CaiError {
 }
 
 /** Why a container has ended. Its keeper ends with 0 when it is told to end. */
-function endingOf({ isOomKilled, exitCode }: ContainerInfo): string {
+function endingOf({ isOomKilled, exitCode, endedBecause }: ContainerInfo): string {
+  if (endedBecause !== undefined)
+    return `was ended by the engine (${endedBecause}): the next command makes another one`;
   if (isOomKilled) return 'was killed for using too much memory: raise container.memory in the configuration';
   if (exitCode === 0) return 'was stopped';
   if (exitCode !== diskFullStatus) return endedBy(exitCode);

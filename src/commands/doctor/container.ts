@@ -47,7 +47,11 @@ export async function container(facts: Facts): Promise<Finding> {
     return { status: 'warn', detail: `${name} was ended for using too much memory`, remedy };
   }
   if (!isRunning && exitCode !== 0)
-    return { status: 'warn', detail: `${name} ${endedBy(exitCode)}`, remedy: `see: docker logs ${name}` };
+    return {
+      status: 'warn',
+      detail: `${name} ${endedBy(exitCode)}`,
+      remedy: `see: ${client.lookCommand(name)}`,
+    };
   const count = isRunning ? await countCommands(client, info.id) : 0;
   const outdated = outdatedFinding(facts, info, count);
   if (outdated !== undefined) return outdated;
@@ -99,7 +103,14 @@ export async function ssh(facts: Facts): Promise<Finding> {
   let connection: SshConnection | undefined;
   let connectedAt: number;
   try {
-    connection = await SshConnection.open({ connect, hostKey, privateKey, container: info.name });
+    const lookCommand = client.lookCommand(info.name);
+    connection = await SshConnection.open({
+      connect,
+      hostKey,
+      privateKey,
+      container: info.name,
+      lookCommand,
+    });
     connectedAt = performance.now();
     facts.inside = await lookInside(connection, facts);
   } catch (reason) {

@@ -8,7 +8,14 @@ import { storedIn, withoutTokens } from '../../credentials/stored-sign-in';
 import { isUp } from '../../container/freeze';
 import { noRights } from '../../container/engine/container-info';
 import type { ContainerPlan } from '../../container/engine/engine';
-import { dataFolder, isOfOneWorkspace, label, mountText, ownerLabels } from '../../container/spec/spec';
+import {
+  containerUser,
+  dataFolder,
+  isOfOneWorkspace,
+  label,
+  mountText,
+  ownerLabels,
+} from '../../container/spec/spec';
 import { ownContainers, ownVolumes, type OwnVolume } from '../../container/user-containers';
 import { messageOf } from '../../errors';
 import { tell } from '../support/terminal';
@@ -123,23 +130,30 @@ async function withFile<T>(
   const { config } = need(facts, 'configured');
   const { path } = signInOf(volume.agent, config)!.stored;
   const inside = posix.join(dataFolder, path);
-  return await client.withVolume(`cai-doctor-${randomUUID()}`, idlePlan(facts, volume), async (files) => {
-    // Engines fail for what an agent can put there, such as links in a circle.
-    const file = await files.read(inside).catch(() => undefined);
-    return await work(file?.content.toString() ?? '', async (text) => {
-      const { mode, uid, gid } = file!;
-      await files.put([{ path: inside, is: { file: text }, mode, uid, gid }]);
-    });
-  });
+  return await client.withVolume(
+    `cai-doctor-${randomUUID()}`,
+    await idlePlan(facts, volume),
+    async (files) => {
+      // Engines fail for what an agent can put there, such as links in a circle.
+      const file = await files.read(inside).catch(() => undefined);
+      return await work(file?.content.toString() ?? '', async (text) => {
+        const { mode, uid, gid } = file!;
+        await files.put([{ path: inside, is: { file: text }, mode, uid, gid }]);
+      });
+    },
+  );
 }
 
-function idlePlan(facts: Facts, { name: source, agent }: OwnVolume): ContainerPlan {
+/** Where such a container runs after all, it can read what commands in others have written. */
+async function idlePlan(facts: Facts, { name: source, agent }: OwnVolume): Promise<ContainerPlan> {
   const { settings } = need(facts, 'configured');
+  const { isRootless } = need(facts, 'engine').about;
+  const { user } = await containerUser(settings.hostUser, settings.workspace, isRootless);
   const mount = { type: 'volume', source, target: dataFolder, isReadOnly: false };
   const labels = ownerLabels({ ...settings, agent });
   return {
     image: need(facts, 'image').id,
-    user: '65534:65534',
+    user: `${user.uid}:${user.gid}`,
     command: ['/bin/false'],
     workingFolder: '/',
     env: {},

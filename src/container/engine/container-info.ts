@@ -14,6 +14,8 @@ export interface ContainerInfo {
   readonly exitCode: number;
   /** Whether the kernel ended something in it for want of memory. */
   readonly isOomKilled: boolean;
+  /** Why the engine itself has ended it, in its words; `undefined`: it has not, or does not tell. */
+  readonly endedBecause?: string | undefined;
   /** When it was started last, in milliseconds since 1970; `undefined`: never. */
   readonly startedAt: number | undefined;
   /** Its labels, those of the image included. */

@@ -201,6 +201,9 @@ export interface Engine {
   /** A new stream to an sshd in a running container. Rejects with `NotYet`, with `CaiError`, and as sockets do. */
   connectTo(container: { readonly id: string; readonly pid: number }): Promise<Duplex>;
 
+  /** What people type to see what the engine knows of the container of that name. */
+  lookCommand(name: string): string;
+
   /** Pauses all processes of a container, or lets them go on. Rejects with `CONTAINER_START`, also if that is so already. */
   setPaused(id: string, isPaused: boolean): Promise<void>;
 

@@ -12,6 +12,7 @@ import {
   recordedOf,
   rightsOf,
   systemCaFile,
+  volumeLabels,
   type Circumstances,
   type ContainerUser,
   type Settings,
@@ -40,7 +41,7 @@ export function planOf(settings: Settings, circumstances: Circumstances, hostKey
       ...(settings.authority !== undefined && { [label.authority]: settings.authority }),
       [label.maker]: ownIdentity(),
     },
-    volumeLabels: ownerLabels(settings),
+    volumeLabels: volumeLabels(settings),
     mounts: mountsOf(settings, circumstances.user),
     // Engines refuse more than there are.
     cpus: can.cpus ? Math.min(settings.cpus ?? 0, cpus) : 0,

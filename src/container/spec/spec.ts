@@ -198,6 +198,13 @@ export function ownerLabels({ agent, hostUser }: Settings): Record<string, strin
   return { [label.managed]: 'true', [label.agent]: agent, [label.user]: String(hostUser.uid) };
 }
 
+/** On its data volume: which workspace it is of, if it is of one. */
+export function volumeLabels(settings: Settings): Record<string, string> {
+  const { data, workspace } = settings;
+  const isOfOne = data === 'workspace' && workspace !== undefined;
+  return { ...ownerLabels(settings), ...(isOfOne && { [label.workspace]: workspace }) };
+}
+
 /** On the volume with the copy of a workspace, which all agents there share. */
 export function copyLabels({ workspace = '', hostUser }: Settings): Record<string, string> {
   return { [label.managed]: 'true', [label.workspace]: workspace, [label.user]: String(hostUser.uid) };

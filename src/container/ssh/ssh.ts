@@ -47,6 +47,8 @@ interface SshTarget {
   readonly privateKey: string;
   /** Name of the container, for messages. */
   readonly container: string;
+  /** What people type to see why it does not answer. */
+  readonly lookCommand: string;
 }
 
 /** A connection to the sshd of a container. When it ends, for whatever reason, its commands are ended. */
@@ -276,17 +278,17 @@ function isStarting(reason: unknown): boolean {
   );
 }
 
-function cannotConnect({ container }: SshTarget, reason: unknown): CaiError {
+function cannotConnect({ container, lookCommand }: SshTarget, reason: unknown): CaiError {
   const isRefused = (reason as { level?: string }).level === 'client-authentication';
   const why = isRefused
     ? 'does not accept our SSH key: remove it with "cai rm", and the next command recreates it'
-    : `cannot be reached (${printableLine(messageOf(reason))}): see "docker logs ${container}"; if that does not help, remove it with "cai rm", and the next command recreates it`;
+    : `cannot be reached (${printableLine(messageOf(reason))}): see "${lookCommand}"; if that does not help, remove it with "cai rm", and the next command recreates it`;
   return new CaiError('SSH_CONNECT', `container "${container}" ${why}`, undefined, { cause: reason });
 }
 
-function connectionLost({ container }: SshTarget, reason: string): CaiError {
+function connectionLost({ container, lookCommand }: SshTarget, reason: string): CaiError {
   const what = `the connection to container "${container}" is lost (${reason})`;
-  return new CaiError('SSH_CONNECT', `${what}: see "docker logs ${container}"`);
+  return new CaiError('SSH_CONNECT', `${what}: see "${lookCommand}"`);
 }
 
 function wrongHostKey({ container, hostKey }: SshTarget, offered: string): CaiError {

@@ -89,7 +89,7 @@ function given(all: Record<string, Given>, network = { egress: 'ask' }) {
   const facts = {
     host,
     wanted: {},
-    engine: { client: client as unknown as Engine },
+    engine: { client: client as unknown as Engine, about: { isRootless: false } },
     configured: { config: { network, agent: { data: 'workspace' } }, settings: { hostUser: host.user } },
     image: { id: 'sha256:1' },
   } as unknown as Facts;
@@ -125,11 +125,13 @@ describe('the sign-ins inside', () => {
   });
 
   test('are looked for by containers that are not started, have nothing but the volume, and are removed', async () => {
-    const { facts, client } = given({ v: { agent: 'claude' }, 'w-data': { agent: 'codex' } });
+    const { facts, client, host } = given({ v: { agent: 'claude' }, 'w-data': { agent: 'codex' } });
 
     expect(await signIns(facts)).toEqual({ status: 'ok', detail: 'nobody has signed in' });
     expect(client.done).toEqual(['create', 'remove', 'create', 'remove']);
     expect(client.plans[0]).toMatchObject({
+      // Where such a container has to be started, it reads what agents have written.
+      user: host.user.uid === 0 ? '1000:1000' : `${host.user.uid}:${host.user.gid}`,
       image: 'sha256:1',
       labels: { 'containai.managed': 'true', 'containai.agent': 'claude', 'containai.workspace': '' },
       rights: noRights,

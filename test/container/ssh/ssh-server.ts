@@ -85,6 +85,7 @@ export async function startServer(
       hostKey: key.fingerprint,
       privateKey: user.privateKey,
       container: 'cai-test',
+      lookCommand: 'docker logs cai-test',
     },
     close: () => {
       server.close();

@@ -66,6 +66,7 @@ describe('open', () => {
       hostKey: key.fingerprint,
       privateKey: newHostKey().privateKey,
       container: 'cai-test',
+      lookCommand: 'docker logs cai-test',
     };
 
     const opening = SshConnection.open(target);
@@ -87,6 +88,7 @@ describe('open', () => {
       hostKey: '',
       privateKey: newHostKey().privateKey,
       container: 'cai-test',
+      lookCommand: 'docker logs cai-test',
     };
 
     await expect(SshConnection.open(target, 100)).rejects.toMatchObject(
@@ -103,6 +105,7 @@ describe('open', () => {
       hostKey: '',
       privateKey: newHostKey().privateKey,
       container: 'cai-test',
+      lookCommand: 'docker logs cai-test',
     };
 
     await expect(SshConnection.open(target, 200)).rejects.toMatchObject({ code: 'SSH_CONNECT' });

@@ -33,6 +33,8 @@ import { wayInto } from './way-in';
 /** An engine that has answered. */
 export class DockerEngine implements Engine {
   /** As of `Engine`. */
+  readonly lookCommand = (name: string): string => `docker logs ${name}`;
+  /** As of `Engine`. */
   readonly images: ImageStore;
   /** As of `Engine`. */
   readonly isElsewhere: boolean;

@@ -21,7 +21,7 @@ import {
   type ListedVolume,
 } from '../engine';
 import { KubernetesApi } from './api/api';
-import { ForwardFailure, kubernetesError } from './api/api-error';
+import { ForwardFailure, kubectl, kubernetesError } from './api/api-error';
 import type { Cluster } from './api/kubeconfig';
 import { Claims } from './claims';
 import { withImageFiles, type Look } from './image-files';
@@ -29,7 +29,6 @@ import { KubernetesImages } from './kubernetes-images';
 import { Namespace } from './namespace';
 import { NetworkPolicies } from './network-policy';
 import { objectName } from './pod/object-name';
-import type { Pod } from './pod/pod';
 import { doorPort, podBody } from './pod/pod-body';
 import { containerInfoOf, endOf, partsOf } from './pod/pod-info';
 import { filesOf, processesIn } from './pod/pod-inside';
@@ -40,6 +39,8 @@ import { sharedPlace } from './pod/shared-folders';
 
 /** How long a pod may take to end that nobody waits for, in seconds. */
 const removalSeconds = 1;
+/** How long a pod may be looked into, in seconds, its start included. */
+const lookSeconds = startMs / 1_000 + 600;
 /** What of the user's configuration an engine needs. */
 export type KubernetesSettings = Config['kubernetes'];
 
@@ -121,7 +122,7 @@ export class KubernetesEngine implements Engine {
   async listContainers(labels: Labels): Promise<readonly ListedContainer[]> {
     const pods = await this.#ask('list the pods', () => this.#pods.list(labels));
     return pods
-      .map((pod) => ({ pod, info: this.#infoOf(pod) }))
+      .map((pod) => ({ pod, info: containerInfoOf(pod, this.wanted.volumes) }))
       .filter(({ info }) => Object.entries(labels).every(([key, value]) => info.labels[key] === value))
       .map(({ pod, info: { id, name, state, labels: all } }) => {
         return { id, name, state, labels: all, createdAt: Date.parse(pod.metadata.creationTimestamp ?? '') };
@@ -132,7 +133,7 @@ export class KubernetesEngine implements Engine {
   /** As of `Engine`. */
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
     const pod = await this.#ask(`look at the pod ${idOrName}`, () => this.#pods.find(idOrName));
-    return pod && this.#infoOf(pod);
+    return pod && containerInfoOf(pod, this.wanted.volumes);
   }
 
   /** As of `Engine`. The pod begins at once: nothing can be put in later. */
@@ -141,16 +142,25 @@ export class KubernetesEngine implements Engine {
     plan: ContainerPlan,
     fill: (inside: InnerFiles) => Promise<void>,
   ): Promise<string | undefined> {
-    const image = await this.images.find(plan.image);
-    if (image === undefined) throw new CaiError('IMAGE', `there is no image ${plan.image}`);
     const entries: InnerEntry[] = [];
     const look = () => this.#look(`cai-look-${randomBytes(8).toString('hex')}`, { ...plan, mounts: [] });
     await withImageFiles(plan.image, { folder: this.imageFolder, look }, (read) =>
       fill({ read, put: (more) => Promise.resolve(void entries.push(...more)) }),
     );
+    return await this.#make(name, plan, entries);
+  }
+
+  async #make(
+    name: string,
+    plan: ContainerPlan,
+    entries: readonly InnerEntry[],
+    limitSeconds?: number,
+  ): Promise<string | undefined> {
+    const image = await this.images.find(plan.image);
+    if (image === undefined) throw new CaiError('IMAGE', `there is no image ${plan.image}`);
     const secretName = `${objectName(name)}-${randomBytes(4).toString('hex')}`;
     const { wanted } = this;
-    const body = podBody({ name, secretName, imageEnv: image.env, plan, entries, wanted });
+    const body = podBody({ name, secretName, imageEnv: image.env, plan, entries, wanted, limitSeconds });
     return await this.#ask(`make the pod ${name}`, async () => {
       await this.#policies.keep(body.pod.metadata.labels);
       const id = await this.#pods.make(body);
@@ -161,8 +171,9 @@ export class KubernetesEngine implements Engine {
 
   /** As of `Engine`: waits until it runs. It has got its files when it was made. */
   async startContainer(id: string): Promise<void> {
-    const start = new PodStart(id);
-    await this.#ask(`start the container ${id}`, () =>
+    const { name } = partsOf(id);
+    const start = new PodStart(name, () => this.#pods.mountFailure(id));
+    await this.#ask(`start the container ${name}`, () =>
       start.within((signal) => this.#pods.follow(id, (pod) => start.look(pod), signal)),
     );
   }
@@ -194,18 +205,23 @@ export class KubernetesEngine implements Engine {
   }
 
   /** As of `Engine`. */
+  lookCommand(name: string): string {
+    return kubectl(this.api.cluster, `describe pod ${objectName(name)}`);
+  }
+
+  /** As of `Engine`. */
   setPaused(id: string): Promise<void> {
     return Promise.reject(new CaiError('CONTAINER_START', `cannot pause ${id}: Kubernetes cannot do that`));
   }
 
   /** As of `Engine`: a pod that has ended is of no use. */
   async stopContainer(id: string, seconds: number): Promise<void> {
-    await this.#end(id, seconds);
+    await this.#ask(`end the container ${partsOf(id).name}`, () => this.#pods.end(id, seconds));
   }
 
   /** As of `Engine`. */
   async removeContainer(id: string): Promise<void> {
-    await this.#end(id, removalSeconds);
+    await this.stopContainer(id, removalSeconds);
   }
 
   /** As of `Engine`. */
@@ -213,7 +229,9 @@ export class KubernetesEngine implements Engine {
     const info = await this.inspectContainer(id);
     if (info === undefined) throw new CaiError('CONTAINER_NOT_FOUND', `there is no container ${id}`);
     if (!info.isRunning) return [];
-    return await this.#ask(`list the processes of ${id}`, () => processesIn(this.api, objectName(info.name)));
+    return await this.#ask(`list the processes of ${info.name}`, () =>
+      processesIn(this.api, objectName(info.name)),
+    );
   }
 
   /** As of `Engine`: nobody tells. */
@@ -223,9 +241,10 @@ export class KubernetesEngine implements Engine {
 
   /** As of `Engine`. */
   async waitContainer(id: string): Promise<number> {
-    return await this.#ask(`wait for the container ${id}`, () =>
+    return await this.#ask(`wait for the container ${partsOf(id).name}`, () =>
       this.#pods.follow(id, (pod) => {
-        if (pod === undefined) throw new CaiError('CONTAINER_NOT_FOUND', `the container ${id} was removed`);
+        if (pod === undefined)
+          throw new CaiError('CONTAINER_NOT_FOUND', `the container ${partsOf(id).name} was removed`);
         return endOf(pod)?.exitCode;
       }),
     );
@@ -233,7 +252,7 @@ export class KubernetesEngine implements Engine {
 
   /** As of `Engine`. */
   async logsTail(id: string, lines: number): Promise<string> {
-    return await this.#ask(`read the log of ${id}`, () => this.#pods.log(id, lines));
+    return await this.#ask(`read the log of ${partsOf(id).name}`, () => this.#pods.log(id, lines));
   }
 
   /** As of `Engine`. */
@@ -253,8 +272,8 @@ export class KubernetesEngine implements Engine {
 
   /** A pod that does nothing, with the mounts of that plan. */
   async #look(name: string, plan: ContainerPlan): Promise<Look> {
-    const command = ['/bin/sh', '-c', 'trap exit TERM; sleep 600 & wait'];
-    const id = await this.createContainer(name, { ...plan, command }, () => Promise.resolve());
+    const command = ['/bin/sh', '-c', 'trap exit TERM; sleep infinity & wait'];
+    const id = await this.#make(name, { ...plan, command }, [], lookSeconds);
     if (id === undefined) throw new CaiError('CONTAINER_START', `there is a pod ${name} already`);
     // Nothing is lost with what runs in it, so that nobody waits for its end.
     const end = async () => await this.#ask(`remove the pod ${name}`, () => this.#pods.remove(id, 0));
@@ -271,14 +290,6 @@ export class KubernetesEngine implements Engine {
       put: (entries) => this.#ask(what, () => put(entries)),
     };
     return { inside, end };
-  }
-
-  async #end(id: string, seconds: number): Promise<void> {
-    await this.#ask(`end the container ${id}`, () => this.#pods.end(id, seconds));
-  }
-
-  #infoOf(pod: Pod): ContainerInfo {
-    return containerInfoOf(pod, this.wanted.volumes);
   }
 
   #ask<T>(what: string, request: () => Promise<T>): Promise<T> {

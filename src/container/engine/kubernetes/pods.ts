@@ -1,7 +1,7 @@
 /** The pods of a namespace, by the ids and names of their containers. Methods reject as those of `KubernetesApi`. */
 import type { Labels } from '../engine';
 import { withQuery } from './api/api';
-import { refusalOf, unless } from './api/api-error';
+import { NodeSilent, refusalOf, unless } from './api/api-error';
 import type { Namespace } from './namespace';
 import { objectName } from './pod/object-name';
 import type { Pod } from './pod/pod';
@@ -10,6 +10,16 @@ import { endOf, idOf, isLost, partsOf } from './pod/pod-info';
 
 /** For how long what an ended pod has printed can be of interest, in milliseconds. */
 const endedMs = 10 * 60_000;
+
+/** For how long the end of a pod is waited for, in milliseconds, and how often: a node that is gone counts as lost by then. */
+const endMs = 30_000;
+const maxEnds = 3;
+
+/** What is told of a pod by its node and the cluster. Source: Kubernetes API, core/v1, `Event`. */
+interface PodEvent {
+  readonly reason?: string;
+  readonly message?: string;
+}
 
 /** So much is read of a log. */
 const logBytes = 64 * 1024;
@@ -60,18 +70,44 @@ export class Pods {
 
   /** As `remove`, and resolves when it is gone. Nobody waits for what a lost node would have to say. */
   async end(id: string, seconds: number): Promise<void> {
-    const pod = await this.find(id);
-    if (pod === undefined) return;
-    await this.remove(id, isLost(pod) ? 0 : seconds);
-    await this.follow(id, (found) => (found === undefined ? true : undefined));
+    for (let ends = 0; ends < maxEnds; ends++) {
+      const pod = await this.find(id);
+      if (pod === undefined) return;
+      await this.remove(id, isLost(pod) ? 0 : seconds);
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(), endMs + seconds * 1_000);
+      const gone = this.follow(id, (found) => (found === undefined ? true : undefined), late.signal);
+      const isGone = await gone
+        .catch((reason: unknown) => {
+          if (!late.signal.aborted) throw reason;
+          return false;
+        })
+        .finally(() => clearTimeout(timer));
+      if (isGone) return;
+    }
+    throw new NodeSilent((maxEnds * endMs) / 1_000);
   }
 
-  /** Nothing else removes those that have ended by themselves. */
+  /** Why a pod does not get its volumes, in the words of its node; `undefined`: it has them, or we may not know. */
+  async mountFailure(id: string): Promise<string | undefined> {
+    const path = this.namespace.path('events');
+    const events = withQuery(path, { fieldSelector: `involvedObject.uid=${partsOf(id).uid ?? ''}` });
+    const items = (await this.namespace.api.list(events).catch(unless(403)))?.items as
+      readonly PodEvent[] | undefined;
+    // Its images are looked for when it has its volumes.
+    if (items === undefined || items.some(({ reason }) => reason === 'Pulling' || reason === 'Pulled'))
+      return undefined;
+    return items.findLast(({ reason }) => reason === 'FailedMount' || reason === 'FailedAttachVolume')
+      ?.message;
+  }
+
+  /** Nothing else removes those that have ended by themselves. Nobody asks what one was for that had a time limit. */
   async removeEnded(labels: Labels): Promise<void> {
     const ended = (await this.list(labels)).filter((pod) => {
       const end = endOf(pod);
       const { finishedAt = pod.metadata.creationTimestamp ?? '' } = end ?? {};
-      return end !== undefined && Date.now() - Date.parse(finishedAt) > endedMs;
+      const isOld = Date.now() - Date.parse(finishedAt) > endedMs;
+      return end !== undefined && (isOld || pod.spec.activeDeadlineSeconds !== undefined);
     });
     await Promise.all(ended.map((pod) => this.remove(idOf(pod), 0)));
   }

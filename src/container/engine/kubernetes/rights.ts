@@ -46,6 +46,13 @@ export const neededRights: readonly NeededRight[] = [
   },
   {
     group: '',
+    resources: ['events'],
+    verbs: ['list'],
+    without: 'a container that does not get its volumes is waited for in vain, for 15 minutes',
+    isOptional: true,
+  },
+  {
+    group: '',
     resources: ['secrets'],
     verbs: ['create'],
     without: 'no files can be put into containers',

@@ -10,8 +10,8 @@ const maxSaid = 300;
 export class ApiRefusal extends Error {
   /** HTTP status. */
   readonly status: number;
-  /** One word: `NotFound`, `AlreadyExists`, `Forbidden`; none if something else than an API server has answered. */
-  readonly reason: string | undefined;
+  /** Whether it is an API server that has answered. */
+  readonly isStatus: boolean;
   /** What is missing or refused: `pods`. */
   readonly kind: string | undefined;
   /** After so many seconds it may be asked again, says the server. */
@@ -23,7 +23,7 @@ export class ApiRefusal extends Error {
     const text = said?.message ?? (typeof body === 'string' ? printableLine(body).slice(0, maxSaid) : '');
     super(text === '' ? `HTTP status ${status}` : printableLine(text));
     this.status = status;
-    this.reason = said?.reason;
+    this.isStatus = said !== undefined;
     this.kind = said?.details?.kind;
     this.retryAfterSeconds =
       retryAfter !== undefined && /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined;
@@ -32,7 +32,6 @@ export class ApiRefusal extends Error {
 
 interface Status {
   readonly message?: string;
-  readonly reason?: string;
   readonly details?: { readonly kind?: string };
 }
 
@@ -52,6 +51,14 @@ export class ApiSilent extends Error {
     readonly seconds: number,
     readonly isThere: boolean,
   ) {
+    super(`no answer for ${seconds} s`);
+  }
+}
+
+/** The failure of a request that the API server has passed on to the node of a pod, which leaves it without an answer. */
+export class NodeSilent extends Error {
+  /** `seconds` is how long it was waited for. */
+  constructor(seconds: number) {
     super(`no answer for ${seconds} s`);
   }
 }
@@ -111,13 +118,14 @@ function told(
   code: FailureCode,
 ): readonly [FailureCode, string] {
   if (reason instanceof ApiSilent) return ['NOT_READY', silent(reason, cluster, what)];
+  if (reason instanceof NodeSilent) return ['NOT_READY', nodeAway(cluster, what, reason.message)];
   if (reason instanceof ApiRefusal) return refusal(reason, cluster, what, code);
   if (reason instanceof ForwardFailure) return [code, `cannot ${what}: ${reason.message}`];
   return ['NO_ENGINE', unreachable(reason, cluster, what)];
 }
 
 function refusal(
-  { status, reason, kind, message }: ApiRefusal,
+  { status, isStatus, kind, message }: ApiRefusal,
   cluster: Cluster,
   what: string,
   code: FailureCode,
@@ -126,9 +134,12 @@ function refusal(
   if (status === 401) return ['NO_ENGINE', `${nameOf(cluster)} does not know you: ${signIn(cluster)}`];
   const right = status === 403 ? rightIn(message) : undefined;
   if (right !== undefined) return ['NO_ENGINE', `${nameOf(cluster)} does not let you ${what}: ${right}`];
+  // Source: Kubernetes, apimachinery/pkg/util/proxy/upgradeaware.go.
+  const [, dialing] = /^error dialing backend: (.*)$/.exec(message) ?? [];
+  if (dialing !== undefined) return [code, nodeAway(cluster, what, dialing)];
   const [, remedy] = (status === 403 ? rules.find(([sentence]) => sentence.test(message)) : undefined) ?? [];
   if (remedy !== undefined) return [code, `${cannot}: ${remedy}`];
-  if (reason === undefined)
+  if (!isStatus)
     return [
       'NO_ENGINE',
       `what answers at ${nameOf(cluster)} is no API server (HTTP status ${status}): ${nameAnother}`,
@@ -157,6 +168,10 @@ const rules: readonly (readonly [sentence: RegExp, remedy: string])[] = [
     'set container.memory, container.cpus or the size of volumes in your config.toml to what that LimitRange allows, or have the administrator change it',
   ],
   [
+    /RuntimeClass .* not found/,
+    'name one of "kubectl get runtimeclasses" as kubernetes.runtime_class in your config.toml, or none',
+  ],
+  [
     /violates PodSecurity|pod security policy/,
     'name folders by volume claims instead of mounting those of a node, or have the administrator give the namespace a level that allows it',
   ],
@@ -176,6 +191,16 @@ function rightIn(message: string): string | undefined {
   return `you lack the right "${verb}" on ${on} ${where}: ask whoever runs the cluster for a role with it, such as that in deploy/`;
 }
 
+/** `said`: by the API server, or by us. */
+function nodeAway(cluster: Cluster, what: string, said: string): string {
+  return `cannot ${what}: its node does not answer the cluster (${said}): see "${kubectl(cluster, 'get nodes')}"; when the cluster has given that node up, the next command makes the container on another one`;
+}
+
+/** As people type it for that cluster. */
+export function kubectl({ context }: Pick<Cluster, 'context'>, command: string): string {
+  return `kubectl${context === undefined ? '' : ` --context ${context}`} ${command}`;
+}
+
 function signIn({ context }: Cluster): string {
   if (context === undefined)
     return 'the token of the service account of this pod is refused: see whether that still exists';
@@ -187,7 +212,7 @@ const isTls = /^(?:EPROTO|ERR_(?:TLS|SSL|OSSL)_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|U
 /** The connection failed, or ended before the answer did. Source: Node, error codes of TLS and of OpenSSL. */
 function unreachable(reason: unknown, cluster: Cluster, what: string): string {
   const { code = '' } = reason as NodeJS.ErrnoException;
-  const see = `see whether "kubectl${cluster.context === undefined ? '' : ` --context ${cluster.context}`} version" works, or ${nameAnother}`;
+  const see = `see whether "${kubectl(cluster, 'version')}" works, or ${nameAnother}`;
   const brokeOff = `broke off while it was to ${what}: ${see}`;
   const noWay = `cannot be reached (${code}): ${see}`;
   const said: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
-import { ApiRefusal } from './api-error';
+import { ApiRefusal, NodeSilent } from './api-error';
 import type { Requests } from './requests';
 
 const stdoutChannel = 1;
@@ -40,7 +40,7 @@ function outputOf(webSocket: WebSocket): Promise<string> {
       webSocket.on('error', () => undefined);
       webSocket.terminate();
     };
-    const timer = setTimeout(() => fail(new Error(`no answer for ${limitMs / 1_000} s`)), limitMs);
+    const timer = setTimeout(() => fail(new NodeSilent(limitMs / 1_000)), limitMs);
     let isDone = false;
     webSocket.on('message', (message: Buffer) => {
       const content = message.subarray(1);

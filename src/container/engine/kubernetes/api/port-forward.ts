@@ -7,7 +7,7 @@ import { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
 import { Pulse } from '../../../../wire/pulse';
-import { ApiRefusal, ForwardFailure, type PodPort } from './api-error';
+import { ApiRefusal, ForwardFailure, NodeSilent, type PodPort } from './api-error';
 import type { Requests } from './requests';
 
 const subprotocol = 'v4.channel.k8s.io';
@@ -56,8 +56,7 @@ function opened(webSocket: WebSocket, to: PodPort, limitMs: number): Promise<Dup
         resolve(forward);
       });
     });
-    const late = `the node has not answered for ${limitMs / 1_000} s`;
-    const timer = setTimeout(() => fail(new ForwardFailure(to, late)), limitMs);
+    const timer = setTimeout(() => fail(new NodeSilent(limitMs / 1_000)), limitMs);
     forward.on('error', fail);
     webSocket.on('unexpected-response', (_request, answer: IncomingMessage) => {
       text(answer).then((body) => fail(new ApiRefusal(answer.statusCode ?? 0, body)), fail);

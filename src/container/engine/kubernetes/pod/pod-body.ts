@@ -31,10 +31,12 @@ export interface PodRequest {
   readonly entries: readonly InnerEntry[];
   /** Of the user's configuration. */
   readonly wanted: Config['kubernetes'];
+  /** After so many seconds the cluster ends it, whatever has become of its maker; absent: never. */
+  readonly limitSeconds?: number | undefined;
 }
 
 /** The bodies of the requests. Source: Kubernetes API, core/v1. Throws as `sharedPlace`. */
-export function podBody({ name, secretName, imageEnv, plan, entries, wanted }: PodRequest) {
+export function podBody({ name, secretName, imageEnv, plan, entries, wanted, limitSeconds }: PodRequest) {
   const own = podMounts(plan.mounts, wanted.volumes);
   const kept = own.mounts.filter(({ name: volume }) => own.claimed.has(volume));
   const wall = podWall(plan.rights.hasNetwork);
@@ -72,6 +74,7 @@ export function podBody({ name, secretName, imageEnv, plan, entries, wanted }: P
     metadata: { name: objectName(name), labels, annotations: annotationsOf(plan.labels) },
     spec: {
       ...podSettings(plan, wanted),
+      ...(limitSeconds !== undefined && { activeDeadlineSeconds: limitSeconds }),
       volumes: [...files.volumes, ...own.volumes],
       initContainers: [first],
       containers: [main],

@@ -1,6 +1,7 @@
 /** A pod as a container in our own words. */
 import type { Config } from '../../../../config/config';
 import { engineProfile, type ContainerInfo, type ContainerRights } from '../../container-info';
+import { printableLine } from '../../../../system/quoted';
 import { nameOfObject } from './object-name';
 import { labelsIn } from './labels';
 import { networkLabel } from '../network-policy';
@@ -34,6 +35,7 @@ export function containerInfoOf(pod: Pod, shared: Config['kubernetes']['volumes'
     isRunning: state === 'running',
     exitCode: endOf(pod)?.exitCode ?? 0,
     isOomKilled: terminated?.reason === 'OOMKilled',
+    endedBecause: reasonOf(pod),
     startedAt: Number.isNaN(startedAt) ? undefined : startedAt,
     labels: labelsIn(metadata),
     env: (main.env ?? []).map(({ name, value = '' }) => `${name}=${literalText(value)}`),
@@ -52,6 +54,15 @@ export function endOf(pod: Pod): { readonly exitCode: number; readonly finishedA
   const { terminated } = statusIn(status, mainContainer)?.state ?? {};
   if (terminated !== undefined) return terminated;
   return status?.phase === 'Failed' || isLost(pod) ? { exitCode: killedStatus } : undefined;
+}
+
+/** Why a node or the cluster has ended a pod: evicted it, shut down, lost it. */
+function reasonOf(pod: Pod): string | undefined {
+  const { reason, message = '' } = pod.status ?? {};
+  if (isLost(pod)) return 'its node is lost';
+  return reason === undefined
+    ? undefined
+    : printableLine([reason, message.trim()].filter(Boolean).join(': '));
 }
 
 /** Status of a process that was killed. */

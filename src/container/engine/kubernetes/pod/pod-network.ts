@@ -20,9 +20,13 @@ export interface PodWall {
 
 /**
  * Tries all at once for half a second: the API server and the pod's node, which every cluster has, the name servers that the
- * node gives pods, and the addresses at which clouds tell secrets and nodes look up names. A refusal may come from whatever
- * enforces policies, so only a connection or an answer counts. Some network plugins act a moment after the start: while
- * something is reached, it tries again for ten seconds.
+ * node gives pods, the addresses at which clouds tell secrets and nodes look up names, and over IPv6, which may be open
+ * where IPv4 is not, also a name server of the root: of its API server and node, a pod is not told an address of IPv6. A
+ * refusal may come from whatever enforces policies, so only a connection or an answer counts.
+ *
+ * Some network plugins act a moment after the start: while something is reached, it tries again for ten seconds. The other
+ * way round, where a pod has no network yet and is to get one, nothing is reached and it runs. To wait for that would cost
+ * every start more than a second, and the node needs no route: it is reached as soon as the pod has its address.
  */
 const program = String.raw`
 use strict; use Fcntl; use Socket qw(:DEFAULT :addrinfo);
@@ -31,7 +35,8 @@ my @resolvers = map { /^nameserver\s+(\S+)/ ? $1 : () } <$file>;
 my @targets = (
   ["the API server", $ENV{KUBERNETES_SERVICE_HOST} // die("no address of the API server\n"), $ENV{KUBERNETES_SERVICE_PORT}],
   ["its node", $ENV{CAI_NODE}, 10250],
-  ["the metadata service", "169.254.169.254", 80],
+  (map { ["the metadata service", $_, 80] } "169.254.169.254", "fd00:ec2::254"),
+  ["a name server of the root", "2001:7fd::1", 53], ["a name server of the root", "2001:7fd::1", 53, 1],
   map { ["a name server", $_, 53], ["a name server", $_, 53, 1] } @resolvers, "169.254.20.10");
 sub reached {
   my ($reads, $writes, %open) = ("", "");

@@ -17,8 +17,37 @@ const hopeless = new Set([
   'RunContainerError',
 ]);
 
-/** How long a pod may wait for a node, which a cluster may have to make room on first. */
-const nodeMs = 60_000;
+/** What to do, by what the scheduler or a node says. Source: Kubernetes, kube-scheduler and kubelet. */
+const remedies: readonly (readonly [sentence: RegExp, remedy: string])[] = [
+  [
+    /^(?:ErrImage|ImagePull|InvalidImageName)/,
+    'see that nodes reach that registry, too, and name their login as kubernetes.pull_secrets in your config.toml if it is not public',
+  ],
+  [
+    /persistentvolumeclaim "[^"]*" not found/i,
+    'make that claim, or name another in [[kubernetes.volumes]] of your config.toml',
+  ],
+  [
+    /unbound immediate PersistentVolumeClaims/i,
+    'see "kubectl describe pvc", name a class that there is as kubernetes.storage_class in your config.toml, and remove the claim with "cai rm --volumes"',
+  ],
+  [
+    /node affinity|node selector/i,
+    'see "kubectl get nodes --show-labels", and correct kubernetes.node_selector in your config.toml',
+  ],
+  [/\btaint/, 'name that taint in kubernetes.tolerations of your config.toml'],
+  [
+    /Insufficient |Too many pods/,
+    'remove containers that you do not need ("cai ps --all", "cai rm"), or have the administrator add nodes',
+  ],
+  [
+    /hostPath type check failed/,
+    'that folder is not on this node: correct [[kubernetes.volumes]] in your config.toml, or use a claim in place of folders of nodes',
+  ],
+];
+
+/** How long a pod may wait for a node, which a cluster may have to make room on first, and for its volumes. */
+const placeMs = 60_000;
 /** How long all of it may take, in milliseconds: a large image has to be fetched. */
 export const startMs = 15 * 60_000;
 
@@ -27,31 +56,34 @@ export class PodStart {
   /** Why no node takes it, as the scheduler says. */
   #unscheduled: string | undefined;
 
-  /** `name` is for messages. */
-  constructor(private readonly name: string) {}
+  /** `name` is for messages; `mountFailure` finds out why the pod does not get its volumes. */
+  constructor(
+    private readonly name: string,
+    private readonly mountFailure: () => Promise<string | undefined>,
+  ) {}
 
   /** Ends `wait`, which gets a signal for that, with a `CaiError` if it takes too long. */
   async within<T>(wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const giveUp = new AbortController();
-    const nodeTimer = setTimeout(() => {
-      if (this.#unscheduled !== undefined)
-        giveUp.abort(this.#failure(`no node takes it: ${this.#unscheduled}`));
-    }, nodeMs);
+    const fail = (why: string): void => giveUp.abort(this.#failure(why));
+    const placeTimer = setTimeout(() => {
+      this.#misplaced().then((why) => why !== undefined && fail(why), giveUp.abort.bind(giveUp));
+    }, placeMs);
     const timer = setTimeout(() => {
-      const minutes = startMs / 60_000;
-      giveUp.abort(this.#failure(`it does not run after ${minutes} minutes: see "kubectl describe pod"`));
+      fail(`it does not run after ${startMs / 60_000} minutes: see "kubectl get events"`);
     }, startMs);
     try {
       return await wait(giveUp.signal);
     } finally {
-      clearTimeout(nodeTimer);
+      clearTimeout(placeTimer);
       clearTimeout(timer);
     }
   }
 
   /** True: it runs, or has ended. Throws `CaiError` where it never will; `undefined` where nobody knows yet. */
   look(pod: Pod | undefined): true | undefined {
-    if (pod === undefined) throw new CaiError('CONTAINER_NOT_FOUND', `${this.#cannot}: no such container`);
+    if (pod === undefined)
+      throw new CaiError('CONTAINER_NOT_FOUND', `${this.#cannot}: somebody has removed it: try again`);
     const { status = {} } = pod;
     for (const each of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
       this.#check(each);
@@ -65,6 +97,13 @@ export class PodStart {
 
   get #cannot(): string {
     return `cannot start the container ${this.name}`;
+  }
+
+  /** Why it does not begin on any node. */
+  async #misplaced(): Promise<string | undefined> {
+    if (this.#unscheduled !== undefined) return `no node takes it: ${this.#unscheduled}`;
+    const why = await this.mountFailure();
+    return why && `its node cannot give it its volumes: ${why}`;
   }
 
   #check({ name, state }: ContainerStatus): void {
@@ -82,6 +121,11 @@ export class PodStart {
   }
 
   #failure(why: string): CaiError {
-    return new CaiError('CONTAINER_START', `${this.#cannot}: ${why}`);
+    const [, remedy] = remedies.find(([sentence]) => sentence.test(why)) ?? [];
+    const said = printableLine(why.trim()).replace(/\.$/, '');
+    return new CaiError(
+      'CONTAINER_START',
+      `${this.#cannot}: ${said}${remedy === undefined ? '' : `: ${remedy}`}`,
+    );
   }
 }

@@ -111,6 +111,7 @@ export interface Pod {
   /** What it was asked for. */
   readonly spec: {
     readonly hostname?: string;
+    readonly activeDeadlineSeconds?: number;
     readonly hostNetwork?: boolean;
     readonly hostPID?: boolean;
     readonly hostIPC?: boolean;

@@ -3,6 +3,7 @@ import {
   ApiSilent,
   ForwardFailure,
   kubernetesError,
+  NodeSilent,
   refusalOf,
   unless,
 } from '../../../../../src/container/engine/kubernetes/api/api-error';
@@ -30,6 +31,28 @@ function told(reason: unknown, of = cluster): string {
 function refused(...[code, ...rest]: Parameters<typeof status>): ApiRefusal {
   return new ApiRefusal(code, JSON.stringify(status(code, ...rest)));
 }
+
+test.each([
+  [
+    'is not reached',
+    // As Kubernetes 1.20 has it: without a reason.
+    refused(
+      500,
+      undefined as unknown as string,
+      'error dialing backend: dial tcp 10.0.0.2:10250: connect: connection refused',
+    ),
+    'CONTAINER_START: cannot make the pod x: its node does not answer the cluster (dial tcp 10.0.0.2:10250: connect: connection refused)',
+  ],
+  [
+    'does not answer',
+    new NodeSilent(15),
+    'NOT_READY: cannot make the pod x: its node does not answer the cluster (no answer for 15 s)',
+  ],
+])('a node that %s is told with what to do', (_, reason, text) => {
+  expect(told(reason)).toBe(
+    `${text}: see "kubectl --context work get nodes"; when the cluster has given that node up, the next command makes the container on another one`,
+  );
+});
 
 describe('a refusal', () => {
   // The sentences are those of Kubernetes 1.20.
@@ -69,6 +92,7 @@ describe('a refusal', () => {
       'name folders by volume claims',
     ],
     ['unable to validate against any pod security policy: []', 'name folders by volume claims'],
+    ['pod rejected: RuntimeClass "none" not found', 'name one of "kubectl get runtimeclasses"'],
     ['maximum memory usage per Container is 1Gi, but limit is 2Gi', 'set container.memory, container.cpus'],
     ['[maximum cpu usage per Pod is 1. No limit is specified, x]', 'set container.memory, container.cpus'],
   ])('by a rule of the namespace is told in its words, with what to do: %s', (rule, remedy) => {

@@ -74,7 +74,7 @@ describe('what is asked for', () => {
 
     await expect(api.get(pods)).rejects.toMatchObject({
       status: 200,
-      reason: undefined,
+      isStatus: false,
       message: 'the answer is no JSON',
     });
   });

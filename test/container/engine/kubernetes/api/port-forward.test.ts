@@ -257,7 +257,7 @@ describe('an attempt fails', () => {
   test('if the node falls silent', async () => {
     serve = (node) => node.send(portOn(0));
 
-    await expect(open(300)).rejects.toThrow('the node has not answered for 0.3 s');
+    await expect(open(300)).rejects.toThrow('no answer for 0.3 s');
   });
 
   test('if the node ends it', async () => {

@@ -44,7 +44,7 @@ describe('a request', () => {
 
     await expect(get()).rejects.toMatchObject({
       status: 409,
-      reason: 'AlreadyExists',
+      isStatus: true,
       kind: 'pods',
       message: 'it is there',
     });

@@ -8,7 +8,9 @@ const files = (exitCode: number, message = '') => ({
   initContainerStatuses: [{ name: 'files', state: { terminated: { exitCode, message } } }],
 });
 
-function look(status: Status, start = new PodStart('cai-app')) {
+const mounted = () => Promise.resolve(undefined);
+
+function look(status: Status, start = new PodStart('cai-app', mounted)) {
   return start.look({ metadata: { name: 'cai-app', uid: '1' }, spec: { containers: [] }, status });
 }
 
@@ -42,7 +44,7 @@ test.each<[string, string, Status]>([
     main({ terminated: { exitCode: 128, reason: 'StartError', message: 'exec: "/x": no such file' } }),
   ],
   [
-    'The node was low on resource: memory.',
+    'The node was low on resource: memory',
     'it was evicted',
     { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
   ],
@@ -51,8 +53,8 @@ test.each<[string, string, Status]>([
 });
 
 test('tells that it was removed', () => {
-  expect(() => new PodStart('cai-app').look(undefined)).toThrow(
-    'cannot start the container cai-app: no such container',
+  expect(() => new PodStart('cai-app', mounted).look(undefined)).toThrow(
+    'cannot start the container cai-app: somebody has removed it: try again',
   );
 });
 
@@ -63,21 +65,30 @@ describe('a pod that no node takes', () => {
   afterEach(() => jest.useRealTimers());
 
   test('is given up after a minute, with what the scheduler says', async () => {
-    const start = new PodStart('cai-app');
+    const start = new PodStart('cai-app', mounted);
     const message = '0/2 nodes are available: 2 Insufficient memory.';
     look({ conditions: [{ type: 'PodScheduled', reason: 'Unschedulable', message }] }, start);
     const failing = expect(start.within(wait)).rejects.toThrow(
-      `cannot start the container cai-app: no node takes it: ${message}`,
+      'cannot start the container cai-app: no node takes it: 0/2 nodes are available: 2 Insufficient memory: remove containers',
+    );
+    await jest.advanceTimersByTimeAsync(60_000);
+    await failing;
+  });
+
+  test('is given up after a minute if its node cannot give it its volumes', async () => {
+    const start = new PodStart('cai-app', () => Promise.resolve('hostPath type check failed: /srv'));
+    const failing = expect(start.within(wait)).rejects.toThrow(
+      /its node cannot give it its volumes: hostPath type check failed: \/srv: .*\[\[kubernetes\.volumes\]\]/,
     );
     await jest.advanceTimersByTimeAsync(60_000);
     await failing;
   });
 
   test('is given up much later if a node has it', async () => {
-    const start = new PodStart('cai-app');
+    const start = new PodStart('cai-app', mounted);
     let isOver = false;
     const failing = expect(start.within(wait).finally(() => (isOver = true))).rejects.toThrow(
-      'it does not run after 15 minutes: see "kubectl describe pod"',
+      'it does not run after 15 minutes: see "kubectl get events"',
     );
     await jest.advanceTimersByTimeAsync(14 * 60_000);
     expect(isOver).toBe(false);
