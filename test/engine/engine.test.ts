@@ -247,7 +247,7 @@ describe('Engine', () => {
     expect(await failure(engine.startContainer(nowhere, []))).toMatchObject({
       code: 'CONTAINER_NOT_FOUND',
       message: expect.stringMatching(
-        new RegExp(`^cannot start the container ${nowhere}: no .*container`, 'i'),
+        new RegExp(`^cannot start the container ${nowhere}: (no .*container|somebody has removed it)`, 'i'),
       ) as string,
     });
     expect(await failure(engine.processes(nowhere))).toMatchObject({ code: 'CONTAINER_NOT_FOUND' });
@@ -261,11 +261,14 @@ describe('Engine', () => {
   });
 
   test('says what the engine says of a container that cannot start', async () => {
-    const id = await create({ ...running(''), command: ['/no/such/program'] }, newName());
+    const name = newName();
+    const id = await create({ ...running(''), command: ['/no/such/program'] }, name);
 
     expect(await failure(engine.startContainer(id, []))).toMatchObject({
       code: expect.stringMatching(/^CONTAINER_/) as string,
-      message: expect.stringMatching(`^cannot start the container ${id}: [^]*/no/such/program`) as string,
+      message: expect.stringMatching(
+        `^cannot start the container (${name}|${id}): [^]*/no/such/program`,
+      ) as string,
     });
   });
 
