@@ -32,7 +32,7 @@ function refused(...[code, ...rest]: Parameters<typeof status>): ApiRefusal {
   return new ApiRefusal(code, JSON.stringify(status(code, ...rest)));
 }
 
-test.each([
+test.each<readonly [string, Error, string]>([
   [
     'is not reached',
     // As Kubernetes 1.20 has it: without a reason.
