@@ -238,28 +238,44 @@ describe('a pod that is lost', () => {
     await expectGoesOn();
   });
 
-  test('because its first process is killed for want of memory is told with what to do', async () => {
-    const memory = '[container]\nmemory = "128MiB"\n\n[kubernetes]\n';
-    const config = user.configured('[kubernetes]\n', memory);
-    const before = await pods();
-    const small = newWorkspace();
-    const script = 'echo begun; until [ -e go-on ]; do sleep 0.1; done; exec node --eval "$1"';
-    const hog = 'const all = []; for (;;) all.push(Buffer.alloc(1e6, 1))';
-    const command = user.start(['sh', '-c', script, 'sh', hog], { cwd: small, config });
-    await command.says('begun');
-    const { uid } = (await newPod(before)).metadata;
-    makeVictim(uid);
+  // Without this right, the kernel kills the largest process instead, and lets nobody protect that one.
+  const ofMemory = mayProtect()
+    ? { run: test, why: '' }
+    : {
+        run: test.skip,
+        why: ' (skipped: CAP_SYS_RESOURCE, which spares a process, is missing on this machine)',
+      };
+  ofMemory.run(
+    `because its first process is killed for want of memory is told with what to do${ofMemory.why}`,
+    async () => {
+      const memory = '[container]\nmemory = "128MiB"\n\n[kubernetes]\n';
+      const config = user.configured('[kubernetes]\n', memory);
+      const before = await pods();
+      const small = newWorkspace();
+      const script = 'echo begun; until [ -e go-on ]; do sleep 0.1; done; exec node --eval "$1"';
+      const hog = 'const all = []; for (;;) all.push(Buffer.alloc(1e6, 1))';
+      const command = user.start(['sh', '-c', script, 'sh', hog], { cwd: small, config });
+      await command.says('begun');
+      const { uid } = (await newPod(before)).metadata;
+      makeVictim(uid);
 
-    ownFile(join(small, 'go-on'), '');
+      ownFile(join(small, 'go-on'), '');
 
-    expectOne(
-      await command.ends(),
-      /was killed for using too much memory: raise container\.memory/,
-      refusedStatus,
-    );
-    expect(await user.prints(['echo', 'works'], { cwd: small, config })).toBe('works');
-  });
+      expectOne(
+        await command.ends(),
+        /was killed for using too much memory: raise container\.memory/,
+        refusedStatus,
+      );
+      expect(await user.prints(['echo', 'works'], { cwd: small, config })).toBe('works');
+    },
+  );
 });
+
+/** Whether this process may have the kernel spare others where memory runs out. Source: capabilities(7), bit 24. */
+function mayProtect(): boolean {
+  const [, effective] = /^CapEff:\t(\w+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))!;
+  return ((BigInt(`0x${effective}`) >> 24n) & 1n) === 1n;
+}
 
 /** Has the kernel kill the keeper of a pod first where there is no memory left. */
 function makeVictim(uid: string): void {
